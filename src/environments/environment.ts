@@ -1,0 +1,75 @@
+/**
+ * An environment as the collector sees it. A kind is opened once per process; an environment is one running episode of it.
+ * Rewards are normalised here, at the adapter: `value` lies in 0..1 (or below 0 for harm), `raw` keeps what the environment said.
+ */
+export interface EnvironmentKind {
+  readonly name: string;
+  /** Identifies what determines tasks and dynamics (world hash, server revision): tasks of different fingerprints are different tasks. */
+  readonly fingerprint: string;
+  /** The aliases of its task instances, in order. */
+  readonly taskAliases: readonly string[];
+  create(): Promise<Environment>;
+  close(): Promise<void>;
+}
+
+export interface Environment {
+  /** Starts the task anew. Equal alias and seed give an equal opening. @throws EnvironmentError with code `unknown-task`. */
+  reset(task: { readonly alias: string; readonly seed: number }): Promise<Opening>;
+  /** Executes one action text (already parsed out of the model's response). An action that makes no sense is an observation, not an error. */
+  step(action: string): Promise<StepResult>;
+  /** Splits a model's response into thought and action as this environment's clients do. */
+  parse(response: string): ParsedResponse;
+  /** Copies the episode as it stands, where that is cheaper than reset and replay. */
+  clone?(): Promise<Environment>;
+  /** The next action of a perfect player, where the environment has one; null when it sees no way to the goal. */
+  expertAction?(): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+export interface Opening {
+  readonly instruction: string;
+  readonly observation: string;
+  readonly goal: string;
+  /** How many crafts, hops, … the task needs at least, where that is known. */
+  readonly depth: number | null;
+  readonly split: string | null;
+  readonly admissibleActions: readonly string[] | null;
+  /** SHA-256 of the whole hidden state, where it can be seen: equal hashes are equal situations. */
+  readonly stateHash: string | null;
+}
+
+export interface StepResult {
+  readonly observation: string;
+  readonly reward: {
+    readonly value: number;
+    readonly raw: number;
+    readonly scale: number;
+    readonly kind: 'final' | 'cumulative' | 'delta';
+  };
+  readonly terminated: boolean;
+  /** The environment cut the episode at a limit of its own. */
+  readonly truncated: boolean;
+  /** The environment's word at the end of an episode; null before it and where it has none. */
+  readonly success: boolean | null;
+  /** Whether the environment understood and executed the action. */
+  readonly executable: boolean;
+  readonly admissibleActions: readonly string[] | null;
+  readonly stateHash: string | null;
+}
+
+export interface ParsedResponse {
+  readonly thought: string;
+  readonly action: string;
+  readonly wellFormatted: boolean;
+}
+
+export class EnvironmentError extends Error {
+  override readonly name = 'EnvironmentError';
+  readonly code: 'unknown-task' | 'unreachable' | 'protocol' | 'gone';
+  readonly retryable: boolean;
+  constructor(code: EnvironmentError['code'], message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.retryable = options.retryable ?? false;
+  }
+}

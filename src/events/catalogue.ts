@@ -1,0 +1,35 @@
+import type { z } from 'zod';
+import * as runs from './schemas/runs.ts';
+import * as trees from './schemas/trees.ts';
+
+export const TOPICS = ['runs', 'trees', 'images', 'datasets', 'training'] as const;
+export type Topic = (typeof TOPICS)[number];
+
+/**
+ * Every event type: its topic, its current schema version, the field of `data` that is its stream (and log key), its schema.
+ * Events are for ever: a changed shape is a new version with an upcaster and a frozen fixture, a changed meaning a new type.
+ */
+export const catalogue = {
+  ExperimentDeclared: { topic: 'runs', version: 1, stream: 'experimentId', data: runs.experimentDeclared },
+  RunStarted: { topic: 'runs', version: 1, stream: 'runId', data: runs.runStarted },
+  RunFinished: { topic: 'runs', version: 1, stream: 'runId', data: runs.runFinished },
+  MetricRecorded: { topic: 'runs', version: 1, stream: 'runId', data: runs.metricRecorded },
+  TreeOpened: { topic: 'trees', version: 1, stream: 'treeId', data: trees.treeOpened },
+  RolloutStarted: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rolloutStarted },
+  StepTaken: { topic: 'trees', version: 1, stream: 'treeId', data: trees.stepTaken },
+  ToolCalled: { topic: 'trees', version: 1, stream: 'treeId', data: trees.toolCalled },
+  RewardAssigned: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rewardAssigned },
+  RewardRevised: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rewardRevised },
+  ValueBackedUp: { topic: 'trees', version: 1, stream: 'treeId', data: trees.valueBackedUp },
+  ReplayDiverged: { topic: 'trees', version: 1, stream: 'treeId', data: trees.replayDiverged },
+  RolloutFinished: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rolloutFinished },
+  TreeClosed: { topic: 'trees', version: 1, stream: 'treeId', data: trees.treeClosed },
+} as const satisfies Record<string, { topic: Topic; version: number; stream: string; data: z.ZodType }>;
+
+export type EventType = keyof typeof catalogue;
+export type DataOf<T extends EventType> = z.infer<(typeof catalogue)[T]['data']>;
+
+/** Tells whether a name is an event type of the catalogue. */
+export function isEventType(type: string): type is EventType {
+  return Object.hasOwn(catalogue, type);
+}

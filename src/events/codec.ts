@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { catalogue, type EventType, isEventType } from './catalogue.ts';
+import { type Envelope, envelopeFields } from './envelope.ts';
+import { upcast } from './upcasters.ts';
+
+/** A refusal in words for people: the path of the field, what is wrong with it, and what to do. */
+export interface Refusal {
+  readonly code: 'malformed' | 'unknown-type' | 'unknown-version' | 'invalid';
+  readonly path: string;
+  readonly message: string;
+}
+export type Decoded =
+  | { readonly kind: 'event'; readonly event: Envelope }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+/** Writes an envelope as UTF-8 JSON, the form of every record in the log. */
+export function encode(event: Envelope): Buffer {
+  return Buffer.from(JSON.stringify(event), 'utf8');
+}
+
+/** Reads a record of the log. Unknown bytes become a typed event of the current version or a refusal with its reason; it never throws. */
+export function decode(bytes: Uint8Array): Decoded {
+  let value: unknown;
+  try {
+    value = JSON.parse(utf8.decode(bytes));
+  } catch (error) {
+    return refuse('malformed', '', `is not UTF-8 JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return parseEnvelope(value);
+}
+
+/** Checks a parsed JSON value against the schema of its type and version, and brings an old version up to the current one. */
+export function parseEnvelope(value: unknown): Decoded {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return refuse('malformed', '', 'must be an event: a JSON object with id, type, schemaVersion, stream, …, data');
+  }
+  const type = 'type' in value ? value.type : undefined;
+  if (typeof type !== 'string') return refuse('malformed', 'type', 'must name the event type; `espalier schemas` lists them');
+  if (!isEventType(type))
+    return refuse(
+      'unknown-type',
+      'type',
+      `${JSON.stringify(type.slice(0, 80))} is not in the catalogue; \`espalier schemas\` lists it`,
+    );
+  const version = 'schemaVersion' in value ? value.schemaVersion : undefined;
+  if (typeof version !== 'number' || !Number.isInteger(version) || version < 1) {
+    return refuse('malformed', 'schemaVersion', 'must be an integer from 1');
+  }
+  const current = catalogue[type].version;
+  if (version > current) {
+    return refuse(
+      'unknown-version',
+      'schemaVersion',
+      `${type} is known up to version ${current}, not ${version}; upgrade this program to read it`,
+    );
+  }
+  const upcasted = version < current ? upcast(type, version, value) : value;
+  const parsed = schemaOf(type).safeParse(upcasted);
+  if (!parsed.success) return firstIssue(parsed.error);
+  const event = parsed.data as Envelope; // the schema of `type` is the proof
+  const stream = (event.data as Record<string, unknown>)[catalogue[type].stream];
+  if (event.stream !== stream) return refuse('invalid', 'stream', `must equal data.${catalogue[type].stream} of a ${type}`);
+  return { kind: 'event', event };
+}
+
+const schemas = new Map<EventType, z.ZodType>();
+
+/** Gives the schema of a whole event (envelope and data) of a type in its current version. */
+export function schemaOf(type: EventType): z.ZodType {
+  let schema = schemas.get(type);
+  if (!schema) {
+    const { version, data } = catalogue[type];
+    schema = z.strictObject({ ...envelopeFields, type: z.literal(type), schemaVersion: z.literal(version), data });
+    schemas.set(type, schema);
+  }
+  return schema;
+}
+
+/**
+ * Gives the digest of what an event says (type, version, stream, data), not of when and by whom. Two appends of one id must agree in it;
+ * keys are sorted, so two producers that order them differently still agree.
+ */
+export function contentHash(event: Envelope): string {
+  const { type, schemaVersion, stream, data } = event;
+  return createHash('sha256')
+    .update(canonicalJson([type, schemaVersion, stream, data]))
+    .digest('hex');
+}
+
+/** Writes JSON with sorted keys and no blanks: equal values, equal bytes. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const entries = Object.entries(value).filter(([, v]) => v !== undefined);
+  entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([k, v]) => `${JSON.stringify(k)}:${canonicalJson(v)}`).join(',')}}`;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function refuse(code: Refusal['code'], path: string, message: string): Decoded {
+  return { kind: 'refused', refusal: { code, path, message } };
+}
+
+function firstIssue(error: z.ZodError): Decoded {
+  let issue = error.issues[0];
+  let path: PropertyKey[] = issue ? [...issue.path] : [];
+  // A union reports one issue with a list per member; the member that got furthest is the one the producer meant.
+  while (issue?.code === 'invalid_union') {
+    const inner = issue.errors.flat().sort((a, b) => b.path.length - a.path.length)[0];
+    if (!inner) break;
+    path = [...path, ...inner.path];
+    issue = inner as typeof issue;
+  }
+  return refuse('invalid', path.map(String).join('.'), issue?.message ?? 'does not fit the schema');
+}

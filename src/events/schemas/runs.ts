@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { count, finite, id, json, name, policyRef } from './values.ts';
+
+export const experimentDeclared = z.strictObject({
+  experimentId: id,
+  name,
+  question: z.string().max(10_000),
+});
+
+/** `config` is everything that determines the run beside its seed; `codeVersion` names the program that wrote it. */
+export const runStarted = z.strictObject({
+  runId: id,
+  experimentId: id.nullable(),
+  name,
+  kind: z.enum(['collect', 'search', 'import', 'evaluate', 'fork', 'external']),
+  seed: z.int(),
+  codeVersion: name,
+  config: json,
+  environments: z.array(z.strictObject({ environment: name, fingerprint: name })).max(100),
+  policy: policyRef.nullable(),
+});
+
+export const runFinished = z.strictObject({
+  runId: id,
+  outcome: z.enum(['completed', 'failed', 'cancelled']),
+  message: z.string().max(10_000),
+  trees: count,
+  rollouts: count,
+  steps: count,
+});
+
+export const metricRecorded = z.strictObject({ runId: id, metric: name, value: finite, at: count.nullable() });

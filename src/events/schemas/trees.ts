@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { count, finite, id, name, packed, policyRef, scorer, sha256, task, text } from './values.ts';
+
+/** The root of a tree: the task, its first observation and the instruction that every prompt of the tree begins with. */
+export const treeOpened = z.strictObject({
+  treeId: id,
+  runId: id,
+  task,
+  rootStepId: id,
+  instruction: text,
+  observation: text,
+  admissibleActions: z.array(z.string()).max(10_000).nullable(),
+  stateHash: sha256.nullable(),
+  plannedRollouts: count,
+  seed: z.int(),
+});
+
+export const rolloutStarted = z.strictObject({
+  rolloutId: id,
+  treeId: id,
+  fromStepId: id,
+  ordinal: count,
+  seed: z.int(),
+  policy: policyRef,
+});
+
+/**
+ * What is new at one step. The prompt is not stored: it is rebuilt by walking up the tree, so storage is linear in distinct text.
+ * `stateHash` is the anchor: the hash of the environment state before the action (AgentGym-style groups, GiGPO).
+ * `policySpans` gives the policy version of each range of sampled tokens [from, to).
+ */
+export const stepTaken = z.strictObject({
+  stepId: id,
+  treeId: id,
+  parentStepId: id,
+  rolloutId: id.nullable(),
+  depth: z.int().min(1),
+  response: text,
+  thought: text,
+  action: text,
+  observation: text,
+  wellFormatted: z.boolean(),
+  executable: z.boolean(),
+  termination: z.enum(['none', 'terminated', 'truncated']),
+  policySpans: z
+    .array(z.strictObject({ from: count, to: count, policyId: name, version: count }))
+    .min(1)
+    .max(1_000),
+  tokens: z.strictObject({ ids: packed, logProbs: packed.nullable(), mask: packed.nullable() }).nullable(),
+  usage: z.strictObject({ promptTokens: count, completionTokens: count }).nullable(),
+  finishReason: name.nullable(),
+  timings: z.strictObject({ policyMs: finite.min(0), environmentMs: finite.min(0) }),
+  stateHash: sha256.nullable(),
+  admissibleActions: z.array(z.string()).max(10_000).nullable(),
+});
+
+export const toolCalled = z.strictObject({
+  toolCallId: id,
+  treeId: id,
+  stepId: id,
+  ordinal: count,
+  tool: name,
+  arguments: text,
+  output: text,
+  outcome: z.enum(['ok', 'error']),
+  durationMs: finite.min(0),
+});
+
+/** A scalar on a step (or, with `stepId` null, on a whole rollout). `raw` keeps what the environment said before normalisation. */
+export const rewardAssigned = z.strictObject({
+  rewardId: id,
+  treeId: id,
+  stepId: id.nullable(),
+  rolloutId: id.nullable(),
+  component: name,
+  value: finite,
+  scorer,
+  raw: z.strictObject({ value: finite, scale: finite, kind: z.enum(['final', 'cumulative', 'delta']) }).nullable(),
+});
+
+/** A later judgement of the same reward. The value assigned before stays in the record. */
+export const rewardRevised = z.strictObject({
+  rewardId: id,
+  treeId: id,
+  value: finite,
+  scorer,
+  reason: z.string().max(10_000),
+});
+
+/** One back-up of a search: every step of `path` (root first) gets one visit and `value`. */
+export const valueBackedUp = z.strictObject({
+  treeId: id,
+  simulation: count,
+  leafStepId: id,
+  value: finite,
+  path: z.array(id).min(1).max(10_000),
+});
+
+/** What a repeated execution of recorded actions showed instead of the recorded observation or reward. */
+export const replayDiverged = z.strictObject({
+  treeId: id,
+  stepId: id,
+  field: z.enum(['observation', 'reward', 'termination']),
+  recorded: text,
+  replayed: text,
+});
+
+/** The end of a rollout; four outcomes that are four different things. `success` is the environment's word, null when it has none. */
+export const rolloutFinished = z.strictObject({
+  rolloutId: id,
+  treeId: id,
+  leafStepId: id,
+  outcome: z.enum(['terminated', 'truncated', 'failed', 'cancelled']),
+  success: z.boolean().nullable(),
+  steps: count,
+  reason: z.string().max(10_000),
+});
+
+export const treeClosed = z.strictObject({
+  treeId: id,
+  reason: z.enum(['completed', 'exhausted', 'failed', 'cancelled']),
+  rollouts: count,
+});

@@ -1,0 +1,79 @@
+/**
+ * The log, as the rest of the program sees it: one port, two adapters (Kafka; tables of Postgres). No type of a client library crosses it.
+ * The promises, shown by the contract suite against both:
+ * - records of one key keep the order in which `append` was called;
+ * - `append` resolves only when the records are durable;
+ * - a batch is a run of records of one partition in offset order;
+ * - what a handler has not answered *done* for is delivered again, to this member or to the one that takes over its partition.
+ */
+export interface LogRecord {
+  readonly topic: string;
+  /** Chooses the partition; never empty. */
+  readonly key: string;
+  readonly value: Uint8Array;
+}
+
+export interface Receipt {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+}
+
+export interface StoredRecord {
+  readonly offset: number;
+  readonly key: string | null;
+  readonly value: Uint8Array;
+}
+
+export interface LogBatch {
+  readonly topic: string;
+  readonly partition: number;
+  /** The offset after the last record of the fetch, control records included: what *done* may be answered up to. */
+  readonly next: number;
+  readonly records: readonly StoredRecord[];
+}
+
+/** What a handler answers: everything below `next` is done, or: deliver again from `to`. */
+export type Answer = { readonly kind: 'done'; readonly next: number } | { readonly kind: 'rewind'; readonly to: number };
+
+export interface SubscribeOptions {
+  readonly group: string;
+  readonly topics: readonly string[];
+  /** Called for one batch of a partition at a time. A throw stops the subscription and rejects `finished`. */
+  readonly handle: (batch: LogBatch, signal: AbortSignal) => Promise<Answer>;
+  /** The most records in one batch. */
+  readonly batchLimit?: number;
+}
+
+export interface Subscription {
+  /** Resolves after `close`, rejects when the handler threw or the client met a fatal error. */
+  readonly finished: Promise<void>;
+  /** Stops after the batch in hand; resolves when its answer is recorded. */
+  close(): Promise<void>;
+}
+
+/** Next offsets: topic → partition → the offset the next record will get (log end) or the next to read (cursor). */
+export type Offsets = ReadonlyMap<string, ReadonlyMap<number, number>>;
+
+export interface EventLog {
+  /** Creates the topics that are missing, with `partitions` partitions each. */
+  ensureTopics(topics: readonly string[], partitions: number): Promise<void>;
+  /** Appends records in order. Resolves when durable, with one receipt per record. @throws LogError; RangeError on an empty key. */
+  append(records: readonly LogRecord[]): Promise<readonly Receipt[]>;
+  subscribe(options: SubscribeOptions): Promise<Subscription>;
+  /** Gives the log end of every partition of the topics. */
+  ends(topics: readonly string[]): Promise<Offsets>;
+  close(): Promise<void>;
+}
+
+/** A fault of the log's world. `retryable`: the same call may succeed later. */
+export class LogError extends Error {
+  override readonly name = 'LogError';
+  readonly code: 'unreachable' | 'unknown-topic' | 'too-large' | 'closed' | 'fatal';
+  readonly retryable: boolean;
+  constructor(code: LogError['code'], message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.retryable = options.retryable ?? false;
+  }
+}

@@ -1,0 +1,51 @@
+import type { PolicyRef } from '../events/schemas/values.ts';
+
+/** The model that acts: given where the agent stands, it proposes `n` responses. */
+export interface Policy {
+  readonly ref: PolicyRef;
+  /** Proposes `request.n` acts. The same request with the same seed gives the same acts where the policy is deterministic. @throws PolicyError. */
+  act(request: ActRequest, signal: AbortSignal): Promise<readonly Act[]>;
+  close(): Promise<void>;
+}
+
+export interface ActRequest {
+  readonly goal: string;
+  readonly instruction: string;
+  /** The task's first observation, then each step taken since; the last observation is where the agent stands. */
+  readonly firstObservation: string;
+  readonly history: readonly PastStep[];
+  readonly admissibleActions: readonly string[] | null;
+  /** Asks the environment for the action of a perfect player; null where it has none. */
+  readonly expertAction: () => Promise<string | null>;
+  /** Derived from (run, task, rollout, step): a resumed run draws what the killed one would have drawn. */
+  readonly seed: number;
+  readonly n: number;
+  readonly temperature: number;
+}
+
+export interface PastStep {
+  readonly response: string;
+  readonly action: string;
+  readonly observation: string;
+}
+
+export interface Act {
+  /** The whole text of the model, as the environment's parser will read it. */
+  readonly response: string;
+  /** Sampled token ids with per-token log-probabilities, when the engine gives them. */
+  readonly tokens: { readonly ids: readonly number[]; readonly logProbs: readonly number[] | null } | null;
+  readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
+  /** `length` marks a truncated reply. */
+  readonly finishReason: string | null;
+}
+
+export class PolicyError extends Error {
+  override readonly name = 'PolicyError';
+  readonly code: 'unreachable' | 'refused' | 'context-overflow' | 'protocol' | 'no-candidates';
+  readonly retryable: boolean;
+  constructor(code: PolicyError['code'], message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.retryable = options.retryable ?? false;
+  }
+}

@@ -1,0 +1,43 @@
+-- The journal: every event in its log order (topic, partition, "offset") and in its stream's order (stream, position).
+-- `body` is the record as it lay in the log, byte for byte, so that replay and the as-of queries read what was appended.
+create table events (
+  topic          text        not null,
+  partition      integer     not null,
+  "offset"       bigint      not null,
+  event_id       uuid        not null unique,
+  type           text        not null,
+  stream         uuid        not null,
+  position       bigint      not null,
+  sequence       bigint      not null,
+  producer       text        not null,
+  correlation_id uuid        not null,
+  occurred_at    timestamptz not null,
+  body           text        not null,
+  primary key (topic, partition, "offset")
+);
+create unique index events_stream on events (stream, position);
+create index events_correlation on events (correlation_id, topic, partition, "offset");
+
+-- The last position of each stream, and the last sequence of each producer in it: what the next batch is numbered and checked by.
+create table streams (
+  stream   uuid   not null primary key,
+  position bigint not null
+);
+create table stream_producers (
+  stream   uuid   not null,
+  producer text   not null,
+  sequence bigint not null,
+  primary key (stream, producer)
+);
+
+-- What was seen that should not be: a second append of an event, a hole in a producer's sequence, a sequence that went back.
+create table anomalies (
+  topic     text    not null,
+  partition integer not null,
+  "offset"  bigint  not null,
+  event_id  uuid    not null,
+  stream    uuid    not null,
+  kind      text    not null check (kind in ('duplicate', 'gap', 'reordered')),
+  detail    text    not null,
+  primary key (topic, partition, "offset")
+);

@@ -1,0 +1,50 @@
+-- Rewards stay facts: `value` is the judgement in force, `assigned_value` the first one, and every later one is a row of reward_revisions.
+create table rewards (
+  reward_id       uuid             not null primary key,
+  tree_id         uuid             not null,
+  step_id         uuid,
+  rollout_id      uuid,
+  component       text             not null,
+  value           double precision not null,
+  assigned_value  double precision not null,
+  scorer          text             not null,
+  scorer_revision text             not null,
+  raw             jsonb,
+  revisions       integer          not null,
+  assigned_at     timestamptz      not null,
+  revised_at      timestamptz
+);
+create index rewards_tree on rewards (tree_id);
+
+create table reward_revisions (
+  event_id        uuid             not null primary key,
+  reward_id       uuid             not null,
+  tree_id         uuid             not null,
+  ordinal         integer          not null,
+  value           double precision not null,
+  scorer          text             not null,
+  scorer_revision text             not null,
+  reason          text             not null,
+  occurred_at     timestamptz      not null
+);
+create index reward_revisions_reward on reward_revisions (reward_id, ordinal);
+
+-- Parent links, so that a return can be summed along a path inside this projection: another projection's cursor may be elsewhere.
+create table reward_edges (
+  step_id        uuid not null primary key,
+  tree_id        uuid not null,
+  parent_step_id uuid
+);
+create index reward_edges_tree on reward_edges (tree_id);
+
+-- The return of every finished rollout: the rewards of the steps from the root to its leaf, and those on the rollout itself.
+create table returns (
+  rollout_id   uuid             not null primary key,
+  tree_id      uuid             not null,
+  run_id       uuid             not null,
+  leaf_step_id uuid             not null,
+  value        double precision not null
+);
+create index returns_tree on returns (tree_id);
+create index returns_value on returns (value, rollout_id);
+create index returns_run_value on returns (run_id, value, rollout_id);

@@ -1,0 +1,34 @@
+create table experiments (
+  experiment_id uuid        not null primary key,
+  name          text        not null,
+  question      text        not null,
+  declared_at   timestamptz not null
+);
+
+create table runs (
+  run_id         uuid        not null primary key,
+  experiment_id  uuid,
+  name           text        not null,
+  kind           text        not null,
+  seed           bigint      not null,
+  code_version   text        not null,
+  config         jsonb       not null,
+  environments   jsonb       not null,
+  policy_id      text,
+  policy_version integer,
+  started_at     timestamptz not null,
+  finished_at    timestamptz,
+  outcome        text,
+  message        text
+);
+create index runs_started on runs (started_at, run_id);
+
+create table metrics (
+  event_id    uuid             not null primary key,
+  run_id      uuid             not null,
+  metric      text             not null,
+  value       double precision not null,
+  at          bigint,
+  occurred_at timestamptz      not null
+);
+create index metrics_run on metrics (run_id, metric, at);

@@ -1,0 +1,19 @@
+-- One row per back-up; `path` is root first. Keeping them makes "as of simulation n" a sum over the first n.
+create table backups (
+  event_id     uuid             not null primary key,
+  tree_id      uuid             not null,
+  simulation   bigint           not null,
+  leaf_step_id uuid             not null,
+  value        double precision not null,
+  path         uuid[]           not null,
+  log_offset   bigint           not null
+);
+create index backups_tree on backups (tree_id, log_offset);
+
+create table node_statistics (
+  step_id   uuid             not null primary key,
+  tree_id   uuid             not null,
+  visits    bigint           not null,
+  value_sum double precision not null
+);
+create index node_statistics_tree on node_statistics (tree_id);

@@ -1,0 +1,103 @@
+-- Trees as adjacency lists: a tree is read whole by its id and folded in memory. `log_offset` is the offset of the row's event, the
+-- order in which a tree grew. Text longer than 64 KiB lies in the blob store: its column is '' and `blobs` holds {field: reference}.
+create table trees (
+  tree_id            uuid        not null primary key,
+  run_id             uuid        not null,
+  task_id            uuid        not null,
+  environment        text        not null,
+  server_fingerprint text        not null,
+  observation_hash   text        not null,
+  alias              text        not null,
+  goal               text        not null,
+  task_depth         integer,
+  split              text,
+  root_step_id       uuid        not null,
+  instruction        text        not null,
+  planned_rollouts   integer     not null,
+  seed               bigint      not null,
+  opened_at          timestamptz not null,
+  closed_at          timestamptz,
+  close_reason       text,
+  blobs              jsonb
+);
+create index trees_run on trees (run_id, opened_at, tree_id);
+create index trees_opened on trees (opened_at, tree_id);
+create index trees_task on trees (task_id);
+
+-- The root is a row of depth 0 with empty response and action: its observation is the task's first.
+create table steps (
+  step_id           uuid             not null primary key,
+  tree_id           uuid             not null,
+  parent_step_id    uuid,
+  rollout_id        uuid,
+  depth             integer          not null,
+  log_offset        bigint           not null,
+  response          text             not null,
+  thought           text             not null,
+  action            text             not null,
+  observation       text             not null,
+  well_formatted    boolean          not null,
+  executable        boolean          not null,
+  termination       text             not null,
+  policy_spans      jsonb            not null,
+  tokens            jsonb,
+  prompt_tokens     integer,
+  completion_tokens integer,
+  finish_reason     text,
+  policy_ms         double precision not null,
+  environment_ms    double precision not null,
+  state_hash        text,
+  admissible        jsonb,
+  occurred_at       timestamptz      not null,
+  blobs             jsonb
+);
+create index steps_tree on steps (tree_id, log_offset);
+
+create table rollouts (
+  rollout_id     uuid        not null primary key,
+  tree_id        uuid        not null,
+  run_id         uuid        not null,
+  task_id        uuid        not null,
+  environment    text        not null,
+  from_step_id   uuid        not null,
+  ordinal        integer     not null,
+  seed           bigint      not null,
+  policy_id      text        not null,
+  policy_version integer     not null,
+  started_at     timestamptz not null,
+  finished_at    timestamptz,
+  outcome        text,
+  success        boolean,
+  leaf_step_id   uuid,
+  steps          integer,
+  reason         text
+);
+create index rollouts_tree on rollouts (tree_id, ordinal);
+create index rollouts_run_finished on rollouts (run_id, finished_at, rollout_id);
+create index rollouts_finished on rollouts (finished_at, rollout_id);
+
+create table tool_calls (
+  tool_call_id uuid             not null primary key,
+  tree_id      uuid             not null,
+  step_id      uuid             not null,
+  ordinal      integer          not null,
+  tool         text             not null,
+  arguments    text             not null,
+  output       text             not null,
+  outcome      text             not null,
+  duration_ms  double precision not null,
+  blobs        jsonb
+);
+create index tool_calls_tree on tool_calls (tree_id);
+
+create table divergences (
+  event_id    uuid        not null primary key,
+  tree_id     uuid        not null,
+  step_id     uuid        not null,
+  field       text        not null,
+  recorded    text        not null,
+  replayed    text        not null,
+  occurred_at timestamptz not null,
+  blobs       jsonb
+);
+create index divergences_tree on divergences (tree_id);

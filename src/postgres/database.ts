@@ -1,0 +1,50 @@
+import { Kysely, PostgresDialect, type Transaction } from 'kysely';
+import type pg from 'pg';
+import { openPool, type PoolOptions } from './pool.ts';
+import type { Tables } from './tables.ts';
+
+export interface Database {
+  readonly db: Kysely<Tables>;
+  readonly pool: pg.Pool;
+  close(): Promise<void>;
+}
+export type Trx = Transaction<Tables>;
+export type Db = Kysely<Tables>;
+
+/** Opens the database for typed queries (kysely) over one pool. @throws DatabaseUnreachable when nobody answers at the address. */
+export async function openDatabase(url: string, options: PoolOptions = {}): Promise<Database> {
+  const pool = openPool(url, options);
+  try {
+    (await pool.connect()).release();
+  } catch (error) {
+    await pool.end();
+    throw new DatabaseUnreachable(url, error);
+  }
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  return { db, pool, close: () => db.destroy() };
+}
+
+export class DatabaseUnreachable extends Error {
+  override readonly name = 'DatabaseUnreachable';
+  constructor(url: string, cause: unknown) {
+    super(
+      `cannot reach Postgres at ${withoutPassword(url)}: ${reasonOf(cause)}; check DATABASE_URL, or unset it to use the embedded server`,
+      { cause },
+    );
+  }
+}
+
+function withoutPassword(url: string): string {
+  try {
+    const parsed = new URL(url);
+    parsed.password = '';
+    return parsed.toString();
+  } catch {
+    return 'an address that is not a URL';
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,48 @@
+import pg from 'pg';
+
+/** int8 columns hold offsets and counters, all below 2^53: read them as numbers, and refuse the row that is not. */
+const INT8 = 20;
+const types = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    return oid === INT8 ? parseInt8 : pg.types.getTypeParser(oid, format as 'text');
+  },
+};
+
+function parseInt8(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} does not fit a number exactly`);
+  return value;
+}
+
+export interface PoolOptions {
+  readonly max?: number;
+  readonly applicationName?: string;
+  /** How long to wait for a connection. */
+  readonly connectMs?: number;
+}
+
+/** Opens a pool of connections. Who opens it closes it with `pool.end()`. */
+export function openPool(url: string, options: PoolOptions = {}): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: options.max ?? 10,
+    application_name: options.applicationName ?? 'espalier',
+    connectionTimeoutMillis: options.connectMs ?? 10_000,
+    types: types as pg.CustomTypesConfig, // the same look-up with one oid changed
+  });
+  // An idle connection that breaks is replaced by the pool; without a listener Node would end the process for it.
+  pool.on('error', () => undefined);
+  return pool;
+}
+
+/** Opens one connection outside any pool: for LISTEN, advisory locks and COPY. */
+export async function connect(url: string, applicationName = 'espalier'): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: applicationName,
+    connectionTimeoutMillis: 10_000,
+    types: types as pg.CustomTypesConfig,
+  });
+  await client.connect();
+  return client;
+}

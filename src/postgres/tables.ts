@@ -1,0 +1,261 @@
+import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+
+/**
+ * The tables as kysely sees them. The read models are views in the schema `public` over the live version of each projection
+ * (`step_tree_v1.steps` is read as `steps`), so that a rebuilt version takes over by one swap of views.
+ */
+type Json = JSONColumnType<Record<string, unknown>>;
+type Instant = ColumnType<Date, Date | string, Date | string>;
+type InstantOrNull = ColumnType<Date | null, Date | string | null, Date | string | null>;
+
+export interface EventsTable {
+  topic: string;
+  partition: number;
+  offset: number;
+  event_id: string;
+  type: string;
+  stream: string;
+  position: number;
+  sequence: number;
+  producer: string;
+  correlation_id: string;
+  occurred_at: Instant;
+  body: string;
+}
+export interface AnomaliesTable {
+  topic: string;
+  partition: number;
+  offset: number;
+  event_id: string;
+  stream: string;
+  kind: 'duplicate' | 'gap' | 'reordered';
+  detail: string;
+}
+export interface ExperimentsTable {
+  experiment_id: string;
+  name: string;
+  question: string;
+  declared_at: Instant;
+}
+export interface RunsTable {
+  run_id: string;
+  experiment_id: string | null;
+  name: string;
+  kind: string;
+  seed: number;
+  code_version: string;
+  config: Json;
+  environments: ColumnType<{ environment: string; fingerprint: string }[], string, string>;
+  policy_id: string | null;
+  policy_version: number | null;
+  started_at: Instant;
+  finished_at: InstantOrNull;
+  outcome: string | null;
+  message: string | null;
+}
+export interface MetricsTable {
+  event_id: string;
+  run_id: string;
+  metric: string;
+  value: number;
+  at: number | null;
+  occurred_at: Instant;
+}
+/** References of the fields of a row whose text lies in the blob store. */
+export type Blobs = Record<string, { blob: string; size: number; mediaType: string }>;
+type BlobsColumn = ColumnType<Blobs | null, string | null, string | null>;
+
+export interface TreesTable {
+  tree_id: string;
+  run_id: string;
+  task_id: string;
+  environment: string;
+  server_fingerprint: string;
+  observation_hash: string;
+  alias: string;
+  goal: string;
+  task_depth: number | null;
+  split: string | null;
+  root_step_id: string;
+  instruction: string;
+  planned_rollouts: number;
+  seed: number;
+  opened_at: Instant;
+  closed_at: InstantOrNull;
+  close_reason: string | null;
+  blobs: BlobsColumn;
+}
+export interface StepsTable {
+  step_id: string;
+  tree_id: string;
+  parent_step_id: string | null;
+  rollout_id: string | null;
+  depth: number;
+  log_offset: number;
+  response: string;
+  thought: string;
+  action: string;
+  observation: string;
+  well_formatted: boolean;
+  executable: boolean;
+  termination: 'none' | 'terminated' | 'truncated';
+  policy_spans: ColumnType<{ from: number; to: number; policyId: string; version: number }[], string, string>;
+  tokens: ColumnType<Record<string, unknown> | null, string | null, string | null>;
+  prompt_tokens: number | null;
+  completion_tokens: number | null;
+  finish_reason: string | null;
+  policy_ms: number;
+  environment_ms: number;
+  state_hash: string | null;
+  admissible: ColumnType<string[] | null, string | null, string | null>;
+  occurred_at: Instant;
+  blobs: BlobsColumn;
+}
+export interface RolloutsTable {
+  rollout_id: string;
+  tree_id: string;
+  run_id: string;
+  task_id: string;
+  environment: string;
+  from_step_id: string;
+  ordinal: number;
+  seed: number;
+  policy_id: string;
+  policy_version: number;
+  started_at: Instant;
+  finished_at: InstantOrNull;
+  outcome: 'terminated' | 'truncated' | 'failed' | 'cancelled' | null;
+  success: boolean | null;
+  leaf_step_id: string | null;
+  steps: number | null;
+  reason: string | null;
+}
+export interface ToolCallsTable {
+  tool_call_id: string;
+  tree_id: string;
+  step_id: string;
+  ordinal: number;
+  tool: string;
+  arguments: string;
+  output: string;
+  outcome: string;
+  duration_ms: number;
+  blobs: BlobsColumn;
+}
+export interface DivergencesTable {
+  event_id: string;
+  tree_id: string;
+  step_id: string;
+  field: string;
+  recorded: string;
+  replayed: string;
+  occurred_at: Instant;
+  blobs: BlobsColumn;
+}
+export interface RewardsTable {
+  reward_id: string;
+  tree_id: string;
+  step_id: string | null;
+  rollout_id: string | null;
+  component: string;
+  value: number;
+  assigned_value: number;
+  scorer: string;
+  scorer_revision: string;
+  raw: ColumnType<{ value: number; scale: number; kind: string } | null, string | null, string | null>;
+  revisions: number;
+  assigned_at: Instant;
+  revised_at: InstantOrNull;
+}
+export interface RewardRevisionsTable {
+  event_id: string;
+  reward_id: string;
+  tree_id: string;
+  ordinal: number;
+  value: number;
+  scorer: string;
+  scorer_revision: string;
+  reason: string;
+  occurred_at: Instant;
+}
+export interface ReturnsTable {
+  rollout_id: string;
+  tree_id: string;
+  run_id: string;
+  leaf_step_id: string;
+  value: number;
+}
+export interface BackupsTable {
+  event_id: string;
+  tree_id: string;
+  simulation: number;
+  leaf_step_id: string;
+  value: number;
+  path: string[];
+  log_offset: number;
+}
+export interface NodeStatisticsTable {
+  step_id: string;
+  tree_id: string;
+  visits: number;
+  value_sum: number;
+}
+export interface ProjectionsTable {
+  name: string;
+  version: number;
+  state: ColumnType<'running' | 'stopped', string | undefined, string>;
+  reason: string | null;
+}
+export interface CursorsTable {
+  projection: string;
+  version: number;
+  topic: string;
+  partition: number;
+  next_offset: number;
+  updated_at: Generated<Date>;
+}
+export interface QuarantineTable {
+  projection: string;
+  topic: string;
+  partition: number;
+  offset: number;
+  event_id: string | null;
+  type: string | null;
+  stream: string | null;
+  code: string;
+  field: string;
+  reason: string;
+  body: Buffer;
+  quarantined_at: Generated<Date>;
+  released_at: Date | null;
+}
+export interface ApiKeysTable {
+  key_id: string;
+  name: string;
+  hash: Buffer;
+  scopes: string[];
+  created_at: Generated<Date>;
+  revoked_at: Date | null;
+}
+
+export interface Tables {
+  events: EventsTable;
+  anomalies: AnomaliesTable;
+  experiments: ExperimentsTable;
+  runs: RunsTable;
+  metrics: MetricsTable;
+  trees: TreesTable;
+  steps: StepsTable;
+  rollouts: RolloutsTable;
+  tool_calls: ToolCallsTable;
+  divergences: DivergencesTable;
+  rewards: RewardsTable;
+  reward_revisions: RewardRevisionsTable;
+  returns: ReturnsTable;
+  backups: BackupsTable;
+  node_statistics: NodeStatisticsTable;
+  projections: ProjectionsTable;
+  cursors: CursorsTable;
+  quarantine: QuarantineTable;
+  api_keys: ApiKeysTable;
+}

@@ -38,4 +38,6 @@ export interface Delivery<E extends Envelope = Envelope> {
   readonly partition: number;
   readonly offset: number;
   readonly event: E;
+  /** The record as it lay in the log. */
+  readonly body: string;
 }

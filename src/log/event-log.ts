@@ -28,6 +28,11 @@ export interface StoredRecord {
 export interface LogBatch {
   readonly topic: string;
   readonly partition: number;
+  /**
+   * The offset this batch was read from: the `next` (or `to`) answered before it. When it is higher than that, the log no longer holds
+   * what lies between (retention), which the reader must be able to notice.
+   */
+  readonly from: number;
   /** The offset after the last record of the fetch, control records included: what *done* may be answered up to. */
   readonly next: number;
   readonly records: readonly StoredRecord[];

@@ -15,6 +15,8 @@ create table rewards (
   revised_at      timestamptz
 );
 create index rewards_tree on rewards (tree_id);
+create index rewards_step on rewards (step_id);
+create index rewards_rollout on rewards (rollout_id);
 
 create table reward_revisions (
   event_id        uuid             not null primary key,
@@ -35,7 +37,11 @@ create table reward_edges (
   tree_id        uuid not null,
   parent_step_id uuid
 );
-create index reward_edges_tree on reward_edges (tree_id);
+create index reward_edges_parent on reward_edges (parent_step_id);
+create table reward_trees (
+  tree_id uuid not null primary key,
+  run_id  uuid not null
+);
 
 -- The return of every finished rollout: the rewards of the steps from the root to its leaf, and those on the rollout itself.
 create table returns (
@@ -46,5 +52,6 @@ create table returns (
   value        double precision not null
 );
 create index returns_tree on returns (tree_id);
+create index returns_leaf on returns (leaf_step_id);
 create index returns_value on returns (value, rollout_id);
 create index returns_run_value on returns (run_id, value, rollout_id);

@@ -1,0 +1,81 @@
+import type { BlobStore } from '../blobs/blob-store.ts';
+import { catalogue, type DataOf, type EventType } from '../events/catalogue.ts';
+import type { Envelope, Producer } from '../events/envelope.ts';
+import { newId } from '../events/new-id.ts';
+import type { EventLog, Receipt } from '../log/event-log.ts';
+import { prepareEvents } from './prepare-events.ts';
+
+/** An event before the appender fills in its metadata. With a derived `id`, a repeated append is recognised by every reader. */
+export type Draft<T extends EventType = EventType> = T extends EventType
+  ? {
+      readonly type: T;
+      readonly data: DataOf<T>;
+      readonly id?: string;
+      readonly correlationId: string;
+      readonly causationId?: string | null;
+      readonly occurredAt?: string;
+    }
+  : never;
+
+export interface Appender {
+  /** Completes drafts, prepares and appends them in order. Resolves when they are durable. */
+  append(drafts: readonly Draft[]): Promise<readonly Receipt[]>;
+}
+
+export interface AppenderOptions {
+  readonly log: EventLog;
+  readonly blobs: BlobStore;
+  readonly producer: Producer;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** Gives the next sequence of this producer in a stream it may have written before; default: 0 for every stream. */
+  readonly sequenceOf?: (stream: string) => Promise<number>;
+}
+
+/** Opens an appender: it numbers the events of each stream and hands them to the log in the order of the calls. */
+export function createAppender(options: AppenderOptions): Appender {
+  const { log, blobs, producer, clock } = options;
+  const next = new Map<string, number>();
+  let tail: Promise<unknown> = Promise.resolve();
+
+  async function complete(drafts: readonly Draft[]): Promise<Envelope[]> {
+    const events: Envelope[] = [];
+    for (const draft of drafts) {
+      const stream = streamOf(draft);
+      const sequence = next.get(stream) ?? (await options.sequenceOf?.(stream)) ?? 0;
+      next.set(stream, sequence + 1);
+      events.push({
+        id: draft.id ?? newId(),
+        type: draft.type,
+        schemaVersion: catalogue[draft.type].version,
+        stream,
+        sequence,
+        occurredAt: draft.occurredAt ?? new Date(clock()).toISOString(),
+        correlationId: draft.correlationId,
+        causationId: draft.causationId ?? null,
+        producer,
+        data: draft.data,
+      } as Envelope); // type and data come from one draft, whose union ties them
+    }
+    return events;
+  }
+
+  return {
+    append(drafts) {
+      // Numbering and preparing run one call after the other, so that sequence and log order agree; the log call itself is not waited
+      // for by the next caller: the adapter keeps the order of calls and coalesces them.
+      const prepared = tail
+        .then(async () => prepareEvents(await complete(drafts), blobs))
+        .then((records) => ({ receipts: log.append(records) }));
+      tail = prepared.then(
+        () => undefined,
+        () => undefined,
+      );
+      return prepared.then(({ receipts }) => receipts);
+    },
+  };
+}
+
+function streamOf(draft: Draft): string {
+  return (draft.data as Record<string, unknown>)[catalogue[draft.type].stream] as string; // the catalogue names an id field of this data
+}

@@ -1,0 +1,35 @@
+import type { EventType } from '../events/catalogue.ts';
+import type { Delivery, Envelope } from '../events/envelope.ts';
+import type { Trx } from '../postgres/database.ts';
+
+/**
+ * Code that folds events into tables. `project` is a pure fold of the batch in memory, then a few bulk statements in the transaction that
+ * also moves the cursor. Rows are keyed by ids from events, so a second delivery or a second append changes nothing. Inside the
+ * transaction the search path begins with the projection's own schema: its SQL names tables plainly and a rebuild runs it elsewhere.
+ */
+export interface Projection {
+  readonly name: string;
+  readonly version: number;
+  /** The types it folds; 'all' also gets what cannot be decoded into its quarantine. */
+  readonly handles: readonly EventType[] | 'all';
+  /** Folds one slice of a partition, in offset order. Gives what breaks an invariant, with the reason: the runner quarantines it. */
+  project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]>;
+}
+
+/** An event that a projection refuses: its delivery, the field that is wrong, and the reason with the remedy. */
+export interface Poison {
+  readonly delivery: Delivery;
+  readonly code: 'missing-parent' | 'missing-tree' | 'missing-rollout' | 'missing-run' | 'missing-reward' | 'conflict' | 'depth';
+  readonly field: string;
+  readonly reason: string;
+}
+
+/** Narrows a delivery to one event type. */
+export function isOf<T extends EventType>(delivery: Delivery, type: T): delivery is Delivery<Envelope<T>> {
+  return delivery.event.type === type;
+}
+
+/** Gives the schema that holds a version of a projection's tables: `step-tree` version 1 → `step_tree_v1`. */
+export function schemaNameOf(projection: { readonly name: string; readonly version: number }): string {
+  return `${projection.name.replaceAll('-', '_')}_v${projection.version}`;
+}

@@ -1,0 +1,48 @@
+/** Why the embedded server does not run. Every message names the folder or the package and the remedy. */
+export class EmbeddedServerError extends Error {
+  override readonly name = 'EmbeddedServerError';
+  readonly code:
+    | 'unsupported-platform'
+    | 'missing-binaries'
+    | 'no-account'
+    | 'unreachable-folder'
+    | 'unwritable-folder'
+    | 'disk-full'
+    | 'other-version'
+    | 'failed';
+  constructor(code: EmbeddedServerError['code'], message: string, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+  }
+}
+
+export const REMEDY = 'set ESPALIER_HOME to another folder, or DATABASE_URL to a Postgres that already runs';
+
+/** Turns a failed file operation on `folder` into the error that says what to do. */
+export function folderError(folder: string, cause: unknown): EmbeddedServerError {
+  if (cause instanceof EmbeddedServerError) return cause;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  if (code === 'ENOSPC' || code === 'EDQUOT') return diskFull(folder, cause);
+  return new EmbeddedServerError(
+    'unwritable-folder',
+    `cannot keep the embedded Postgres in ${folder}: ${cause instanceof Error ? cause.message : String(cause)}; ${REMEDY}`,
+    cause,
+  );
+}
+
+/** Turns what initdb or postgres wrote before it ended into the error that says what to do. */
+export function outputError(folder: string, program: string, output: string): EmbeddedServerError {
+  if (/No space left on device|Disk quota exceeded/.test(output)) return diskFull(folder);
+  const lines = output.trim().split('\n');
+  const telling = lines.filter((line) => /FATAL|PANIC|ERROR|error:|HINT|Permission denied/.test(line)).slice(-3);
+  const reason = (telling.length > 0 ? telling : lines.slice(-3)).map((line) => line.trim()).join(' | ');
+  return new EmbeddedServerError('failed', `${program} in ${folder} ended: ${reason || 'it wrote nothing'}; ${REMEDY}`);
+}
+
+function diskFull(folder: string, cause?: unknown): EmbeddedServerError {
+  return new EmbeddedServerError(
+    'disk-full',
+    `no space is left for the embedded Postgres in ${folder}; free some, or ${REMEDY}`,
+    cause,
+  );
+}

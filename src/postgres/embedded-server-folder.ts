@@ -1,0 +1,129 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chown, link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Account } from './embedded-server-account.ts';
+import type { PostgresBinaries } from './embedded-server-binaries.ts';
+import { EmbeddedServerError, outputError, REMEDY } from './embedded-server-error.ts';
+
+export const SUPERUSER = 'espalier';
+
+/** `fsync`: what is committed survives a power cut. `none`: tests, whose data nobody misses. */
+export type Durability = 'fsync' | 'none';
+
+/**
+ * Gives the password of the server of a folder, making it on first use (0600). Processes that do so at the same moment agree:
+ * `link` lets one win, whole.
+ */
+export async function passwordOf(folder: string): Promise<string> {
+  const file = join(folder, 'password');
+  const draft = `${file}.${process.pid}-${randomBytes(4).toString('hex')}`;
+  const known = await readIfPresent(file);
+  if (known !== undefined) return known.trim();
+  await writeFile(draft, `${randomBytes(24).toString('base64url')}\n`, { mode: 0o600 });
+  try {
+    await link(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // node:fs throws nothing else
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return (await readFile(file, 'utf8')).trim();
+}
+
+/**
+ * Makes the data folder when there is none. It is filled under another name and renamed, so it is whole or absent, whatever is killed;
+ * of two processes at the same moment the second finds the name taken and throws its own away. No lock can go stale.
+ */
+export async function ensureDataFolder(
+  folder: string,
+  binaries: PostgresBinaries,
+  account: Account,
+  durability: Durability,
+): Promise<string> {
+  const data = join(folder, 'data');
+  const version = await readIfPresent(join(data, 'PG_VERSION'));
+  if (version === undefined) await createDataFolder(folder, data, binaries, account, durability);
+  else if (version.trim() !== binaries.major) {
+    throw new EmbeddedServerError(
+      'other-version',
+      `${data} was made by Postgres ${version.trim()}, and this is Postgres ${binaries.major}: move it away (its runs can be exported with the version that made it), or ${REMEDY}`,
+    );
+  }
+  return data;
+}
+
+async function createDataFolder(
+  folder: string,
+  data: string,
+  binaries: PostgresBinaries,
+  account: Account,
+  durability: Durability,
+) {
+  await removeAbandoned(folder);
+  const draft = `${data}.new-${process.pid}-${randomBytes(4).toString('hex')}`;
+  const passwordFile = `${draft}.password`;
+  try {
+    await mkdir(draft, { mode: 0o700 });
+    await writeFile(passwordFile, `${await passwordOf(folder)}\n`, { mode: 0o600 });
+    if (account.ids) for (const path of [draft, passwordFile]) await chown(path, account.ids.uid, account.ids.gid);
+    await initialise(folder, draft, passwordFile, binaries, account, durability);
+    await rename(draft, data).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+    });
+  } finally {
+    await rm(passwordFile, { force: true });
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+async function initialise(
+  folder: string,
+  draft: string,
+  passwordFile: string,
+  binaries: PostgresBinaries,
+  account: Account,
+  durability: Durability,
+): Promise<void> {
+  const { command, args, options } = account.wrap(binaries.initdb, [
+    `--pgdata=${draft}`,
+    `--username=${SUPERUSER}`,
+    `--pwfile=${passwordFile}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale=C',
+    ...(durability === 'none' ? ['--no-sync'] : []),
+  ]);
+  await promisify(execFile)(command, args, options).catch((error: Error & { stdout?: string; stderr?: string }) => {
+    throw outputError(folder, 'initdb', `${error.stdout ?? ''}\n${error.stderr || error.message}`);
+  });
+}
+
+/** Reads a text file; undefined when it is not there. Anything else that goes wrong is thrown. */
+export async function readIfPresent(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined; // node:fs throws nothing else
+    throw error;
+  }
+}
+
+/** Removes what an initialisation left whose process was killed. */
+async function removeAbandoned(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const pid = /^data\.new-(\d+)-/.exec(name)?.[1];
+    if (pid !== undefined && !isAlive(Number(pid))) await rm(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+/** Tells whether a process exists, be it another user's. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'; // process.kill throws nothing else
+  }
+}

@@ -1,0 +1,117 @@
+import { mkdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { chooseAccount } from './embedded-server-account.ts';
+import { findPostgresBinaries, type PostgresBinaries } from './embedded-server-binaries.ts';
+import { EmbeddedServerError, folderError, outputError, REMEDY } from './embedded-server-error.ts';
+import { type Durability, ensureDataFolder, passwordOf, SUPERUSER } from './embedded-server-folder.ts';
+import { findPostmaster, type Guarded, type Postmaster, startPostmaster } from './embedded-server-process.ts';
+import { connect } from './pool.ts';
+
+export interface EmbeddedPostgres {
+  /** The address of the database `espalier`, password included; 127.0.0.1 only. */
+  readonly url: string;
+  /** False when another process started the server: it ends with that process, and `close` does nothing. */
+  readonly owned: boolean;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a real Postgres 18 on a folder, or attaches to the one that already runs there. The folder holds `data/`, `password` (0600) and
+ * `postgres.log`. The server stops with the process that started it, even when that is killed with SIGKILL, and what was committed stays.
+ * @throws EmbeddedServerError with the remedy.
+ */
+export async function startEmbeddedPostgres(options: {
+  readonly folder: string;
+  readonly durability?: Durability;
+}): Promise<EmbeddedPostgres> {
+  const binaries = await findPostgresBinaries();
+  try {
+    await mkdir(options.folder, { recursive: true });
+    return await startOrAttach(await realpath(options.folder), binaries, options.durability ?? 'fsync');
+  } catch (error) {
+    throw folderError(options.folder, error);
+  }
+}
+
+const READY_MS = 120_000; // crash recovery of a big folder takes minutes at worst; an ordinary start 0.1 s
+const LAUNCHES = 5;
+
+/**
+ * Postgres itself decides who starts it: the postmaster makes `postmaster.pid` exclusively, so of several processes one wins and the
+ * others find a running server on their next look.
+ */
+async function startOrAttach(folder: string, binaries: PostgresBinaries, durability: Durability): Promise<EmbeddedPostgres> {
+  const account = await chooseAccount(join(folder, 'data'), [folder, binaries.postgres]);
+  const data = await ensureDataFolder(folder, binaries, account, durability);
+  const password = await passwordOf(folder);
+  const deadline = Date.now() + READY_MS;
+  let own: Guarded | undefined;
+  let output: string | undefined;
+  try {
+    for (let launches = 0; Date.now() < deadline; ) {
+      const found = await findPostmaster(data);
+      if (found?.status === 'ready') {
+        const url = await openedUrl(found, password);
+        if (url !== undefined) return opened(url, own?.pid === found.pid ? own : undefined);
+      } else if (!found && !own) {
+        if (++launches > LAUNCHES || (output !== undefined && !worthAnotherTry(output)))
+          throw outputError(folder, 'postgres', output ?? '');
+        own = await startPostmaster(folder, data, binaries.postgres, account, durability);
+      }
+      const ended = await Promise.race([own?.ended, delay(LOOK_MS)]);
+      if (own && ended !== undefined) {
+        own = undefined;
+        output = ended;
+      }
+    }
+    throw new EmbeddedServerError(
+      'failed',
+      `Postgres in ${folder} was not ready after ${READY_MS / 1000} s; see postgres.log there, or ${REMEDY}`,
+    );
+  } catch (error) {
+    await own?.stop();
+    throw error;
+  }
+}
+
+const LOOK_MS = 20;
+
+/** Tells whether a launch failed by a coincidence: the port was taken, another process won, a killed server's children were still ending. */
+function worthAnotherTry(output: string): boolean {
+  return /could not bind|Address already in use|lock file .* already exists|shared memory block .* is still in use/.test(output);
+}
+
+function opened(url: string, own: Guarded | undefined): EmbeddedPostgres {
+  return { url, owned: own !== undefined, close: async () => own?.stop() };
+}
+
+/** Gives the address once the server answers and the database exists; undefined when it is just going away. */
+async function openedUrl({ port }: Postmaster, password: string): Promise<string | undefined> {
+  const base = `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}`;
+  try {
+    const client = await connect(`${base}/postgres`, 'espalier start');
+    try {
+      const { rowCount } = await client.query('select from pg_database where datname = $1', [SUPERUSER]);
+      if (rowCount === 0) await client.query(`create database ${SUPERUSER}`).catch(ignoreDuplicate);
+    } finally {
+      await client.end();
+    }
+    return `${base}/${SUPERUSER}`;
+  } catch (error) {
+    if (isGoingAway(error)) return undefined;
+    throw error;
+  }
+}
+
+function ignoreDuplicate(error: Error & { code?: string }): void {
+  // 42P04 duplicate_database, 23505 when two created it at the same moment
+  if (error.code !== '42P04' && error.code !== '23505') throw error;
+}
+
+function isGoingAway(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return (
+    code === 'ECONNREFUSED' || code === 'ECONNRESET' || code.startsWith('57P') || /Connection terminated/.test(String(error))
+  );
+}

@@ -13,6 +13,9 @@ export interface LogRecord {
   readonly value: Uint8Array;
 }
 
+/** The most bytes of key and value together; larger payloads belong in the blob store. */
+export const RECORD_LIMIT = 2 * 1024 * 1024;
+
 export interface Receipt {
   readonly topic: string;
   readonly partition: number;

@@ -1,0 +1,154 @@
+import { expect, test } from '@jest/globals';
+import { type LogRecord, RECORD_LIMIT } from '../event-log.ts';
+import { type EventLogFixture, fresh, freshTopic, numbered, record } from './fixture.ts';
+import { ofKey, readAll } from './watch.ts';
+
+/** What `append`, `ends` and `ensureTopics` promise. */
+export function describeAppending(fixture: () => EventLogFixture, codecs: readonly string[]): void {
+  const { log, second } = { log: () => fixture().log, second: () => fixture().second() };
+
+  test('records of one key keep the order in which append was called, though nobody waited', async () => {
+    const topic = await freshTopic(log(), 3);
+    const keys = ['a', 'b', 'c', 'd'];
+    const calls = numbered(topic, 200, keys).map((one) => log().append([one]));
+    await Promise.all(calls);
+    const records = await readAll(log(), topic, 200);
+    for (const key of keys) {
+      expect(ofKey(records, key)).toEqual(numbered(topic, 200, keys).flatMap((r) => (r.key === key ? [text(r)] : [])));
+    }
+  });
+
+  test('one append of many records keeps their order', async () => {
+    const topic = await freshTopic(log());
+    await log().append(numbered(topic, 3_000));
+    expect((await readAll(log(), topic, 3_000)).map((r) => r.text)).toEqual(numbered(topic, 3_000).map(text));
+  });
+
+  test('concurrent appends of several clients all arrive, each exactly once', async () => {
+    const topic = await freshTopic(log(), 2);
+    const others = await Promise.all([second(), second()]);
+    try {
+      const clients = [log(), ...others];
+      await Promise.all(
+        clients.flatMap((client, c) =>
+          Array.from({ length: 40 }, (_, i) => client.append([record(topic, `key-${i % 7}`, `${c}/${i}`)])),
+        ),
+      );
+      const texts = (await readAll(log(), topic, 120)).map((r) => r.text);
+      const expected = clients.flatMap((_, c) => Array.from({ length: 40 }, (_, i) => `${c}/${i}`));
+      expect(texts.sort()).toEqual(expected.sort());
+    } finally {
+      await Promise.all(others.map((client) => client.close()));
+    }
+  });
+
+  test('when append resolves, another client can read the records', async () => {
+    const topic = await freshTopic(log());
+    const other = await second();
+    try {
+      await log().append([record(topic, 'k', 'durable')]);
+      expect((await other.ends([topic])).get(topic)).toEqual(new Map([[0, 1]]));
+      expect((await readAll(other, topic, 1)).map((r) => r.text)).toEqual(['durable']);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('each receipt names the place where its record lies, and a key keeps its partition', async () => {
+    const topics = [await freshTopic(log(), 4), await freshTopic(log(), 3)] as const;
+    const records = Array.from({ length: 60 }, (_, i) => record(i % 3 === 0 ? topics[0] : topics[1], `key-${i % 11}`, `v${i}`));
+    const receipts = (await Promise.all([log().append(records.slice(0, 25)), log().append(records.slice(25))])).flat();
+    const stored = [...(await readAll(log(), topics[0], 20)), ...(await readAll(log(), topics[1], 40))];
+    const placed = new Map(stored.map((r) => [`${r.topic}/${r.partition}/${r.offset}`, `${r.key}=${r.text}`]));
+    expect(receipts).toHaveLength(60);
+    for (const [i, { topic, partition, offset }] of receipts.entries()) {
+      expect(placed.get(`${topic}/${partition}/${offset}`)).toBe(`key-${i % 11}=v${i}`);
+    }
+    const partitionOf = new Map<string, number>();
+    for (const { topic, key, partition } of stored) {
+      expect(partitionOf.get(`${topic} ${key}`) ?? partition).toBe(partition);
+      partitionOf.set(`${topic} ${key}`, partition);
+    }
+  });
+
+  test('an empty value and a value of 1 MiB come back byte for byte', async () => {
+    const topic = await freshTopic(log());
+    const large = Uint8Array.from({ length: 1024 * 1024 }, (_, i) => (i * 31 + (i >> 8)) & 0xff);
+    await log().append([record(topic, 'k'), record(topic, 'k', large), record(topic, 'ключ 🌳', 'after')]);
+    const records = await readAll(log(), topic, 3);
+    expect(records.map((r) => r.key)).toEqual(['k', 'k', 'ключ 🌳']);
+    expect(records.map((r) => r.value.byteLength)).toEqual([0, large.byteLength, 5]);
+    expect(Buffer.compare(records[1]?.value ?? new Uint8Array(), large)).toBe(0);
+  });
+
+  test('a record at the limit is taken; one byte more is refused as too large, and its whole append with it', async () => {
+    const topic = await freshTopic(log());
+    await log().append([record(topic, 'k', new Uint8Array(RECORD_LIMIT - 1))]);
+    const refused = log().append([record(topic, 'k', 'small'), record(topic, 'k', new Uint8Array(RECORD_LIMIT))]);
+    await expect(refused).rejects.toMatchObject({ name: 'LogError', code: 'too-large', retryable: false });
+    expect((await log().ends([topic])).get(topic)).toEqual(new Map([[0, 1]]));
+  });
+
+  test.each([
+    ['empty', ''],
+    ['null', null],
+  ])('an append with an %s key is refused whole with a RangeError', async (_, key) => {
+    const topic = await freshTopic(log());
+    const bad = { ...record(topic, 'k', 'v'), key } as LogRecord; // null is what a caller without types may send
+    await expect(log().append([record(topic, 'k', 'good'), bad])).rejects.toBeInstanceOf(RangeError);
+    expect((await log().ends([topic])).get(topic)).toEqual(new Map([[0, 0]]));
+  });
+
+  test('an append of nothing answers with no receipts', async () => {
+    expect(await log().append([])).toEqual([]);
+  });
+
+  test('an unknown topic is refused by name: by append, whole, by ends and by subscribe', async () => {
+    const topic = await freshTopic(log());
+    const unknown = fresh('unknown');
+    const refusal = { name: 'LogError', code: 'unknown-topic', message: expect.stringContaining(unknown) };
+    await expect(log().append([record(topic, 'k'), record(unknown, 'k')])).rejects.toMatchObject(refusal);
+    await expect(log().ends([topic, unknown])).rejects.toMatchObject(refusal);
+    const handle = async () => ({ kind: 'done', next: 0 }) as const;
+    await expect(log().subscribe({ group: fresh('group'), topics: [unknown], handle })).rejects.toMatchObject(refusal);
+    expect((await log().ends([topic])).get(topic)).toEqual(new Map([[0, 0]]));
+  });
+
+  test('ends grow by what was appended, partition by partition', async () => {
+    const topic = await freshTopic(log(), 4);
+    const zero = [0, 1, 2, 3].map((partition) => [partition, 0] as const);
+    expect((await log().ends([topic])).get(topic)).toEqual(new Map(zero));
+    const receipts = await log().append(numbered(topic, 50, ['a', 'b', 'c', 'd', 'e', 'f', 'g']));
+    const counts = new Map<number, number>(zero);
+    for (const { partition } of receipts) counts.set(partition, (counts.get(partition) ?? 0) + 1);
+    expect((await log().ends([topic])).get(topic)).toEqual(counts);
+  });
+
+  test('topics are made once, though several clients ask at the same time and again', async () => {
+    const other = await second();
+    try {
+      const topics = [fresh('topic'), fresh('topic')];
+      await Promise.all([log().ensureTopics(topics, 3), other.ensureTopics(topics, 3)]);
+      await log().ensureTopics([...topics, fresh('topic')], 3);
+      for (const topic of topics) expect((await log().ends([topic])).get(topic)?.size).toBe(3);
+    } finally {
+      await other.close();
+    }
+  });
+
+  for (const codec of codecs) {
+    test(`records that the server keeps in ${codec} are read`, async () => {
+      const topic = await freshTopic(log());
+      const large = new Uint8Array(300_000).map((_, i) => (i % 251) ^ (i >> 10));
+      await fixture().appendWith?.(codec, [...numbered(topic, 500), record(topic, 'k', large), record(topic, 'k')]);
+      const records = await readAll(log(), topic, 502);
+      expect(records.slice(0, 500).map((r) => r.text)).toEqual(numbered(topic, 500).map(text));
+      expect(Buffer.compare(records[500]?.value ?? new Uint8Array(), large)).toBe(0);
+      expect(records[501]?.value.byteLength).toBe(0);
+    });
+  }
+}
+
+function text({ value }: LogRecord): string {
+  return new TextDecoder().decode(value);
+}

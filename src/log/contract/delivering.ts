@@ -1,0 +1,152 @@
+import { expect, test } from '@jest/globals';
+import type { Answer } from '../event-log.ts';
+import { type EventLogFixture, fresh, freshTopic, numbered } from './fixture.ts';
+import { done, until, watch } from './watch.ts';
+
+/** What a subscription promises its handler. */
+export function describeDelivering(fixture: () => EventLogFixture): void {
+  const { log, second } = { log: () => fixture().log, second: () => fixture().second() };
+
+  test('a batch is a run of one partition in offset order, no longer than the limit, and the next begins where it ended', async () => {
+    const topic = await freshTopic(log(), 2);
+    await log().append(numbered(topic, 250, ['a', 'b', 'c', 'd', 'e']));
+    const reader = await watch(log(), [topic], { batchLimit: 40 });
+    await until('all was read', () => reader.records().length === 250);
+    await reader.close();
+    const next = new Map([0, 1].map((partition) => [partition, 0]));
+    for (const batch of reader.batches) {
+      expect(batch.topic).toBe(topic);
+      expect(batch.records.length).toBeGreaterThan(0);
+      expect(batch.records.length).toBeLessThanOrEqual(40);
+      const first = next.get(batch.partition) ?? 0;
+      expect(batch.records.map((r) => r.offset)).toEqual(batch.records.map((_, i) => first + i));
+      expect(batch.next).toBe(first + batch.records.length);
+      next.set(batch.partition, batch.next);
+    }
+    expect(next).toEqual((await log().ends([topic])).get(topic));
+  });
+
+  test('what is appended while the subscription runs is handed over, from every topic subscribed to', async () => {
+    const topics = [await freshTopic(log()), await freshTopic(log(), 2)] as const;
+    const reader = await watch(log(), topics);
+    await log().append(numbered(topics[0], 3));
+    await log().append(numbered(topics[1], 4, ['x', 'y']));
+    await until('both topics were read', () => reader.records().length === 7);
+    await reader.close();
+    const texts = (topic: string) => reader.records().flatMap((r) => (r.topic === topic ? [r.text] : []));
+    expect(texts(topics[0])).toEqual(['k#0', 'k#1', 'k#2']);
+    expect(texts(topics[1]).sort()).toEqual(['x#0', 'x#2', 'y#1', 'y#3']);
+  });
+
+  test('every group gets all records, and a new group begins at the first', async () => {
+    const topic = await freshTopic(log());
+    await log().append(numbered(topic, 5));
+    const early = await watch(log(), [topic]);
+    await until('the early group read', () => early.records().length === 5);
+    const late = await watch(log(), [topic]);
+    await until('the late group read', () => late.records().length === 5);
+    await Promise.all([early.close(), late.close()]);
+    expect(late.texts()).toEqual(early.texts());
+  });
+
+  test('what was answered done is not delivered again after a close', async () => {
+    const topic = await freshTopic(log());
+    await log().append(numbered(topic, 5));
+    const before = await watch(log(), [topic]);
+    await until('the first five were read', () => before.records().length === 5);
+    await before.close();
+    await log().append(numbered(topic, 2, ['k'], 5));
+    const after = await watch(log(), [topic], { group: before.group });
+    await until('the rest was read', () => after.records().length === 2);
+    await after.close();
+    expect(after.texts()).toEqual(['k#5', 'k#6']);
+  });
+
+  test('a throw of the handler rejects finished with it, and a new member gets the same records again', async () => {
+    const topic = await freshTopic(log());
+    const bug = new Error('a bug in the handler');
+    await log().append(numbered(topic, 10));
+    const crashed = await watch(log(), [topic], {
+      batchLimit: 4,
+      async handle(batch) {
+        if (batch.next > 4) throw bug;
+        return { kind: 'done', next: batch.next };
+      },
+    });
+    await expect(crashed.subscription.finished).rejects.toBe(bug);
+    await crashed.close();
+    expect(crashed.texts()).toEqual(numberedTexts(0, 8));
+    const other = await second();
+    try {
+      const after = await watch(other, [topic], { group: crashed.group });
+      await until('the rest was read', () => after.records().length === 6);
+      await after.close();
+      expect(after.texts()).toEqual(numberedTexts(4, 10));
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('after a rewind the records come again from exactly there', async () => {
+    const topic = await freshTopic(log());
+    await log().append(numbered(topic, 20));
+    let rewound = false;
+    const reader = await watch(log(), [topic], {
+      batchLimit: 5,
+      async handle(batch): Promise<Answer> {
+        if (rewound || batch.next < 15) return done(batch);
+        rewound = true;
+        return { kind: 'rewind', to: 3 };
+      },
+    });
+    await until('the end was read again', () => reader.texts().at(-1) === 'k#19');
+    await reader.close();
+    expect(reader.texts()).toEqual([...numberedTexts(0, 15), ...numberedTexts(3, 20)]);
+  });
+
+  test('a rewind outlives the member that answered it', async () => {
+    const topic = await freshTopic(log());
+    await log().append(numbered(topic, 6));
+    const before = await watch(log(), [topic]);
+    await until('all was read', () => before.records().length === 6);
+    await before.close();
+    await log().append(numbered(topic, 1, ['k'], 6));
+    let answered = false;
+    const rewinding = await watch(log(), [topic], {
+      group: before.group,
+      async handle(batch): Promise<Answer> {
+        if (answered) throw new Error('killed before it was done');
+        answered = true;
+        expect(batch.records.map((r) => r.offset)).toEqual([6]);
+        return { kind: 'rewind', to: 2 };
+      },
+    });
+    await expect(rewinding.subscription.finished).rejects.toThrow('killed before it was done');
+    const after = await watch(log(), [topic], { group: before.group });
+    await until('all was read again', () => after.texts().at(-1) === 'k#6');
+    await after.close();
+    expect(after.texts()).toEqual(numberedTexts(2, 7));
+  });
+
+  test('when only a part of a batch is answered done, the rest is delivered again', async () => {
+    const topic = await freshTopic(log());
+    await log().append(numbered(topic, 6));
+    const group = fresh('group');
+    const reader = await watch(log(), [topic], {
+      group,
+      handle: async ({ records }) => ({ kind: 'done', next: (records[0]?.offset ?? 0) + 2 }),
+      batchLimit: 4,
+    });
+    await until('the last was the first of a batch or behind it', () => reader.batches.at(-1)?.records[0]?.offset === 4);
+    await reader.close();
+    expect(reader.batches.map((batch) => batch.records.map((r) => r.offset))).toEqual([
+      [0, 1, 2, 3],
+      [2, 3, 4, 5],
+      [4, 5],
+    ]);
+  });
+}
+
+function numberedTexts(from: number, to: number): string[] {
+  return numbered('', to - from, ['k'], from).map(({ value }) => new TextDecoder().decode(value));
+}

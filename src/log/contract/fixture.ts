@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto';
+import type { EventLog, LogRecord } from '../event-log.ts';
+
+/** What an adapter gives the contract suite: a running server behind `log`, and the ways to disturb it. */
+export interface EventLogFixture {
+  readonly log: EventLog;
+  /** Opens another client of the same server, as another process would. The suite closes it. */
+  second(): Promise<EventLog>;
+  /** Makes every running subscription to `topic` meet an error that no retry heals. Resolves to what undoes it. */
+  breakFatally(topic: string): Promise<() => Promise<void>>;
+  /** Appends so that the server stores the records in this codec; needed when codecs are named to `describeEventLog`. */
+  appendWith?(codec: string, records: readonly LogRecord[]): Promise<void>;
+  /** Closes `log` and whatever else was opened. */
+  cleanup(): Promise<void>;
+}
+
+/** Names a topic or group that no other test uses. */
+export function fresh(what: string): string {
+  return `contract.${what}.${randomUUID().slice(0, 13)}`;
+}
+
+/** Makes a fresh topic with that many partitions. */
+export async function freshTopic(log: EventLog, partitions = 1): Promise<string> {
+  const topic = fresh('topic');
+  await log.ensureTopics([topic], partitions);
+  return topic;
+}
+
+export function record(topic: string, key: string, value: string | Uint8Array = ''): LogRecord {
+  return { topic, key, value: typeof value === 'string' ? new TextEncoder().encode(value) : value };
+}
+
+/** Numbers records 0, 1, … under the keys in turn; the value says which it is. */
+export function numbered(topic: string, count: number, keys: readonly string[] = ['k'], from = 0): LogRecord[] {
+  return Array.from({ length: count }, (_, i) => {
+    const key = keys[(from + i) % keys.length] ?? 'k';
+    return record(topic, key, `${key}#${from + i}`);
+  });
+}

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, describe } from '@jest/globals';
+import { describeAppending } from './contract/appending.ts';
+import { describeClosing } from './contract/closing.ts';
+import { describeDelivering } from './contract/delivering.ts';
+import type { EventLogFixture } from './contract/fixture.ts';
+import { describeSharing } from './contract/sharing.ts';
+
+/**
+ * Describes what every event log promises, against a real server. Each adapter's test file calls it once.
+ * @param open starts or finds the server; called once, before the first case.
+ * @param options.codecs the codecs in which the server may keep records, each to be shown readable.
+ */
+export function describeEventLog(
+  name: string,
+  open: () => Promise<EventLogFixture>,
+  options: { readonly codecs?: readonly string[] } = {},
+): void {
+  describe(`the event log: ${name}`, () => {
+    let opened: EventLogFixture | undefined;
+    const fixture = (): EventLogFixture => {
+      if (opened === undefined) throw new Error('the fixture is open only while tests run');
+      return opened;
+    };
+    beforeAll(async () => {
+      opened = await open();
+    }, 120_000); // the first start of a server may fetch it
+    afterAll(async () => {
+      await opened?.cleanup();
+    });
+
+    describeAppending(fixture, options.codecs ?? []);
+    describeDelivering(fixture);
+    describeSharing(fixture);
+    describeClosing(fixture);
+  });
+}

@@ -1,0 +1,81 @@
+import { resolve } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { ConfigError, DEFAULT_LIMITS, readConfig, VARIABLES } from './config.ts';
+
+describe('readConfig', () => {
+  test('an empty environment gives the embedded mode on loopback', () => {
+    expect(readConfig({})).toEqual({
+      home: resolve('.espalier'),
+      databaseUrl: null,
+      kafkaBrokers: null,
+      partitions: 8,
+      host: '127.0.0.1',
+      port: 4000,
+      logLevel: 'info',
+      blobs: resolve('.espalier/blobs'),
+      limits: DEFAULT_LIMITS,
+      openai: { apiKey: null, baseUrl: null },
+      color: true,
+      cores: expect.any(Number),
+    });
+  });
+
+  test('an empty variable counts as unset', () => {
+    expect(readConfig({ ESPALIER_PORT: ' ', DATABASE_URL: '' })).toEqual(readConfig({}));
+  });
+
+  test('every variable that is set is read', () => {
+    const config = readConfig({
+      ESPALIER_HOME: '/data',
+      DATABASE_URL: 'postgres://u:p@db:5432/e',
+      KAFKA_BROKERS: 'a:9092, b:9093',
+      ESPALIER_PARTITIONS: '3',
+      ESPALIER_HOST: '::1',
+      ESPALIER_PORT: '0',
+      ESPALIER_LOG_LEVEL: 'debug',
+      ESPALIER_MAX_BODY_BYTES: '2048',
+      ESPALIER_MAX_EVENTS: '7',
+      ESPALIER_MAX_INGEST_REQUESTS: '2',
+      ESPALIER_MAX_INGEST_BYTES: '4096',
+      ESPALIER_MAX_CONNECTIONS: '5',
+      OPENAI_API_KEY: 'k',
+      OPENAI_BASE_URL: 'http://gpu:8000/v1',
+      NO_COLOR: '1',
+    });
+    expect(config).toEqual({
+      home: '/data',
+      databaseUrl: 'postgres://u:p@db:5432/e',
+      kafkaBrokers: ['a:9092', 'b:9093'],
+      partitions: 3,
+      host: '::1',
+      port: 0,
+      logLevel: 'debug',
+      blobs: '/data/blobs',
+      limits: { bodyBytes: 2048, eventsPerRequest: 7, ingestRequests: 2, ingestBytes: 4096, connections: 5 },
+      openai: { apiKey: 'k', baseUrl: 'http://gpu:8000/v1' },
+      color: false,
+      cores: expect.any(Number),
+    });
+  });
+
+  test.each([
+    ['ESPALIER_PORT', '70000', 'must be at most 65535'],
+    ['ESPALIER_PORT', '-1', 'must be a whole number'],
+    ['ESPALIER_PARTITIONS', '0', 'must be at least 1'],
+    ['ESPALIER_PARTITIONS', '1e3', 'must be a whole number'],
+    ['DATABASE_URL', 'mysql://x', 'must be a URL that begins with postgres:// or postgresql://'],
+    ['KAFKA_BROKERS', 'a:9092,,b:1', 'must be a list host:port'],
+    ['KAFKA_BROKERS', 'http://a:9092', 'must be a list host:port'],
+    ['ESPALIER_LOG_LEVEL', 'loud', 'must be one of debug, info, warn, error'],
+    ['ESPALIER_MAX_EVENTS', 'many', 'must be a whole number'],
+  ] as const)('a wrong %s (%s) is refused in one message with its remedy', (variable, value, reason) => {
+    const read = () => readConfig({ [variable]: value });
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(`${variable} ${reason}`);
+    expect(read).toThrow(`unset it for ${VARIABLES[variable].unset}`);
+  });
+
+  test('a password in a wrong DATABASE_URL is not repeated', () => {
+    expect(() => readConfig({ DATABASE_URL: 'mysql://u:secret@h' })).toThrow(/^(?!.*secret)/);
+  });
+});

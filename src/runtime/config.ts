@@ -1,0 +1,158 @@
+import { availableParallelism } from 'node:os';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+
+/** Everything that an operator may set, read once at the start. This file is the only reader of `process.env`. */
+export interface Config {
+  /** Folder of the embedded database, blobs and exports. */
+  readonly home: string;
+  /** Postgres to use; null starts the embedded server under `home`. */
+  readonly databaseUrl: string | null;
+  /** Kafka brokers to use; null keeps the log in Postgres tables. */
+  readonly kafkaBrokers: readonly string[] | null;
+  /** Partitions of each topic that this program creates. */
+  readonly partitions: number;
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly logLevel: LogLevel;
+  /** Folder of the content-addressed store. */
+  readonly blobs: string;
+  readonly limits: RequestLimits;
+  readonly openai: { readonly apiKey: string | null; readonly baseUrl: string | null };
+  /** Whether output may be coloured on a terminal (https://no-color.org). */
+  readonly color: boolean;
+  readonly cores: number;
+}
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** What one request, and all requests in hand together, may cost. */
+export interface RequestLimits {
+  /** Bytes of one body after decompression. */
+  readonly bodyBytes: number;
+  readonly eventsPerRequest: number;
+  /** Requests to `POST /v1/events` in hand at once; one more is answered 429. */
+  readonly ingestRequests: number;
+  /** Decompressed bytes of all bodies in hand at once; more is answered 429. */
+  readonly ingestBytes: number;
+  /** Open connections; further ones are dropped. */
+  readonly connections: number;
+}
+
+const MIB = 1_048_576;
+const count = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
+const url = (protocols: readonly string[]) =>
+  z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
+    message: `must be a URL that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`,
+  });
+const brokers = z
+  .string()
+  .transform((text) => text.split(',').map((broker) => broker.trim()))
+  .pipe(z.array(z.string().regex(/^[^\s:/]+:\d{1,5}$|^\[[0-9a-fA-F:]+\]:\d{1,5}$/, 'must be a list host:port,host:port')).min(1));
+
+/** One environment variable: its rule, what an unset one means, and what it is for. The README's table is written from this list. */
+export const VARIABLES = {
+  ESPALIER_HOME: { rule: z.string(), unset: '.espalier', about: 'folder of the embedded database, blobs and exports' },
+  DATABASE_URL: { rule: url(['postgres:', 'postgresql:']), unset: 'the embedded server', about: 'Postgres to use' },
+  KAFKA_BROKERS: { rule: brokers, unset: 'the log in Postgres tables', about: 'Kafka brokers, host:port,host:port' },
+  ESPALIER_PARTITIONS: { rule: count(1, 1_000), unset: '8', about: 'partitions of each topic that is created' },
+  ESPALIER_HOST: {
+    rule: z.string().max(255),
+    unset: '127.0.0.1',
+    about: 'address to listen on; any but loopback needs API keys',
+  },
+  ESPALIER_PORT: { rule: count(0, 65_535), unset: '4000', about: 'port to listen on; 0 takes a free one' },
+  ESPALIER_LOG_LEVEL: { rule: z.enum(LOG_LEVELS), unset: 'info', about: LOG_LEVELS.join(', ') },
+  ESPALIER_BLOBS: { rule: z.string(), unset: 'blobs in ESPALIER_HOME', about: 'folder of payloads over 64 KiB' },
+  ESPALIER_MAX_BODY_BYTES: { rule: count(1_024, 512 * MIB), unset: '33554432', about: 'one request body, decompressed' },
+  ESPALIER_MAX_EVENTS: { rule: count(1, 100_000), unset: '10000', about: 'events in one request' },
+  ESPALIER_MAX_INGEST_REQUESTS: { rule: count(1, 10_000), unset: '32', about: 'ingest requests in hand at once' },
+  ESPALIER_MAX_INGEST_BYTES: {
+    rule: count(1_024, 65_536 * MIB),
+    unset: '134217728',
+    about: 'bytes of all ingest bodies in hand',
+  },
+  ESPALIER_MAX_CONNECTIONS: { rule: count(1, 100_000), unset: '1024', about: 'open HTTP connections' },
+  OPENAI_API_KEY: { rule: z.string(), unset: 'no key is sent', about: 'key for the OpenAI-compatible policy' },
+  OPENAI_BASE_URL: {
+    rule: url(['http:', 'https:']),
+    unset: 'given on the command line',
+    about: 'address of an OpenAI-compatible server',
+  },
+  NO_COLOR: { rule: z.string(), unset: 'colour on terminals', about: 'any value turns colour off' },
+} as const;
+type Variable = keyof typeof VARIABLES;
+
+/** A variable that cannot be used: which one, why, and what to do. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly variable: string;
+  constructor(variable: Variable, value: string, reason: string) {
+    super(`${variable} ${reason}, not ${shown(variable, value)}; correct it, or unset it for ${VARIABLES[variable].unset}`);
+    this.variable = variable;
+  }
+}
+
+/** Reads and checks the environment. An empty variable counts as unset. @throws ConfigError naming the first wrong variable. */
+export function readConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
+  const home = resolve(read(env, 'ESPALIER_HOME') ?? '.espalier');
+  const blobs = read(env, 'ESPALIER_BLOBS');
+  return {
+    home,
+    databaseUrl: read(env, 'DATABASE_URL') ?? null,
+    kafkaBrokers: read(env, 'KAFKA_BROKERS') ?? null,
+    partitions: read(env, 'ESPALIER_PARTITIONS') ?? 8,
+    host: read(env, 'ESPALIER_HOST') ?? '127.0.0.1',
+    port: read(env, 'ESPALIER_PORT') ?? 4_000,
+    logLevel: read(env, 'ESPALIER_LOG_LEVEL') ?? 'info',
+    blobs: blobs === undefined ? join(home, 'blobs') : resolve(blobs),
+    limits: {
+      bodyBytes: read(env, 'ESPALIER_MAX_BODY_BYTES') ?? DEFAULT_LIMITS.bodyBytes,
+      eventsPerRequest: read(env, 'ESPALIER_MAX_EVENTS') ?? DEFAULT_LIMITS.eventsPerRequest,
+      ingestRequests: read(env, 'ESPALIER_MAX_INGEST_REQUESTS') ?? DEFAULT_LIMITS.ingestRequests,
+      ingestBytes: read(env, 'ESPALIER_MAX_INGEST_BYTES') ?? DEFAULT_LIMITS.ingestBytes,
+      connections: read(env, 'ESPALIER_MAX_CONNECTIONS') ?? DEFAULT_LIMITS.connections,
+    },
+    openai: { apiKey: read(env, 'OPENAI_API_KEY') ?? null, baseUrl: read(env, 'OPENAI_BASE_URL') ?? null },
+    color: read(env, 'NO_COLOR') === undefined,
+    cores: availableParallelism(),
+  };
+}
+
+export const DEFAULT_LIMITS: RequestLimits = {
+  bodyBytes: 32 * MIB,
+  eventsPerRequest: 10_000,
+  ingestRequests: 32, // each holds its body in memory; the log's own queue is what takes them in
+  ingestBytes: 128 * MIB, // about four bodies of the largest size; parsed JSON takes three to five times its bytes
+  connections: 1_024,
+};
+
+function read<V extends Variable>(
+  env: Readonly<Record<string, string | undefined>>,
+  variable: V,
+): z.infer<(typeof VARIABLES)[V]['rule']> | undefined {
+  const value = env[variable]?.trim();
+  if (value === undefined || value === '') return undefined;
+  const parsed = VARIABLES[variable].rule.safeParse(value);
+  if (!parsed.success) throw new ConfigError(variable, value, reasonOf(parsed.error, variable));
+  return parsed.data as z.infer<(typeof VARIABLES)[V]['rule']>; // the rule of this very variable gave it
+}
+
+function reasonOf(error: z.ZodError, variable: Variable): string {
+  const issue = error.issues[0];
+  if (issue?.code === 'invalid_value') return `must be one of ${VARIABLES[variable].about}`;
+  return issue?.message ?? 'is not valid';
+}
+
+const SECRET: ReadonlySet<Variable> = new Set<Variable>(['OPENAI_API_KEY', 'DATABASE_URL']);
+
+function shown(variable: Variable, value: string): string {
+  return SECRET.has(variable) ? 'the text given' : JSON.stringify(value.slice(0, 80));
+}

@@ -1,0 +1,48 @@
+import { describe, expect, test } from '@jest/globals';
+import { createMetrics } from './metrics.ts';
+
+describe('metrics', () => {
+  test('a counter asked for twice is one counter', async () => {
+    const metrics = createMetrics();
+    metrics.counter('events_total', 'Events', ['type']).add(2, { type: 'StepTaken' });
+    metrics.counter('events_total', 'Events', ['type']).add(3, { type: 'StepTaken' });
+    expect((await metrics.expose()).body).toContain('espalier_events_total{type="StepTaken"} 5');
+  });
+
+  test('a counter without labels is shown as 0 before its first event', async () => {
+    const metrics = createMetrics();
+    metrics.counter('refusals_total', 'Refusals');
+    expect((await metrics.expose()).body).toContain('espalier_refusals_total 0');
+  });
+
+  test('a histogram counts by bucket', async () => {
+    const metrics = createMetrics();
+    metrics.histogram('seconds', 'Time', [0.1, 1], ['route']).observe(0.5, { route: '/' });
+    const { body } = await metrics.expose();
+    expect(body).toContain('espalier_seconds_bucket{le="0.1",route="/"} 0');
+    expect(body).toContain('espalier_seconds_bucket{le="1",route="/"} 1');
+  });
+
+  test('a gauge is read at each scrape and forgets labels that are gone', async () => {
+    const metrics = createMetrics();
+    let samples = [{ labels: { projection: 'runs' }, value: 7 }];
+    metrics.gauge('lag', 'Lag', ['projection'], async () => samples);
+    expect((await metrics.expose()).body).toContain('espalier_lag{projection="runs"} 7');
+    samples = [{ labels: { projection: 'journal' }, value: 1 }];
+    const { body } = await metrics.expose();
+    expect(body).toContain('espalier_lag{projection="journal"} 1');
+    expect(body).not.toContain('runs');
+  });
+
+  test('a gauge that cannot be read is left out and counted, and the others are shown', async () => {
+    const metrics = createMetrics();
+    metrics.gauge('broken', 'Broken', [], async () => {
+      throw new Error('no database');
+    });
+    metrics.gauge('whole', 'Whole', [], async () => [{ labels: {}, value: 4 }]);
+    await metrics.expose();
+    const { body } = await metrics.expose();
+    expect(body).toContain('espalier_whole 4');
+    expect(body).toMatch(/espalier_scrape_failures_total\{gauge="broken"\} [12]/);
+  });
+});

@@ -1,0 +1,57 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startEmbeddedPostgres } from '../../postgres/embedded-server.ts';
+import { afterTests } from './after-tests.ts';
+import { createTemplateDatabase } from './template-database.ts';
+
+/** What is read of jest's global configuration. */
+interface JestConfig {
+  readonly rootDir: string;
+  readonly testPathPatterns: { readonly patterns: readonly string[] };
+}
+
+/**
+ * Starts, once for the whole run, the servers that the chosen tests need: Postgres (`DATABASE_URL`, else the embedded one in a temporary
+ * folder) with a migrated template database for `.int` and `.e2e` files, and a Kafka broker for `.e2e` files. The workers learn of them
+ * from the environment, which they inherit.
+ */
+export default async function setUp(config: JestConfig): Promise<void> {
+  const files = chosenFiles(config);
+  const e2e = files.some((file) => file.endsWith('.e2e.test.ts'));
+  if (e2e || files.some((file) => file.endsWith('.int.test.ts'))) await startPostgres();
+  if (e2e) await startKafka();
+}
+
+async function startPostgres(): Promise<void> {
+  if (!process.env.DATABASE_URL) {
+    const folder = await mkdtemp(join(tmpdir(), 'espalier-test-'));
+    afterTests(() => rm(folder, { recursive: true, force: true }));
+    const server = await startEmbeddedPostgres({ folder, durability: 'none' });
+    afterTests(() => server.close());
+    process.env.DATABASE_URL = server.url;
+  }
+  const template = await createTemplateDatabase(process.env.DATABASE_URL);
+  afterTests(() => template.drop());
+}
+
+/** A run names files by patterns, each matched anywhere in the path; without one every file is chosen. */
+function chosenFiles({ rootDir, testPathPatterns }: JestConfig): readonly string[] {
+  const patterns = testPathPatterns.patterns.map((pattern) => new RegExp(pattern, 'i'));
+  const chosen = (file: string) => patterns.length === 0 || patterns.some((pattern) => pattern.test(file));
+  return ['src', 'graphql', 'workers', 'infra']
+    .map((name) => join(rootDir, name))
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)))
+    .filter((file) => file.endsWith('.test.ts') && chosen(file));
+}
+
+async function startKafka(): Promise<void> {
+  const kafka: string = fileURLToPath(new URL('../kafka.ts', import.meta.url));
+  if (!existsSync(kafka)) return;
+  const { startKafkaForTests, stopKafkaForTests } = await import(kafka);
+  afterTests(stopKafkaForTests);
+  await startKafkaForTests();
+}

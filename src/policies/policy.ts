@@ -32,11 +32,34 @@ export interface PastStep {
 export interface Act {
   /** The whole text of the model, as the environment's parser will read it. */
   readonly response: string;
-  /** Sampled token ids with per-token log-probabilities, when the engine gives them. */
+  /**
+   * Sampled token ids with per-token log-probabilities, when the engine gives them; never re-tokenised from the text. A policy over
+   * candidates (linear) samples one "token": the position of its action in `request.admissibleActions`, with that choice's log-probability.
+   */
   readonly tokens: { readonly ids: readonly number[]; readonly logProbs: readonly number[] | null } | null;
+  /** Of this act alone: the length of its prompt (which the other acts of one request share) and of its reply; null where not exactly known. */
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
   /** `length` marks a truncated reply. */
   readonly finishReason: string | null;
+  /** The request to a model server that gave this act; absent for a policy that lives in this program. */
+  readonly call?: ModelCall;
+}
+
+/** One answered request to a model server, which may have given several acts. */
+export interface ModelCall {
+  readonly responseId: string | null;
+  /** The model as the server names it, which may be a dated revision of the one asked for. */
+  readonly model: string | null;
+  /** SHA-256 (hex) of the request body that was answered. */
+  readonly requestHash: string;
+  /** Times the request was sent until it was answered, from 1. */
+  readonly attempts: number;
+  /** From the first sending to the whole answer, waits between attempts included. */
+  readonly latencyMs: number;
+  /** Of the whole request, all its choices together, as the server counted. */
+  readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
+  /** History steps [from, to) left out of the prompt so that it fits; null when the prompt was whole. */
+  readonly trimmed: { readonly from: number; readonly to: number } | null;
 }
 
 export class PolicyError extends Error {

@@ -1,0 +1,62 @@
+import { createRandom } from '../domain/random/random.ts';
+import { candidatesOf, chosenAct } from './candidates.ts';
+import { candidateFeatures } from './linear/features.ts';
+import type { Situation } from './linear/situation.ts';
+import { logProbGradient, logSoftmax, pick, type SparseGradient, scoreOf } from './linear/softmax.ts';
+import type { LinearWeights } from './linear/weights.ts';
+import type { Policy } from './policy.ts';
+
+/**
+ * Makes the linear softmax policy π(a | s) = exp(θ·φ(s, a)/T) / Σ_b exp(θ·φ(s, b)/T) over the admissible actions. Its n acts are
+ * independent draws, fixed by the request's seed. Each act's `tokens` hold what training needs beside the recorded candidates: the
+ * position of the chosen action in `request.admissibleActions`, and its exact log π at the temperature it was drawn with.
+ * @param options.policyId names the line of versions that the weights belong to. @param options.temperature in place of the request's.
+ */
+export function linearPolicy(
+  weights: LinearWeights,
+  options: { readonly policyId?: string | undefined; readonly temperature?: number | undefined } = {},
+): Policy {
+  return {
+    ref: { policyId: options.policyId ?? 'linear', version: weights.version },
+    async act(request, signal) {
+      signal.throwIfAborted();
+      const candidates = candidatesOf(request, 'linear');
+      const logProbs = candidateLogProbs(weights, request, candidates, options.temperature ?? request.temperature);
+      const random = createRandom(request.seed);
+      return Array.from({ length: request.n }, () => {
+        const chosen = pick(logProbs, random.next());
+        const [action, logProb] = [candidates[chosen] as string, logProbs[chosen] as number]; // pick() gives a position of its argument
+        return chosenAct(`I weigh ${candidates.length} possible actions.`, action, { ids: [chosen], logProbs: [logProb] });
+      });
+    },
+    async close() {},
+  };
+}
+
+/** Gives log π of each candidate, in nats. Their order changes only the order of the answers (to the last bits of a sum). */
+export function candidateLogProbs(
+  weights: LinearWeights,
+  situation: Situation,
+  candidates: readonly string[],
+  temperature: number,
+): number[] {
+  const scores = candidateFeatures(situation, candidates).map((features) => scoreOf(weights.values, features));
+  return logSoftmax(scores, temperature);
+}
+
+/** Gives log π(chosen) and its gradient ∇θ log π(chosen), for policy gradients and behaviour cloning. */
+export function gradientLogProb(
+  weights: LinearWeights,
+  situation: Situation,
+  candidates: readonly string[],
+  chosen: number,
+  temperature: number,
+): { readonly logProb: number; readonly gradient: SparseGradient } {
+  const features = candidateFeatures(situation, candidates);
+  const logProbs = logSoftmax(
+    features.map((vector) => scoreOf(weights.values, vector)),
+    temperature,
+  );
+  const gradient = logProbGradient(features, logProbs, chosen, temperature);
+  return { logProb: logProbs[chosen] as number, gradient }; // logProbGradient refuses a candidate that does not exist
+}

@@ -1,0 +1,165 @@
+import { crossHash, hashText } from './hash.ts';
+import { type Demand, demandOf, findItem, heldOf, parseCraft, parseGet } from './recipe-demand.ts';
+import type { Situation } from './situation.ts';
+import { wordsOf } from './words.ts';
+
+/** Raised whenever the same text gives other features: weights of one revision mean nothing in another. */
+export const FEATURE_REVISION = 1;
+
+/** Buckets of the hashed feature space; a power of two. 2^14 doubles are 128 KiB, and TextCraft's ~10^4 distinct features collide little. */
+export const FEATURE_BUCKETS = 2 ** 14;
+
+/** A sparse feature vector; an index may occur twice, its values then add up. */
+export interface FeatureVector {
+  readonly indices: Int32Array;
+  readonly values: Float64Array;
+}
+
+/**
+ * Describes each candidate action in a situation as a sparse vector φ(situation, action) in 2^14 dimensions (signed feature hashing,
+ * Weinberger et al. 2009: bucket = low 14 bits of the feature's hash, sign = its top bit). Blocks, each scaled to unit length where it
+ * has many members, so that long texts do not drown short ones:
+ * 1. the action: its verb, its words, pairs of neighbouring words;
+ * 2. crosses of goal words × action words, and of words of the last observation × action words;
+ * 3. memory: the whole action crossed with the goal, with the action before, with both, and with the number of steps taken;
+ * 4. overlap: the share of the action's words that occur in the goal and in the last observation, how often it was taken already and
+ *    whether that failed, each crossed with the verb;
+ * 5. recipes (see recipe-demand.ts): whether what the action yields is missing, at which hop, enough of it, and whether its inputs are held.
+ */
+export function candidateFeatures(situation: Situation, candidates: readonly string[]): FeatureVector[] {
+  const view = viewOf(situation);
+  return candidates.map((action) => describe(view, action));
+}
+
+interface View {
+  readonly goal: number;
+  readonly goalWords: readonly number[];
+  readonly stateWords: readonly number[];
+  readonly lastAction: number;
+  readonly steps: number;
+  readonly failed: boolean;
+  readonly lastActionText: string;
+  readonly taken: ReadonlyMap<string, number>;
+  readonly demand: Demand;
+}
+
+const hashes = (words: readonly string[]): number[] => words.map(hashText);
+const distinct = (words: readonly string[]): string[] => [...new Set(words)];
+
+function viewOf(situation: Situation): View {
+  const last = situation.history.at(-1);
+  const taken = new Map<string, number>();
+  for (const { action } of situation.history) taken.set(action, (taken.get(action) ?? 0) + 1);
+  return {
+    goal: hashText(situation.goal),
+    goalWords: hashes(distinct(wordsOf(situation.goal, 24))),
+    stateWords: hashes(distinct(wordsOf(last?.observation ?? situation.firstObservation, 32))),
+    lastAction: hashText(last?.action ?? ''),
+    steps: Math.min(situation.history.length, 15),
+    failed:
+      last !== undefined && /^(?:could not|can't|cannot|wrong|invalid|unknown|error|nothing happen)/i.test(last.observation),
+    lastActionText: last?.action ?? '',
+    taken,
+    demand: demandOf(situation),
+  };
+}
+
+function describe(view: View, action: string): FeatureVector {
+  const sink = new Sink();
+  const words = wordsOf(action, 24);
+  const wordHashes = hashes(words);
+  const verb = wordHashes[0] ?? 0;
+  const whole = hashText(action);
+
+  sink.add(NAMES.verb, verb, 1);
+  const unit = 1 / Math.sqrt(Math.max(1, words.length));
+  for (const [i, word] of wordHashes.entries()) {
+    sink.add(NAMES.word, word, unit);
+    sink.add(NAMES.pair, crossHash(word, wordHashes[i + 1] ?? 0), unit);
+  }
+  crosses(sink, NAMES.goalWord, view.goalWords, wordHashes);
+  crosses(sink, NAMES.stateWord, view.stateWords, wordHashes);
+
+  sink.add(NAMES.goal, crossHash(view.goal, whole), 1);
+  sink.add(NAMES.lastAction, crossHash(view.lastAction, whole), 1);
+  sink.add(NAMES.goalLastAction, crossHash(crossHash(view.goal, view.lastAction), whole), 1);
+  sink.add(NAMES.goalSteps, crossHash(crossHash(view.goal, view.steps), whole), 1);
+
+  const taken = Math.min(view.taken.get(action) ?? 0, 3);
+  sink.add(NAMES.taken, crossHash(verb, taken), 1);
+  if (view.failed && view.lastActionText === action) sink.add(NAMES.failedAgain, 0, 1);
+  sink.add(NAMES.goalShare, verb, share(wordHashes, view.goalWords));
+  sink.add(NAMES.stateShare, verb, share(wordHashes, view.stateWords));
+
+  relations(sink, view.demand, action, verb);
+  return sink.vector();
+}
+
+/** Block 5. Every relation is added alone and in one conjunction of all, so that a few updates on one task teach the others. */
+function relations(sink: Sink, demand: Demand, action: string, verb: number): void {
+  if (demand.missing.size === 0) return;
+  const craft = parseCraft(action);
+  const yields = craft?.output ?? parseGet(action);
+  const missing = yields ? findItem(demand.missing, yields.item) : undefined;
+  const hop = missing ? Math.min(missing.hop, 5) : 6;
+  const inputs = !craft
+    ? 'none'
+    : craft.inputs.every((input) => heldOf(demand.held, input.item) >= input.count)
+      ? 'held'
+      : 'lacking';
+  const wanted = craft ? craft.inputs.every((input) => demand.missing.has(input.item)) : false;
+  const amount =
+    !missing || !yields ? 'unasked' : yields.count < missing.count ? 'part' : yields.count === missing.count ? 'all' : 'more';
+  sink.add(NAMES.hop, crossHash(verb, hop), 1);
+  sink.add(NAMES.inputs, crossHash(verb, hashText(inputs)), 1);
+  sink.add(NAMES.amount, crossHash(verb, hashText(amount)), 1);
+  sink.add(NAMES.relation, crossHash(verb, hashText(`${missing ? 'missing' : 'idle'}|${inputs}|${amount}|${wanted}`)), 1);
+}
+
+function crosses(sink: Sink, name: number, left: readonly number[], right: readonly number[]): void {
+  const unit = 1 / Math.sqrt(Math.max(1, left.length * right.length));
+  for (const a of left) for (const b of right) sink.add(name, crossHash(a, b), unit);
+}
+
+function share(words: readonly number[], among: readonly number[]): number {
+  if (words.length === 0) return 0;
+  return words.filter((word) => among.includes(word)).length / words.length;
+}
+
+const name = (text: string): number => hashText(`feature:${text}`);
+const NAMES = {
+  verb: name('verb'),
+  word: name('word'),
+  pair: name('pair'),
+  goalWord: name('goal-word'),
+  stateWord: name('state-word'),
+  goal: name('goal'),
+  lastAction: name('last-action'),
+  goalLastAction: name('goal-last-action'),
+  goalSteps: name('goal-steps'),
+  taken: name('taken'),
+  failedAgain: name('failed-again'),
+  goalShare: name('goal-share'),
+  stateShare: name('state-share'),
+  hop: name('hop'),
+  inputs: name('inputs'),
+  amount: name('amount'),
+  relation: name('relation'),
+} as const;
+
+/** Gathers one sparse vector. */
+class Sink {
+  readonly #indices: number[] = [];
+  readonly #values: number[] = [];
+
+  add(name: number, feature: number, value: number): void {
+    if (value === 0) return;
+    const hash = crossHash(name, feature);
+    this.#indices.push(hash & (FEATURE_BUCKETS - 1));
+    this.#values.push(hash >>> 31 === 1 ? -value : value);
+  }
+
+  vector(): FeatureVector {
+    return { indices: Int32Array.from(this.#indices), values: Float64Array.from(this.#values) };
+  }
+}

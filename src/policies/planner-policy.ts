@@ -1,0 +1,41 @@
+import { createRandom } from '../domain/random/random.ts';
+import { candidatesOf, chosenAct } from './candidates.ts';
+import type { Act, Policy } from './policy.ts';
+
+/**
+ * Makes the policy that plays the environment's own perfect action and, with probability `epsilon`, a uniformly drawn one instead: a
+ * source of good trajectories with a known rate of mistakes. Where the environment sees no way to the goal it draws too.
+ * Of n candidates the first is chosen that way and the others are distinct, in a drawn order; they repeat when n is larger than the choice.
+ */
+export function plannerPolicy({ epsilon }: { readonly epsilon: number }): Policy {
+  if (!(epsilon >= 0 && epsilon <= 1)) throw new RangeError(`epsilon is a probability from 0 to 1, not ${epsilon}`);
+  return {
+    ref: { policyId: epsilon === 0 ? 'planner' : `planner-${epsilon}`, version: 0 },
+    async act(request, signal) {
+      signal.throwIfAborted();
+      const random = createRandom(request.seed);
+      const errs = random.next() < epsilon;
+      const expert = await request.expertAction();
+      signal.throwIfAborted();
+      const others = expert !== null && !request.admissibleActions?.length ? [] : candidatesOf(request, 'planner');
+      const order = random.shuffle([...new Set(others)]);
+      if (expert !== null) {
+        // A drawn mistake may by chance be the expert's action, as "uniformly random" says; with nothing to draw from there is no mistake.
+        if (!errs || order.length === 0) moveToFront(order, expert);
+        else if (!order.includes(expert)) order.push(expert);
+      }
+      return Array.from({ length: request.n }, (_, i) => planned(order[i % order.length] as string, expert)); // never empty: a candidate or the expert's action
+    },
+    async close() {},
+  };
+}
+
+function moveToFront(order: string[], action: string): void {
+  const at = order.indexOf(action);
+  if (at >= 0) order.splice(at, 1);
+  order.unshift(action);
+}
+
+function planned(action: string, expert: string | null): Act {
+  return chosenAct(action === expert ? 'This is the next step of the plan.' : 'I try something beside the plan.', action);
+}

@@ -1,0 +1,19 @@
+import { createRandom } from '../domain/random/random.ts';
+import { candidatesOf, chosenAct } from './candidates.ts';
+import type { Policy } from './policy.ts';
+
+/** Makes the policy that draws every act uniformly and independently from the admissible actions; the floor to compare others with. */
+export function randomPolicy(): Policy {
+  return {
+    ref: { policyId: 'random', version: 0 },
+    async act(request, signal) {
+      signal.throwIfAborted();
+      const candidates = candidatesOf(request, 'random');
+      const random = createRandom(request.seed);
+      return Array.from({ length: request.n }, () =>
+        chosenAct(`I draw one of ${candidates.length} possible actions.`, random.choice(candidates)),
+      );
+    },
+    async close() {},
+  };
+}

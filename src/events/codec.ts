@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { catalogue, type EventType, isEventType } from './catalogue.ts';
 import { type Envelope, envelopeFields } from './envelope.ts';
 import { upcast } from './upcasters.ts';
+import { wellFormed } from './well-formed.ts';
 
 /** A refusal in words for people: the path of the field, what is wrong with it, and what to do. */
 export interface Refusal {
@@ -21,12 +22,18 @@ export function encode(event: Envelope): Buffer {
 
 /** Reads a record of the log. Unknown bytes become a typed event of the current version or a refusal with its reason; it never throws. */
 export function decode(bytes: Uint8Array): Decoded {
+  let text: string;
   let value: unknown;
   try {
-    value = JSON.parse(utf8.decode(bytes));
+    text = utf8.decode(bytes);
+    value = JSON.parse(text);
   } catch (error) {
     return refuse('malformed', '', `is not UTF-8 JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
+  // Only an escape can bring a NUL or half a surrogate pair through UTF-8. Our doors repair them; a producer that wrote past the doors did not.
+  const broken = text.includes('\\u') ? wellFormed(value).repaired[0] : undefined;
+  if (broken !== undefined)
+    return refuse('invalid', broken, 'holds NUL or half a surrogate pair, which no store can keep; replace it by U+FFFD');
   return parseEnvelope(value);
 }
 

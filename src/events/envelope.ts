@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DataOf, EventType } from './catalogue.ts';
-import { count, id, name } from './schemas/values.ts';
+import { counter, id, name } from './schemas/values.ts';
 
 /** Who wrote an event: the program's name and version. `sequence` counts per (stream, producer name). */
 export const producer = z.strictObject({ name, version: name });
@@ -16,8 +16,8 @@ export const envelopeFields = {
   id,
   schemaVersion: z.int().min(1),
   stream: id,
-  sequence: count,
-  occurredAt: z.iso.datetime({ precision: 3 }),
+  sequence: counter,
+  occurredAt: z.iso.datetime({ precision: 3 }).refine((at) => at >= '1970', 'must not lie before 1970'),
   correlationId: id,
   causationId: id.nullable(),
   producer,

@@ -19,7 +19,15 @@ export interface Projection {
 /** An event that a projection refuses: its delivery, the field that is wrong, and the reason with the remedy. */
 export interface Poison {
   readonly delivery: Delivery;
-  readonly code: 'missing-parent' | 'missing-tree' | 'missing-rollout' | 'missing-run' | 'missing-reward' | 'conflict' | 'depth';
+  readonly code:
+    | 'unstorable'
+    | 'missing-parent'
+    | 'missing-tree'
+    | 'missing-rollout'
+    | 'missing-run'
+    | 'missing-reward'
+    | 'conflict'
+    | 'depth';
   readonly field: string;
   readonly reason: string;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, finite, id, json, name, policyRef } from './values.ts';
+import { count, counter, finite, id, json, name, policyRef } from './values.ts';
 
 export const experimentDeclared = z.strictObject({
   experimentId: id,
@@ -29,4 +29,4 @@ export const runFinished = z.strictObject({
   steps: count,
 });
 
-export const metricRecorded = z.strictObject({ runId: id, metric: name, value: finite, at: count.nullable() });
+export const metricRecorded = z.strictObject({ runId: id, metric: name, value: finite, at: counter.nullable() });

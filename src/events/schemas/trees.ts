@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, finite, id, name, packed, policyRef, scorer, sha256, task, text } from './values.ts';
+import { count, counter, finite, id, name, packed, policyRef, scorer, sha256, task, text } from './values.ts';
 
 /** The root of a tree: the task, its first observation and the instruction that every prompt of the tree begins with. */
 export const treeOpened = z.strictObject({
@@ -90,7 +90,7 @@ export const rewardRevised = z.strictObject({
 /** One back-up of a search: every step of `path` (root first) gets one visit and `value`. */
 export const valueBackedUp = z.strictObject({
   treeId: id,
-  simulation: count,
+  simulation: counter,
   leafStepId: id,
   value: finite,
   path: z.array(id).min(1).max(10_000),

@@ -8,13 +8,16 @@ export const id = z
   .meta({ format: 'uuid' });
 
 export const name = z.string().min(1).max(200);
-export const count = z.int().min(0);
+/** A count that a 32-bit column holds. */
+export const count = z.int().min(0).max(2_147_483_647);
+/** A counter without such a bound: a sequence, a simulation, a training step. */
+export const counter = z.int().min(0);
 export const finite = z.number();
 
 export const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hex');
 
 /** A payload kept in the blob store: the event holds its SHA-256, its size in bytes and its media type. */
-export const blobRef = z.strictObject({ blob: sha256, size: count, mediaType: name });
+export const blobRef = z.strictObject({ blob: sha256, size: counter, mediaType: name });
 export type BlobRef = z.infer<typeof blobRef>;
 
 /** Text from a model or an environment: inline, or a blob reference when its UTF-8 form is longer than 64 KiB. */
@@ -32,8 +35,22 @@ export type Packed = z.infer<typeof packed>;
 export const policyRef = z.strictObject({ policyId: name, version: count });
 export type PolicyRef = z.infer<typeof policyRef>;
 
-/** Any JSON value: configuration and other free-form parts. */
-export const json = z.json();
+/** Any JSON value nested at most 64 deep: configuration and other free-form parts. Deeper nesting is an attack on parsers, not a setting. */
+export const json = z.unknown().refine(isShallowJson, 'must be JSON nested at most 64 deep');
+
+function isShallowJson(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > 64) return false;
+    const below: unknown[] = [];
+    for (const item of level) {
+      if (item === undefined || typeof item === 'function' || typeof item === 'bigint' || typeof item === 'symbol') return false;
+      if (typeof item === 'object' && item !== null) below.push(...Object.values(item));
+    }
+    level = below;
+  }
+  return true;
+}
 
 export const scorer = z.strictObject({ name, revision: name });
 

@@ -1,0 +1,103 @@
+import { sql } from 'kysely';
+import { catalogue, type EventType, isEventType } from '../events/catalogue.ts';
+import type { Delivery } from '../events/envelope.ts';
+import type { Db, Trx } from '../postgres/database.ts';
+import type { Item } from './decode-records.ts';
+import { type Projection, schemaNameOf } from './projection.ts';
+import { quarantine } from './quarantine.ts';
+
+/** A run of records of one partition: everything in [from, next), decoded. */
+export interface Slice {
+  readonly topic: string;
+  readonly partition: number;
+  readonly from: number;
+  readonly next: number;
+  readonly items: readonly Item[];
+}
+
+export interface Applied {
+  /** The projection's cursor after the slice: `slice.next`, or less when the slice began above it and must be read again from there. */
+  readonly cursor: number;
+  readonly quarantined: number;
+}
+
+/**
+ * Offers a slice to one projection, in one transaction: lock its cursor row; drop what is below the cursor, ask for a rewind when the slice
+ * begins above it; fold and write; quarantine what is poison; move the cursor by a compare-and-set that throws; commit.
+ *
+ * The transaction commits without waiting for the disk (`synchronous_commit = off`): the log is the durable record, and a crash of the
+ * database takes back tables and cursor together, so that what was lost is folded again.
+ */
+export async function applySlice(db: Db, projection: Projection, slice: Slice, write: Write = foldAndWrite): Promise<Applied> {
+  return db.transaction().execute(async (trx) => {
+    await sql`set local synchronous_commit = off`.execute(trx);
+    await sql`set local search_path = ${sql.raw(schemaNameOf(projection))}, public`.execute(trx);
+    const cursor = await lockCursor(trx, projection, slice);
+    if (cursor >= slice.next) return { cursor, quarantined: 0 };
+    if (cursor < slice.from) return { cursor, quarantined: 0 };
+    const mine = slice.items.filter((item) => offsetOf(item) >= cursor && concerns(projection, item));
+    const quarantined = await write(trx, projection, slice, mine);
+    await moveCursor(trx, projection, slice, cursor);
+    return { cursor: slice.next, quarantined };
+  });
+}
+
+/** What happens to the items of a slice inside its transaction; gives how many went to quarantine. */
+export type Write = (trx: Trx, projection: Projection, slice: Slice, items: readonly Item[]) => Promise<number>;
+
+/** The compare-and-set of a cursor found another value than the one locked: a second writer ignored the lock. A bug, never retried. */
+export class CursorMoved extends Error {
+  override readonly name = 'CursorMoved';
+}
+
+async function foldAndWrite(trx: Trx, projection: Projection, slice: Slice, items: readonly Item[]): Promise<number> {
+  const deliveries: Delivery[] = [];
+  const refused: Extract<Item, { kind: 'refused' }>[] = [];
+  for (const item of items) {
+    if (item.kind === 'event') deliveries.push(item.delivery);
+    else refused.push(item);
+  }
+  const poison = deliveries.length > 0 ? await projection.project(deliveries, trx) : [];
+  if (poison.length + refused.length > 0) await quarantine(trx, projection, slice, poison, refused);
+  return poison.length + refused.length;
+}
+
+async function lockCursor(trx: Trx, projection: Projection, { topic, partition }: Slice): Promise<number> {
+  const locked = await sql<{ next_offset: number }>`
+    select next_offset from public.cursors
+    where projection = ${projection.name} and version = ${projection.version} and topic = ${topic} and partition = ${partition} for update`.execute(
+    trx,
+  );
+  const cursor = locked.rows[0]?.next_offset;
+  if (cursor !== undefined) return cursor;
+  await sql`
+    insert into public.cursors (projection, version, topic, partition, next_offset)
+    values (${projection.name}, ${projection.version}, ${topic}, ${partition}, 0) on conflict do nothing`.execute(trx);
+  return lockCursor(trx, projection, { topic, partition, from: 0, next: 0, items: [] });
+}
+
+async function moveCursor(trx: Trx, projection: Projection, { topic, partition, next }: Slice, from: number): Promise<void> {
+  const moved = await sql`
+    update public.cursors set next_offset = ${next}, updated_at = now()
+    where projection = ${projection.name} and version = ${projection.version} and topic = ${topic} and partition = ${partition}
+      and next_offset = ${from}`.execute(trx);
+  if (moved.numAffectedRows !== 1n)
+    throw new CursorMoved(`cursor of ${projection.name} on ${topic}.${partition} is no longer at ${from}`);
+}
+
+function offsetOf(item: Item): number {
+  return item.kind === 'event' ? item.delivery.offset : item.offset;
+}
+
+/** Says whether an item is a projection's business: its types, and for the one that handles all also what is no event at all. */
+function concerns(projection: Projection, item: Item): boolean {
+  if (projection.handles === 'all') return true;
+  const type = item.kind === 'event' ? item.delivery.event.type : item.type;
+  return type !== null && isEventType(type) && projection.handles.includes(type);
+}
+
+/** Lists the topics on which a projection's types lie. */
+export function topicsOf(projection: Projection): readonly string[] {
+  const types = projection.handles === 'all' ? (Object.keys(catalogue) as EventType[]) : projection.handles;
+  return [...new Set(types.map((type) => catalogue[type].topic))];
+}

@@ -1,0 +1,32 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** SQLSTATE classes and codes of faults of the world (not of the program): the same transaction may succeed later. */
+const TRANSIENT = [/^08/, /^40001$/, /^40P01$/, /^53/, /^55P03$/, /^57/, /^58/];
+const SOCKET = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH']);
+
+/** Tells whether an error is a fault of the database's world: a lost connection, a restart, a deadlock, a full disk. */
+export function isDatabaseFault(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof AggregateError) return error.errors.some(isDatabaseFault);
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (SOCKET.has(code) || TRANSIENT.some((pattern) => pattern.test(code))) return true;
+  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+    error.message,
+  );
+}
+
+/** Tells whether Postgres refused a value (class 22: a text, number or date it cannot hold; 54: too complex): one event is to blame. */
+export function isDataFault(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^(22|54)/.test(error.code);
+}
+
+/** Waits 0.1 s, 0.2 s, … up to 5 s. @throws AbortError when the signal ends the wait. */
+export async function waitBeforeRetry(attempt: number, signal: AbortSignal): Promise<void> {
+  await delay(Math.min(5_000, 100 * 2 ** attempt), undefined, { signal });
+}
+
+/** Says an error in one line, the errors of an aggregate included. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}

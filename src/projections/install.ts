@@ -1,0 +1,41 @@
+import { readFile } from 'node:fs/promises';
+import type pg from 'pg';
+import { type Projection, schemaNameOf } from './projection.ts';
+import { projections as registered } from './registry.ts';
+
+const LOCK = 0x65_73_70_62; // one installer at a time
+
+/**
+ * Gives every projection its tables (in a schema of its own per version, from the `tables.sql` beside its code) and makes the views in
+ * `public` by which everyone reads them. Doing it again changes nothing. Readers never name a versioned schema, so that a rebuilt version
+ * goes live by one swap of views.
+ */
+export async function installProjections(pool: pg.Pool, projections: readonly Projection[] = registered): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
+    for (const projection of projections) await install(client, projection);
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+async function install(client: pg.PoolClient, projection: Projection): Promise<void> {
+  const schema = schemaNameOf(projection);
+  const { rowCount } = await client.query('select 1 from information_schema.schemata where schema_name = $1', [schema]);
+  if (rowCount) return;
+  const sql = await readFile(new URL(`./${projection.name}/tables.sql`, import.meta.url), 'utf8');
+  await client.query(`create schema ${schema}; set local search_path = ${schema}; ${sql}; set local search_path = public`);
+  const tables = await client.query<{ tablename: string }>('select tablename from pg_tables where schemaname = $1', [schema]);
+  for (const { tablename } of tables.rows)
+    await client.query(`create or replace view public.${tablename} as select * from ${schema}.${tablename}`);
+  await client.query('insert into projections (name, version) values ($1, $2) on conflict (name) do nothing', [
+    projection.name,
+    projection.version,
+  ]);
+}

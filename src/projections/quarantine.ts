@@ -1,0 +1,97 @@
+import { sql } from 'kysely';
+import { decode } from '../events/codec.ts';
+import { insertRows } from '../postgres/bulk.ts';
+import type { Db, Trx } from '../postgres/database.ts';
+import type { Slice } from './apply-slice.ts';
+import type { Item } from './decode-records.ts';
+import { type Poison, type Projection, schemaNameOf } from './projection.ts';
+
+/** Sets aside, in the projection's transaction, what it refused and what is no event; the record's bytes are kept whole. */
+export async function quarantine(
+  trx: Trx,
+  projection: Projection,
+  { topic, partition }: Slice,
+  poison: readonly Poison[],
+  refused: readonly Extract<Item, { kind: 'refused' }>[],
+): Promise<void> {
+  const place = { projection: projection.name, topic, partition };
+  const rows = [
+    ...poison.map(({ delivery, code, field, reason }) => ({
+      ...place,
+      offset: delivery.offset,
+      event_id: delivery.event.id,
+      type: delivery.event.type,
+      stream: delivery.event.stream,
+      code,
+      field,
+      reason,
+      body: hex(Buffer.from(delivery.body)),
+    })),
+    ...refused.map(({ offset, bytes, type, refusal }) => ({
+      ...place,
+      offset,
+      event_id: null,
+      type: type?.replaceAll('\0', '\uFFFD').toWellFormed().slice(0, 200) ?? null,
+      stream: null,
+      code: refusal.code,
+      field: refusal.path.replaceAll('\0', '\uFFFD').toWellFormed(),
+      reason: refusal.message.replaceAll('\0', '\uFFFD').toWellFormed(),
+      body: hex(Buffer.from(bytes)),
+    })),
+  ];
+  await insertRows('public.quarantine', rows, COLUMNS).execute(trx);
+}
+
+const COLUMNS = {
+  projection: 'text',
+  topic: 'text',
+  partition: 'integer',
+  offset: 'bigint',
+  event_id: 'uuid',
+  type: 'text',
+  stream: 'text',
+  code: 'text',
+  field: 'text',
+  reason: 'text',
+  body: 'bytea',
+};
+
+function hex(bytes: Buffer): string {
+  return `\\x${bytes.toString('hex')}`;
+}
+
+export type Released = { readonly kind: 'released' } | { readonly kind: 'refused'; readonly reason: string };
+
+/**
+ * Offers a quarantined record to its projection again: after its parent arrived, or after an upgrade that can read it. What is still
+ * refused stays where it is, with the reason.
+ */
+export async function releaseFromQuarantine(
+  db: Db,
+  projection: Projection,
+  place: { readonly topic: string; readonly partition: number; readonly offset: number },
+): Promise<Released> {
+  return db.transaction().execute(async (trx) => {
+    const found = await sql<{ body: Buffer }>`
+      select body from public.quarantine
+      where projection = ${projection.name} and topic = ${place.topic} and partition = ${place.partition} and "offset" = ${place.offset}
+        and released_at is null for update`.execute(trx);
+    const row = found.rows[0];
+    if (!row)
+      return {
+        kind: 'refused',
+        reason: `nothing of ${projection.name} is quarantined at ${place.topic}.${place.partition}:${place.offset}`,
+      };
+    const decoded = decode(row.body);
+    if (decoded.kind === 'refused') return { kind: 'refused', reason: `${decoded.refusal.path} ${decoded.refusal.message}` };
+    await sql`set local search_path = ${sql.raw(schemaNameOf(projection))}, public`.execute(trx);
+    const [poison] = await projection.project([{ ...place, event: decoded.event, body: row.body.toString('utf8') }], trx);
+    if (poison) return { kind: 'refused', reason: `${poison.field} ${poison.reason}` };
+    await sql`
+      update public.quarantine set released_at = now()
+      where projection = ${projection.name} and topic = ${place.topic} and partition = ${place.partition} and "offset" = ${place.offset}`.execute(
+      trx,
+    );
+    return { kind: 'released' };
+  });
+}

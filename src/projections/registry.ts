@@ -1,0 +1,9 @@
+import { journal } from './journal/journal.ts';
+import type { Projection } from './projection.ts';
+import { rewards } from './rewards/rewards.ts';
+import { runs } from './runs/runs.ts';
+import { searchStatistics } from './search-statistics/search-statistics.ts';
+import { stepTree } from './step-tree/step-tree.ts';
+
+/** Every projection of the platform, in the order in which a batch is offered to them. */
+export const projections: readonly Projection[] = [journal, runs, stepTree, rewards, searchStatistics];

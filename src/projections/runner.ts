@@ -1,0 +1,109 @@
+import type { EventLog, LogBatch, Subscription } from '../log/event-log.ts';
+import type { Database } from '../postgres/database.ts';
+import { type Slice, topicsOf } from './apply-slice.ts';
+import { decodeRecords } from './decode-records.ts';
+import { isDatabaseFault, reasonOf, waitBeforeRetry } from './fault.ts';
+import { applyIsolatingPoison } from './isolate-poison.ts';
+import type { Projection } from './projection.ts';
+import { projections as registered } from './registry.ts';
+
+/** The NOTIFY channel on which a move of cursors is announced; the payload names the projections that moved. */
+export const CURSOR_CHANNEL = 'espalier_cursor';
+
+export interface RunnerOptions {
+  readonly log: EventLog;
+  readonly database: Database;
+  readonly group?: string;
+  readonly projections?: readonly Projection[];
+  readonly batchLimit?: number;
+  /** Told of what stops or quarantines; once, where it is decided. */
+  readonly report?: (event: RunnerReport) => void;
+}
+export type RunnerReport =
+  | { readonly kind: 'stopped'; readonly projection: string; readonly reason: string }
+  | { readonly kind: 'quarantined'; readonly projection: string; readonly count: number }
+  | { readonly kind: 'retrying'; readonly projection: string; readonly reason: string }
+  | { readonly kind: 'projected'; readonly topic: string; readonly events: number; readonly milliseconds: number };
+
+const BATCH_LIMIT = 1_000; // 500–1,000 is flat for Postgres; more only adds latency (kafkajs.md, infra/bench)
+
+/**
+ * Runs projections over the log: each batch is decoded once and offered to every projection, each of which folds it, writes and moves its
+ * cursor in one transaction of its own. The cursor in Postgres is the truth and the fence; what the log remembers of the group is a hint.
+ * A batch below the cursor is dropped, one above it rewinds the log. A poison event goes to quarantine, a database fault is waited out, a
+ * bug stops that projection alone: a frozen read model is seen, a wrong one is not.
+ */
+export async function runProjections(options: RunnerOptions): Promise<Subscription> {
+  const { log, database } = options;
+  const report = options.report ?? (() => undefined);
+  const projections = options.projections ?? registered;
+  const stopped = new Set<string>();
+  const rewound = new Map<string, number>();
+  await database.db
+    .updateTable('projections')
+    .set({ state: 'running', reason: null })
+    .where('name', 'in', namesOf(projections))
+    .execute();
+
+  async function handle(batch: LogBatch, signal: AbortSignal): ReturnType<Parameters<EventLog['subscribe']>[0]['handle']> {
+    const started = performance.now();
+    const items = decodeRecords(batch);
+    const slice: Slice = { topic: batch.topic, partition: batch.partition, from: batch.from, next: batch.next, items };
+    const active = projections.filter((p) => !stopped.has(p.name) && topicsOf(p).includes(batch.topic));
+    const cursors = await Promise.all(active.map((projection) => applyUntilSettled(projection, slice, signal)));
+    const lowest = Math.min(batch.next, ...cursors.filter((cursor) => cursor !== undefined));
+    if (lowest < batch.next) {
+      const place = `${batch.topic}.${batch.partition}`;
+      if (rewound.get(place) !== lowest) {
+        rewound.set(place, lowest);
+        return { kind: 'rewind', to: lowest };
+      }
+      // The log was asked for this offset and began above it: what lies between is gone (retention), and folding on would be a lie.
+      for (const [i, projection] of active.entries()) {
+        const cursor = cursors[i];
+        if (cursor !== undefined && cursor < batch.from)
+          await stop(projection, `the log no longer holds ${place} from ${cursor} to ${batch.from}`);
+      }
+    }
+    rewound.delete(`${batch.topic}.${batch.partition}`);
+    await database.pool.query('select pg_notify($1, $2)', [CURSOR_CHANNEL, batch.topic]).catch(() => undefined); // waiters also poll
+    report({ kind: 'projected', topic: batch.topic, events: items.length, milliseconds: performance.now() - started });
+    return { kind: 'done', next: batch.next };
+  }
+
+  /** Gives the cursor after the slice, or undefined when the projection is stopped. Database faults are waited out until the signal. */
+  async function applyUntilSettled(projection: Projection, slice: Slice, signal: AbortSignal): Promise<number | undefined> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const result = await applyIsolatingPoison(database.db, projection, slice);
+        if (result.quarantined > 0) report({ kind: 'quarantined', projection: projection.name, count: result.quarantined });
+        return result.cursor;
+      } catch (error) {
+        if (isDatabaseFault(error)) {
+          report({ kind: 'retrying', projection: projection.name, reason: reasonOf(error) });
+          await waitBeforeRetry(attempt, signal);
+          continue;
+        }
+        await stop(projection, reasonOf(error));
+        return undefined;
+      }
+    }
+  }
+
+  async function stop(projection: Projection, reason: string): Promise<void> {
+    stopped.add(projection.name);
+    report({ kind: 'stopped', projection: projection.name, reason });
+    await database.db
+      .updateTable('projections')
+      .set({ state: 'stopped', reason: reason.slice(0, 2_000) })
+      .where('name', '=', projection.name)
+      .execute();
+  }
+
+  const topics = [...new Set(projections.flatMap(topicsOf))];
+  return log.subscribe({ group: options.group ?? 'projections', topics, handle, batchLimit: options.batchLimit ?? BATCH_LIMIT });
+}
+
+function namesOf(projections: readonly Projection[]): string[] {
+  return projections.map((p) => p.name);
+}

@@ -1,0 +1,72 @@
+import { sql } from 'kysely';
+import type { Delivery } from '../../events/envelope.ts';
+import type { Trx } from '../../postgres/database.ts';
+import { isOf } from '../projection.ts';
+import type { KnownTree } from './rows.ts';
+
+/** What a batch refers to and the tables already hold; the fold adds what the batch itself brings, in its order. */
+export interface Known {
+  readonly trees: Map<string, KnownTree>;
+  readonly steps: Map<string, { readonly treeId: string; readonly parentId: string | null; readonly depth: number }>;
+  /** Rollout id → tree id. */
+  readonly rollouts: Map<string, string>;
+  readonly ended: Set<string>;
+  readonly closed: Set<string>;
+}
+
+/** Loads what the events of a batch refer to, in three look-ups by primary key. */
+export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<Known> {
+  const wanted = references(batch);
+  const known: Known = { trees: new Map(), steps: new Map(), rollouts: new Map(), ended: new Set(), closed: new Set() };
+
+  const trees = await sql<KnownTree & { closed: boolean }>`
+    select tree_id, run_id, task_id, environment, closed_at is not null as closed from trees where tree_id = any(${[...wanted.trees]}::uuid[])`.execute(
+    trx,
+  );
+  for (const tree of trees.rows) {
+    known.trees.set(tree.tree_id, tree);
+    if (tree.closed) known.closed.add(tree.tree_id);
+  }
+  if (wanted.steps.size > 0) {
+    const steps = await sql<{ step_id: string; tree_id: string; parent_step_id: string | null; depth: number }>`
+      select step_id, tree_id, parent_step_id, depth from steps where step_id = any(${[...wanted.steps]}::uuid[])`.execute(trx);
+    for (const step of steps.rows)
+      known.steps.set(step.step_id, { treeId: step.tree_id, parentId: step.parent_step_id, depth: step.depth });
+  }
+  if (wanted.rollouts.size > 0) {
+    const rollouts = await sql<{ rollout_id: string; tree_id: string; ended: boolean }>`
+      select rollout_id, tree_id, finished_at is not null as ended from rollouts where rollout_id = any(${[...wanted.rollouts]}::uuid[])`.execute(
+      trx,
+    );
+    for (const rollout of rollouts.rows) {
+      known.rollouts.set(rollout.rollout_id, rollout.tree_id);
+      if (rollout.ended) known.ended.add(rollout.rollout_id);
+    }
+  }
+  return known;
+}
+
+function references(batch: readonly Delivery[]): { trees: Set<string>; steps: Set<string>; rollouts: Set<string> } {
+  const trees = new Set<string>();
+  const steps = new Set<string>();
+  const rollouts = new Set<string>();
+  for (const delivery of batch) {
+    trees.add((delivery.event.data as { treeId: string }).treeId); // every type this projection handles names its tree
+    if (isOf(delivery, 'TreeOpened')) steps.add(delivery.event.data.rootStepId);
+    if (isOf(delivery, 'StepTaken')) {
+      const { stepId, parentStepId, rolloutId } = delivery.event.data;
+      steps.add(stepId).add(parentStepId);
+      if (rolloutId !== null) rollouts.add(rolloutId);
+    }
+    if (isOf(delivery, 'RolloutStarted')) {
+      rollouts.add(delivery.event.data.rolloutId);
+      steps.add(delivery.event.data.fromStepId);
+    }
+    if (isOf(delivery, 'RolloutFinished')) {
+      rollouts.add(delivery.event.data.rolloutId);
+      steps.add(delivery.event.data.leafStepId);
+    }
+    if (isOf(delivery, 'ToolCalled') || isOf(delivery, 'ReplayDiverged')) steps.add(delivery.event.data.stepId);
+  }
+  return { trees, steps, rollouts };
+}

@@ -1,0 +1,75 @@
+import { pathTo, type Tree, type TreeStep } from './grow-tree.ts';
+
+/** A walk of a policy. `leafStepId` is null while it is under way. */
+export interface TreeRollout {
+  readonly rolloutId: string;
+  readonly fromStepId: string;
+  readonly leafStepId: string | null;
+}
+
+/** A scalar on a step, or with `stepId` null on a whole rollout. */
+export interface TreeReward {
+  readonly stepId: string | null;
+  readonly rolloutId: string | null;
+  readonly component: string;
+  readonly value: number;
+}
+
+/** A root-to-leaf path: the root first, then the steps of the rollout, shared ones included. */
+export interface Trajectory<S extends TreeStep, R extends TreeRollout> {
+  readonly rollout: R;
+  readonly path: readonly S[];
+}
+
+/** Gives the trajectory of every finished rollout, in the order of the rollouts. */
+export function* trajectoriesOf<S extends TreeStep, R extends TreeRollout>(
+  tree: Tree<S>,
+  rollouts: readonly R[],
+): Generator<Trajectory<S, R>> {
+  for (const rollout of rollouts) {
+    if (rollout.leafStepId !== null) yield { rollout, path: pathTo(tree, rollout.leafStepId) };
+  }
+}
+
+/** The rewards of a tree by what they stand on. */
+export interface RewardIndex<W extends TreeReward = TreeReward> {
+  readonly ofStep: ReadonlyMap<string, readonly W[]>;
+  readonly ofRollout: ReadonlyMap<string, readonly W[]>;
+}
+
+/** Files rewards under the step they stand on, and those without a step under their rollout. */
+export function indexRewards<W extends TreeReward>(rewards: readonly W[]): RewardIndex<W> {
+  const ofStep = new Map<string, W[]>();
+  const ofRollout = new Map<string, W[]>();
+  for (const reward of rewards) {
+    if (reward.stepId !== null) push(ofStep, reward.stepId, reward);
+    else if (reward.rolloutId !== null) push(ofRollout, reward.rolloutId, reward);
+  }
+  return { ofStep, ofRollout };
+}
+
+/** Gives every reward that counts for a trajectory: those of its steps from the root down, then those on the rollout itself. */
+export function rewardsAlong<W extends TreeReward>(
+  { path, rollout }: Trajectory<TreeStep, TreeRollout>,
+  { ofStep, ofRollout }: RewardIndex<W>,
+): readonly W[] {
+  return [...path.flatMap((step) => ofStep.get(step.stepId) ?? []), ...(ofRollout.get(rollout.rolloutId) ?? [])];
+}
+
+/** Sums rewards by component, components in the order of their code units, so that equal rewards give equal text. */
+export function sumByComponent(rewards: readonly TreeReward[]): Readonly<Record<string, number>> {
+  const sums = new Map<string, number>();
+  for (const { component, value } of rewards) sums.set(component, (sums.get(component) ?? 0) + value);
+  return Object.fromEntries([...sums].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Gives the return of a trajectory: the sum of every reward that counts for it. */
+export function returnOf(trajectory: Trajectory<TreeStep, TreeRollout>, index: RewardIndex): number {
+  return rewardsAlong(trajectory, index).reduce((sum, { value }) => sum + value, 0);
+}
+
+function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
+}

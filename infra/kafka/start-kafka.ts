@@ -1,0 +1,206 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { answers } from './answers.ts';
+import { brokerProperties } from './broker-properties.ts';
+import { fetchKafkaJars, KAFKA_CACHE } from './kafka-jars.ts';
+import { javaProgram, kafkaPrerequisites } from './kafka-prerequisites.ts';
+
+export { kafkaPrerequisites } from './kafka-prerequisites.ts';
+
+export interface StartKafkaOptions {
+  /** Keeps the data here, over stops and kills. Without it the data is temporary and removed by `stop`. */
+  readonly folder?: string;
+  /** Listens there; without it on a free port. */
+  readonly port?: number;
+  /** Where the broker's jars are kept. */
+  readonly cache?: string;
+  /** Stops the broker when it fires. */
+  readonly signal?: AbortSignal;
+}
+
+export interface RunningKafka {
+  readonly brokers: readonly string[];
+  readonly port: number;
+  readonly folder: string;
+  /** The broker's own process. */
+  readonly pid: number;
+  /** Resolves when the broker's process has ended, for whatever reason. */
+  readonly ended: Promise<void>;
+  /** Stops the broker, and removes its data when the folder was temporary. */
+  stop(): Promise<void>;
+  /** Kills the broker with SIGKILL and leaves its data, as a crash would: start it again with the same folder and port. */
+  kill(): Promise<void>;
+}
+
+const START_MS = 60_000;
+const STOP_MS = 20_000;
+const PORT_TRIES = 3; // a free port may be taken by another between its choice and the broker's start
+
+// A small heap, and no time spent on optimising code that runs for seconds.
+const JVM = ['-Xmx384m', '-Xms128m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto'];
+const QUIET = ['-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-Dorg.slf4j.simpleLogger.showDateTime=true'];
+
+/**
+ * Starts a real Kafka broker (one KRaft node) on this machine and waits until it answers. It dies with this process, however
+ * this process ends. @throws Error that says what to install, or what the broker wrote before it gave up.
+ */
+export async function startKafka(options: StartKafkaOptions = {}): Promise<RunningKafka> {
+  const prerequisites = kafkaPrerequisites();
+  if (!prerequisites.ok) throw new Error(prerequisites.reason);
+  const cache = options.cache ?? KAFKA_CACHE;
+  const classpath = join(await fetchKafkaJars(cache), '*');
+  const temporary = options.folder === undefined;
+  const folder = options.folder === undefined ? await temporaryFolder(cache) : resolve(options.folder);
+  await mkdir(folder, { recursive: true });
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const port = options.port ?? (await freePort());
+      try {
+        return await startNode({ classpath, folder, temporary, port, signal: options.signal });
+      } catch (error) {
+        const portTaken = error instanceof Error && /Address already in use/.test(error.message);
+        if (!portTaken || attempt === PORT_TRIES || options.port !== undefined) throw error;
+      }
+    }
+  } catch (error) {
+    if (temporary) await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Makes a folder named after this process, and removes those of processes that were killed before they could. */
+async function temporaryFolder(cache: string): Promise<string> {
+  for (const name of await readdir(cache)) {
+    const owner = /^broker-(\d+)-/.exec(name)?.[1];
+    if (owner !== undefined && !isAlive(Number(owner))) await rm(join(cache, name), { recursive: true, force: true });
+  }
+  return mkdtemp(join(cache, `broker-${process.pid}-`));
+}
+
+interface Node {
+  readonly classpath: string;
+  readonly folder: string;
+  readonly temporary: boolean;
+  readonly port: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function startNode({ classpath, folder, temporary, port, signal }: Node): Promise<RunningKafka> {
+  signal?.throwIfAborted();
+  const properties = join(folder, 'server.properties');
+  await writeFile(properties, brokerProperties({ folder, port, controllerPort: await freePort() }));
+  await format(classpath, folder, properties);
+  const log = join(folder, 'broker.log');
+  const { guard, pid, ended } = await spawnGuarded([...JVM, ...QUIET, '-cp', classpath, 'kafka.Kafka', properties], log);
+  const end = async (signalName: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
+    if (guard.exitCode === null && guard.signalCode === null) kill(pid, signalName);
+    const late = setTimeout(() => kill(pid, 'SIGKILL'), STOP_MS);
+    await ended;
+    clearTimeout(late);
+  };
+  const stop = async (): Promise<void> => {
+    await end(temporary ? 'SIGKILL' : 'SIGTERM'); // data that is thrown away needs no orderly end
+    if (temporary) await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  };
+  try {
+    await answering(port, guard, log, signal);
+  } catch (error) {
+    await end('SIGKILL');
+    throw error;
+  }
+  signal?.addEventListener('abort', () => void stop(), { once: true });
+  return { brokers: [`127.0.0.1:${port}`], port, folder, pid, ended, stop, kill: () => end('SIGKILL') };
+}
+
+/** Prepares an empty folder as a KRaft node; one that is prepared already keeps its data. */
+async function format(classpath: string, folder: string, properties: string): Promise<void> {
+  if (existsSync(join(folder, 'data', 'meta.properties'))) return;
+  const tool = (...args: string[]) =>
+    promisify(execFile)(javaProgram(), [...JVM, ...QUIET, '-cp', classpath, 'kafka.tools.StorageTool', ...args], {
+      timeout: START_MS,
+    });
+  // Any 16 bytes in URL-safe base64 name a cluster; one that is only ever reached from this machine may have a fixed name.
+  await tool('format', '--cluster-id', 'ZXNwYWxpZXItbG9jYWwtMQ', '--config', properties);
+}
+
+/**
+ * A shell stands between this process and the broker. It holds the reading end of a pipe whose writing end only this process has:
+ * when this process ends in any way, SIGKILL included, the pipe closes and the shell's watcher kills the broker. When the
+ * broker ends first, the shell ends the watcher, so that it can never hit a process that was given the same number later.
+ */
+const GUARD = `
+exec 3<&0 </dev/null
+"$@" >>"$BROKER_LOG" 2>&1 3<&- &
+broker=$!
+echo $broker
+{ cat <&3; kill -9 $broker; } >/dev/null 2>&1 &
+watcher=$!
+exec 3<&-
+wait $broker
+kill $watcher 2>/dev/null
+`;
+
+async function spawnGuarded(
+  args: readonly string[],
+  log: string,
+): Promise<{ guard: ChildProcess; pid: number; ended: Promise<void> }> {
+  const guard = spawn('sh', ['-c', GUARD, 'kafka-guard', javaProgram(), ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, BROKER_LOG: log },
+    detached: true, // Ctrl-C in a terminal reaches this process alone, which then stops the broker in order
+  });
+  const ended = once(guard, 'exit')
+    .then(
+      () => guard.stdin?.destroy(),
+      () => undefined,
+    )
+    .then(() => undefined);
+  for await (const line of createInterface(guard.stdout)) return { guard, pid: Number(line), ended };
+  throw new Error('the shell that guards the broker ended at once');
+}
+
+async function answering(port: number, guard: ChildProcess, log: string, signal: AbortSignal | undefined): Promise<void> {
+  const end = Date.now() + START_MS;
+  while (!(await answers(port))) {
+    signal?.throwIfAborted();
+    if (guard.exitCode !== null) throw new Error(`the Kafka broker ended before it answered:\n${await lastWords(log)}`);
+    if (Date.now() > end) throw new Error(`the Kafka broker did not answer within ${START_MS} ms:\n${await lastWords(log)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function lastWords(log: string): Promise<string> {
+  return (await readFile(log, 'utf8').catch(() => '')).trim().split('\n').slice(-15).join('\n');
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'; // it lives, and belongs to someone else
+  }
+}
+
+function kill(pid: number, signalName: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, signalName);
+  } catch {
+    // it has ended by itself
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address with a port');
+  return address.port;
+}

@@ -18,24 +18,29 @@ export class EmbeddedServerError extends Error {
 
 export const REMEDY = 'set ESPALIER_HOME to another folder, or DATABASE_URL to a Postgres that already runs';
 
-/** Turns a failed file operation on `folder` into the error that says what to do. */
+/** Turns what went wrong while a server was started on `folder` into the error that says what to do. */
 export function folderError(folder: string, cause: unknown): EmbeddedServerError {
   if (cause instanceof EmbeddedServerError) return cause;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  if (code === 'ENOSPC' || code === 'EDQUOT') return diskFull(folder, cause);
-  return new EmbeddedServerError(
-    'unwritable-folder',
-    `cannot keep the embedded Postgres in ${folder}: ${cause instanceof Error ? cause.message : String(cause)}; ${REMEDY}`,
-    cause,
-  );
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const call = cause instanceof Error && 'syscall' in cause && 'path' in cause ? cause : undefined; // node:fs says both
+  if (call && /^E(NOSPC|DQUOT):/.test(reason)) return diskFull(folder, cause);
+  if (call)
+    return new EmbeddedServerError(
+      'unwritable-folder',
+      `cannot keep the embedded Postgres in ${folder}: ${reason}; ${REMEDY}`,
+      cause,
+    );
+  return new EmbeddedServerError('failed', `cannot start the embedded Postgres in ${folder}: ${reason}; ${REMEDY}`, cause);
 }
 
 /** Turns what initdb or postgres wrote before it ended into the error that says what to do. */
 export function outputError(folder: string, program: string, output: string): EmbeddedServerError {
   if (/No space left on device|Disk quota exceeded/.test(output)) return diskFull(folder);
   const lines = output.trim().split('\n');
-  const telling = lines.filter((line) => /FATAL|PANIC|ERROR|error:|HINT|Permission denied/.test(line)).slice(-3);
-  const reason = (telling.length > 0 ? telling : lines.slice(-3)).map((line) => line.trim()).join(' | ');
+  const reason = lines
+    .slice(-4)
+    .map((line) => line.trim())
+    .join(' | ');
   return new EmbeddedServerError('failed', `${program} in ${folder} ended: ${reason || 'it wrote nothing'}; ${REMEDY}`);
 }
 

@@ -1,0 +1,232 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-server.ts';
+import { connect } from './pool.ts';
+
+let folder: string;
+let opened: EmbeddedPostgres[];
+let owners: ChildProcess[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'espalier-embedded-'));
+  [opened, owners] = [[], []];
+});
+afterEach(async () => {
+  for (const owner of owners) owner.kill('SIGKILL');
+  await Promise.all(opened.map((server) => server.close()));
+  await until('the server is gone', async () =>
+    (await readdir(join(folder, 'data')).catch(() => [])).every((f) => f !== 'postmaster.pid'),
+  );
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('starting', () => {
+  test('a new folder becomes a Postgres 18 in UTF-8 and C order, on 127.0.0.1 only, whose commits are synced', async () => {
+    const server = await start();
+    expect(server.owned).toBe(true);
+    expect(new URL(server.url)).toMatchObject({ hostname: '127.0.0.1', pathname: '/espalier' });
+    const settings = [
+      'listen_addresses',
+      'unix_socket_directories',
+      'server_encoding',
+      'fsync',
+      'synchronous_commit',
+      'TimeZone',
+    ];
+    const shown = await Promise.all([...settings, 'server_version'].map((name) => value(server.url, `show ${name}`)));
+    expect(shown.slice(0, -1)).toEqual(['127.0.0.1', '', 'UTF8', 'on', 'on', 'UTC']);
+    expect(shown.at(-1)).toMatch(/^18\./);
+    expect(await value(server.url, 'select datcollate from pg_database where datname = current_database()')).toBe('C');
+  });
+
+  test('only who can read the password file gets in', async () => {
+    const { url } = await start();
+    expect((await stat(join(folder, 'password'))).mode & 0o777).toBe(0o600);
+    expect(decodeURIComponent(new URL(url).password)).toBe((await readFile(join(folder, 'password'), 'utf8')).trim());
+    const wrong = new URL(url);
+    wrong.password = 'guess';
+    await expect(connect(wrong.toString())).rejects.toMatchObject({ code: '28P01' });
+  });
+
+  test('durability none is for tests: nothing is synced', async () => {
+    const { url } = await start('none');
+    expect(await value(url, 'show fsync')).toBe('off');
+  });
+
+  test('a closed server keeps what was committed, and its password', async () => {
+    const first = await start('none');
+    await value(first.url, 'create table kept as select 42 as n');
+    await first.close();
+    await first.close();
+    await expect(connect(first.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    const second = await start('none');
+    expect(await value(second.url, 'select n from kept')).toBe(42);
+    expect(new URL(second.url).password).toBe(new URL(first.url).password);
+  });
+});
+
+describe('sharing', () => {
+  test('a second process attaches to the running server, and its close leaves the server alone', async () => {
+    const owner = await startElsewhere();
+    const attached = await start('none');
+    expect(attached).toMatchObject({ url: owner.url, owned: false });
+    await attached.close();
+    expect(await value(attached.url, 'select 1')).toBe(1);
+  });
+
+  test('of processes that start at the same moment on a new folder one owns the server and the others attach', async () => {
+    const processes = await Promise.all([startElsewhere(), startElsewhere(), startElsewhere()]);
+    expect(processes.filter(({ owned }) => owned)).toHaveLength(1);
+    expect(new Set(processes.map(({ url }) => url)).size).toBe(1);
+    expect(await value(processes[0].url, 'select 1')).toBe(1);
+    expect((await readdir(folder)).sort()).toEqual(['data', 'password', 'postgres.log']);
+  });
+});
+
+describe('ending with its owner', () => {
+  test.each(['SIGKILL', 'SIGTERM'] as const)(
+    'the server stops when its process ends by %s, and what was committed is there',
+    async (signal) => {
+      const owner = await startElsewhere();
+      await value(owner.url, 'create table kept as select generate_series(1, 1000) as n');
+      const pid = await postmasterPid();
+      owner.process.kill(signal);
+      await until('the postmaster ended', () => !exists(pid));
+      await expect(connect(owner.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+      const next = await start('none');
+      expect(next.owned).toBe(true);
+      expect(await value(next.url, 'select count(*)::int from kept')).toBe(1_000);
+    },
+  );
+
+  test('a process killed while it prepares the folder leaves nothing that a later start stumbles over', async () => {
+    for (const made of ['password', 'data.new-', 'data']) {
+      const owner = spawnOwner();
+      await until(`${made} was made`, async () => (await readdir(folder)).some((name) => name.startsWith(made)));
+      owner.kill('SIGKILL');
+      await once(owner, 'exit');
+    }
+    const server = await start('none');
+    expect(await value(server.url, 'select 1')).toBe(1);
+  });
+
+  test('when the postmaster itself is killed, the same folder starts again', async () => {
+    const first = await start();
+    await value(first.url, 'create table kept as select 7 as n');
+    process.kill(await postmasterPid(), 'SIGKILL');
+    const second = await start();
+    expect(second.owned).toBe(true);
+    expect(await value(second.url, 'select n from kept')).toBe(7);
+  });
+});
+
+describe('obstacles', () => {
+  test('a postmaster.pid whose number another program has by now is no obstacle', async () => {
+    await (await start('none')).close();
+    const { uid, gid } = await stat(join(folder, 'data'));
+    const other = spawn('sleep', ['60'], { ...(process.getuid?.() === 0 ? { uid, gid } : {}), stdio: 'ignore' });
+    owners.push(other);
+    await writeFile(join(folder, 'data/postmaster.pid'), `${other.pid}\n${folder}/data\n1\n5432\n\n127.0.0.1\n\nready   \n`);
+    expect(await start('none')).toMatchObject({ owned: true });
+  });
+
+  test('a folder of another major version is refused with both versions and the way out', async () => {
+    await (await start('none')).close();
+    await writeFile(join(folder, 'data/PG_VERSION'), '17\n');
+    await expect(start()).rejects.toMatchObject({
+      name: 'EmbeddedServerError',
+      code: 'other-version',
+      message: expect.stringMatching(/Postgres 17.*Postgres 18.*ESPALIER_HOME.*DATABASE_URL/s),
+    });
+  });
+
+  test('a folder that cannot be made is refused by name, with the way out', async () => {
+    await writeFile(join(folder, 'file'), '');
+    const inside = join(folder, 'file/pg');
+    await expect(startEmbeddedPostgres({ folder: inside })).rejects.toMatchObject({
+      code: 'unwritable-folder',
+      message: expect.stringMatching(new RegExp(`${inside}.*ESPALIER_HOME.*DATABASE_URL`)),
+    });
+  });
+
+  test('broken settings in the folder end the start with what Postgres says, not with a wait', async () => {
+    await (await start('none')).close();
+    await writeFile(join(folder, 'data/postgresql.conf'), 'no_such_setting = 1\n');
+    await expect(start()).rejects.toMatchObject({ code: 'failed', message: expect.stringContaining('no_such_setting') });
+  });
+
+  const asRoot = process.getuid?.() === 0 ? test : test.skip;
+  asRoot('for root, also a folder under a closed home works', async () => {
+    const home = join(folder, 'home');
+    await mkdir(home, { mode: 0o700 });
+    await chmod(folder, 0o700);
+    const server = await startEmbeddedPostgres({ folder: join(home, 'pg'), durability: 'none' });
+    try {
+      expect(await value(server.url, 'select 1')).toBe(1);
+    } finally {
+      await server.close();
+    }
+  });
+});
+
+async function start(durability: 'fsync' | 'none' = 'fsync'): Promise<EmbeddedPostgres> {
+  const server = await startEmbeddedPostgres({ folder, durability });
+  opened.push(server);
+  return server;
+}
+
+const MODULE = fileURLToPath(new URL('./embedded-server.ts', import.meta.url));
+const PROGRAM = `
+  import { startEmbeddedPostgres } from ${JSON.stringify(MODULE)};
+  const { url, owned } = await startEmbeddedPostgres({ folder: process.argv[1] });
+  console.log(JSON.stringify({ url, owned }));
+  setInterval(() => {}, 1000);
+`;
+
+function spawnOwner(): ChildProcess {
+  const args = ['--import', 'tsx', '--input-type=module', '-e', PROGRAM, folder];
+  const owner = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  owners.push(owner);
+  return owner;
+}
+
+async function startElsewhere(): Promise<{ url: string; owned: boolean; process: ChildProcess }> {
+  const owner = spawnOwner();
+  for await (const line of createInterface({ input: owner.stdout! })) return { ...JSON.parse(line), process: owner }; // stdout is a pipe
+  throw new Error('the process ended before it said its address');
+}
+
+async function value(url: string, sql: string): Promise<unknown> {
+  const client = await connect(url);
+  try {
+    const { rows } = await client.query<Record<string, unknown>>(sql);
+    return Object.values(rows[0] ?? {})[0];
+  } finally {
+    await client.end();
+  }
+}
+
+async function postmasterPid(): Promise<number> {
+  return Number((await readFile(join(folder, 'data/postmaster.pid'), 'utf8')).split('\n')[0]);
+}
+
+function exists(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const end = Date.now() + 20_000;
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error(`waited in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

@@ -1,0 +1,61 @@
+import { catalogue } from '../events/catalogue.ts';
+import { encode } from '../events/codec.ts';
+import type { Envelope } from '../events/envelope.ts';
+import type { StoredRecord } from '../log/event-log.ts';
+import type { Db } from '../postgres/database.ts';
+import { topicsOf } from '../projections/apply-slice.ts';
+import { decodeRecords } from '../projections/decode-records.ts';
+import { applyIsolatingPoison } from '../projections/isolate-poison.ts';
+import type { Projection } from '../projections/projection.ts';
+import { projections as registered } from '../projections/registry.ts';
+
+/** Where a test's log stands: the next offset of each topic (partition 0), or offsets chosen by the test. */
+export interface TestLog {
+  readonly topics: Map<string, StoredRecord[]>;
+}
+
+export function testLog(): TestLog {
+  return { topics: new Map() };
+}
+
+/** Appends events to a test's log in order, one partition per topic; a raw record may stand between them. */
+export function appendTo(log: TestLog, events: readonly (Envelope | { topic: string; value: Uint8Array })[]): void {
+  for (const event of events) {
+    const topic = 'topic' in event ? event.topic : catalogue[event.type].topic;
+    const records = log.topics.get(topic) ?? [];
+    records.push({
+      offset: records.length,
+      key: 'stream' in event ? event.stream : 'raw',
+      value: 'topic' in event ? event.value : encode(event),
+    });
+    log.topics.set(topic, records);
+  }
+}
+
+/** Projects records [from, to) of a topic, as the runner does with one batch. A slice below the cursor is dropped, as live. */
+export async function projectSlice(
+  db: Db,
+  log: TestLog,
+  topic: string,
+  from: number,
+  to: number,
+  projections: readonly Projection[] = registered,
+): Promise<void> {
+  const records = (log.topics.get(topic) ?? []).slice(from, to);
+  const items = decodeRecords({ topic, partition: 0, from, next: to, records });
+  for (const projection of projections) {
+    if (topicsOf(projection).includes(topic))
+      await applyIsolatingPoison(db, projection, { topic, partition: 0, from, next: to, items });
+  }
+}
+
+const logs = new WeakMap<Db, TestLog>();
+
+/** Appends events behind those given before and projects them into the read models of a test's database. */
+export async function givenEvents(db: Db, events: readonly Envelope[]): Promise<void> {
+  const log = logs.get(db) ?? testLog();
+  logs.set(db, log);
+  const before = new Map([...log.topics].map(([topic, records]) => [topic, records.length]));
+  appendTo(log, events);
+  for (const [topic, records] of log.topics) await projectSlice(db, log, topic, before.get(topic) ?? 0, records.length);
+}

@@ -21,8 +21,9 @@ export const REMEDY = 'set ESPALIER_HOME to another folder, or DATABASE_URL to a
 /** Turns what went wrong while a server was started on `folder` into the error that says what to do. */
 export function folderError(folder: string, cause: unknown): EmbeddedServerError {
   if (cause instanceof EmbeddedServerError) return cause;
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  const call = cause instanceof Error && 'syscall' in cause && 'path' in cause ? cause : undefined; // node:fs says both
+  // Not by instanceof: errors of node:fs come from another realm when the caller runs in a vm context, as under jest.
+  const { message: reason = String(cause), syscall, path } = (cause ?? {}) as Partial<NodeJS.ErrnoException>; // read, not trusted
+  const call = syscall !== undefined && path !== undefined; // node:fs says both
   if (call && /^E(NOSPC|DQUOT):/.test(reason)) return diskFull(folder, cause);
   if (call)
     return new EmbeddedServerError(

@@ -110,8 +110,6 @@ function ignoreDuplicate(error: Error & { code?: string }): void {
 }
 
 function isGoingAway(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return (
-    code === 'ECONNREFUSED' || code === 'ECONNRESET' || code.startsWith('57P') || /Connection terminated/.test(String(error))
-  );
+  const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string }; // of pg or of node:net
+  return code === 'ECONNREFUSED' || code === 'ECONNRESET' || code.startsWith('57P') || message.includes('Connection terminated');
 }

@@ -1,0 +1,46 @@
+import type { Db } from '../../postgres/database.ts';
+import { type Page, type PageRequest, readPage } from '../../postgres/keyset.ts';
+import type { Ordering } from '../../postgres/keyset-cursor.ts';
+
+export interface AnomalyRecord {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly eventId: string;
+  readonly stream: string;
+  readonly kind: 'duplicate' | 'gap' | 'reordered';
+  readonly detail: string;
+}
+export interface AnomalyFilter {
+  readonly kind?: 'duplicate' | 'gap' | 'reordered';
+  readonly stream?: string;
+}
+
+export const ANOMALIES_BY_OFFSET = {
+  name: 'anomalies/OFFSET',
+  direction: 'asc',
+  keys: [
+    { column: 'anomalies.topic', type: 'text' },
+    { column: 'anomalies.partition', type: 'integer' },
+    { column: 'anomalies.offset', type: 'integer' },
+  ],
+} as const satisfies Ordering;
+
+/** Reads one page of what the journal saw that should not be, in the order of the log. @throws InvalidCursor. */
+export async function readAnomalies(db: Db, filter: AnomalyFilter, page: PageRequest): Promise<Page<AnomalyRecord>> {
+  const columns = ['topic', 'partition', 'offset', 'event_id as eventId', 'stream', 'kind', 'detail'] as const;
+  return readPage(chosen(db, filter).select(columns), ANOMALIES_BY_OFFSET, page);
+}
+
+/** Counts the anomalies of a filter. */
+export async function countAnomalies(db: Db, filter: AnomalyFilter): Promise<number> {
+  const counted = chosen(db, filter).select((eb) => eb.fn.countAll<number>().as('anomalies'));
+  return (await counted.executeTakeFirstOrThrow()).anomalies;
+}
+
+function chosen(db: Db, filter: AnomalyFilter) {
+  let query = db.selectFrom('anomalies');
+  if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);
+  if (filter.stream !== undefined) query = query.where('stream', '=', filter.stream);
+  return query;
+}

@@ -1,0 +1,61 @@
+import { sql } from 'kysely';
+import type { Offsets } from '../../log/event-log.ts';
+import type { Db } from '../../postgres/database.ts';
+
+export interface JournalRecord {
+  readonly id: string;
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly type: string;
+  readonly stream: string;
+  readonly position: number;
+  readonly body: string;
+}
+export interface TailFilter {
+  readonly types?: readonly string[];
+  readonly runId?: string;
+  readonly treeId?: string;
+}
+export interface TailRead {
+  /** Partition by partition, each in offset order. */
+  readonly records: readonly JournalRecord[];
+  /** Where the journal ended when this was read: nothing below it is missing from `records`, but in a partition that gave `limit` of them. */
+  readonly ends: Offsets;
+}
+
+/**
+ * Reads what the journal holds at and after next offsets, at most `limit` events of each partition. Events and ends come from one
+ * statement, one snapshot, so no event can slip between them. A partition that `from` does not name is read from 0.
+ */
+export async function readTail(db: Db, from: Offsets, filter: TailFilter, limit: number): Promise<TailRead> {
+  const asked = [...from].flatMap(([topic, partitions]) =>
+    [...partitions].map(([partition, next]) => ({ topic, partition, next })),
+  );
+  const conditions = [
+    ...(filter.types ? [sql`and e.type = any(${[...filter.types]}::text[])`] : []),
+    ...(filter.runId ? [sql`and e.correlation_id = ${filter.runId}::uuid`] : []),
+    ...(filter.treeId ? [sql`and e.stream = ${filter.treeId}::uuid`] : []),
+  ];
+  const { rows } = await sql<Row>`
+    select c.topic, c.partition, c.next_offset as end, e.*
+    from cursors c
+    join projections p on p.name = c.projection and p.version = c.version
+    left join jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as a(topic text, partition integer, next bigint)
+      on a.topic = c.topic and a.partition = c.partition
+    left join lateral (
+      select e.event_id as id, e."offset", e.type, e.stream, e.position, e.body from events e
+      where e.topic = c.topic and e.partition = c.partition and e."offset" >= coalesce(a.next, 0) and e."offset" < c.next_offset
+        ${sql.join(conditions, sql` `)}
+      order by e."offset" limit ${limit}
+    ) e on true
+    where c.projection = 'journal'
+    order by c.topic, c.partition, e."offset"`.execute(db);
+  const ends = new Map<string, Map<number, number>>();
+  for (const row of rows) ends.set(row.topic, (ends.get(row.topic) ?? new Map()).set(row.partition, row.end));
+  return { ends, records: rows.filter((row): row is Found => row.id !== null) };
+}
+
+type Found = JournalRecord & { readonly end: number };
+/** The outer join gives a partition without events one row, of nulls. */
+type Row = Found | { readonly topic: string; readonly partition: number; readonly end: number; readonly id: null };

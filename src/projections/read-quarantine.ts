@@ -1,0 +1,72 @@
+import type { Db } from '../postgres/database.ts';
+import { type Page, type PageRequest, readPage } from '../postgres/keyset.ts';
+import type { Ordering } from '../postgres/keyset-cursor.ts';
+
+/** A record that a projection could not fold, with the reason; `body` is the record as it lay in the log. */
+export interface QuarantineRecord {
+  readonly projection: string;
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly eventId: string | null;
+  readonly type: string | null;
+  readonly stream: string | null;
+  readonly code: string;
+  readonly field: string;
+  readonly reason: string;
+  readonly body: Buffer;
+  readonly quarantinedAt: Date;
+  readonly releasedAt: Date | null;
+}
+export interface QuarantineFilter {
+  readonly projection?: string;
+  readonly code?: string;
+  readonly released?: boolean;
+}
+
+const QUARANTINED = [
+  { column: 'quarantine.quarantined_at', type: 'instant' },
+  { column: 'quarantine.projection', type: 'text' },
+  { column: 'quarantine.topic', type: 'text' },
+  { column: 'quarantine.partition', type: 'integer' },
+  { column: 'quarantine.offset', type: 'integer' },
+] as const;
+export const QUARANTINE_ORDERING = {
+  name: 'quarantine/QUARANTINED_DESC',
+  direction: 'desc',
+  keys: QUARANTINED,
+} as const satisfies Ordering;
+
+/** Reads one page of the quarantine, latest first. @throws InvalidCursor. */
+export async function readQuarantine(db: Db, filter: QuarantineFilter, page: PageRequest): Promise<Page<QuarantineRecord>> {
+  const query = chosen(db, filter).select([
+    'projection',
+    'topic',
+    'partition',
+    'offset',
+    'event_id as eventId',
+    'type',
+    'stream',
+    'code',
+    'field',
+    'reason',
+    'body',
+    'quarantined_at as quarantinedAt',
+    'released_at as releasedAt',
+  ]);
+  return readPage(query, QUARANTINE_ORDERING, page);
+}
+
+/** Counts the quarantined records of a filter. */
+export async function countQuarantine(db: Db, filter: QuarantineFilter): Promise<number> {
+  const counted = chosen(db, filter).select((eb) => eb.fn.countAll<number>().as('records'));
+  return (await counted.executeTakeFirstOrThrow()).records;
+}
+
+function chosen(db: Db, filter: QuarantineFilter) {
+  let query = db.selectFrom('quarantine');
+  if (filter.projection !== undefined) query = query.where('projection', '=', filter.projection);
+  if (filter.code !== undefined) query = query.where('code', '=', filter.code);
+  if (filter.released !== undefined) query = query.where('released_at', filter.released ? 'is not' : 'is', null);
+  return query;
+}

@@ -1,0 +1,11 @@
+import type { Db } from '../../postgres/database.ts';
+
+/** Reads the returns of finished rollouts: rollout → return. */
+export async function readReturns(db: Db, rollouts: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const rows = await db
+    .selectFrom('returns')
+    .select(['rollout_id', 'value'])
+    .where('rollout_id', 'in', [...rollouts])
+    .execute();
+  return new Map(rows.map((row) => [row.rollout_id, row.value]));
+}

@@ -1,0 +1,82 @@
+import { type Selectable, sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+import type { RewardsTable } from '../../postgres/tables.ts';
+
+export interface RewardRecord {
+  readonly id: string;
+  readonly treeId: string;
+  readonly stepId: string | null;
+  readonly rolloutId: string | null;
+  readonly component: string;
+  /** The judgement in force; `assignedValue` is the first one. */
+  readonly value: number;
+  readonly assignedValue: number;
+  readonly scorer: { readonly name: string; readonly revision: string };
+  readonly raw: { readonly value: number; readonly scale: number; readonly kind: string } | null;
+  readonly revisionCount: number;
+  readonly assignedAt: Date;
+  readonly revisedAt: Date | null;
+}
+export interface RewardRevisionRecord {
+  readonly id: string;
+  readonly rewardId: string;
+  readonly ordinal: number;
+  readonly value: number;
+  readonly scorer: { readonly name: string; readonly revision: string };
+  readonly reason: string;
+  readonly occurredAt: Date;
+}
+
+/** Reads the rewards on steps, oldest first. The trees of the steps narrow the search: `rewards` is indexed by tree. */
+export async function readRewardsOfSteps(db: Db, trees: readonly string[], steps: readonly string[]) {
+  const { rows } = await sql<Selectable<RewardsTable>>`
+    select * from rewards where tree_id = any(${[...trees]}::uuid[]) and step_id = any(${[...steps]}::uuid[])
+    order by assigned_at, reward_id`.execute(db);
+  return rows.map(toReward);
+}
+
+/** Reads the rewards on whole rollouts (those on no step), oldest first. */
+export async function readRewardsOfRollouts(db: Db, trees: readonly string[], rollouts: readonly string[]) {
+  const { rows } = await sql<Selectable<RewardsTable>>`
+    select * from rewards
+    where tree_id = any(${[...trees]}::uuid[]) and step_id is null and rollout_id = any(${[...rollouts]}::uuid[])
+    order by assigned_at, reward_id`.execute(db);
+  return rows.map(toReward);
+}
+
+/** Reads the later judgements of rewards, in their order. */
+export async function readRewardRevisions(db: Db, rewards: readonly string[]): Promise<readonly RewardRevisionRecord[]> {
+  const rows = await db
+    .selectFrom('reward_revisions')
+    .selectAll()
+    .where('reward_id', 'in', [...rewards])
+    .orderBy('reward_id')
+    .orderBy('ordinal')
+    .execute();
+  return rows.map((row) => ({
+    id: row.event_id,
+    rewardId: row.reward_id,
+    ordinal: row.ordinal,
+    value: row.value,
+    scorer: { name: row.scorer, revision: row.scorer_revision },
+    reason: row.reason,
+    occurredAt: row.occurred_at,
+  }));
+}
+
+function toReward(row: Selectable<RewardsTable>): RewardRecord {
+  return {
+    id: row.reward_id,
+    treeId: row.tree_id,
+    stepId: row.step_id,
+    rolloutId: row.rollout_id,
+    component: row.component,
+    value: row.value,
+    assignedValue: row.assigned_value,
+    scorer: { name: row.scorer, revision: row.scorer_revision },
+    raw: row.raw,
+    revisionCount: row.revisions,
+    assignedAt: row.assigned_at,
+    revisedAt: row.revised_at,
+  };
+}

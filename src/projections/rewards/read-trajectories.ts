@@ -1,0 +1,85 @@
+import type { Db } from '../../postgres/database.ts';
+import { type Page, type PageRequest, readPage } from '../../postgres/keyset.ts';
+import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import { chosenRollouts, type RolloutFilter, type RolloutRecord, toRollout } from '../step-tree/read-rollouts.ts';
+
+/** A root-to-leaf path of a finished rollout, with its return. It has the rollout's id. */
+export interface TrajectoryRecord {
+  readonly id: string;
+  readonly treeId: string;
+  readonly leafStepId: string;
+  /** The sum of the rewards in force along the path and on the rollout. */
+  readonly return: number;
+  readonly rollout: RolloutRecord;
+}
+export interface TrajectoryFilter extends RolloutFilter {
+  readonly returnFrom?: number;
+  readonly returnUntil?: number;
+  readonly minSteps?: number;
+  readonly maxSteps?: number;
+}
+
+const ID = { column: 'rollouts.rollout_id', type: 'uuid' } as const;
+const FINISHED = [{ column: 'rollouts.finished_at', type: 'instant?' }, ID] as const;
+const RETURN = [
+  { column: 'returns.value', type: 'float' },
+  { ...ID, column: 'returns.rollout_id' },
+] as const;
+const STEPS = [{ column: 'rollouts.steps', type: 'integer?' }, ID] as const;
+export const TRAJECTORY_ORDERINGS = {
+  FINISHED_ASC: { name: 'trajectories/FINISHED_ASC', direction: 'asc', keys: FINISHED },
+  FINISHED_DESC: { name: 'trajectories/FINISHED_DESC', direction: 'desc', keys: FINISHED },
+  RETURN_ASC: { name: 'trajectories/RETURN_ASC', direction: 'asc', keys: RETURN },
+  RETURN_DESC: { name: 'trajectories/RETURN_DESC', direction: 'desc', keys: RETURN },
+  STEPS_ASC: { name: 'trajectories/STEPS_ASC', direction: 'asc', keys: STEPS },
+  STEPS_DESC: { name: 'trajectories/STEPS_DESC', direction: 'desc', keys: STEPS },
+} as const satisfies Record<string, Ordering>;
+
+/** Reads one page of trajectories. @throws InvalidCursor. */
+export async function readTrajectories(
+  db: Db,
+  filter: TrajectoryFilter,
+  ordering: Ordering,
+  page: PageRequest,
+): Promise<Page<TrajectoryRecord>> {
+  const query = chosen(db, filter).selectAll('rollouts').select(['returns.value as return', 'returns.leaf_step_id as leaf']);
+  const found = await readPage(query, ordering, page);
+  return {
+    ...found,
+    rows: found.rows.map(({ row, cursor }) => ({ cursor, row: toTrajectory(toRollout(row), row.return, row.leaf) })),
+  };
+}
+
+/** Counts the trajectories of a filter. */
+export async function countTrajectories(db: Db, filter: TrajectoryFilter): Promise<number> {
+  const counted = chosen(db, filter).select((eb) => eb.fn.countAll<number>().as('trajectories'));
+  return (await counted.executeTakeFirstOrThrow()).trajectories;
+}
+
+/** Reads trajectories by the ids of their rollouts, in no order; rollouts that go on have none yet. */
+export async function readTrajectoriesById(db: Db, rollouts: readonly string[]): Promise<readonly TrajectoryRecord[]> {
+  const rows = await chosen(db, {})
+    .where('rollouts.rollout_id', 'in', [...rollouts])
+    .selectAll('rollouts')
+    .select(['returns.value as return', 'returns.leaf_step_id as leaf'])
+    .execute();
+  return rows.map((row) => toTrajectory(toRollout(row), row.return, row.leaf));
+}
+
+function chosen(db: Db, filter: TrajectoryFilter) {
+  // A finished rollout is known to two projections; until both have folded its end it is no trajectory yet.
+  let query = chosenRollouts(db, filter)
+    .innerJoin('returns', 'returns.rollout_id', 'rollouts.rollout_id')
+    .where('rollouts.finished_at', 'is not', null);
+  // By the run that `returns` keeps too, so that the index (run_id, value, rollout_id) serves the order by return.
+  if (filter.runId !== undefined) query = query.where('returns.run_id', '=', filter.runId);
+  if (filter.returnFrom !== undefined) query = query.where('returns.value', '>=', filter.returnFrom);
+  if (filter.returnUntil !== undefined) query = query.where('returns.value', '<', filter.returnUntil);
+  if (filter.minSteps !== undefined) query = query.where('rollouts.steps', '>=', filter.minSteps);
+  if (filter.maxSteps !== undefined) query = query.where('rollouts.steps', '<=', filter.maxSteps);
+  return query;
+}
+
+function toTrajectory(rollout: RolloutRecord, value: number, leafStepId: string): TrajectoryRecord {
+  return { id: rollout.id, treeId: rollout.treeId, leafStepId, return: value, rollout };
+}

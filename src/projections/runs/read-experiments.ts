@@ -1,0 +1,41 @@
+import type { Db } from '../../postgres/database.ts';
+import { type Page, type PageRequest, readPage } from '../../postgres/keyset.ts';
+import type { Ordering } from '../../postgres/keyset-cursor.ts';
+
+export interface ExperimentRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly question: string;
+  readonly declaredAt: Date;
+}
+
+const DECLARED = [
+  { column: 'experiments.declared_at', type: 'instant' },
+  { column: 'experiments.experiment_id', type: 'uuid' },
+] as const;
+export const EXPERIMENT_ORDERINGS = {
+  DECLARED_ASC: { name: 'experiments/DECLARED_ASC', direction: 'asc', keys: DECLARED },
+  DECLARED_DESC: { name: 'experiments/DECLARED_DESC', direction: 'desc', keys: DECLARED },
+} as const satisfies Record<string, Ordering>;
+
+/** Reads one page of experiments. @throws InvalidCursor. */
+export async function readExperiments(db: Db, ordering: Ordering, page: PageRequest): Promise<Page<ExperimentRecord>> {
+  return readPage(selected(db), ordering, page);
+}
+
+/** Counts all experiments. */
+export async function countExperiments(db: Db): Promise<number> {
+  const counted = db.selectFrom('experiments').select((eb) => eb.fn.countAll<number>().as('experiments'));
+  return (await counted.executeTakeFirstOrThrow()).experiments;
+}
+
+/** Reads experiments by their ids, in one statement, in no order; ids that are unknown are left out. */
+export async function readExperimentsById(db: Db, ids: readonly string[]): Promise<readonly ExperimentRecord[]> {
+  return selected(db)
+    .where('experiment_id', 'in', [...ids])
+    .execute();
+}
+
+function selected(db: Db) {
+  return db.selectFrom('experiments').select(['experiment_id as id', 'name', 'question', 'declared_at as declaredAt']);
+}

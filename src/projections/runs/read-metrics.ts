@@ -1,0 +1,29 @@
+import { sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+
+export interface MetricRecord {
+  readonly runId: string;
+  readonly metric: string;
+  readonly value: number;
+  readonly at: number | null;
+  readonly occurredAt: Date;
+}
+
+/** Reads the last `limit` points of each run's metrics, oldest first. @param metric only this one; null for all. */
+export async function readMetrics(
+  db: Db,
+  runs: readonly string[],
+  metric: string | null,
+  limit: number,
+): Promise<readonly MetricRecord[]> {
+  const { rows } = await sql<MetricRecord>`
+    select m.run_id as "runId", m.metric, m.value, m.at, m.occurred_at as "occurredAt"
+    from unnest(${[...runs]}::uuid[]) as r(run_id)
+    cross join lateral (
+      select * from metrics
+      where run_id = r.run_id and (${metric}::text is null or metric = ${metric})
+      order by occurred_at desc, event_id desc limit ${limit}
+    ) m
+    order by m.occurred_at, m.event_id`.execute(db);
+  return rows;
+}

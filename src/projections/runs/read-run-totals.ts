@@ -1,0 +1,66 @@
+import { sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+
+/** What a run amounts to so far. Rates and means are null while there is nothing to divide by. */
+export interface RunTotals {
+  readonly runId: string;
+  readonly trees: number;
+  readonly closedTrees: number;
+  readonly rollouts: number;
+  readonly terminated: number;
+  readonly truncated: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  /** Actions taken; the roots of the trees are no actions. */
+  readonly steps: number;
+  readonly successes: number;
+  /** Successes per rollout that the environment judged. */
+  readonly successRate: number | null;
+  readonly meanReturn: number | null;
+}
+export interface DepthTotals {
+  readonly runId: string;
+  /** The depth that the environment gives its task (TextCraft: the depth of the recipe); null when it has none. */
+  readonly taskDepth: number | null;
+  readonly trees: number;
+  readonly rollouts: number;
+  readonly successes: number;
+  readonly successRate: number | null;
+  readonly meanReturn: number | null;
+}
+
+/** Sums up runs, in one statement; a run without trees has zeros. */
+export async function readRunTotals(db: Db, runs: readonly string[]): Promise<readonly RunTotals[]> {
+  const { rows } = await sql<RunTotals>`
+    with chosen as (select unnest(${[...runs]}::uuid[]) as run_id),
+    t as (select run_id, count(*) as trees, count(closed_at) as closed from trees where run_id in (table chosen) group by 1),
+    s as (select t.run_id, count(*) filter (where s.depth > 0) as steps
+          from trees t join steps s using (tree_id) where t.run_id in (table chosen) group by 1),
+    r as (select o.run_id, count(*) as rollouts,
+                 count(*) filter (where o.outcome = 'terminated') as terminated,
+                 count(*) filter (where o.outcome = 'truncated') as truncated,
+                 count(*) filter (where o.outcome = 'failed') as failed,
+                 count(*) filter (where o.outcome = 'cancelled') as cancelled,
+                 count(*) filter (where o.success) as successes, count(o.success) as judged, avg(v.value) as mean_return
+          from rollouts o left join returns v using (rollout_id) where o.run_id in (table chosen) group by 1)
+    select c.run_id as "runId", coalesce(t.trees, 0) as trees, coalesce(t.closed, 0) as "closedTrees",
+           coalesce(r.rollouts, 0) as rollouts, coalesce(r.terminated, 0) as terminated, coalesce(r.truncated, 0) as truncated,
+           coalesce(r.failed, 0) as failed, coalesce(r.cancelled, 0) as cancelled, coalesce(s.steps, 0) as steps,
+           coalesce(r.successes, 0) as successes, r.successes / nullif(r.judged, 0)::float8 as "successRate",
+           r.mean_return as "meanReturn"
+    from chosen c left join t using (run_id) left join s using (run_id) left join r using (run_id)`.execute(db);
+  return rows;
+}
+
+/** Sums up the trees and rollouts of runs by the depth of their tasks, shallow first. */
+export async function readDepthTotals(db: Db, runs: readonly string[]): Promise<readonly DepthTotals[]> {
+  const { rows } = await sql<DepthTotals>`
+    select t.run_id as "runId", t.task_depth as "taskDepth", count(distinct t.tree_id) as trees, count(o.rollout_id) as rollouts,
+           count(*) filter (where o.success) as successes,
+           count(*) filter (where o.success) / nullif(count(o.success), 0)::float8 as "successRate", avg(v.value) as "meanReturn"
+    from trees t left join rollouts o using (tree_id) left join returns v using (rollout_id)
+    where t.run_id = any(${[...runs]}::uuid[])
+    group by t.run_id, t.task_depth
+    order by t.run_id, t.task_depth nulls last`.execute(db);
+  return rows;
+}

@@ -1,0 +1,94 @@
+import type { Selectable } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+import { type Page, type PageRequest, readPage } from '../../postgres/keyset.ts';
+import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import type { RunsTable } from '../../postgres/tables.ts';
+
+export interface RunRecord {
+  readonly id: string;
+  readonly experimentId: string | null;
+  readonly name: string;
+  readonly kind: string;
+  readonly seed: number;
+  readonly codeVersion: string;
+  readonly config: unknown;
+  readonly environments: readonly { readonly environment: string; readonly fingerprint: string }[];
+  readonly policy: { readonly id: string; readonly version: number } | null;
+  readonly startedAt: Date;
+  readonly finishedAt: Date | null;
+  readonly outcome: string | null;
+  readonly message: string | null;
+}
+/** What runs are chosen by; a part that is left out chooses all. Times are [from, until). */
+export interface RunFilter {
+  readonly experimentId?: string;
+  readonly kind?: string;
+  readonly outcome?: string;
+  readonly running?: boolean;
+  readonly environment?: string;
+  readonly startedFrom?: Date;
+  readonly startedUntil?: Date;
+}
+
+const STARTED = [
+  { column: 'runs.started_at', type: 'instant' },
+  { column: 'runs.run_id', type: 'uuid' },
+] as const;
+export const RUN_ORDERINGS = {
+  STARTED_ASC: { name: 'runs/STARTED_ASC', direction: 'asc', keys: STARTED },
+  STARTED_DESC: { name: 'runs/STARTED_DESC', direction: 'desc', keys: STARTED },
+} as const satisfies Record<string, Ordering>;
+
+/** Reads one page of runs. @throws InvalidCursor. */
+export async function readRuns(db: Db, filter: RunFilter, ordering: Ordering, page: PageRequest): Promise<Page<RunRecord>> {
+  const found = await readPage(chosen(db, filter).selectAll('runs'), ordering, page);
+  return { ...found, rows: found.rows.map(({ row, cursor }) => ({ row: toRun(row), cursor })) };
+}
+
+/** Counts the runs of a filter. */
+export async function countRuns(db: Db, filter: RunFilter): Promise<number> {
+  const counted = chosen(db, filter).select((eb) => eb.fn.countAll<number>().as('runs'));
+  return (await counted.executeTakeFirstOrThrow()).runs;
+}
+
+/** Reads runs by their ids, in one statement, in no order; ids that are unknown are left out. */
+export async function readRunsById(db: Db, ids: readonly string[]): Promise<readonly RunRecord[]> {
+  const rows = await db
+    .selectFrom('runs')
+    .selectAll()
+    .where('run_id', 'in', [...ids])
+    .execute();
+  return rows.map(toRun);
+}
+
+function chosen(db: Db, filter: RunFilter) {
+  let query = db.selectFrom('runs');
+  if (filter.experimentId !== undefined) query = query.where('runs.experiment_id', '=', filter.experimentId);
+  if (filter.kind !== undefined) query = query.where('runs.kind', '=', filter.kind);
+  if (filter.outcome !== undefined) query = query.where('runs.outcome', '=', filter.outcome);
+  if (filter.running !== undefined) query = query.where('runs.finished_at', filter.running ? 'is' : 'is not', null);
+  if (filter.startedFrom !== undefined) query = query.where('runs.started_at', '>=', filter.startedFrom);
+  if (filter.startedUntil !== undefined) query = query.where('runs.started_at', '<', filter.startedUntil);
+  const { environment } = filter;
+  if (environment !== undefined)
+    query = query.where((eb) => eb(eb.cast('runs.environments', 'jsonb'), '@>', JSON.stringify([{ environment }])));
+  return query;
+}
+
+function toRun(row: Selectable<RunsTable>): RunRecord {
+  return {
+    id: row.run_id,
+    experimentId: row.experiment_id,
+    name: row.name,
+    kind: row.kind,
+    seed: row.seed,
+    codeVersion: row.code_version,
+    config: row.config,
+    environments: row.environments,
+    policy: row.policy_id === null ? null : { id: row.policy_id, version: row.policy_version ?? 0 },
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    outcome: row.outcome,
+    message: row.message,
+  };
+}

@@ -1,0 +1,40 @@
+import { sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+
+export interface NodeStatistics {
+  readonly stepId: string;
+  readonly visits: number;
+  readonly valueSum: number;
+}
+
+/** Reads the search statistics of whole trees as they are now; steps that no back-up passed are left out. */
+export async function readStatistics(db: Db, trees: readonly string[]): Promise<readonly NodeStatistics[]> {
+  const { rows } = await sql<NodeStatistics>`
+    select step_id as "stepId", visits, value_sum as "valueSum"
+    from node_statistics where tree_id = any(${[...trees]}::uuid[])`.execute(db);
+  return rows;
+}
+
+/** Reads the search statistics of whole trees as they were after their first `simulations` back-ups, summed in the order of the log. */
+export async function readStatisticsAsOf(
+  db: Db,
+  trees: readonly string[],
+  simulations: number,
+): Promise<readonly NodeStatistics[]> {
+  const { rows } = await sql<NodeStatistics>`
+    select step_id as "stepId", count(*) as visits, sum(value order by log_offset) as "valueSum"
+    from unnest(${[...trees]}::uuid[]) as t(tree_id)
+    cross join lateral (
+      select value, path, log_offset from backups where tree_id = t.tree_id order by log_offset limit ${simulations}
+    ) b
+    cross join lateral unnest(b.path) as p(step_id)
+    group by step_id`.execute(db);
+  return rows;
+}
+
+/** Counts the back-ups of trees: tree → number. */
+export async function countBackups(db: Db, trees: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{ tree: string; backups: number }>`
+    select tree_id as tree, count(*) as backups from backups where tree_id = any(${[...trees]}::uuid[]) group by 1`.execute(db);
+  return new Map(rows.map(({ tree, backups }) => [tree, backups]));
+}

@@ -1,0 +1,24 @@
+import { sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+import type { Blobs } from '../../postgres/tables.ts';
+
+export interface DivergenceRecord {
+  readonly id: string;
+  readonly treeId: string;
+  readonly stepId: string;
+  readonly field: string;
+  /** Texts are '' where `blobs` names their field: they lie in the blob store. */
+  readonly recorded: string;
+  readonly replayed: string;
+  readonly occurredAt: Date;
+  readonly blobs: Blobs | null;
+}
+
+/** Reads what replays of trees showed instead of what was recorded, oldest first. */
+export async function readDivergences(db: Db, trees: readonly string[]): Promise<readonly DivergenceRecord[]> {
+  const { rows } = await sql<DivergenceRecord>`
+    select event_id as id, tree_id as "treeId", step_id as "stepId", field, recorded, replayed, occurred_at as "occurredAt", blobs
+    from divergences where tree_id = any(${[...trees]}::uuid[])
+    order by occurred_at, event_id`.execute(db);
+  return rows;
+}

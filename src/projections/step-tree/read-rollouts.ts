@@ -1,0 +1,134 @@
+import type { Selectable } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+import { type Page, type PageRequest, readPage } from '../../postgres/keyset.ts';
+import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import type { RolloutsTable } from '../../postgres/tables.ts';
+
+export interface RolloutRecord {
+  readonly id: string;
+  readonly treeId: string;
+  readonly runId: string;
+  readonly taskId: string;
+  readonly environment: string;
+  readonly fromStepId: string;
+  readonly ordinal: number;
+  readonly seed: number;
+  readonly policy: { readonly id: string; readonly version: number };
+  readonly startedAt: Date;
+  readonly finishedAt: Date | null;
+  readonly outcome: 'terminated' | 'truncated' | 'failed' | 'cancelled' | null;
+  readonly success: boolean | null;
+  readonly leafStepId: string | null;
+  readonly stepCount: number | null;
+  readonly reason: string | null;
+}
+/** What rollouts are chosen by; a part that is left out chooses all. Ranges are [from, until). */
+export interface RolloutFilter {
+  readonly runId?: string;
+  readonly treeId?: string;
+  readonly taskId?: string;
+  readonly environment?: string;
+  readonly outcomes?: readonly string[];
+  readonly finished?: boolean;
+  readonly success?: boolean;
+  readonly policyId?: string;
+  readonly policyVersionFrom?: number;
+  readonly policyVersionUntil?: number;
+  readonly finishedFrom?: Date;
+  readonly finishedUntil?: Date;
+}
+
+// A rollout that goes on has no finish: it stands last in ascending order, first in descending order.
+const FINISHED = [
+  { column: 'rollouts.finished_at', type: 'instant?' },
+  { column: 'rollouts.rollout_id', type: 'uuid' },
+] as const;
+const STEPS = [
+  { column: 'rollouts.steps', type: 'integer?' },
+  { column: 'rollouts.rollout_id', type: 'uuid' },
+] as const;
+export const ROLLOUT_ORDERINGS = {
+  FINISHED_ASC: { name: 'rollouts/FINISHED_ASC', direction: 'asc', keys: FINISHED },
+  FINISHED_DESC: { name: 'rollouts/FINISHED_DESC', direction: 'desc', keys: FINISHED },
+  STEPS_ASC: { name: 'rollouts/STEPS_ASC', direction: 'asc', keys: STEPS },
+  STEPS_DESC: { name: 'rollouts/STEPS_DESC', direction: 'desc', keys: STEPS },
+} as const satisfies Record<string, Ordering>;
+
+/** Reads one page of rollouts. @throws InvalidCursor. */
+export async function readRollouts(
+  db: Db,
+  filter: RolloutFilter,
+  ordering: Ordering,
+  page: PageRequest,
+): Promise<Page<RolloutRecord>> {
+  const found = await readPage(chosenRollouts(db, filter).selectAll('rollouts'), ordering, page);
+  return { ...found, rows: found.rows.map(({ row, cursor }) => ({ row: toRollout(row), cursor })) };
+}
+
+/** Counts the rollouts of a filter. */
+export async function countRollouts(db: Db, filter: RolloutFilter): Promise<number> {
+  const counted = chosenRollouts(db, filter).select((eb) => eb.fn.countAll<number>().as('rollouts'));
+  return (await counted.executeTakeFirstOrThrow()).rollouts;
+}
+
+/** Reads rollouts by their ids, in one statement, in no order; ids that are unknown are left out. */
+export async function readRolloutsById(db: Db, ids: readonly string[]): Promise<readonly RolloutRecord[]> {
+  const rows = await db
+    .selectFrom('rollouts')
+    .selectAll()
+    .where('rollout_id', 'in', [...ids])
+    .execute();
+  return rows.map(toRollout);
+}
+
+/** Reads all rollouts of trees, by their ordinal. */
+export async function readRolloutsOfTrees(db: Db, trees: readonly string[]): Promise<readonly RolloutRecord[]> {
+  const rows = await db
+    .selectFrom('rollouts')
+    .selectAll()
+    .where('tree_id', 'in', [...trees])
+    .orderBy('ordinal')
+    .orderBy('rollout_id')
+    .execute();
+  return rows.map(toRollout);
+}
+
+/** The rollouts of a filter, as a query to go on from. */
+export function chosenRollouts(db: Db, filter: RolloutFilter) {
+  let query = db.selectFrom('rollouts');
+  if (filter.runId !== undefined) query = query.where('rollouts.run_id', '=', filter.runId);
+  if (filter.treeId !== undefined) query = query.where('rollouts.tree_id', '=', filter.treeId);
+  if (filter.taskId !== undefined) query = query.where('rollouts.task_id', '=', filter.taskId);
+  if (filter.environment !== undefined) query = query.where('rollouts.environment', '=', filter.environment);
+  if (filter.outcomes !== undefined)
+    query = query.where((eb) => eb('rollouts.outcome', '=', eb.fn.any(eb.val([...(filter.outcomes ?? [])] as never[])))); // a list of texts; `any` also takes an empty one
+  if (filter.finished !== undefined) query = query.where('rollouts.finished_at', filter.finished ? 'is not' : 'is', null);
+  if (filter.success !== undefined) query = query.where('rollouts.success', '=', filter.success);
+  if (filter.policyId !== undefined) query = query.where('rollouts.policy_id', '=', filter.policyId);
+  if (filter.policyVersionFrom !== undefined) query = query.where('rollouts.policy_version', '>=', filter.policyVersionFrom);
+  if (filter.policyVersionUntil !== undefined) query = query.where('rollouts.policy_version', '<', filter.policyVersionUntil);
+  if (filter.finishedFrom !== undefined) query = query.where('rollouts.finished_at', '>=', filter.finishedFrom);
+  if (filter.finishedUntil !== undefined) query = query.where('rollouts.finished_at', '<', filter.finishedUntil);
+  return query;
+}
+
+export function toRollout(row: Selectable<RolloutsTable>): RolloutRecord {
+  return {
+    id: row.rollout_id,
+    treeId: row.tree_id,
+    runId: row.run_id,
+    taskId: row.task_id,
+    environment: row.environment,
+    fromStepId: row.from_step_id,
+    ordinal: row.ordinal,
+    seed: row.seed,
+    policy: { id: row.policy_id, version: row.policy_version },
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    outcome: row.outcome,
+    success: row.success,
+    leafStepId: row.leaf_step_id,
+    stepCount: row.steps,
+    reason: row.reason,
+  };
+}

@@ -1,0 +1,108 @@
+import type { Selectable } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+import { type Page, type PageRequest, readPage } from '../../postgres/keyset.ts';
+import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import type { Blobs, TreesTable } from '../../postgres/tables.ts';
+
+export interface TreeRecord {
+  readonly id: string;
+  readonly runId: string;
+  readonly task: {
+    readonly id: string;
+    readonly environment: string;
+    readonly serverFingerprint: string;
+    readonly observationHash: string;
+    readonly alias: string;
+    readonly goal: string;
+    readonly depth: number | null;
+    readonly split: string | null;
+  };
+  readonly rootStepId: string;
+  readonly instruction: string;
+  readonly plannedRollouts: number;
+  readonly seed: number;
+  readonly openedAt: Date;
+  readonly closedAt: Date | null;
+  readonly closeReason: string | null;
+  readonly blobs: Blobs | null;
+}
+/** What trees are chosen by; a part that is left out chooses all. Times are [from, until). */
+export interface TreeFilter {
+  readonly runId?: string;
+  readonly taskId?: string;
+  readonly environment?: string;
+  readonly split?: string;
+  readonly taskDepth?: number;
+  readonly closed?: boolean;
+  readonly openedFrom?: Date;
+  readonly openedUntil?: Date;
+}
+
+const OPENED = [
+  { column: 'trees.opened_at', type: 'instant' },
+  { column: 'trees.tree_id', type: 'uuid' },
+] as const;
+export const TREE_ORDERINGS = {
+  OPENED_ASC: { name: 'trees/OPENED_ASC', direction: 'asc', keys: OPENED },
+  OPENED_DESC: { name: 'trees/OPENED_DESC', direction: 'desc', keys: OPENED },
+} as const satisfies Record<string, Ordering>;
+
+/** Reads one page of trees. @throws InvalidCursor. */
+export async function readTrees(db: Db, filter: TreeFilter, ordering: Ordering, page: PageRequest): Promise<Page<TreeRecord>> {
+  const found = await readPage(chosen(db, filter).selectAll('trees'), ordering, page);
+  return { ...found, rows: found.rows.map(({ row, cursor }) => ({ row: toTree(row), cursor })) };
+}
+
+/** Counts the trees of a filter. */
+export async function countTrees(db: Db, filter: TreeFilter): Promise<number> {
+  const counted = chosen(db, filter).select((eb) => eb.fn.countAll<number>().as('trees'));
+  return (await counted.executeTakeFirstOrThrow()).trees;
+}
+
+/** Reads trees by their ids, in one statement, in no order; ids that are unknown are left out. */
+export async function readTreesById(db: Db, ids: readonly string[]): Promise<readonly TreeRecord[]> {
+  const rows = await db
+    .selectFrom('trees')
+    .selectAll()
+    .where('tree_id', 'in', [...ids])
+    .execute();
+  return rows.map(toTree);
+}
+
+function chosen(db: Db, filter: TreeFilter) {
+  let query = db.selectFrom('trees');
+  if (filter.runId !== undefined) query = query.where('trees.run_id', '=', filter.runId);
+  if (filter.taskId !== undefined) query = query.where('trees.task_id', '=', filter.taskId);
+  if (filter.environment !== undefined) query = query.where('trees.environment', '=', filter.environment);
+  if (filter.split !== undefined) query = query.where('trees.split', '=', filter.split);
+  if (filter.taskDepth !== undefined) query = query.where('trees.task_depth', '=', filter.taskDepth);
+  if (filter.closed !== undefined) query = query.where('trees.closed_at', filter.closed ? 'is not' : 'is', null);
+  if (filter.openedFrom !== undefined) query = query.where('trees.opened_at', '>=', filter.openedFrom);
+  if (filter.openedUntil !== undefined) query = query.where('trees.opened_at', '<', filter.openedUntil);
+  return query;
+}
+
+function toTree(row: Selectable<TreesTable>): TreeRecord {
+  return {
+    id: row.tree_id,
+    runId: row.run_id,
+    task: {
+      id: row.task_id,
+      environment: row.environment,
+      serverFingerprint: row.server_fingerprint,
+      observationHash: row.observation_hash,
+      alias: row.alias,
+      goal: row.goal,
+      depth: row.task_depth,
+      split: row.split,
+    },
+    rootStepId: row.root_step_id,
+    instruction: row.instruction,
+    plannedRollouts: row.planned_rollouts,
+    seed: row.seed,
+    openedAt: row.opened_at,
+    closedAt: row.closed_at,
+    closeReason: row.close_reason,
+    blobs: row.blobs,
+  };
+}

@@ -51,6 +51,11 @@ export async function projectSlice(
 
 const logs = new WeakMap<Db, TestLog>();
 
+/** Forgets what was given: the next events begin at offset 0 again. */
+export function forgetGivenEvents(db: Db): void {
+  logs.delete(db);
+}
+
 /** Appends events behind those given before and projects them into the read models of a test's database. */
 export async function givenEvents(db: Db, events: readonly Envelope[]): Promise<void> {
   const log = logs.get(db) ?? testLog();

@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { Envelope } from '../events/envelope.ts';
+import { type Database, openDatabase } from '../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { appendTo, givenEvents, projectSlice, testLog } from '../testing/given-events.ts';
+import { emptyReadModels, readModels } from '../testing/read-models.ts';
+import { Story } from '../testing/story.ts';
+
+let test_database: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  test_database = await createTestDatabase();
+  database = await openDatabase(test_database.url);
+});
+afterAll(async () => {
+  await database.close();
+  await test_database.drop();
+});
+beforeEach(() => emptyReadModels(database.db));
+
+/** A run of bushy trees: branches below the root, rewards on inner steps, revisions, back-ups, as the choices say. */
+function tellRun(choices: readonly number[]): Story {
+  const story = new Story('property');
+  const runId = story.run();
+  const trees = [story.tree(runId, 'a'), story.tree(runId, 'b')];
+  const nodes = trees.map((tree) => [{ id: tree.rootStepId, depth: 0, path: [tree.rootStepId] }]);
+  const rewards: { id: string; tree: number }[] = [];
+  choices.forEach((choice, i) => {
+    const t = choice % 2;
+    const tree = trees[t]!; // there are two trees
+    const known = nodes[t]!; // and a list of nodes for each
+    const from = known[choice % known.length]!; // the root is always there
+    if (choice % 5 === 4 && rewards.length > 0) {
+      const reward = rewards[choice % rewards.length]!; // not empty
+      const data = {
+        rewardId: reward.id,
+        treeId: trees[reward.tree]!.treeId,
+        value: choice / 7,
+        scorer: { name: 'judge', revision: '2' },
+        reason: 'again',
+      };
+      story.tell('RewardRevised', data, runId);
+      return;
+    }
+    const rolloutId = story.rollout(tree, i, { fromStepId: from.id });
+    const stepId = story.step(tree, rolloutId, from.id, from.depth + 1);
+    const path = [...from.path, stepId];
+    known.push({ id: stepId, depth: from.depth + 1, path });
+    rewards.push({ id: story.reward(tree, stepId, choice / 3, { rolloutId }), tree: t });
+    if (choice % 3 === 0) story.reward(tree, null, 0.1 * choice, { rolloutId, component: 'format' });
+    story.tell('ValueBackedUp', { treeId: tree.treeId, simulation: i, leafStepId: stepId, value: choice / 3, path }, runId);
+    if (choice % 7 !== 6) story.finishRollout(tree, rolloutId, stepId);
+  });
+  story.closeTree(trees[0]!, 1);
+  story.finishRun(runId);
+  return story;
+}
+
+const choices = fc.array(fc.nat(1_000), { minLength: 1, maxLength: 25 });
+
+async function projectAtOnce(events: readonly Envelope[]): Promise<void> {
+  const log = testLog();
+  appendTo(log, events);
+  for (const [topic, records] of log.topics) await projectSlice(database.db, log, topic, 0, records.length);
+}
+
+describe('read models', () => {
+  test('any cut into batches and any redelivery give the same rows', async () => {
+    await fc.assert(
+      fc.asyncProperty(choices, fc.array(fc.tuple(fc.nat(9), fc.nat(9)), { maxLength: 200 }), async (told, cuts) => {
+        const { events } = tellRun(told);
+        await emptyReadModels(database.db);
+        await projectAtOnce(events);
+        const atOnce = await readModels(database.db);
+
+        await emptyReadModels(database.db);
+        const log = testLog();
+        appendTo(log, events);
+        for (const [topic, records] of log.topics) {
+          let next = 0;
+          for (const [length, back] of [...cuts, [records.length, 0]] as [number, number][]) {
+            const to = Math.min(records.length, next + length);
+            await projectSlice(database.db, log, topic, Math.max(0, next - back), to);
+            next = Math.max(next, to);
+          }
+          await projectSlice(database.db, log, topic, 0, records.length);
+        }
+        expect(await readModels(database.db)).toEqual(atOnce);
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  test('events appended twice change nothing but the note of it', async () => {
+    await fc.assert(
+      fc.asyncProperty(choices, fc.array(fc.nat(100), { minLength: 1, maxLength: 20 }), async (told, again) => {
+        const { events } = tellRun(told);
+        await emptyReadModels(database.db);
+        await projectAtOnce(events);
+        const places = ['offset', 'log_offset'];
+        const { anomalies: none, ...once } = await readModels(database.db, places);
+        expect(none).toEqual([]);
+
+        await emptyReadModels(database.db);
+        const repeated = again.map((i) => events[i % events.length]!); // events are never empty
+        await projectAtOnce([...events, ...repeated]);
+        const { anomalies, ...twice } = await readModels(database.db, places);
+        expect(twice).toEqual(once);
+        expect(anomalies).toHaveLength(repeated.length);
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  test('streams may interleave in any way', async () => {
+    await fc.assert(
+      fc.asyncProperty(choices, fc.infiniteStream(fc.boolean()), async (told, coins) => {
+        const { events } = tellRun(told);
+        await emptyReadModels(database.db);
+        await projectAtOnce(events);
+        const places = ['offset', 'log_offset'];
+        const told_order = await readModels(database.db, places);
+
+        const queues = [...new Set(events.map((e) => e.stream))].map((stream) => events.filter((e) => e.stream === stream));
+        const mixed: Envelope[] = [];
+        while (queues.some((q) => q.length > 0))
+          for (const queue of queues) if (queue.length > 0 && coins.next().value) mixed.push(queue.shift()!); // not empty
+        await emptyReadModels(database.db);
+        await projectAtOnce(mixed);
+        expect(await readModels(database.db, places)).toEqual(told_order);
+      }),
+      { numRuns: 12 },
+    );
+  });
+});
+
+describe('returns', () => {
+  test('sum the rewards from the root to the leaf and those on the rollout, and follow revisions', async () => {
+    const story = new Story('returns');
+    const runId = story.run();
+    const tree = story.tree(runId);
+    const first = story.rollout(tree, 0);
+    const shared = story.step(tree, first, tree.rootStepId, 1);
+    const sharedReward = story.reward(tree, shared, 0.25);
+    const leaf = story.step(tree, first, shared, 2);
+    story.reward(tree, leaf, 1);
+    story.reward(tree, null, -0.5, { rolloutId: first });
+    story.finishRollout(tree, first, leaf);
+    const second = story.rollout(tree, 1, { fromStepId: shared });
+    const other = story.step(tree, second, shared, 2);
+    story.finishRollout(tree, second, other);
+    await givenEvents(database.db, story.events);
+    expect(await returns()).toEqual({ [first]: 0.75, [second]: 0.25 });
+
+    const revision = new Story('revision');
+    revision.tell(
+      'RewardRevised',
+      { rewardId: sharedReward, treeId: tree.treeId, value: 2, scorer: { name: 'judge', revision: '2' }, reason: 'seen again' },
+      runId,
+    );
+    await givenEvents(database.db, revision.events);
+    expect(await returns()).toEqual({ [first]: 2.5, [second]: 2 });
+    const [history] = await database.db
+      .selectFrom('reward_revisions')
+      .select(['ordinal', 'value', 'scorer', 'scorer_revision', 'reason'])
+      .execute();
+    expect(history).toEqual({ ordinal: 1, value: 2, scorer: 'judge', scorer_revision: '2', reason: 'seen again' });
+    const reward = await database.db
+      .selectFrom('rewards')
+      .select(['value', 'assigned_value', 'revisions'])
+      .where('reward_id', '=', sharedReward)
+      .execute();
+    expect(reward).toEqual([{ value: 2, assigned_value: 0.25, revisions: 1 }]);
+  });
+
+  async function returns(): Promise<Record<string, number>> {
+    const rows = await database.db.selectFrom('returns').select(['rollout_id', 'value']).execute();
+    return Object.fromEntries(rows.map((row) => [row.rollout_id, row.value]));
+  }
+});
+
+describe('the journal', () => {
+  test("notes a hole in a producer's sequence and a sequence that went back", async () => {
+    const story = new Story('gaps');
+    const runId = story.run();
+    for (let i = 0; i < 4; i++) story.tell('MetricRecorded', { runId, metric: 'loss', value: i, at: i }, runId);
+    const [start, a, b, c, d] = story.events;
+    await givenEvents(database.db, [start!, a!, c!, b!, d!]); // five events were told
+    const anomalies = await database.db.selectFrom('anomalies').select(['event_id', 'kind']).orderBy('offset').execute();
+    expect(anomalies).toEqual([
+      { event_id: c!.id, kind: 'gap' },
+      { event_id: b!.id, kind: 'reordered' },
+    ]);
+  });
+
+  test('keeps the first event of an id and quarantines another fact under it', async () => {
+    const story = new Story('conflict');
+    const runId = story.run();
+    const first = story.tell('MetricRecorded', { runId, metric: 'loss', value: 1, at: null }, runId);
+    await givenEvents(database.db, [...story.events, { ...first, data: { ...first.data, value: 2 } }]);
+    const quarantined = await database.db.selectFrom('quarantine').select(['projection', 'event_id', 'code', 'field']).execute();
+    expect(quarantined).toEqual([{ projection: 'journal', event_id: first.id, code: 'conflict', field: 'id' }]);
+  });
+});

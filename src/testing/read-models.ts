@@ -1,0 +1,30 @@
+import { sql } from 'kysely';
+import type { Db } from '../postgres/database.ts';
+import { schemaNameOf } from '../projections/projection.ts';
+import { projections } from '../projections/registry.ts';
+import { forgetGivenEvents } from './given-events.ts';
+
+const SCHEMAS = projections.map(schemaNameOf);
+
+/** Gives the rows of every table of every projection as sorted text, with the columns named in `without` left out. */
+export async function readModels(db: Db, without: readonly string[] = []): Promise<Record<string, string[]>> {
+  const tables = await sql<{ schemaname: string; tablename: string }>`
+    select schemaname, tablename from pg_tables where schemaname = any(${SCHEMAS}) order by 1, 2`.execute(db);
+  const models: Record<string, string[]> = {};
+  for (const { schemaname, tablename } of tables.rows) {
+    const { rows } = await sql<{ row: string }>`
+      select (to_jsonb(t) - ${without}::text[])::text as row from ${sql.table(`${schemaname}.${tablename}`)} t order by 1`.execute(
+      db,
+    );
+    models[tablename] = rows.map(({ row }) => row);
+  }
+  return models;
+}
+
+/** Empties every read model, the cursors and the quarantine: the state of a database before its first event. */
+export async function emptyReadModels(db: Db): Promise<void> {
+  forgetGivenEvents(db);
+  const tables = await sql<{ name: string }>`
+    select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = any(${SCHEMAS})`.execute(db);
+  await sql.raw(`truncate ${[...tables.rows.map((t) => t.name), 'public.cursors', 'public.quarantine'].join(', ')}`).execute(db);
+}

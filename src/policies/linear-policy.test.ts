@@ -71,11 +71,13 @@ describe('linear softmax', () => {
   test('scores 30 candidates in under a millisecond', () => {
     const many = Array.from({ length: 30 }, (_, i) => `craft ${i} oak planks using ${i} oak logs, 2 iron ingot`);
     const weights = drawnWeights(1);
-    for (let i = 0; i < 200; i++) candidateLogProbs(weights, request, many, 1);
-    const start = performance.now();
-    for (let i = 0; i < 200; i++) candidateLogProbs(weights, request, many, 1);
-    const each = (performance.now() - start) / 200;
-    expect(each).toBeLessThan(5); // measured 0.3 ms; the room is for a busy machine
+    let best = Number.POSITIVE_INFINITY; // the best of many rounds: a busy machine may slow some of them, not all
+    for (let round = 0; round < 300; round++) {
+      const start = performance.now();
+      candidateLogProbs(weights, request, many, 1);
+      best = Math.min(best, performance.now() - start);
+    }
+    expect(best).toBeLessThan(1);
   });
 });
 
@@ -204,7 +206,7 @@ describe('weights as bytes', () => {
   });
 
   test('have one digest on every machine, and another for another version', () => {
-    expect(weightsDigest(zeroWeights())).toBe('8f8f');
+    expect(weightsDigest(zeroWeights())).toBe('0c8107a582f4de4671ac85ad99395d548d63467a5bdd528f85128eb34850d388');
     expect(weightsDigest({ ...zeroWeights(), version: 1 })).not.toBe(weightsDigest(zeroWeights()));
   });
 

@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises';
+import { decodeWeights, type LinearWeights, zeroWeights } from './linear/weights.ts';
+import { linearPolicy } from './linear-policy.ts';
+import { openAiPolicy } from './openai-policy.ts';
+import { plannerPolicy } from './planner-policy.ts';
+import type { Policy } from './policy.ts';
+import { type PolicySpec, PolicySpecError } from './policy-spec.ts';
+import { randomPolicy } from './random-policy.ts';
+
+/**
+ * Makes the policy that a configuration names. Who calls it closes it.
+ * @param secrets.apiKey for the model server; apart from the configuration because that one is recorded with the run.
+ * @throws PolicySpecError when the configuration cannot be followed: no such weights file, weights of another feature revision, ….
+ */
+export async function createPolicy(spec: PolicySpec, secrets: { readonly apiKey?: string | undefined } = {}): Promise<Policy> {
+  switch (spec.kind) {
+    case 'random':
+      return randomPolicy();
+    case 'planner':
+      return plannerPolicy(spec);
+    case 'linear':
+      return linearPolicy(spec.weightsFile === undefined ? zeroWeights() : await readWeights(spec.weightsFile), spec);
+    case 'openai':
+      return openAiPolicy({ ...spec, apiKey: checkedKey(secrets.apiKey) });
+    default:
+      return spec satisfies never;
+  }
+}
+
+async function readWeights(file: string): Promise<LinearWeights> {
+  try {
+    return decodeWeights(await readFile(file));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new PolicySpecError(
+      'weightsFile',
+      `${JSON.stringify(file)} cannot be used: ${why}; name a file that a trainer wrote, or leave it out`,
+      { cause },
+    );
+  }
+}
+
+function checkedKey(key: string | undefined): string | undefined {
+  if (key === undefined || key === '') return undefined;
+  // A header cannot hold other characters, and fetch would report that like a broken connection.
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw new PolicySpecError('apiKey', 'holds blanks, line ends or characters outside ASCII; copy it anew');
+  return key;
+}

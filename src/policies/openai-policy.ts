@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ChatMessage, mergeSystem, promptMessages } from '../domain/history/prompt.ts';
+import { approximateTokens, countTurns, dropTurns, type TurnRange, trimTurns } from '../domain/history/trim-turns.ts';
+import { type Completion, parseCompletion } from './openai/completion.ts';
+import { postJson } from './openai/post-json.ts';
+import type { World } from './openai/retry.ts';
+import { type Act, type ActRequest, type Policy, PolicyError } from './policy.ts';
+
+export interface OpenAiOptions {
+  /** The server's address up to and without `/chat/completions`, such as http://127.0.0.1:8000/v1. */
+  readonly baseUrl: string;
+  readonly model: string;
+  readonly apiKey?: string | undefined;
+  /** How acts name their policy; the model's name by default. */
+  readonly policyId?: string | undefined;
+  /** The version of the weights that the server holds, which only the one who loaded them knows. */
+  readonly policyVersion?: number | undefined;
+  readonly topP?: number | undefined;
+  /** Longest reply, in tokens; a longer one is cut with the finish reason `length`. */
+  readonly maxTokens?: number | undefined;
+  readonly stop?: readonly string[] | undefined;
+  /**
+   * Asks for sampled token ids and log-probabilities in every known dialect, or sends nothing beyond OpenAI's own protocol. By default it
+   * asks, except OpenAI itself, which refuses fields that it does not know.
+   */
+  readonly tokenIds?: 'ask' | 'none' | undefined;
+  /** Sends the instruction inside the first user message, for models without a system role. */
+  readonly systemRole?: 'system' | 'merged' | undefined;
+  /** Trims the oldest turns from prompts longer than this, by `countTokens`. */
+  readonly maxPromptTokens?: number | undefined;
+  readonly countTokens?: ((message: ChatMessage) => number) | undefined;
+  readonly timeoutMs?: number | undefined;
+  /** Times one request is sent at most. */
+  readonly attempts?: number | undefined;
+  readonly maxResponseBytes?: number | undefined;
+}
+
+const thisWorld: World = {
+  fetch: (...call) => globalThis.fetch(...call),
+  sleep: async (ms, signal) => {
+    await sleep(ms, undefined, { signal }).catch(() => signal.throwIfAborted());
+  },
+  random: Math.random,
+  now: () => performance.now(),
+  date: Date.now,
+};
+
+/** A prompt is shortened at most so often on the server's word; each time a quarter of its turns goes, so 16 times leave one in a hundred. */
+const OVERFLOW_LIMIT = 16;
+
+/**
+ * Makes the policy that asks a model server by OpenAI's chat-completions protocol (OpenAI, vLLM, SGLang and others). One request asks for
+ * all n acts; a server that gives fewer is asked for the rest. A prompt that the server calls too long loses its oldest turns and goes
+ * out as a new request; what was left out is in `call.trimmed`.
+ */
+export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): Policy {
+  const post = {
+    url: `${options.baseUrl.replace(/\/+$/, '')}/chat/completions`,
+    apiKey: options.apiKey,
+    timeoutMs: options.timeoutMs ?? 300_000,
+    attempts: options.attempts ?? 6,
+    maxResponseBytes: options.maxResponseBytes ?? 64 * 2 ** 20,
+  };
+  return {
+    ref: { policyId: (options.policyId ?? options.model).slice(0, 200), version: options.policyVersion ?? 0 },
+    async act(request, signal) {
+      const acts: Act[] = [];
+      let prompt = openingPrompt(request, options);
+      for (let overflows = 0; acts.length < request.n; ) {
+        const body = JSON.stringify(requestBody(prompt.messages, request, acts.length, options));
+        try {
+          const answer = await postJson(body, post, signal, world);
+          const completion = parseCompletion(answer.text);
+          const call = {
+            responseId: completion.responseId,
+            model: completion.model,
+            requestHash: createHash('sha256').update(body).digest('hex'),
+            attempts: answer.attempts,
+            latencyMs: answer.latencyMs,
+            usage: completion.usage,
+            trimmed: prompt.trimmed,
+          };
+          acts.push(...takeActs(completion, request.n - acts.length).map((act) => ({ ...act, call })));
+        } catch (error) {
+          if (!(error instanceof PolicyError) || error.code !== 'context-overflow' || ++overflows > OVERFLOW_LIMIT) throw error;
+          prompt = shorterPrompt(prompt, error);
+        }
+      }
+      return acts;
+    },
+    async close() {}, // fetch keeps its own pool of connections; nothing here is open
+  };
+}
+
+interface Prompt {
+  readonly messages: readonly ChatMessage[];
+  readonly trimmed: TurnRange | null;
+}
+
+function openingPrompt(request: ActRequest, options: OpenAiOptions): Prompt {
+  const whole = promptMessages(request);
+  const messages = options.systemRole === 'merged' ? mergeSystem(whole) : whole;
+  if (options.maxPromptTokens === undefined) return { messages, trimmed: null };
+  const result = trimTurns(messages, options.maxPromptTokens, options.countTokens ?? approximateTokens);
+  if (result.kind === 'fits') return result;
+  throw new PolicyError(
+    'context-overflow',
+    `the instruction and first observation (${result.headTokens} tokens) and the newest turn (${result.newestTurnTokens}) are longer than maxPromptTokens ${result.limit}; raise it, or use a model with a longer context`,
+  );
+}
+
+function shorterPrompt(prompt: Prompt, overflow: PolicyError): Prompt {
+  const turns = countTurns(prompt.messages);
+  if (turns <= 1) {
+    throw new PolicyError(
+      'context-overflow',
+      `the instruction, first observation and newest turn alone are too long for the model; lower maxTokens, or use a model with a longer context (${overflow.message})`,
+      { cause: overflow },
+    );
+  }
+  const shorter = dropTurns(prompt.messages, Math.ceil(turns / 4));
+  return { messages: shorter.messages, trimmed: { from: 0, to: (prompt.trimmed?.to ?? 0) + (shorter.trimmed?.to ?? 0) } };
+}
+
+function requestBody(
+  messages: readonly ChatMessage[],
+  request: ActRequest,
+  have: number,
+  options: OpenAiOptions,
+): Record<string, unknown> {
+  const { topP, maxTokens, stop } = options;
+  const official = new URL(options.baseUrl).hostname === 'api.openai.com';
+  const tokenIds = options.tokenIds ?? (official ? 'none' : 'ask');
+  return {
+    model: options.model,
+    messages,
+    temperature: request.temperature,
+    ...(topP === undefined ? {} : { top_p: topP }),
+    // OpenAI's reasoning models refuse the old name; servers of others may not know the new one.
+    ...(maxTokens === undefined ? {} : { [official ? 'max_completion_tokens' : 'max_tokens']: maxTokens }),
+    ...(stop === undefined ? {} : { stop }),
+    n: request.n - have,
+    // 31 bits, which every server takes. Asked for the rest, it moves on: the same seed would give the same texts again.
+    seed: modulo(modulo(request.seed, 2 ** 31) + have, 2 ** 31),
+    ...(tokenIds === 'none'
+      ? {}
+      : { logprobs: true, return_token_ids: true, return_tokens_as_token_ids: true, return_meta_info: true }),
+  };
+}
+
+/** A server may give more than was asked for; never fewer than one, which parseCompletion sees to. */
+function takeActs(completion: Completion, wanted: number): readonly Act[] {
+  return completion.acts.slice(0, wanted);
+}
+
+function modulo(a: number, m: number): number {
+  return ((a % m) + m) % m;
+}

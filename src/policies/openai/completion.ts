@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { type Act, PolicyError } from '../policy.ts';
+import { serverMessage } from './server-error.ts';
+
+/** What one answer gives: an act for each choice (without its call), and what the server says about the request. */
+export interface Completion {
+  readonly acts: readonly Act[];
+  readonly responseId: string | null;
+  readonly model: string | null;
+  readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
+}
+
+const tokenId = z
+  .int()
+  .min(0)
+  .max(2 ** 31 - 1);
+
+// Servers add fields freely and differ in the rest: only what is read is checked, and what may be missing may also be null.
+const choice = z.object({
+  index: z.int().nullish(),
+  message: z.object({ content: z.string().nullish(), refusal: z.string().nullish() }),
+  finish_reason: z.string().nullish(),
+  logprobs: z.object({ content: z.array(z.object({ token: z.string(), logprob: z.number() })).nullish() }).nullish(),
+  token_ids: z.array(tokenId).nullish(),
+  meta_info: z
+    .object({ output_token_logprobs: z.array(z.tuple([z.number(), tokenId], z.unknown())).nullish() })
+    .nullish()
+    .catch(null), // not part of the protocol: another server may use the name for something else
+});
+type Choice = z.infer<typeof choice>;
+
+const completion = z.object({
+  id: z.string().nullish(),
+  model: z.string().nullish(),
+  choices: z.array(choice).min(1),
+  usage: z.object({ prompt_tokens: z.int().min(0), completion_tokens: z.int().min(0).nullish() }).nullish(),
+});
+
+/** Reads the body of a chat completion. @throws PolicyError `protocol` that says what is wrong with it. */
+export function parseCompletion(text: string): Completion {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new PolicyError('protocol', `the model server's answer is not JSON: ${JSON.stringify(text.slice(0, 200))}`, {
+      cause: error,
+    });
+  }
+  if (typeof value === 'object' && value !== null && 'error' in value && value.error) {
+    throw new PolicyError('protocol', `the model server answered with status 200 but an error inside: ${serverMessage(text)}`);
+  }
+  const parsed = completion.safeParse(value);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw new PolicyError(
+      'protocol',
+      `the model server's answer is no chat completion: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`,
+    );
+  }
+  const { id, model, choices, usage } = parsed.data;
+  const ordered = choices.map((one, i) => ({ one, at: one.index ?? i })).sort((a, b) => a.at - b.at);
+  const tokens = ordered.map(({ one }) => tokensOf(one));
+  const total =
+    usage?.completion_tokens == null ? null : { promptTokens: usage.prompt_tokens, completionTokens: usage.completion_tokens };
+  const lengths = lengthsOf(
+    ordered.map(({ one }, i) => tokens[i]?.ids.length ?? one.logprobs?.content?.length ?? null),
+    total,
+  );
+  return {
+    acts: ordered.map(({ one }, i) => {
+      const length = lengths?.[i];
+      return {
+        response: one.message.content ?? one.message.refusal ?? '',
+        tokens: tokens[i] ?? null,
+        usage: total && length !== undefined ? { promptTokens: total.promptTokens, completionTokens: length } : null,
+        finishReason: one.finish_reason ?? null,
+      };
+    }),
+    responseId: id ?? null,
+    model: model ?? null,
+    usage: total,
+  };
+}
+
+/**
+ * Takes the sampled token ids, where the server gave them: `token_ids` (vLLM from 0.10.2, newer SGLang), `meta_info` (SGLang), or
+ * log-probabilities whose tokens read `token_id:123` (older vLLM). Without ids there are no tokens at all: re-tokenising the text may
+ * give other ids than were sampled, and training on those is wrong without any sign of it.
+ */
+function tokensOf(one: Choice): Act['tokens'] {
+  const stated = one.logprobs?.content?.map((entry) => entry.logprob) ?? null;
+  if (one.token_ids) {
+    return { ids: one.token_ids, logProbs: stated?.length === one.token_ids.length ? stated : null };
+  }
+  const meta = one.meta_info?.output_token_logprobs;
+  if (meta) return { ids: meta.map(([, id]) => id), logProbs: meta.map(([logProb]) => logProb) };
+  const ids = one.logprobs?.content?.map(({ token }) => /^token_id:([0-9]{1,9})$/.exec(token)?.[1]);
+  if (!ids || ids.length === 0 || ids.includes(undefined)) return null;
+  return { ids: ids.map(Number), logProbs: stated };
+}
+
+/** Gives each choice's length in tokens, only where it is certain: one choice alone, or counts that add up to the server's total. */
+function lengthsOf(counts: readonly (number | null)[], total: Completion['usage']): readonly number[] | null {
+  if (!total) return null;
+  if (counts.length === 1) return [total.completionTokens];
+  const known = counts.filter((count) => count !== null);
+  const sum = known.reduce((all, count) => all + count, 0);
+  return known.length === counts.length && sum === total.completionTokens ? known : null;
+}

@@ -1,0 +1,130 @@
+import type { Appender } from '../append/appender.ts';
+import type { EnvironmentKind } from '../environments/environment.ts';
+import { derivedId } from '../events/derived-id.ts';
+import type { Policy } from '../policies/policy.ts';
+import { collectTree } from './collect-tree.ts';
+import type { CollectPlan } from './plan.ts';
+import type { RecordedRun } from './recorded-run.ts';
+
+export interface CollectOptions {
+  readonly runId: string;
+  readonly name: string;
+  readonly seed: number;
+  readonly plan: CollectPlan;
+  readonly codeVersion: string;
+  readonly kind: EnvironmentKind;
+  readonly policy: Policy;
+  readonly appender: Appender;
+  /** What the record holds of this run already; empty for a new one. */
+  readonly recorded: RecordedRun;
+  /** Trees collected at a time. */
+  readonly concurrency: number;
+  readonly clock: () => number;
+  readonly signal: AbortSignal;
+  readonly progress?: (progress: Progress) => void;
+}
+
+export interface Progress {
+  readonly trees: number;
+  readonly plannedTrees: number;
+  readonly rollouts: number;
+  readonly plannedRollouts: number;
+  readonly steps: number;
+  readonly succeeded: number;
+}
+
+/**
+ * Collects the rollouts of a run: every event is appended as it happens and is durable before the next action is chosen. All seeds are
+ * derived from (run seed, task, rollout, step) and all ids from what they name, so a run that was killed goes on where its record ends and
+ * reaches the trees it would have reached. @throws what makes going on senseless (an unreachable model, a lost log); the run stays
+ * resumable. An aborted signal ends it after the steps in hand.
+ */
+export async function collectRun(options: CollectOptions): Promise<Progress> {
+  const { runId, plan, recorded, appender } = options;
+  if (!recorded.started) await appender.append([startOf(options)]);
+  const progress = {
+    trees: 0,
+    plannedTrees: plan.tasks.length,
+    rollouts: 0,
+    plannedRollouts: plan.tasks.reduce((sum, task) => sum + task.rollouts, 0),
+    steps: 0,
+    succeeded: 0,
+  };
+  const report = () => options.progress?.({ ...progress });
+  const queue = plan.tasks.entries();
+  const failed = new AbortController();
+  const signal = AbortSignal.any([options.signal, failed.signal]);
+
+  async function work(): Promise<void> {
+    for (const [index, task] of queue) {
+      if (signal.aborted) return;
+      await collectTree({
+        ...options,
+        signal,
+        task,
+        tree: await recorded.tree(runId, index),
+        treeIndex: index,
+        onStep: () => {
+          progress.steps++;
+          report();
+        },
+        onRollout: (success) => {
+          progress.rollouts++;
+          if (success) progress.succeeded++;
+          report();
+        },
+      });
+      if (!signal.aborted) progress.trees++;
+      report();
+    }
+  }
+
+  const workers = Array.from({ length: Math.min(options.concurrency, plan.tasks.length) }, () =>
+    work().catch((error: unknown) => {
+      failed.abort(error);
+      throw error;
+    }),
+  );
+  const outcomes = await Promise.allSettled(workers);
+  const fault = outcomes.find((outcome) => outcome.status === 'rejected' && outcome.reason !== options.signal.reason);
+  if (fault?.status === 'rejected') throw fault.reason;
+  if (!options.signal.aborted && !recorded.finished) await appender.append([endOf(options, progress)]);
+  return progress;
+}
+
+function startOf({
+  runId,
+  name,
+  seed,
+  plan,
+  codeVersion,
+  kind,
+  policy,
+}: CollectOptions): Parameters<Appender['append']>[0][number] {
+  return {
+    type: 'RunStarted',
+    id: derivedId('RunStarted', runId),
+    correlationId: runId,
+    data: {
+      runId,
+      experimentId: null,
+      name,
+      kind: 'collect',
+      seed,
+      codeVersion,
+      config: plan,
+      environments: [{ environment: kind.name, fingerprint: kind.fingerprint }],
+      policy: policy.ref,
+    },
+  };
+}
+
+function endOf({ runId }: CollectOptions, progress: Progress): Parameters<Appender['append']>[0][number] {
+  const { trees, rollouts, steps } = progress;
+  return {
+    type: 'RunFinished',
+    id: derivedId('RunFinished', runId),
+    correlationId: runId,
+    data: { runId, outcome: 'completed', message: '', trees, rollouts, steps },
+  };
+}

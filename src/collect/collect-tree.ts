@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import type { Appender, Draft } from '../append/appender.ts';
+import { createRandom } from '../domain/random/random.ts';
+import { seedFrom } from '../domain/random/seed-from.ts';
+import type { EnvironmentKind, Opening } from '../environments/environment.ts';
+import { derivedId } from '../events/derived-id.ts';
+import type { Policy } from '../policies/policy.ts';
+import type { CollectPlan, PlannedTask } from './plan.ts';
+import type { RecordedTree } from './recorded-run.ts';
+import { type TreeNode, walkRollout } from './walk-rollout.ts';
+
+export interface TreeOptions {
+  readonly runId: string;
+  readonly seed: number;
+  readonly plan: CollectPlan;
+  readonly task: PlannedTask;
+  readonly treeIndex: number;
+  /** What the record holds of this tree; null when it was never opened. */
+  readonly tree: RecordedTree | null;
+  readonly kind: EnvironmentKind;
+  readonly policy: Policy;
+  readonly appender: Appender;
+  readonly clock: () => number;
+  readonly signal: AbortSignal;
+  readonly onStep: () => void;
+  readonly onRollout: (success: boolean) => void;
+}
+
+/** What the rollouts of a tree share. */
+export interface GrowingTree extends TreeOptions {
+  readonly treeId: string;
+  readonly rootStepId: string;
+  readonly opening: Opening;
+  /** Every node so far, in the order it was reached: recorded ones first. */
+  readonly nodes: Map<string, TreeNode>;
+}
+
+/** Gives the id of the tree of a task index, before anything of it is recorded. */
+export function treeIdOf(runId: string, task: PlannedTask, index: number): string {
+  return derivedId('tree', runId, index, task.alias);
+}
+
+/**
+ * Grows one tree to its planned rollouts, from what the record holds of it. Rollouts of a group run at the same time; those of a bushy tree
+ * one after the other, since each starts at a node drawn from what the others reached. An aborted signal leaves the rest for a resume.
+ */
+export async function collectTree(options: TreeOptions): Promise<void> {
+  const { task, tree, signal } = options;
+  if (tree?.closed) return countRecorded(options);
+  const growing = await openTree(options);
+  if (task.branching === 'root') {
+    await Promise.all(Array.from({ length: task.rollouts }, (_, ordinal) => walkRollout(growing, ordinal, growing.rootStepId)));
+  } else {
+    for (let ordinal = 0; ordinal < task.rollouts && !signal.aborted; ordinal++) {
+      await walkRollout(growing, ordinal, startOf(growing, ordinal));
+    }
+  }
+  if (!signal.aborted) await options.appender.append([closing(growing)]);
+}
+
+function countRecorded({ tree, onRollout, onStep }: TreeOptions): void {
+  for (const step of tree?.steps.values() ?? []) if (step.depth > 0) onStep();
+  for (const rollout of tree?.rollouts.values() ?? []) onRollout(rollout.success === true);
+}
+
+async function openTree(options: TreeOptions): Promise<GrowingTree> {
+  const { runId, task, treeIndex, plan, kind, tree } = options;
+  const treeId = treeIdOf(runId, task, treeIndex);
+  const rootStepId = derivedId('root', treeId);
+  const environment = await kind.create();
+  try {
+    const opening = await environment.reset({ alias: task.alias, seed: plan.taskSeed });
+    const growing = { ...options, treeId, rootStepId, opening, nodes: recordedNodes(tree, rootStepId, opening) };
+    if (!tree) await options.appender.append([openingEvent(growing)]);
+    return growing;
+  } finally {
+    await environment.close();
+  }
+}
+
+function openingEvent({ runId, plan, task, kind, treeId, rootStepId, opening }: GrowingTree): Draft {
+  const observationHash = createHash('sha256').update(opening.observation.toWellFormed()).digest('hex');
+  return {
+    type: 'TreeOpened',
+    id: derivedId('TreeOpened', treeId),
+    correlationId: runId,
+    causationId: derivedId('RunStarted', runId),
+    data: {
+      treeId,
+      runId,
+      task: {
+        taskId: derivedId('task', kind.name, kind.fingerprint, observationHash),
+        environment: kind.name,
+        serverFingerprint: kind.fingerprint,
+        observationHash,
+        alias: task.alias,
+        goal: opening.goal,
+        depth: opening.depth,
+        split: opening.split,
+      },
+      rootStepId,
+      instruction: opening.instruction,
+      observation: opening.observation,
+      admissibleActions: opening.admissibleActions ? [...opening.admissibleActions] : null,
+      stateHash: opening.stateHash,
+      plannedRollouts: task.rollouts,
+      seed: plan.taskSeed,
+    },
+  };
+}
+
+function closing({ runId, treeId, task }: GrowingTree): Draft {
+  return {
+    type: 'TreeClosed',
+    id: derivedId('TreeClosed', treeId),
+    correlationId: runId,
+    data: { treeId, reason: 'completed', rollouts: task.rollouts },
+  };
+}
+
+function recordedNodes(tree: RecordedTree | null, rootStepId: string, opening: Opening): Map<string, TreeNode> {
+  const nodes = new Map<string, TreeNode>();
+  const root = { stepId: rootStepId, parentStepId: null, depth: 0, response: '', action: '', observation: opening.observation };
+  nodes.set(rootStepId, { ...root, ended: false, admissibleActions: opening.admissibleActions });
+  for (const step of tree?.steps.values() ?? []) {
+    if (step.depth > 0) nodes.set(step.stepId, { ...step, ended: step.termination !== 'none' });
+  }
+  return nodes;
+}
+
+/**
+ * Gives the node at which a rollout of a bushy tree starts: drawn among the nodes reached by the rollouts before it that have not ended.
+ * The draw depends on those alone, so a resumed tree draws the same.
+ */
+function startOf({ seed, task, nodes, tree, rootStepId, treeId }: GrowingTree, ordinal: number): string {
+  const recorded = tree?.rollouts.get(ordinal);
+  if (recorded) return recorded.fromStepId;
+  if (ordinal === 0) return rootStepId;
+  const open = [...nodes.values()].filter((node) => !node.ended);
+  const chosen = createRandom(seedFrom('start', seed, task.alias, ordinal)).int(open.length);
+  const node = open[chosen];
+  if (!node) throw new RangeError(`tree ${treeId} has no open node to start rollout ${ordinal} at`);
+  return node.stepId;
+}

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { name } from '../events/schemas/values.ts';
+
+/**
+ * What a collection is to do, beside its seed. It is recorded as the configuration of the run, and a resumed run must say the same.
+ * `branching`: 'root' starts every rollout of a tree at its root (a group); 'anywhere' starts all but the first at a node drawn from
+ * the tree so far (a bushy tree).
+ */
+export const collectPlan = z.strictObject({
+  environment: name,
+  tasks: z
+    .array(z.strictObject({ alias: z.string(), rollouts: z.int().min(1).max(100_000), branching: z.enum(['root', 'anywhere']) }))
+    .min(1)
+    .max(1_000_000),
+  /** Seeds the tasks themselves (what an environment draws at reset): the same for all runs that shall meet the same tasks. */
+  taskSeed: z.int(),
+  policy: z.string().max(2_000),
+  temperature: z.number().min(0).max(100),
+  maxSteps: z.int().min(1).max(10_000),
+});
+export type CollectPlan = z.infer<typeof collectPlan>;
+export type PlannedTask = CollectPlan['tasks'][number];

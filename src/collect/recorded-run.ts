@@ -1,0 +1,118 @@
+import type { Db } from '../postgres/database.ts';
+
+/** What the record holds of one tree: enough to go on where it ends. Steps are in the order in which they were taken. */
+export interface RecordedTree {
+  readonly closed: boolean;
+  readonly rollouts: ReadonlyMap<number, RecordedRollout>;
+  readonly steps: ReadonlyMap<string, RecordedStep>;
+  /** Steps that carry a reward already. */
+  readonly rewarded: ReadonlySet<string>;
+}
+export interface RecordedRollout {
+  readonly rolloutId: string;
+  readonly fromStepId: string;
+  readonly outcome: string | null;
+  readonly success: boolean | null;
+}
+export interface RecordedStep {
+  readonly stepId: string;
+  readonly parentStepId: string | null;
+  readonly rolloutId: string | null;
+  readonly depth: number;
+  readonly response: string;
+  readonly action: string;
+  readonly observation: string;
+  readonly termination: 'none' | 'terminated' | 'truncated';
+  readonly admissibleActions: readonly string[] | null;
+}
+
+export interface RecordedRun {
+  readonly started: boolean;
+  readonly finished: boolean;
+  /** Gives the tree that a run's task of this index grew, null when it was never opened. */
+  tree(runId: string, index: number): Promise<RecordedTree | null>;
+}
+
+/** The record of a run that is about to begin. */
+export const nothingRecorded: RecordedRun = { started: false, finished: false, tree: async () => null };
+
+/**
+ * Opens the record of a run for resuming. The read models must have caught up with the log first (`waitUntilProjected`), or steps that
+ * were appended would be taken again. @param treeIdOf the id of the tree of a task index.
+ * @param resolve reads text that lies in the blob store.
+ */
+export async function readRecordedRun(
+  db: Db,
+  runId: string,
+  treeIdOf: (index: number) => string,
+  resolve: (sha256: string) => Promise<string>,
+): Promise<RecordedRun> {
+  const run = await db.selectFrom('runs').select(['run_id', 'finished_at']).where('run_id', '=', runId).executeTakeFirst();
+  return {
+    started: run !== undefined,
+    finished: run?.finished_at != null,
+    tree: (_runId, index) => readTree(db, treeIdOf(index), resolve),
+  };
+}
+
+async function readTree(db: Db, treeId: string, resolve: (sha256: string) => Promise<string>): Promise<RecordedTree | null> {
+  const tree = await db.selectFrom('trees').select(['closed_at']).where('tree_id', '=', treeId).executeTakeFirst();
+  if (!tree) return null;
+  const rollouts = await db
+    .selectFrom('rollouts')
+    .select(['rollout_id', 'ordinal', 'from_step_id', 'outcome', 'success'])
+    .where('tree_id', '=', treeId)
+    .execute();
+  const steps = await db
+    .selectFrom('steps')
+    .select([
+      'step_id',
+      'parent_step_id',
+      'rollout_id',
+      'depth',
+      'response',
+      'action',
+      'observation',
+      'termination',
+      'admissible',
+      'blobs',
+    ])
+    .where('tree_id', '=', treeId)
+    .orderBy('log_offset')
+    .execute();
+  const rewards = await db
+    .selectFrom('rewards')
+    .select(['step_id'])
+    .where('tree_id', '=', treeId)
+    .where('step_id', 'is not', null)
+    .execute();
+  const recorded = new Map<string, RecordedStep>();
+  for (const step of steps) {
+    const text = async (field: 'response' | 'action' | 'observation') => {
+      const reference = step.blobs?.[field];
+      return reference ? resolve(reference.blob) : step[field];
+    };
+    recorded.set(step.step_id, {
+      stepId: step.step_id,
+      parentStepId: step.parent_step_id,
+      rolloutId: step.rollout_id,
+      depth: step.depth,
+      response: await text('response'),
+      action: await text('action'),
+      observation: await text('observation'),
+      termination: step.termination,
+      admissibleActions: step.admissible,
+    });
+  }
+  return {
+    closed: tree.closed_at !== null,
+    rollouts: new Map(
+      rollouts.map((r) => [
+        r.ordinal,
+        { rolloutId: r.rollout_id, fromStepId: r.from_step_id, outcome: r.outcome, success: r.success },
+      ]),
+    ),
+    steps: recorded,
+    rewarded: new Set(rewards.flatMap((reward) => (reward.step_id === null ? [] : [reward.step_id]))),
+  };
+}

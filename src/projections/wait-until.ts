@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Offsets } from '../log/event-log.ts';
+import { formatPosition, reached } from '../log/position.ts';
+import type { Db } from '../postgres/database.ts';
+import { topicsOf } from './apply-slice.ts';
+import { projections as registered } from './registry.ts';
+
+/** Gives the cursor of every live projection: name → next offsets. */
+export async function readCursors(db: Db): Promise<ReadonlyMap<string, Offsets>> {
+  const rows = await db
+    .selectFrom('cursors')
+    .innerJoin('projections', (join) =>
+      join.onRef('projections.name', '=', 'cursors.projection').onRef('projections.version', '=', 'cursors.version'),
+    )
+    .select(['cursors.projection', 'cursors.topic', 'cursors.partition', 'cursors.next_offset'])
+    .execute();
+  const cursors = new Map<string, Map<string, Map<number, number>>>();
+  for (const { projection, topic, partition, next_offset } of rows) {
+    const topics = cursors.get(projection) ?? new Map<string, Map<number, number>>();
+    const partitions = topics.get(topic) ?? new Map<number, number>();
+    cursors.set(projection, topics.set(topic, partitions.set(partition, next_offset)));
+  }
+  return cursors;
+}
+
+/** Nobody projects, or too slowly: the position was not reached in the time given. */
+export class ProjectionsBehind extends Error {
+  override readonly name = 'ProjectionsBehind';
+  constructor(projection: string, target: Offsets, milliseconds: number) {
+    super(
+      `projection ${projection} did not reach ${formatPosition(target)} within ${milliseconds} ms; is a projector running (\`espalier up\`, workers/project.ts), and is none stopped (\`espalier status\`)?`,
+    );
+  }
+}
+
+export interface WaitOptions {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+  readonly pollMs?: number;
+}
+
+/** Waits until every projection has folded all that lies below the target. @throws ProjectionsBehind when the time is over. */
+export async function waitUntilProjected(db: Db, target: Offsets, options: WaitOptions): Promise<void> {
+  const deadline = performance.now() + options.timeoutMs;
+  for (;;) {
+    options.signal?.throwIfAborted();
+    const cursors = await readCursors(db);
+    const behind = registered.find(
+      (projection) => !reached(cursors.get(projection.name) ?? new Map(), only(target, topicsOf(projection))),
+    );
+    if (!behind) return;
+    if (performance.now() > deadline) throw new ProjectionsBehind(behind.name, target, options.timeoutMs);
+    await delay(options.pollMs ?? 25, undefined, options.signal ? { signal: options.signal } : {});
+  }
+}
+
+/** Keeps the topics a projection reads: it never moves on the others. */
+export function only(offsets: Offsets, topics: readonly string[]): Offsets {
+  return new Map([...offsets].filter(([topic]) => topics.includes(topic)));
+}

@@ -82,6 +82,12 @@ describe('a request to the model server', () => {
     expect(server.requests[0]?.headers.authorization).toBeUndefined();
   });
 
+  test('holds history as the record will: half surrogates and NUL replaced', async () => {
+    const { server, policy } = await given();
+    await policy.act(anActRequest({ history: [{ response: 'Action: \ud83d', action: 'a', observation: 'x\0y' }] }), never);
+    expect(server.requests[0]?.body?.messages.slice(2).map((message) => message.content)).toEqual(['Action: \ufffd', 'x\ufffdy']);
+  });
+
   test('puts the instruction into the first user message for models without a system role', async () => {
     const { server, policy } = await given({}, { systemRole: 'merged' });
     await policy.act(anActRequest({ history: turns(1) }), never);

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ChatMessage, mergeSystem, promptMessages } from '../domain/history/prompt.ts';
 import { approximateTokens, countTurns, dropTurns, type TurnRange, trimTurns } from '../domain/history/trim-turns.ts';
-import { type Completion, parseCompletion } from './openai/completion.ts';
+import { wellFormed } from '../events/well-formed.ts';
+import { parseCompletion } from './openai/completion.ts';
 import { postJson } from './openai/post-json.ts';
 import type { World } from './openai/retry.ts';
 import { type Act, type ActRequest, type Policy, PolicyError } from './policy.ts';
@@ -81,7 +82,7 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
             usage: completion.usage,
             trimmed: prompt.trimmed,
           };
-          acts.push(...takeActs(completion, request.n - acts.length).map((act) => ({ ...act, call })));
+          acts.push(...completion.acts.slice(0, request.n - acts.length).map((act) => ({ ...act, call })));
         } catch (error) {
           if (!(error instanceof PolicyError) || error.code !== 'context-overflow' || ++overflows > OVERFLOW_LIMIT) throw error;
           prompt = shorterPrompt(prompt, error);
@@ -99,7 +100,8 @@ interface Prompt {
 }
 
 function openingPrompt(request: ActRequest, options: OpenAiOptions): Prompt {
-  const whole = promptMessages(request);
+  // As the record will hold it: half surrogates of an earlier reply would be refused by strict servers, and the rebuilt prompt would differ.
+  const whole = wellFormed(promptMessages(request)).value;
   const messages = options.systemRole === 'merged' ? mergeSystem(whole) : whole;
   if (options.maxPromptTokens === undefined) return { messages, trimmed: null };
   const result = trimTurns(messages, options.maxPromptTokens, options.countTokens ?? approximateTokens);
@@ -147,11 +149,6 @@ function requestBody(
       ? {}
       : { logprobs: true, return_token_ids: true, return_tokens_as_token_ids: true, return_meta_info: true }),
   };
-}
-
-/** A server may give more than was asked for; never fewer than one, which parseCompletion sees to. */
-function takeActs(completion: Completion, wanted: number): readonly Act[] {
-  return completion.acts.slice(0, wanted);
 }
 
 function modulo(a: number, m: number): number {

@@ -135,8 +135,8 @@ async function format(classpath: string, folder: string, properties: string): Pr
  * broker ends first, the shell ends the watcher, so that it can never hit a process that was given the same number later.
  */
 const GUARD = `
-exec 3<&0 </dev/null
-"$@" >>"$BROKER_LOG" 2>&1 3<&- &
+exec 3<&0 </dev/null 2>>"$BROKER_LOG"
+"$@" >&2 3<&- &
 broker=$!
 echo $broker
 { cat <&3; kill -9 $broker; } >/dev/null 2>&1 &
@@ -151,7 +151,7 @@ async function spawnGuarded(
   log: string,
 ): Promise<{ guard: ChildProcess; pid: number; ended: Promise<void> }> {
   const guard = spawn('sh', ['-c', GUARD, 'kafka-guard', javaProgram(), ...args], {
-    stdio: ['pipe', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'ignore'],
     env: { ...process.env, BROKER_LOG: log },
     detached: true, // Ctrl-C in a terminal reaches this process alone, which then stops the broker in order
   });

@@ -7,7 +7,7 @@ import { done, until, watch } from './watch.ts';
 export function describeDelivering(fixture: () => EventLogFixture): void {
   const { log, second } = { log: () => fixture().log, second: () => fixture().second() };
 
-  test('a batch is a run of one partition in offset order, no longer than the limit, and the next begins where it ended', async () => {
+  test('a batch is a run of one partition in offset order, no longer than the limit, read from where the one before ended', async () => {
     const topic = await freshTopic(log(), 2);
     await log().append(numbered(topic, 250, ['a', 'b', 'c', 'd', 'e']));
     const reader = await watch(log(), [topic], { batchLimit: 40 });
@@ -20,6 +20,7 @@ export function describeDelivering(fixture: () => EventLogFixture): void {
       expect(batch.records.length).toBeLessThanOrEqual(40);
       const first = next.get(batch.partition) ?? 0;
       expect(batch.records.map((r) => r.offset)).toEqual(batch.records.map((_, i) => first + i));
+      expect(batch.from).toBe(first);
       expect(batch.next).toBe(first + batch.records.length);
       next.set(batch.partition, batch.next);
     }

@@ -1,0 +1,45 @@
+import { LogError } from './event-log.ts';
+
+/** Tells whether the same request may succeed later: a broker that restarts, a leader that moves, a connection that broke. */
+export function isTransient(error: unknown): boolean {
+  const root = rootOf(error);
+  return root.retriable === true || (root.retriable === undefined && root.name === 'AggregateError');
+}
+
+/** Tells whether the brokers say that a topic (or a partition of it) does not exist. */
+export function isUnknownTopic(error: unknown): boolean {
+  return rootOf(error).type === 'UNKNOWN_TOPIC_OR_PARTITION';
+}
+
+/** Makes an error of the client into one of the log. */
+export function toLogError(error: unknown, brokers: readonly string[], doing: string): LogError {
+  if (error instanceof LogError) return error;
+  const root = rootOf(error);
+  const say = (what: string) => `${doing}: ${what} (Kafka at ${brokers.join(', ')}): ${root.message}`;
+  if (root.type === 'MESSAGE_TOO_LARGE' || root.type === 'RECORD_LIST_TOO_LARGE') {
+    return new LogError('too-large', say('the broker takes no record of this size; raise max.message.bytes of the topic'), {
+      cause: error,
+    });
+  }
+  if (root.type === 'UNKNOWN_TOPIC_OR_PARTITION')
+    return new LogError('unknown-topic', say('the topic does not exist'), { cause: error });
+  if (isTransient(error))
+    return new LogError('unreachable', say('the brokers cannot be reached'), { retryable: true, cause: error });
+  return new LogError('fatal', say('the client gave up'), { cause: error });
+}
+
+interface ClientError {
+  readonly name: string;
+  readonly message: string;
+  /** Kafka's name of the error, when a broker answered with one. */
+  readonly type?: string;
+  readonly retriable?: boolean;
+}
+
+/** kafkajs wraps an error once per layer that gave up on it; the innermost says what happened. */
+function rootOf(error: unknown): ClientError {
+  let root = error;
+  while (root instanceof Error && root.cause instanceof Error) root = root.cause;
+  if (!(root instanceof Error)) return { name: 'unknown', message: String(root) };
+  return root as ClientError; // an Error has name and message; the rest is optional, and kafkajs gives it these types
+}

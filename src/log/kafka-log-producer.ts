@@ -1,0 +1,103 @@
+import { CompressionTypes, type Kafka, Partitioners, type Producer, type RecordMetadata } from 'kafkajs';
+import { isTransient, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
+import type { PlacedRecord } from './kafka-log-queue.ts';
+
+export interface KafkaProducerOptions {
+  readonly brokers: readonly string[];
+  readonly compression: 'none' | 'gzip';
+  /** How long one send is tried, ms. */
+  readonly deliveryMs: number;
+  /** Called when what is remembered of topics may be wrong. */
+  readonly forget: () => void;
+}
+
+const RETRY_MS = 500; // on top of the client's own retries, which take seconds
+const ALL_REPLICAS = -1;
+
+/**
+ * Sends records and tries again until they are durable. Called for one send at a time (the queue sees to it), so a retry
+ * cannot overtake a later send. A send whose answer was lost is sent again: records may be doubled, never lost or reordered, and readers
+ * recognise an event by its id. (kafkajs's idempotent mode is avoided: it can lose its sequence numbers for good, #598, #1005.)
+ */
+export class KafkaProducer {
+  readonly #options: KafkaProducerOptions;
+  readonly #producer: Producer;
+  #connected: Promise<void> | undefined;
+  #hurry = false;
+
+  constructor(kafka: Kafka, options: KafkaProducerOptions) {
+    this.#options = options;
+    this.#producer = kafka.producer({
+      allowAutoTopicCreation: false,
+      idempotent: false,
+      createPartitioner: Partitioners.DefaultPartitioner,
+    });
+  }
+
+  /** Sends records in order; gives the offset of each. @throws LogError when they could not be made durable in time. */
+  async send(records: readonly PlacedRecord[]): Promise<readonly number[]> {
+    const bases = new Map<string, number>();
+    const end = Date.now() + this.#options.deliveryMs;
+    for (;;) {
+      // Normally one round. kafkajs forgets a partition whose leader moved, during its retries, to a broker that had answered
+      // already, and reports success: whatever it gave no offset for is sent again.
+      const missing = records.filter((record) => !bases.has(placeOf(record)));
+      if (missing.length === 0) break;
+      try {
+        for (const { topicName, partition, baseOffset } of await this.#sendOnce(missing)) {
+          if (baseOffset !== undefined) bases.set(`${topicName}/${partition}`, Number(baseOffset));
+        }
+      } catch (error) {
+        if (isUnknownTopic(error)) this.#options.forget();
+        const failure = toLogError(error, this.#options.brokers, `appending ${missing.length} records`);
+        if (!isTransient(error) || isUnknownTopic(error) || this.#hurry || Date.now() > end) throw failure;
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+    return records.map((record) => {
+      const place = placeOf(record);
+      const offset = bases.get(place) ?? Number.NaN; // the loop above ends only when every place has its base
+      bases.set(place, offset + 1);
+      return offset;
+    });
+  }
+
+  /** Ends retries: whoever closes does not wait minutes for a broker that is gone. */
+  hurry(): void {
+    this.#hurry = true;
+  }
+
+  async close(): Promise<void> {
+    if (this.#connected !== undefined) await this.#producer.disconnect();
+  }
+
+  async #sendOnce(records: readonly PlacedRecord[]): Promise<RecordMetadata[]> {
+    await this.#connect();
+    const topics = new Map<string, { key: string; value: Buffer; partition: number }[]>();
+    for (const { record, partition } of records) {
+      const { topic, key, value } = record;
+      const message = { key, value: Buffer.from(value.buffer, value.byteOffset, value.byteLength), partition };
+      const messages = topics.get(topic);
+      if (messages === undefined) topics.set(topic, [message]);
+      else messages.push(message);
+    }
+    return this.#producer.sendBatch({
+      acks: ALL_REPLICAS,
+      compression: this.#options.compression === 'gzip' ? CompressionTypes.GZIP : CompressionTypes.None,
+      topicMessages: [...topics].map(([topic, messages]) => ({ topic, messages })),
+    });
+  }
+
+  /** Connects at the first send: a process that only reads has one idle connection less. */
+  async #connect(): Promise<void> {
+    this.#connected ??= this.#producer.connect().catch((error: unknown) => {
+      this.#connected = undefined;
+      throw error;
+    });
+    await this.#connected;
+  }
+}
+
+function placeOf({ record, partition }: PlacedRecord): string {
+  return `${record.topic}/${partition}`;
+}

@@ -1,0 +1,153 @@
+import { LogError, type LogRecord, RECORD_LIMIT, type Receipt } from './event-log.ts';
+
+/** A record whose partition is known. */
+export interface PlacedRecord {
+  readonly record: LogRecord;
+  readonly partition: number;
+}
+
+export interface AppendQueueOptions {
+  /** Finds the partitions of records. A throw refuses the append that brought them, alone. */
+  readonly place: (records: readonly LogRecord[]) => Promise<readonly PlacedRecord[]>;
+  /** Makes records durable, in order, and gives the offset of each. */
+  readonly send: (records: readonly PlacedRecord[]) => Promise<readonly number[]>;
+}
+
+// One send holds at most this much. Kafka takes one record batch per partition of it, which must stay below the topic's
+// max.message.bytes, so a partition's share is bounded as well; a single larger record travels alone in its partition's share.
+const SEND_RECORDS = 10_000;
+const SEND_BYTES = 8 * 1024 * 1024;
+const PARTITION_BYTES = 900 * 1024; // the broker's default limit is 1 MiB, and topics may have been made by others
+const RECORD_OVERHEAD = 32; // lengths, deltas and attributes around key and value, at most
+
+interface Entry {
+  readonly records: readonly LogRecord[];
+  placed: readonly PlacedRecord[] | undefined;
+  sent: number;
+  readonly receipts: Receipt[];
+  readonly resolve: (receipts: readonly Receipt[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Puts appends in line and sends them one batch at a time, each taking whatever has queued up behind the one before: order is
+ * kept without waiting for each append, and a busy producer makes few large sends by itself.
+ */
+export class AppendQueue {
+  readonly #options: AppendQueueOptions;
+  #entries: Entry[] = [];
+  #draining: Promise<void> = Promise.resolve();
+  #busy = false;
+  #closed = false;
+
+  constructor(options: AppendQueueOptions) {
+    this.#options = options;
+  }
+
+  /** Queues records; resolves when they are durable. @throws RangeError on an empty key; LogError. */
+  async append(records: readonly LogRecord[]): Promise<readonly Receipt[]> {
+    if (this.#closed) throw new LogError('closed', 'the log is closed; nothing was appended');
+    for (const record of records) refuse(record);
+    if (records.length === 0) return [];
+    return new Promise((resolve, reject) => {
+      this.#entries.push({ records, placed: undefined, sent: 0, receipts: [], resolve, reject });
+      if (this.#busy) return;
+      this.#busy = true;
+      this.#draining = this.#drain();
+    });
+  }
+
+  /** Refuses new appends and waits for those in the queue to be answered. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#draining;
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#entries.length > 0) {
+      await this.#placeAll();
+      const taken = this.#take();
+      if (taken.length === 0) continue; // every waiting append was refused
+      try {
+        const offsets = await this.#options.send(taken.map(({ placed }) => placed));
+        for (const [i, { entry, placed }] of taken.entries()) {
+          const offset = offsets[i];
+          if (offset === undefined) throw new TypeError('a send gives one offset per record');
+          entry.receipts.push({ topic: placed.record.topic, partition: placed.partition, offset });
+        }
+      } catch (error) {
+        this.#failAll(error);
+        continue;
+      }
+      this.#settle();
+    }
+    this.#busy = false;
+  }
+
+  async #placeAll(): Promise<void> {
+    const refused = new Set<Entry>();
+    for (const entry of [...this.#entries]) {
+      if (entry.placed !== undefined) continue;
+      try {
+        entry.placed = await this.#options.place(entry.records);
+      } catch (error) {
+        refused.add(entry);
+        entry.reject(error);
+      }
+    }
+    if (refused.size > 0) this.#entries = this.#entries.filter((entry) => !refused.has(entry));
+  }
+
+  /** Takes the longest run from the front of the queue that fits one send. */
+  #take(): { entry: Entry; placed: PlacedRecord }[] {
+    const taken: { entry: Entry; placed: PlacedRecord }[] = [];
+    const perPartition = new Map<string, number>();
+    let total = 0;
+    for (const entry of this.#entries) {
+      if (entry.placed === undefined) break; // it came while others were being placed
+      for (const placed of entry.placed.slice(entry.sent)) {
+        const place = `${placed.record.topic}/${placed.partition}`;
+        const bytes = sizeOf(placed.record) + RECORD_OVERHEAD;
+        const share = perPartition.get(place) ?? 0;
+        const full =
+          taken.length === SEND_RECORDS || total + bytes > SEND_BYTES || (share > 0 && share + bytes > PARTITION_BYTES);
+        if (full && taken.length > 0) return taken;
+        perPartition.set(place, share + bytes);
+        total += bytes;
+        entry.sent++;
+        taken.push({ entry, placed });
+      }
+    }
+    return taken;
+  }
+
+  #settle(): void {
+    let settled = 0;
+    for (const entry of this.#entries) {
+      if (entry.receipts.length < entry.records.length) break;
+      entry.resolve(entry.receipts);
+      settled++;
+    }
+    this.#entries.splice(0, settled);
+  }
+
+  /** What waits behind a failed send fails with it: a later record of a key must not overtake an earlier one. */
+  #failAll(error: unknown): void {
+    for (const entry of this.#entries.splice(0)) entry.reject(error);
+  }
+}
+
+function refuse({ topic, key, value }: LogRecord): void {
+  if (typeof key !== 'string' || key === '') throw new RangeError(`a record of ${topic} needs a key: it chooses the partition`);
+  const bytes = sizeOf({ key, value });
+  if (bytes > RECORD_LIMIT) {
+    throw new LogError(
+      'too-large',
+      `a record of ${topic} has ${bytes} bytes, the limit is ${RECORD_LIMIT}; put large payloads into the blob store`,
+    );
+  }
+}
+
+function sizeOf({ key, value }: Pick<LogRecord, 'key' | 'value'>): number {
+  return Buffer.byteLength(key) + value.byteLength;
+}

@@ -1,0 +1,35 @@
+import type { LogBatch, StoredRecord } from './event-log.ts';
+
+/** What kafkajs hands over: a partition's part of one fetch. */
+export interface FetchedBatch {
+  readonly topic: string;
+  readonly partition: number;
+  readonly messages: readonly { readonly offset: string; readonly key: Buffer | null; readonly value: Buffer | null }[];
+  /** The offset that was asked for. */
+  readonly fetchedOffset: string;
+  /** The last offset of the fetch, control records included: they never show among the messages. */
+  lastOffset(): string;
+}
+
+/**
+ * Cuts a fetch into batches of at most `limit` records. Each batch's `next` is where the following one begins; the last one's is behind
+ * the whole fetch, so that control records and compacted gaps are passed. The first one's `from` is what was asked for: kafkajs asks from
+ * the log's start when the log no longer holds what it wanted.
+ */
+export function* sliceBatch(batch: FetchedBatch, limit: number): Generator<LogBatch> {
+  const { topic, partition, messages } = batch;
+  const end = Number(batch.lastOffset()) + 1;
+  let from = Number(batch.fetchedOffset);
+  for (let at = 0; at < messages.length; at += limit) {
+    const following = messages[at + limit];
+    const records = messages.slice(at, at + limit).map(toRecord);
+    const next = following === undefined ? end : Number(following.offset);
+    yield { topic, partition, from, next, records };
+    from = next;
+  }
+}
+
+/** A tombstone (null value) of a foreign producer reads as an empty value. */
+function toRecord({ offset, key, value }: FetchedBatch['messages'][number]): StoredRecord {
+  return { offset: Number(offset), key: key === null ? null : key.toString('utf8'), value: value ?? new Uint8Array(0) };
+}

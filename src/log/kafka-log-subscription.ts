@@ -1,0 +1,165 @@
+import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
+import { LogError, type SubscribeOptions, type Subscription } from './event-log.ts';
+import { sliceBatch } from './kafka-log-slices.ts';
+
+export interface KafkaSubscribeOptions extends SubscribeOptions {
+  /** How long the group waits for a sign of life before it gives a member's partitions to another, ms. */
+  readonly sessionMs: number;
+  /** How long a client may show no sign of life before it counts as dead, ms: kafkajs can go silent without an error (#659). */
+  readonly silenceMs: number;
+}
+
+const BATCH_LIMIT = 1_000; // Postgres gains nothing from larger batches (measured; see infra/bench), latency and memory lose
+const FETCH_WAIT_MS = 250; // the default of 5 s would also be how long a close takes
+const HEARTBEAT_MS = 1_000; // a member notices a rebalance at a heartbeat only, so this is how long a new one waits
+const DISCONNECT_MS = 10_000;
+
+/**
+ * Subscribes by a consumer of its own and resolves once it joined the group. kafkajs reads; this class decides what is recorded: an
+ * offset is committed only after the handler's answer, always as the *next* offset, before the following slice is handed over.
+ */
+export async function subscribeKafka(kafka: Kafka, options: KafkaSubscribeOptions): Promise<Subscription> {
+  const subscription = new KafkaSubscription(kafka, options);
+  await subscription.start();
+  return subscription;
+}
+
+class KafkaSubscription implements Subscription {
+  readonly finished: Promise<void>;
+  readonly #options: KafkaSubscribeOptions;
+  readonly #consumer: Consumer;
+  readonly #abort = new AbortController();
+  readonly #settle: { resolve(): void; reject(error: unknown): void };
+  #ending: Promise<void> | undefined;
+  #lastSign = Date.now();
+  #handling = 0;
+  #watchdog: NodeJS.Timeout | undefined;
+
+  constructor(kafka: Kafka, options: KafkaSubscribeOptions) {
+    this.#options = options;
+    this.#consumer = kafka.consumer({
+      groupId: options.group,
+      allowAutoTopicCreation: false,
+      sessionTimeout: options.sessionMs,
+      heartbeatInterval: Math.min(HEARTBEAT_MS, options.sessionMs / 3),
+      maxWaitTimeInMs: FETCH_WAIT_MS,
+      retry: { restartOnFailure: async () => this.#ending === undefined },
+    });
+    const settle = { resolve: (): void => undefined, reject: (_: unknown): void => undefined };
+    this.finished = new Promise((resolve, reject) => {
+      settle.resolve = resolve;
+      settle.reject = reject;
+    });
+    this.#settle = settle;
+  }
+
+  async start(): Promise<void> {
+    const consumer = this.#consumer;
+    const { FETCH, GROUP_JOIN, HEARTBEAT, CRASH } = consumer.events;
+    for (const event of [FETCH, GROUP_JOIN, HEARTBEAT]) consumer.on(event, () => this.#sign());
+    consumer.on(CRASH, ({ payload: { error, restart } }) => {
+      this.#sign();
+      if (restart) return; // kafkajs connects anew by itself
+      this.#end({
+        error: new LogError('fatal', `the Kafka consumer of group ${this.#options.group} crashed: ${error.message}`, {
+          cause: error,
+        }),
+      });
+    });
+    try {
+      await consumer.connect();
+      await consumer.subscribe({ topics: [...this.#options.topics], fromBeginning: true });
+      await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: (payload) => this.#eachBatch(payload) });
+    } catch (error) {
+      this.#end();
+      throw error;
+    }
+    this.#watchdog = setInterval(() => this.#watch(), this.#options.silenceMs / 4).unref();
+  }
+
+  async close(): Promise<void> {
+    this.#end();
+    await this.#ending;
+  }
+
+  async #eachBatch(payload: EachBatchPayload): Promise<void> {
+    const { batch } = payload;
+    const { topic, partition } = batch;
+    // The class of kafkajs has `fetchedOffset`, its published type forgot it.
+    for (const slice of sliceBatch(batch as typeof batch & { fetchedOffset: string }, this.#options.batchLimit ?? BATCH_LIMIT)) {
+      // A rewind, a close or a lost partition: what is left of this fetch is not ours any more.
+      if (this.#ending !== undefined || !payload.isRunning() || payload.isStale()) return;
+      const answer = await this.#handle(slice);
+      if (answer === undefined) return;
+      const next = answer.kind === 'done' ? answer.next : answer.to;
+      // A rewind is committed as well: the member that takes over must not begin behind it.
+      await payload.commitOffsetsIfNecessary({ topics: [{ topic, partitions: [{ partition, offset: String(next) }] }] });
+      if (answer.kind === 'rewind' || next !== slice.next) {
+        this.#seek(topic, partition, next);
+        return; // at once: a seek takes effect at the next fetch only
+      }
+      payload.resolveOffset(String(next - 1));
+      if (payload.isRunning()) await payload.heartbeat(); // throws when the group rebalances; kafkajs then joins again
+    }
+  }
+
+  /** Gives the handler's answer, or nothing when it threw: what it was handed is then not recorded as done. */
+  async #handle(
+    slice: Parameters<SubscribeOptions['handle']>[0],
+  ): Promise<Awaited<ReturnType<SubscribeOptions['handle']>> | undefined> {
+    this.#handling++;
+    try {
+      return await this.#options.handle(slice, this.#abort.signal);
+    } catch (error) {
+      const gaveUp =
+        this.#abort.signal.aborted &&
+        (error === this.#abort.signal.reason || (error instanceof Error && error.name === 'AbortError'));
+      if (!gaveUp) this.#end({ error });
+      return undefined;
+    } finally {
+      this.#handling--;
+      this.#sign();
+    }
+  }
+
+  #seek(topic: string, partition: number, offset: number): void {
+    if (this.#ending === undefined) this.#consumer.seek({ topic, partition, offset: String(offset) });
+  }
+
+  /** Begins the end, once: no slice is handed over any more, the handler at work is told, and the group is left. */
+  #end(failure?: { readonly error: unknown }): void {
+    if (this.#ending !== undefined) {
+      if (failure) this.#settle.reject(failure.error); // the handler threw while it was told to stop
+      return;
+    }
+    clearInterval(this.#watchdog);
+    this.#ending = this.#disconnect().then(() => (failure ? this.#settle.reject(failure.error) : this.#settle.resolve()));
+    this.#abort.abort();
+  }
+
+  async #disconnect(): Promise<void> {
+    // Waiting for a handler has no limit here: its caller gave it a signal. Waiting for a broker that is gone has one.
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<void>((resolve) => {
+      const check = (): void => {
+        if (this.#handling === 0) resolve();
+        else timer = setTimeout(check, DISCONNECT_MS);
+      };
+      timer = setTimeout(check, DISCONNECT_MS);
+    });
+    await Promise.race([this.#consumer.disconnect().catch(() => undefined), limit]);
+    clearTimeout(timer);
+  }
+
+  #sign(): void {
+    this.#lastSign = Date.now();
+  }
+
+  #watch(): void {
+    const silent = Date.now() - this.#lastSign;
+    if (this.#handling > 0 || silent < this.#options.silenceMs) return;
+    this.#end({
+      error: new LogError('fatal', `the Kafka consumer of group ${this.#options.group} has been silent for ${silent} ms`),
+    });
+  }
+}

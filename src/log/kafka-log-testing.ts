@@ -1,0 +1,29 @@
+import { CompressionCodecs, ConfigResourceTypes, Kafka, KafkaJSNonRetriableError, logLevel } from 'kafkajs';
+import { installCodecs, ZSTD } from './kafka-log-codecs.ts';
+
+/** Makes the broker keep what is appended to a topic from now on in a codec, whatever the producer chose. */
+export async function compressTopic(brokers: readonly string[], topic: string, codec: string): Promise<void> {
+  const admin = new Kafka({ brokers: [...brokers], clientId: 'testing', logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  try {
+    const configEntries = [
+      { name: 'compression.type', value: codec },
+      { name: 'max.message.bytes', value: String(4 * 1024 * 1024) },
+    ];
+    await admin.alterConfigs({
+      validateOnly: false,
+      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }],
+    });
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+/** Makes this process unable to read a codec, as kafkajs is before codecs are installed; gives what undoes it. */
+export function forgetCodec(codec: 'zstd'): () => void {
+  CompressionCodecs[ZSTD] = () => {
+    // The class that kafkajs throws for a codec it lacks is not exported; it is told by its name.
+    throw Object.assign(new KafkaJSNonRetriableError(`${codec} compression not implemented`), { name: 'KafkaJSNotImplemented' });
+  };
+  return installCodecs;
+}

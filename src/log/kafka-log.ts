@@ -1,0 +1,232 @@
+import { type Admin, Kafka, logLevel } from 'kafkajs';
+import type { SubscribeOptions } from './event-log.ts';
+import {
+  type EventLog,
+  LogError,
+  type LogRecord,
+  type Offsets,
+  RECORD_LIMIT,
+  type Receipt,
+  type Subscription,
+} from './event-log.ts';
+import { installCodecs } from './kafka-log-codecs.ts';
+import { toLogError } from './kafka-log-errors.ts';
+import { KafkaProducer } from './kafka-log-producer.ts';
+import { AppendQueue, type PlacedRecord } from './kafka-log-queue.ts';
+import { subscribeKafka } from './kafka-log-subscription.ts';
+import { partitionForKey } from './partition-for-key.ts';
+
+export interface KafkaLogOptions {
+  /** Some brokers of the cluster, as host:port. */
+  readonly brokers: readonly string[];
+  /** Names this process in the brokers' logs and quotas. */
+  readonly clientId: string;
+  /** How records travel and are kept. Reading takes every codec of Kafka. */
+  readonly compression?: 'none' | 'gzip';
+  /** Copies of each topic we create; the cluster's own default otherwise. */
+  readonly replication?: number;
+  /** How long an append is tried while brokers are away, ms; then it is refused as `unreachable`. */
+  readonly deliveryMs?: number;
+  readonly sessionMs?: number;
+  readonly silenceMs?: number;
+  /** Hears what the client warns of. It retries by itself: this is for a log file, not for decisions. */
+  readonly warn?: (message: string, detail: object) => void;
+}
+
+const OPEN_MS = 10_000;
+const UNKNOWN_TOPIC_TRIES = 4; // a broker learns of a new topic a moment after the controller made it
+const UNKNOWN_TOPIC_WAIT_MS = 250;
+
+/** Opens the log of a Kafka cluster. @throws LogError `unreachable` within about 10 s when no broker answers. */
+export async function openKafkaLog(options: KafkaLogOptions): Promise<EventLog> {
+  installCodecs();
+  await probe(options);
+  // Up to about 5 s of retries inside the client; what must last longer (an append) tries again around it.
+  const kafka = connectTo(options, {
+    connectionTimeout: 3_000,
+    retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 8 },
+  });
+  const admin = kafka.admin();
+  try {
+    await admin.connect();
+  } catch (error) {
+    throw toLogError(error, options.brokers, 'opening the log');
+  }
+  return new KafkaLog(kafka, admin, options);
+}
+
+class KafkaLog implements EventLog {
+  readonly #kafka: Kafka;
+  readonly #admin: Admin;
+  readonly #options: KafkaLogOptions;
+  readonly #producer: KafkaProducer;
+  readonly #queue: AppendQueue;
+  readonly #subscriptions = new Set<Promise<Subscription>>();
+  readonly #partitions = new Map<string, number>();
+  #closing: Promise<void> | undefined;
+
+  constructor(kafka: Kafka, admin: Admin, options: KafkaLogOptions) {
+    this.#kafka = kafka;
+    this.#admin = admin;
+    this.#options = options;
+    this.#producer = new KafkaProducer(kafka, {
+      brokers: options.brokers,
+      compression: options.compression ?? 'none',
+      deliveryMs: options.deliveryMs ?? 120_000,
+      forget: () => this.#partitions.clear(),
+    });
+    this.#queue = new AppendQueue({ place: (records) => this.#place(records), send: (records) => this.#producer.send(records) });
+  }
+
+  async ensureTopics(topics: readonly string[], partitions: number): Promise<void> {
+    this.#refuseWhenClosed();
+    await this.#ask('creating topics', async () => {
+      const existing = new Set(await this.#admin.listTopics());
+      const missing = topics.filter((topic) => !existing.has(topic));
+      if (missing.length === 0) return;
+      // One by one: a topic that another client made in the meantime must not fail the others.
+      for (const topic of missing) {
+        await this.#admin.createTopics({ topics: [topicConfiguration(topic, partitions, this.#options.replication)] });
+      }
+    });
+    await this.#partitionsOf(topics);
+  }
+
+  append(records: readonly LogRecord[]): Promise<readonly Receipt[]> {
+    return this.#queue.append(records);
+  }
+
+  async subscribe(options: SubscribeOptions): Promise<Subscription> {
+    this.#refuseWhenClosed();
+    const subscribing = this.#subscribe(options);
+    this.#subscriptions.add(subscribing);
+    const forget = () => this.#subscriptions.delete(subscribing);
+    subscribing.then((subscription) => subscription.finished).then(forget, forget);
+    return subscribing;
+  }
+
+  async ends(topics: readonly string[]): Promise<Offsets> {
+    this.#refuseWhenClosed();
+    await this.#partitionsOf(topics);
+    const ends = await this.#ask('reading the ends of topics', () =>
+      Promise.all(topics.map(async (topic) => [topic, await this.#admin.fetchTopicOffsets(topic)] as const)),
+    );
+    return new Map(ends.map(([topic, partitions]) => [topic, endOf(partitions)]));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#producer.hurry();
+    const subscriptions = await Promise.allSettled(this.#subscriptions);
+    await Promise.all([
+      this.#queue.close(),
+      ...subscriptions.map((result) => (result.status === 'fulfilled' ? result.value.close() : undefined)),
+    ]);
+    await Promise.allSettled([this.#producer.close(), this.#admin.disconnect()]);
+  }
+
+  async #subscribe(options: SubscribeOptions): Promise<Subscription> {
+    await this.#partitionsOf(options.topics);
+    const { sessionMs = 30_000, silenceMs = 180_000 } = this.#options;
+    return this.#ask(`subscribing to ${options.topics.join(', ')}`, () =>
+      subscribeKafka(this.#kafka, { ...options, sessionMs, silenceMs }),
+    );
+  }
+
+  async #place(records: readonly LogRecord[]): Promise<PlacedRecord[]> {
+    const partitions = await this.#partitionsOf(new Set(records.map(({ topic }) => topic)));
+    return records.map((record) => ({ record, partition: partitionForKey(record.key, partitions.get(record.topic) ?? 1) }));
+  }
+
+  /** Gives the number of partitions of each topic, from memory where it can. @throws LogError `unknown-topic`. */
+  async #partitionsOf(topics: Iterable<string>): Promise<ReadonlyMap<string, number>> {
+    const unknown = () => [...topics].filter((topic) => !this.#partitions.has(topic));
+    for (let attempt = 1; unknown().length > 0; attempt++) {
+      // All topics at once: asking for one that does not exist would be an error without its name.
+      const { topics: all } = await this.#ask('reading topics', () => this.#admin.fetchTopicMetadata());
+      for (const { name, partitions } of all) this.#partitions.set(name, partitions.length);
+      if (unknown().length === 0) break;
+      if (attempt === UNKNOWN_TOPIC_TRIES) {
+        throw new LogError('unknown-topic', `Kafka at ${this.#options.brokers.join(', ')} has no topic ${unknown().join(', ')}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, UNKNOWN_TOPIC_WAIT_MS));
+    }
+    return this.#partitions;
+  }
+
+  async #ask<T>(doing: string, question: () => Promise<T>): Promise<T> {
+    try {
+      return await question();
+    } catch (error) {
+      throw toLogError(error, this.#options.brokers, doing);
+    }
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closing !== undefined) throw new LogError('closed', 'the log is closed');
+  }
+}
+
+function connectTo(
+  { brokers, clientId, warn }: KafkaLogOptions,
+  settings: Partial<ConstructorParameters<typeof Kafka>[0]>,
+): Kafka {
+  return new Kafka({
+    brokers: [...brokers],
+    clientId,
+    logLevel: warn === undefined ? logLevel.NOTHING : logLevel.WARN,
+    logCreator:
+      () =>
+      ({ namespace, log: { message, timestamp: _, ...detail } }) =>
+        warn?.(`kafkajs ${namespace}: ${message}`, detail),
+    ...settings,
+  });
+}
+
+/** Asks the cluster for its brokers, with little patience: a wrong address shall be seen at start, not in a worker an hour later. */
+async function probe(options: KafkaLogOptions): Promise<void> {
+  const tries = { initialRetryTime: 100, retries: Math.max(2, options.brokers.length) };
+  const admin = connectTo(options, { connectionTimeout: 2_000, requestTimeout: 4_000, retry: tries }).admin();
+  const late = new LogError(
+    'unreachable',
+    `opening the log: Kafka at ${options.brokers.join(', ')} did not answer within ${OPEN_MS} ms`,
+    {
+      retryable: true,
+    },
+  );
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late), OPEN_MS);
+  });
+  const asking = admin.connect().then(() => admin.describeCluster());
+  try {
+    await Promise.race([asking, limit]);
+  } catch (error) {
+    throw toLogError(error, options.brokers, 'opening the log');
+  } finally {
+    clearTimeout(timer);
+    asking.catch(() => undefined).finally(() => admin.disconnect().catch(() => undefined));
+  }
+}
+
+function topicConfiguration(topic: string, numPartitions: number, replicationFactor?: number) {
+  return {
+    topic,
+    numPartitions,
+    ...(replicationFactor === undefined ? {} : { replicationFactor }),
+    configEntries: [
+      { name: 'cleanup.policy', value: 'delete' },
+      { name: 'retention.ms', value: '-1' }, // facts are for ever; Kafka's default forgets them after a week
+      { name: 'compression.type', value: 'producer' }, // as sent: we read every codec
+      { name: 'max.message.bytes', value: String(RECORD_LIMIT + 64 * 1024) }, // the rest is framing
+    ],
+  };
+}
+
+function endOf(partitions: readonly { partition: number; high: string }[]): ReadonlyMap<number, number> {
+  return new Map(partitions.map(({ partition, high }) => [partition, Number(high)] as const).sort(([a], [b]) => a - b));
+}

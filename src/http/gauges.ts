@@ -1,0 +1,38 @@
+import { sql } from 'kysely';
+import type { Metrics } from '../runtime/metrics.ts';
+import { type HealthWorld, lagByProjection, topicsRead } from './health.ts';
+import { readStandings } from './standings.ts';
+
+/** Adds the gauges that are read from the database and the log at each scrape: lag, stopped projections, quarantine, anomalies. */
+export function addGauges(metrics: Metrics, { db, log, projections }: HealthWorld): void {
+  metrics.gauge('projection_lag_records', 'Records that a projection has still to read', ['projection'], async () => {
+    const [standings, ends] = await Promise.all([readStandings(db), log.ends(topicsRead(projections))]);
+    const lags = Object.entries(lagByProjection(projections, standings, ends));
+    return lags.map(([projection, value]) => ({ labels: { projection }, value }));
+  });
+  metrics.gauge('projection_stopped', 'Whether a projection is stopped (1) or runs (0)', ['projection'], async () =>
+    (await readStandings(db)).map(({ name, state }) => ({ labels: { projection: name }, value: state === 'stopped' ? 1 : 0 })),
+  );
+  metrics.gauge('log_end_records', 'Records that the log has taken, by topic', ['topic'], async () =>
+    [...(await log.ends(topicsRead(projections)))].map(([topic, partitions]) => ({
+      labels: { topic },
+      value: [...partitions.values()].reduce((sum, end) => sum + end, 0),
+    })),
+  );
+  metrics.gauge('quarantine_open', 'Events that wait in quarantine', ['projection'], async () => {
+    const { rows } = await sql<{ projection: string; open: number }>`
+      select p.name as projection, count(q.projection) as open from projections p
+      left join quarantine q on q.projection = p.name and q.released_at is null group by p.name`.execute(db);
+    return rows.map(({ projection, open }) => ({ labels: { projection }, value: open }));
+  });
+  metrics.gauge('anomalies', 'Duplicates, gaps and reorderings that the journal has seen', ['kind'], async () => {
+    const { rows } = await sql<{
+      kind: string;
+      seen: number;
+    }>`select kind, count(*) as seen from anomalies group by kind`.execute(db);
+    return ['duplicate', 'gap', 'reordered'].map((kind) => ({
+      labels: { kind },
+      value: rows.find((row) => row.kind === kind)?.seen ?? 0,
+    }));
+  });
+}

@@ -1,0 +1,76 @@
+import { sql } from 'kysely';
+import { TOPICS } from '../events/catalogue.ts';
+import type { EventLog, Offsets } from '../log/event-log.ts';
+import type { Db } from '../postgres/database.ts';
+import { topicsOf } from '../projections/apply-slice.ts';
+import { reasonOf } from '../projections/fault.ts';
+import type { Projection } from '../projections/projection.ts';
+import { json, type Reply } from './reply.ts';
+import { lagOf, readStandings, type Standing } from './standings.ts';
+
+export interface HealthWorld {
+  readonly db: Db;
+  readonly log: EventLog;
+  readonly projections: readonly Projection[];
+}
+
+const LIMIT_MS = 2_000; // supervisors give a probe some seconds
+
+/** Answers `GET /readyz`: 200 when the database and the log answer and no projection is stopped, else 503 with every reason. */
+export async function readiness({ db, log, projections }: HealthWorld): Promise<Reply> {
+  const reasons: string[] = [];
+  const ask = async <T>(name: string, question: Promise<T>): Promise<T | undefined> => {
+    try {
+      return await within(question, LIMIT_MS);
+    } catch (error) {
+      reasons.push(`${name} does not answer: ${reasonOf(error)}`);
+      return undefined;
+    }
+  };
+  const [, standings, ends] = await Promise.all([
+    ask('the database', sql`select 1`.execute(db)),
+    ask('the projections table', readStandings(db)),
+    ask('the log', log.ends(topicsRead(projections))),
+  ]);
+  for (const { name, state, reason } of standings ?? [])
+    if (state === 'stopped')
+      reasons.push(`projection ${name} is stopped: ${reason ?? 'no reason given'}; correct the cause and restart it`);
+  if (standings) {
+    const missing = projections.filter(({ name }) => !standings.some((standing) => standing.name === name));
+    for (const { name } of missing) reasons.push(`projection ${name} is not installed; start a projection worker once`);
+  }
+  const lag = standings && ends ? lagByProjection(projections, standings, ends) : null;
+  return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons, lag });
+}
+
+/** Lists the topics that any of the projections reads. */
+export function topicsRead(projections: readonly Projection[]): readonly string[] {
+  const read = new Set(projections.flatMap(topicsOf));
+  return TOPICS.filter((topic) => read.has(topic));
+}
+
+/** Gives for each installed projection how many records it has still to read. */
+export function lagByProjection(
+  projections: readonly Projection[],
+  standings: readonly Standing[],
+  ends: Offsets,
+): Readonly<Record<string, number>> {
+  const lags: Record<string, number> = {};
+  for (const projection of projections) {
+    const standing = standings.find(({ name }) => name === projection.name);
+    if (standing) lags[projection.name] = lagOf(standing, ends, topicsOf(projection));
+  }
+  return lags;
+}
+
+async function within<T>(question: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1_000} s`)), ms);
+  });
+  try {
+    return await Promise.race([question, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,44 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Topic } from '../../events/catalogue.ts';
+import type { EventLog } from '../../log/event-log.ts';
+import { reached } from '../../log/position.ts';
+import type { Db } from '../../postgres/database.ts';
+import { readStandings } from '../standings.ts';
+import type { Kind } from './references.ts';
+
+/** Which projection answers for which kind, and the topic on which its events lie. */
+const HOMES: Readonly<Record<Kind, { readonly projection: string; readonly topic: Topic }>> = {
+  run: { projection: 'runs', topic: 'runs' },
+  tree: { projection: 'step-tree', topic: 'trees' },
+  step: { projection: 'step-tree', topic: 'trees' },
+  rollout: { projection: 'step-tree', topic: 'trees' },
+  reward: { projection: 'rewards', topic: 'trees' },
+};
+
+const LIMIT_MS = 2_000;
+const POLL_MS = 25; // a projection under load is 10–100 ms behind
+
+/**
+ * Makes the wait for read models: takes the end of the log now and polls the cursors until they are there. False when that takes longer than
+ * the limit, or when a projection is stopped.
+ */
+export function createCaughtUp(db: Db, log: EventLog, limitMs = LIMIT_MS): (kinds: ReadonlySet<Kind>) => Promise<boolean> {
+  return async (kinds) => {
+    const homes = [...kinds].map((kind) => HOMES[kind]);
+    const ends = await log.ends([...new Set(homes.map(({ topic }) => topic))]);
+    const until = performance.now() + limitMs;
+    for (;;) {
+      const standings = await readStandings(db);
+      const there = homes.every(({ projection, topic }) => {
+        const standing = standings.find(({ name }) => name === projection);
+        const target = new Map([[topic, ends.get(topic) ?? new Map<number, number>()]]);
+        return standing !== undefined && reached(standing.cursors, target);
+      });
+      if (there) return true;
+      const names = new Set(homes.map(({ projection }) => projection));
+      if (standings.some(({ name, state }) => names.has(name) && state === 'stopped')) return false;
+      if (performance.now() >= until) return false;
+      await delay(POLL_MS);
+    }
+  };
+}

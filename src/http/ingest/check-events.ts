@@ -1,0 +1,85 @@
+import { contentHash, parseEnvelope, type Refusal } from '../../events/codec.ts';
+import type { Envelope } from '../../events/envelope.ts';
+import { wellFormed } from '../../events/well-formed.ts';
+import { PROBLEM_LIMIT, type Problem, type Reply, refuse } from '../reply.ts';
+import { unsafePart } from './unsafe-part.ts';
+
+/** An event of a request and where it stood in it. */
+export interface Sent {
+  readonly index: number;
+  readonly event: Envelope;
+}
+export type Checked =
+  | { readonly kind: 'events'; readonly events: readonly Sent[] }
+  | { readonly kind: 'refused'; readonly reply: Reply };
+
+/** Checks every value against the catalogue. One that does not fit refuses the request (400), listing the first twenty such. */
+export function checkEvents(values: readonly unknown[]): Checked {
+  const events: Sent[] = [];
+  const problems: Problem[] = [];
+  for (const [index, value] of values.entries()) {
+    const checked = check(value, index);
+    if ('event' in checked) events.push(checked);
+    else problems.push(checked);
+    if (problems.length === PROBLEM_LIMIT) break;
+  }
+  if (problems.length === 0) return { kind: 'events', events };
+  return { kind: 'refused', reply: refuse(400, 'some events do not fit; nothing was appended', REMEDY, { problems }) };
+}
+
+const REMEDY = 'correct them and send all again; GET /v1/schemas has the JSON Schema of every type';
+
+/** Drops repetitions of an event within the request; gives what repeats with another content, which is 409. */
+export function dropRepetitions(
+  sent: readonly Sent[],
+):
+  | { readonly kind: 'distinct'; readonly events: readonly Sent[] }
+  | { readonly kind: 'conflict'; readonly problems: readonly Problem[] } {
+  const first = new Map<string, Sent>();
+  const problems: Problem[] = [];
+  for (const item of sent) {
+    const before = first.get(item.event.id);
+    if (!before) first.set(item.event.id, item);
+    else if (contentHash(before.event) !== contentHash(item.event))
+      problems.push({
+        ...conflictOf(item),
+        message: `has the id of event ${before.index} of this request and says something else`,
+      });
+  }
+  return problems.length > 0 ? { kind: 'conflict', problems } : { kind: 'distinct', events: [...first.values()] };
+}
+
+/** Names an event whose id belongs to another fact. */
+export function conflictOf({ index, event }: Sent): Problem {
+  return {
+    index,
+    id: event.id,
+    path: 'id',
+    message: 'another event was appended under this id, and says something else',
+    remedy: 'give a new fact a new id; an event that was appended is never changed',
+  };
+}
+
+function check(value: unknown, index: number): Sent | Problem {
+  const unsafe = unsafePart(value);
+  if (unsafe) return { index, ...idOf(value), ...unsafe };
+  const parsed = parseEnvelope(value);
+  if (parsed.kind === 'refused') return { index, ...idOf(value), ...wordsOf(parsed.refusal) };
+  // Text in `data` is repaired on append; who wrote an event is not text from a model, so a broken name is a mistake.
+  const [broken] = wellFormed({ ...parsed.event, data: null }).repaired;
+  if (broken !== undefined) return { index, id: parsed.event.id, path: broken, message: 'holds a half surrogate or NUL' };
+  return { index, event: parsed.event };
+}
+
+function wordsOf({ code, path, message }: Refusal): Pick<Problem, 'path' | 'message' | 'remedy'> {
+  const words = { path: path.toWellFormed().slice(0, 200), message: message.toWellFormed().slice(0, 500) };
+  return code === 'unknown-type' || code === 'unknown-version'
+    ? { ...words, remedy: 'GET /v1/schemas lists types and versions' }
+    : words;
+}
+
+function idOf(value: unknown): { readonly id?: string } {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, 'id')) return {};
+  const { id } = value as { id: unknown }; // its own, as just seen
+  return typeof id === 'string' ? { id: id.toWellFormed().slice(0, 80) } : {};
+}

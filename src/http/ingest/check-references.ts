@@ -1,0 +1,99 @@
+import type { Db } from '../../postgres/database.ts';
+import type { Problem } from '../reply.ts';
+import type { Sent } from './check-events.ts';
+import { findKnown, type Known, KnownSet } from './known-references.ts';
+import { type Declaration, declarationsOf, type Kind, type Reference, referencesOf } from './references.ts';
+
+export type ReferencesChecked =
+  | { readonly kind: 'known' }
+  /** Something was not found, and the read models are too far behind to say that it does not exist: their quarantine will judge. */
+  | { readonly kind: 'undecided' }
+  | { readonly kind: 'wrong'; readonly problems: readonly Problem[] };
+
+export interface ReferenceWorld {
+  readonly db: Db;
+  /** What this process appended lately: a producer that sends step after step need not wait for the projections each time. */
+  readonly recent: Known;
+  /** Waits, within a limit, until the read models of these kinds hold all that the log holds now; tells whether they do. */
+  readonly caughtUp: (kinds: ReadonlySet<Kind>) => Promise<boolean>;
+}
+
+/**
+ * Checks that everything the events refer to is on record before them, in their tree and at the right depth: earlier in the request,
+ * appended lately, or in the read models. What is missing there is looked for again once the read models have caught up.
+ */
+export async function checkReferences(events: readonly Sent[], world: ReferenceWorld): Promise<ReferencesChecked> {
+  const needs = needsOf(events, world.recent);
+  const found = new KnownSet();
+  const isMissing = (need: Need) => declarationFor(need, found) === undefined;
+  const look = async () =>
+    found.add(
+      await findKnown(
+        world.db,
+        needs.filter(isMissing).map(({ reference }) => reference),
+      ),
+    );
+  const wrong = () => needs.map((need) => judge(need, declarationFor(need, found))).filter((problem) => problem !== undefined);
+
+  await look();
+  const missing = needs.filter(isMissing);
+  if (missing.length > 0 && wrong().length === missing.length) {
+    if (!(await world.caughtUp(new Set(missing.map(({ reference }) => reference.kind))))) return { kind: 'undecided' };
+    await look();
+  }
+  const problems = wrong();
+  return problems.length === 0 ? { kind: 'known' } : { kind: 'wrong', problems };
+}
+
+interface Need {
+  readonly sent: Sent;
+  readonly reference: Reference;
+  /** What answers it without a look-up. */
+  readonly before: Declaration | undefined;
+}
+
+function needsOf(events: readonly Sent[], recent: Known): readonly Need[] {
+  const declared = new KnownSet();
+  const needs: Need[] = [];
+  for (const sent of events) {
+    for (const reference of referencesOf(sent.event)) {
+      const { kind, id } = reference;
+      needs.push({ sent, reference, before: declared.get(kind, id) ?? recent.get(kind, id) });
+    }
+    declared.add(declarationsOf(sent.event));
+  }
+  return needs;
+}
+
+function declarationFor({ before, reference }: Need, found: Known): Declaration | undefined {
+  return before ?? found.get(reference.kind, reference.id);
+}
+
+function judge({ sent, reference }: Need, declaration: Declaration | undefined): Problem | undefined {
+  const { kind, id, field, treeId, depth } = reference;
+  const problem = (path: string, message: string, remedy: string) => ({
+    index: sent.index,
+    id: sent.event.id,
+    path,
+    message,
+    remedy,
+  });
+  if (!declaration) return problem(field, `no ${kind} ${id} is on record`, REMEDIES[kind]);
+  if (declaration.treeId !== treeId)
+    return problem(field, `${kind} ${id} belongs to another tree, ${declaration.treeId}`, `name a ${kind} of tree ${treeId}`);
+  if (depth !== undefined && declaration.depth !== null && declaration.depth !== depth)
+    return problem(
+      'data.depth',
+      `must be ${declaration.depth + 1}, one more than its parent's`,
+      'correct the depth or the parent',
+    );
+  return undefined;
+}
+
+const REMEDIES: Readonly<Record<Kind, string>> = {
+  run: 'append its RunStarted first, or earlier in the same request',
+  tree: 'append its TreeOpened first, or earlier in the same request',
+  step: 'append its StepTaken first, or earlier in the same request; the root comes with TreeOpened',
+  rollout: 'append its RolloutStarted first, or earlier in the same request',
+  reward: 'append its RewardAssigned first, or earlier in the same request',
+};

@@ -1,0 +1,195 @@
+import type { IncomingMessage } from 'node:http';
+import { EventRefused, prepareEvents } from '../../append/prepare-events.ts';
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import { type EventLog, LogError, type LogRecord, type Receipt } from '../../log/event-log.ts';
+import { formatPosition, positionAfter } from '../../log/position.ts';
+import type { Db } from '../../postgres/database.ts';
+import type { RequestLimits } from '../../runtime/config.ts';
+import type { Metrics } from '../../runtime/metrics.ts';
+import { json, type Problem, type Reply, refuse } from '../reply.ts';
+import { createCaughtUp } from './caught-up.ts';
+import { checkEvents, conflictOf, dropRepetitions, type Sent } from './check-events.ts';
+import { checkReferences } from './check-references.ts';
+import { createExclusive } from './exclusive.ts';
+import { createGate, type Ticket } from './gate.ts';
+import { type Appended, findJournalled, recordHash } from './journalled.ts';
+import { missingBlobs } from './missing-blobs.ts';
+import { mediaOf, parseBody, unknownMedia } from './parse-body.ts';
+import { busy, readBody } from './read-body.ts';
+import { Recent } from './recent.ts';
+import { type Declaration, declarationsOf } from './references.ts';
+
+export interface IngestOptions {
+  readonly db: Db;
+  readonly log: EventLog;
+  readonly blobs: BlobStore;
+  readonly limits: Pick<RequestLimits, 'bodyBytes' | 'eventsPerRequest' | 'ingestRequests' | 'ingestBytes'>;
+  readonly metrics: Metrics;
+  /** How long to wait for the read models when something an event refers to is not there. */
+  readonly catchUpMs?: number;
+}
+
+const RECORD_BYTES = 1_048_576 - 1_024; // the log takes 1 MiB, Kafka's own framing and key included
+const RECENT = 50_000; // entries; together some 20 MB
+
+/**
+ * Makes the door for events: checks a request whole, appends all its events or none, and answers `{accepted, appended, duplicates, position}`;
+ * the position can be waited for. An id that is on record with the same content is accepted again and not appended again; with other
+ * content the request is refused. Two requests with an id in common go one after the other. Several servers do not see each other's last
+ * appends before the journal does: what slips through there is met by the journal, which keeps the first and quarantines a conflict.
+ */
+export function createIngest(options: IngestOptions): (req: IncomingMessage) => Promise<Reply | undefined> {
+  const { db, log, blobs, limits, metrics } = options;
+  const gate = createGate({ requests: limits.ingestRequests, bytes: limits.ingestBytes });
+  const exclusive = createExclusive();
+  const recentEvents = new Recent<Appended>(RECENT);
+  const recentDeclarations = new Recent<Declaration>(RECENT);
+  const world = {
+    db,
+    recent: { get: (kind: string, id: string) => recentDeclarations.get(`${kind} ${id}`) },
+    caughtUp: createCaughtUp(db, log, options.catchUpMs),
+  };
+  const appendedTotal = metrics.counter('events_appended_total', 'Events appended through POST /v1/events', ['type']);
+  const duplicatesTotal = metrics.counter('events_duplicate_total', 'Events accepted again through POST /v1/events');
+  const undecidedTotal = metrics.counter(
+    'events_undecided_total',
+    'Requests accepted although the read models lagged too far to check',
+  );
+
+  return async (req) => {
+    const ticket = gate.enter();
+    if (!ticket) return busy('too many requests are in hand');
+    try {
+      return await ingest(req, ticket);
+    } finally {
+      ticket.leave();
+    }
+  };
+
+  async function ingest(req: IncomingMessage, ticket: Ticket): Promise<Reply | undefined> {
+    const media = mediaOf(req.headers);
+    if (!media) return unknownMedia(req.headers);
+    const body = await readBody(req, limits.bodyBytes, ticket);
+    if (body.kind === 'gone') return undefined;
+    if (body.kind === 'refused') return body.reply;
+    const parsed = parseBody(body.bytes, media, limits.eventsPerRequest);
+    if (parsed.kind === 'refused') return parsed.reply;
+    const checked = checkEvents(parsed.values);
+    if (checked.kind === 'refused') return checked.reply;
+    const distinct = dropRepetitions(checked.events);
+    if (distinct.kind === 'conflict') return conflict(distinct.problems);
+    const references = await checkReferences(distinct.events, world);
+    if (references.kind === 'wrong') return unknownReferences(references.problems);
+    if (references.kind === 'undecided') undecidedTotal.add(1, {});
+    const missing = await missingBlobs(distinct.events, blobs);
+    if (missing.length > 0) return unknownReferences(missing);
+    const prepared = await prepare(distinct.events, blobs);
+    if (prepared.kind === 'refused') return prepared.reply;
+    const ids = prepared.records.map(({ sent }) => sent.event.id);
+    return exclusive.run(ids, () => appendNew(prepared.records, checked.events.length));
+  }
+
+  async function appendNew(prepared: readonly Prepared[], accepted: number): Promise<Reply> {
+    const before = await findBefore(prepared.map(({ sent }) => sent.event.id));
+    const conflicts = prepared.filter(({ sent, hash }) => (before.get(sent.event.id)?.hash ?? hash) !== hash);
+    if (conflicts.length > 0) return conflict(conflicts.map(({ sent }) => conflictOf(sent)));
+    const fresh = prepared.filter(({ sent }) => !before.has(sent.event.id));
+    let receipts: readonly Receipt[];
+    try {
+      receipts = fresh.length === 0 ? [] : await log.append(fresh.map(({ record }) => record));
+    } catch (error) {
+      if (error instanceof LogError && error.code === 'too-large') return tooLarge(fresh);
+      throw error;
+    }
+    for (const [i, { sent, hash }] of fresh.entries()) {
+      const receipt = receipts[i];
+      if (!receipt) throw new Error(`the log gave ${receipts.length} receipts for ${fresh.length} records`);
+      recentEvents.set(sent.event.id, { hash, receipt });
+      for (const declared of declarationsOf(sent.event)) recentDeclarations.set(`${declared.kind} ${declared.id}`, declared);
+      appendedTotal.add(1, { type: sent.event.type });
+    }
+    const duplicates = accepted - fresh.length;
+    duplicatesTotal.add(duplicates, {});
+    const position = formatPosition(positionAfter([...receipts, ...[...before.values()].map(({ receipt }) => receipt)]));
+    return json(200, { accepted, appended: fresh.length, duplicates, position });
+  }
+
+  async function findBefore(ids: readonly string[]): Promise<ReadonlyMap<string, Appended>> {
+    const found = new Map<string, Appended>();
+    for (const id of ids) {
+      const recent = recentEvents.get(id);
+      if (recent) found.set(id, recent);
+    }
+    const journalled = await findJournalled(
+      db,
+      ids.filter((id) => !found.has(id)),
+    );
+    return new Map([...found, ...journalled]);
+  }
+}
+
+interface Prepared {
+  readonly sent: Sent;
+  readonly record: LogRecord;
+  readonly hash: string;
+}
+
+/** Brings events into the form of the log. Blobs are put on the way: those of a request refused later are kept, and harmless by their name. */
+async function prepare(
+  events: readonly Sent[],
+  blobs: BlobStore,
+): Promise<
+  { readonly kind: 'records'; readonly records: readonly Prepared[] } | { readonly kind: 'refused'; readonly reply: Reply }
+> {
+  const records: Prepared[] = [];
+  for (const sent of events) {
+    try {
+      for (const record of await prepareEvents([sent.event], blobs))
+        records.push({ sent, record, hash: recordHash(Buffer.from(record.value).toString('utf8')) });
+    } catch (error) {
+      if (!(error instanceof EventRefused)) throw error;
+      return { kind: 'refused', reply: notStorable(sent, error) };
+    }
+  }
+  const large = records.filter(({ record }) => record.value.byteLength > RECORD_BYTES);
+  return large.length > 0 ? { kind: 'refused', reply: tooLarge(large) } : { kind: 'records', records };
+}
+
+function notStorable({ index, event }: Sent, error: EventRefused): Reply {
+  const problem = { index, id: event.id, path: error.path, message: error.message };
+  return refuse(
+    400,
+    'an event does not fit after its text was made storable; nothing was appended',
+    'shorten or repair its text',
+    {
+      problems: [problem],
+    },
+  );
+}
+
+function tooLarge(events: readonly Prepared[]): Reply {
+  const remedy = 'split it; texts over 64 KiB are moved out by the server, long lists and free-form configuration are not';
+  const problems = events.map(({ sent: { index, event }, record }) => ({
+    index,
+    id: event.id,
+    path: '',
+    message: `takes ${record.value.byteLength} bytes`,
+    remedy,
+  }));
+  return refuse(413, `an event is over the log's limit of ${RECORD_BYTES} bytes; nothing was appended`, remedy, { problems });
+}
+
+function conflict(problems: readonly Problem[]): Reply {
+  return refuse(409, 'an id stands for another event; nothing was appended', 'give a new fact a new id', { problems });
+}
+
+function unknownReferences(problems: readonly Problem[]): Reply {
+  return refuse(
+    422,
+    'events refer to what is not on record; nothing was appended',
+    'append that first, parents before children',
+    {
+      problems,
+    },
+  );
+}

@@ -1,0 +1,36 @@
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import { blobRef } from '../../events/schemas/values.ts';
+import type { Problem } from '../reply.ts';
+import type { Sent } from './check-events.ts';
+
+/** Finds references to payloads that the blob store does not hold: an event must not point at nothing. */
+export async function missingBlobs(events: readonly Sent[], blobs: BlobStore): Promise<readonly Problem[]> {
+  const problems: Problem[] = [];
+  const held = new Map<string, boolean>();
+  for (const { index, event } of events) {
+    for (const { path, sha256 } of blobsOf(event.data, 'data')) {
+      const there = held.get(sha256) ?? (await blobs.has(sha256));
+      held.set(sha256, there);
+      if (there) continue;
+      problems.push({
+        index,
+        id: event.id,
+        path,
+        message: `no payload ${sha256} is in the blob store`,
+        remedy: 'send the text or the bytes inline, of any size: the server moves them there',
+      });
+    }
+  }
+  return problems;
+}
+
+/** Only what has exactly the form of a reference is one; the nesting was bounded before. */
+function* blobsOf(value: unknown, path: string): Generator<{ readonly path: string; readonly sha256: string }> {
+  if (typeof value !== 'object' || value === null) return;
+  if ('blob' in value) {
+    const reference = blobRef.safeParse(value);
+    if (reference.success) yield { path, sha256: reference.data.blob };
+    return;
+  }
+  for (const [key, item] of Object.entries(value)) yield* blobsOf(item, `${path}.${key}`);
+}

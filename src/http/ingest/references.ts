@@ -1,0 +1,101 @@
+import type { Envelope } from '../../events/envelope.ts';
+
+export type Kind = 'run' | 'tree' | 'step' | 'rollout' | 'reward';
+
+/** Something an event names that must be on record before it. */
+export interface Reference {
+  readonly kind: Kind;
+  readonly id: string;
+  /** The field that names it. */
+  readonly field: string;
+  /** The tree it must belong to; null for runs and trees. */
+  readonly treeId: string | null;
+  /** For the parent of a step: the depth it must have. */
+  readonly depth?: number;
+}
+
+/** Something that an event puts on record. */
+export interface Declaration {
+  readonly kind: Kind;
+  readonly id: string;
+  readonly treeId: string | null;
+  /** Of a step; null for all else. */
+  readonly depth: number | null;
+}
+
+/** Lists what an event refers to, by the rules of the projections: what would go to their quarantine is refused at the door. */
+export function referencesOf(event: Envelope): readonly Reference[] {
+  switch (event.type) {
+    case 'ExperimentDeclared':
+    case 'RunStarted':
+      return [];
+    case 'RunFinished':
+    case 'MetricRecorded':
+    case 'TreeOpened':
+      return [{ kind: 'run', id: event.data.runId, field: 'data.runId', treeId: null }];
+    case 'RolloutStarted':
+      return [tree(event.data.treeId), step(event.data, 'fromStepId', event.data.fromStepId)];
+    case 'StepTaken': {
+      const parent = { ...step(event.data, 'parentStepId', event.data.parentStepId), depth: event.data.depth - 1 };
+      return [tree(event.data.treeId), parent, ...rollout(event.data)];
+    }
+    case 'ToolCalled':
+    case 'ReplayDiverged':
+      return [tree(event.data.treeId), step(event.data, 'stepId', event.data.stepId)];
+    case 'RewardAssigned': {
+      const { stepId, treeId } = event.data;
+      return [tree(treeId), ...(stepId === null ? [] : [step(event.data, 'stepId', stepId)]), ...rollout(event.data)];
+    }
+    case 'RewardRevised':
+      return [
+        tree(event.data.treeId),
+        { kind: 'reward', id: event.data.rewardId, field: 'data.rewardId', treeId: event.data.treeId },
+      ];
+    case 'ValueBackedUp':
+      return [
+        tree(event.data.treeId),
+        step(event.data, 'leafStepId', event.data.leafStepId),
+        ...event.data.path.map((id, i) => step(event.data, `path.${i}`, id)),
+      ];
+    case 'RolloutFinished':
+      return [tree(event.data.treeId), ...rollout(event.data), step(event.data, 'leafStepId', event.data.leafStepId)];
+    case 'TreeClosed':
+      return [tree(event.data.treeId)];
+    default:
+      return event satisfies never;
+  }
+}
+
+/** Lists what an event declares, for the events after it. */
+export function declarationsOf(event: Envelope): readonly Declaration[] {
+  switch (event.type) {
+    case 'RunStarted':
+      return [{ kind: 'run', id: event.data.runId, treeId: null, depth: null }];
+    case 'TreeOpened':
+      return [
+        { kind: 'tree', id: event.data.treeId, treeId: null, depth: null },
+        { kind: 'step', id: event.data.rootStepId, treeId: event.data.treeId, depth: 0 },
+      ];
+    case 'RolloutStarted':
+      return [{ kind: 'rollout', id: event.data.rolloutId, treeId: event.data.treeId, depth: null }];
+    case 'StepTaken':
+      return [{ kind: 'step', id: event.data.stepId, treeId: event.data.treeId, depth: event.data.depth }];
+    case 'RewardAssigned':
+      return [{ kind: 'reward', id: event.data.rewardId, treeId: event.data.treeId, depth: null }];
+    default:
+      return [];
+  }
+}
+
+function tree(id: string): Reference {
+  return { kind: 'tree', id, field: 'data.treeId', treeId: null };
+}
+
+function step(data: { readonly treeId: string }, field: string, id: string): Reference {
+  return { kind: 'step', id, field: `data.${field}`, treeId: data.treeId };
+}
+
+function rollout(data: { readonly treeId: string; readonly rolloutId: string | null }): readonly Reference[] {
+  if (data.rolloutId === null) return [];
+  return [{ kind: 'rollout', id: data.rolloutId, field: 'data.rolloutId', treeId: data.treeId }];
+}

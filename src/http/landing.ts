@@ -1,0 +1,31 @@
+import type { Route } from './route.ts';
+
+const ABOUT: Readonly<Record<string, string>> = {
+  '/graphql': 'query and follow the record: runs, trees, steps, rewards (open it in a browser for a page to try queries)',
+  '/v1/events': 'append events: one JSON event, an array, or NDJSON; gzip is taken',
+  '/v1/schemas': 'the JSON Schema of every event type',
+  '/healthz': 'the process is alive',
+  '/readyz': 'database and log answer, projections run; 503 with reasons otherwise',
+  '/metrics': 'measurements for Prometheus',
+};
+
+/** Writes the page that lists the doors of a server. */
+export function landingPage(routes: readonly Route[]): string {
+  const rows = routes.map((route) => {
+    const method = route.kind === 'mount' ? 'GET, POST' : route.method;
+    const name = method === 'POST' ? `<code>${route.path}</code>` : `<a href="${route.path}"><code>${route.path}</code></a>`;
+    return `<tr><td>${method}</td><td>${name}</td><td>${ABOUT[route.path] ?? ''}</td></tr>`;
+  });
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Espalier</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;margin:3rem auto;max-width:46rem;padding:0 1rem;color-scheme:light dark}td{padding:.2rem 1rem .2rem 0;vertical-align:top}</style>
+<h1>Espalier</h1>
+<p>The record of agents that learn: every step an event, every event a fact.</p>
+<table>
+${rows.join('\n')}
+</table>
+</html>
+`;
+}

@@ -1,0 +1,56 @@
+import type { ServerResponse } from 'node:http';
+
+/** What a route answers. Refusals are replies too: a value, not a throw. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** One thing wrong with one event of a request: which event, which field, why, and what to do. */
+export interface Problem {
+  readonly index: number;
+  readonly id?: string;
+  readonly path: string;
+  readonly message: string;
+  readonly remedy?: string;
+}
+
+/** Answers a JSON value. */
+export function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): Reply {
+  return {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+    body: `${JSON.stringify(value)}\n`,
+  };
+}
+
+/** Answers plain text. */
+export function text(status: number, body: string, contentType = 'text/plain; charset=utf-8'): Reply {
+  return { status, headers: { 'content-type': contentType }, body };
+}
+
+/** Answers a refusal: `{error: {message, remedy, problems?}}`, at most twenty problems. */
+export function refuse(
+  status: number,
+  message: string,
+  remedy: string,
+  {
+    problems,
+    headers = {},
+  }: { readonly problems?: readonly Problem[]; readonly headers?: Readonly<Record<string, string>> } = {},
+): Reply {
+  const more = problems === undefined ? {} : { problems: problems.slice(0, PROBLEM_LIMIT) };
+  return json(status, { error: { message, remedy, ...more } }, headers);
+}
+
+export const PROBLEM_LIMIT = 20;
+
+const SAFE_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+
+/** Writes a reply, unless the client is gone or something was already written. HEAD gets the headers alone. */
+export function send(res: ServerResponse, reply: Reply): void {
+  if (res.headersSent || res.destroyed) return;
+  res.writeHead(reply.status, { ...SAFE_HEADERS, ...reply.headers, 'content-length': Buffer.byteLength(reply.body) });
+  res.end(res.req.method === 'HEAD' ? undefined : reply.body);
+}

@@ -1,0 +1,200 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { LogError } from '../log/event-log.ts';
+import type { Db } from '../postgres/database.ts';
+import { isDatabaseFault } from '../projections/fault.ts';
+import { DEFAULT_LIMITS } from '../runtime/config.ts';
+import { type Logger, SILENT } from '../runtime/logger.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import { authorize, type Door } from './authorize.ts';
+import { createKeyCache } from './key-cache.ts';
+import { hasActiveKey } from './keys.ts';
+import { isLoopback, refuseForeignPage } from './loopback.ts';
+import { type Reply, refuse, send } from './reply.ts';
+import { matchRoute, type Route } from './route.ts';
+
+export interface HttpOptions {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly routes: readonly Route[];
+  readonly db: Db;
+  readonly metrics: Metrics;
+  readonly logger?: Logger;
+  readonly clock?: () => number;
+  readonly connections?: number;
+  readonly timeouts?: Partial<Timeouts>;
+}
+
+export interface Timeouts {
+  /** For the headers of a request to arrive. */
+  readonly headersMs: number;
+  /** For a whole request, body included, to arrive. */
+  readonly requestMs: number;
+  /** For a connection on which nothing moves, such as that of a client which does not read its answer. */
+  readonly idleMs: number;
+  /** For requests in hand when the server closes. */
+  readonly closeMs: number;
+}
+const TIMEOUTS: Timeouts = { headersMs: 10_000, requestMs: 60_000, idleMs: 120_000, closeMs: 5_000 };
+
+export interface HttpServer {
+  readonly url: string;
+  /** Takes no new connections, ends event streams, finishes the requests in hand, and cuts what is left after a limit. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves the routes over plain node:http (a framework would bring routing for a dozen paths and hide the time-outs). Off loopback every
+ * request needs an API key, and at least one must exist. @throws BindRefused, ListenFailed.
+ */
+export async function startHttp(options: HttpOptions): Promise<HttpServer> {
+  const { host, port, db, clock = Date.now } = options;
+  const local = isLoopback(host);
+  if (!local && !(await hasActiveKey(db))) throw new BindRefused(host);
+  const timeouts = { ...TIMEOUTS, ...options.timeouts };
+  const door: Door = { keys: local ? 'optional' : 'required', verify: createKeyCache(db, clock) };
+  const answer = createAnswerer(options, door, local);
+
+  const server = createServer({
+    headersTimeout: timeouts.headersMs,
+    requestTimeout: timeouts.requestMs,
+    connectionsCheckingInterval: Math.min(1_000, timeouts.headersMs),
+    keepAliveTimeout: 5_000,
+  });
+  server.maxConnections = options.connections ?? DEFAULT_LIMITS.connections;
+  server.setTimeout(timeouts.idleMs);
+  const open = new Set<ServerResponse>();
+  server.on('request', (req: IncomingMessage, res: ServerResponse) => {
+    open.add(res);
+    res.once('close', () => {
+      open.delete(res);
+      if (!server.listening) setImmediate(() => server.closeIdleConnections());
+    });
+    res.on('error', () => undefined); // a client that went away is not news
+    void answer(req, res);
+  });
+  await listen(server, host, port);
+  const { port: actual } = server.address() as AddressInfo; // a TCP server that listens has one
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
+    close: () => close(server, open, timeouts.closeMs),
+  };
+}
+
+/** Asked to listen where others can connect although nobody could be told from anybody. */
+export class BindRefused extends Error {
+  override readonly name = 'BindRefused';
+  constructor(host: string) {
+    super(
+      `will not listen on ${host} without an API key: everyone who reaches it could read and write; make one with \`espalier keys create\`, or set ESPALIER_HOST=127.0.0.1`,
+    );
+  }
+}
+
+/** The address could not be taken. */
+export class ListenFailed extends Error {
+  override readonly name = 'ListenFailed';
+  readonly code: string;
+  constructor(host: string, port: number, code: string, cause: unknown) {
+    super(LISTEN_REASONS[code]?.(host, port) ?? `cannot listen on ${host} port ${port}: ${code}`, { cause });
+    this.code = code;
+  }
+}
+const LISTEN_REASONS: Readonly<Record<string, (host: string, port: number) => string>> = {
+  EADDRINUSE: (host, port) =>
+    `port ${port} on ${host} is in use; stop what listens there, or set ESPALIER_PORT to another (0 takes a free one)`,
+  EACCES: (_host, port) => `may not listen on port ${port}; set ESPALIER_PORT to one above 1023`,
+  EADDRNOTAVAIL: (host) => `${host} is not an address of this machine; set ESPALIER_HOST to one that is, or to 127.0.0.1`,
+  ENOTFOUND: (host) => `the name ${host} is not known; set ESPALIER_HOST to an address of this machine, or to 127.0.0.1`,
+};
+
+const MOUNT_BODY_BYTES = 1_048_576; // a GraphQL operation with its variables; bulk goes through POST /v1/events
+const DRAIN_MS = 2_000;
+const SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
+
+function createAnswerer({ routes, metrics, logger = SILENT }: HttpOptions, door: Door, local: boolean) {
+  const requests = metrics.counter('http_requests_total', 'Requests answered', ['route', 'method', 'status']);
+  const seconds = metrics.histogram('http_request_seconds', 'Time to answer', SECONDS, ['route']);
+
+  return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    const started = performance.now();
+    const method = req.method ?? 'GET';
+    const path = (req.url ?? '/').split('?', 1)[0] ?? '/';
+    const match = matchRoute(routes, method, path);
+    const route = match.kind === 'route' ? match.route.path : 'none';
+    res.once('close', () => {
+      requests.add(1, { route, method, status: String(res.headersSent ? res.statusCode : 'none') });
+      seconds.observe((performance.now() - started) / 1_000, { route });
+    });
+    try {
+      const needs = match.kind === 'route' ? match.route.needs : 'any-key';
+      const refused =
+        (local ? refuseForeignPage(method, req.headers) : undefined) ?? (await authorize(door, req.headers.authorization, needs));
+      if (refused) return finish(req, res, refused);
+      if (match.kind === 'refused') return finish(req, res, match.reply);
+      if (match.route.kind === 'endpoint') return finish(req, res, await match.route.handle(req));
+      const tooLarge = refuseMountBody(req);
+      if (tooLarge) return finish(req, res, tooLarge);
+      await match.route.listener(req, res);
+    } catch (error) {
+      finish(req, res, replyToFault(error, logger.with({ method, path })));
+    }
+  };
+}
+
+function finish(req: IncomingMessage, res: ServerResponse, reply: Reply | undefined): void {
+  if (reply === undefined) return void res.destroy(); // the client is gone
+  send(res, reply);
+  if (req.complete) return;
+  // Refused before the body ended. Cutting the connection now would often destroy the answer on its way, so read on for a moment.
+  req.resume();
+  const timer = setTimeout(() => req.complete || req.socket.destroy(), DRAIN_MS);
+  res.once('close', () => timer.unref());
+  req.once('close', () => clearTimeout(timer));
+}
+
+/** What a mounted listener reads into memory is bounded by its declared length; a body without one is refused. */
+function refuseMountBody({ headers }: IncomingMessage): Reply | undefined {
+  if (headers['transfer-encoding'] !== undefined)
+    return refuse(411, 'a body without a Content-Length is not taken here', 'send the length');
+  if (Number(headers['content-length'] ?? 0) <= MOUNT_BODY_BYTES) return undefined;
+  return refuse(413, `the body is over ${MOUNT_BODY_BYTES} bytes`, 'send a smaller operation');
+}
+
+/** A fault of the world is 503, worth trying again; anything else is a bug. Logged here, once. */
+function replyToFault(error: unknown, logger: Logger): Reply {
+  const world = isDatabaseFault(error) || error instanceof LogError;
+  logger.error(world ? 'the database or the log did not answer' : 'a request failed', { error });
+  if (!world) return refuse(500, 'this is a fault of the server; its log says more', 'report it with the time of the request');
+  return refuse(503, 'the database or the log does not answer', 'try again; GET /readyz says what is wrong', {
+    headers: { 'retry-after': '2' },
+  });
+}
+
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, host, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw new ListenFailed(host, port, code, error);
+  }
+}
+
+async function close(server: Server, open: ReadonlySet<ServerResponse>, limitMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  for (const res of open) {
+    // An event stream has no end of its own; its client comes back with the position it has.
+    if (String(res.getHeader('content-type') ?? '').startsWith('text/event-stream')) res.destroy();
+    else if (!res.headersSent) res.shouldKeepAlive = false;
+  }
+  const timer = setTimeout(() => server.closeAllConnections(), limitMs);
+  await closed;
+  clearTimeout(timer);
+}

@@ -229,6 +229,7 @@ function stepData(
     },
     usage: act.usage && { ...act.usage },
     finishReason: act.finishReason,
+    call: act.call ?? null,
     timings,
     stateHash: result.stateHash,
     admissibleActions: result.admissibleActions ? [...result.admissibleActions] : null,

@@ -104,6 +104,7 @@ export interface StepsTable {
   prompt_tokens: number | null;
   completion_tokens: number | null;
   finish_reason: string | null;
+  call: ColumnType<Record<string, unknown> | null, string | null, string | null>;
   policy_ms: number;
   environment_ms: number;
   state_hash: string | null;

@@ -144,6 +144,7 @@ export class Story {
       tokens: null,
       usage: null,
       finishReason: 'stop',
+      call: null,
       timings: { policyMs: 1, environmentMs: 1 },
       stateHash: null,
       admissibleActions: null,

@@ -24,6 +24,17 @@ export const rolloutStarted = z.strictObject({
   policy: policyRef,
 });
 
+/** The answered request to a model server that gave a response: enough to find it again in the server's own record. */
+const modelCall = z.strictObject({
+  responseId: z.string().max(500).nullable(),
+  model: z.string().max(500).nullable(),
+  requestHash: sha256,
+  attempts: z.int().min(1).max(1_000_000),
+  latencyMs: finite.min(0),
+  usage: z.strictObject({ promptTokens: count, completionTokens: count }).nullable(),
+  trimmed: z.strictObject({ from: count, to: count }).nullable(),
+});
+
 /**
  * What is new at one step. The prompt is not stored: it is rebuilt by walking up the tree, so storage is linear in distinct text.
  * `stateHash` is the anchor: the hash of the environment state before the action (AgentGym-style groups, GiGPO).
@@ -49,6 +60,7 @@ export const stepTaken = z.strictObject({
   tokens: z.strictObject({ ids: packed, logProbs: packed.nullable(), mask: packed.nullable() }).nullable(),
   usage: z.strictObject({ promptTokens: count, completionTokens: count }).nullable(),
   finishReason: name.nullable(),
+  call: modelCall.nullable(),
   timings: z.strictObject({ policyMs: finite.min(0), environmentMs: finite.min(0) }),
   stateHash: sha256.nullable(),
   admissibleActions: z.array(z.string()).max(10_000).nullable(),

@@ -15,8 +15,8 @@ export interface TrajectoryRecord {
 export interface TrajectoryFilter extends RolloutFilter {
   readonly returnFrom?: number;
   readonly returnUntil?: number;
-  readonly minSteps?: number;
-  readonly maxSteps?: number;
+  readonly stepsFrom?: number;
+  readonly stepsUntil?: number;
 }
 
 const ID = { column: 'rollouts.rollout_id', type: 'uuid' } as const;
@@ -75,8 +75,8 @@ function chosen(db: Db, filter: TrajectoryFilter) {
   if (filter.runId !== undefined) query = query.where('returns.run_id', '=', filter.runId);
   if (filter.returnFrom !== undefined) query = query.where('returns.value', '>=', filter.returnFrom);
   if (filter.returnUntil !== undefined) query = query.where('returns.value', '<', filter.returnUntil);
-  if (filter.minSteps !== undefined) query = query.where('rollouts.steps', '>=', filter.minSteps);
-  if (filter.maxSteps !== undefined) query = query.where('rollouts.steps', '<=', filter.maxSteps);
+  if (filter.stepsFrom !== undefined) query = query.where('rollouts.steps', '>=', filter.stepsFrom);
+  if (filter.stepsUntil !== undefined) query = query.where('rollouts.steps', '<', filter.stepsUntil);
   return query;
 }
 

@@ -44,6 +44,7 @@ create table steps (
   prompt_tokens     integer,
   completion_tokens integer,
   finish_reason     text,
+  call              jsonb,
   policy_ms         double precision not null,
   environment_ms    double precision not null,
   state_hash        text,

@@ -1,0 +1,71 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import { CHECKS } from './registry.ts';
+import { failed, type JudgedCase, skipped, type VectorCheck, type VectorFile } from './vector-check.ts';
+
+/** A judged case with the file it stands in, relative to the folder that was asked for. */
+export interface ConformanceResult extends JudgedCase {
+  readonly file: string;
+}
+
+/**
+ * Runs the vector files of a folder (one system's, or all below it; a single file will do) through the public functions, in order of their paths. Every file gives
+ * at least one result: what cannot be read or has another shape fails, what no check knows is skipped, and neither stops the run.
+ * @throws Error when the folder itself cannot be read.
+ */
+export async function* runConformance(folder: string, checks: readonly VectorCheck[] = CHECKS): AsyncIterable<ConformanceResult> {
+  for (const path of await listFiles(folder)) {
+    const file = relative(folder, path) || basename(path);
+    for await (const result of judgeFile(path, checks)) yield { file, ...result };
+  }
+}
+
+async function* judgeFile(path: string, checks: readonly VectorCheck[]): AsyncIterable<JudgedCase> {
+  const name = basename(path);
+  const check = checks.find(({ fileName }) => fileName.test(name));
+  if (check === undefined) {
+    yield skipped(
+      name,
+      name.endsWith('.json')
+        ? 'not implemented yet: no check for files of this name'
+        : 'no vector file: its name does not end in .json',
+    );
+    return;
+  }
+  let cases = 0;
+  try {
+    const file: VectorFile = {
+      name,
+      json: await readJson(path),
+      readSibling: (sibling) => readJson(join(dirname(path), sibling)),
+    };
+    for await (const result of check.judge(file)) {
+      cases++;
+      yield result;
+    }
+    if (cases === 0) yield failed(name, 'the file holds no case');
+  } catch (error) {
+    // The shape of the rest is unknown, so the file ends with one failed case; the cases before it stand.
+    yield failed(name, error instanceof Error ? error.message.replaceAll(/\s+/g, ' ') : String(error));
+  }
+}
+
+async function listFiles(path: string): Promise<readonly string[]> {
+  if ((await stat(path)).isFile()) return [path];
+  const entries = await readdir(path, { withFileTypes: true, recursive: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+}
+
+async function readJson(path: string): Promise<unknown> {
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new Error(`cannot read ${basename(path)}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+  });
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new Error(`${basename(path)} is no JSON: ${cause instanceof Error ? cause.message : cause}`, { cause });
+  }
+}

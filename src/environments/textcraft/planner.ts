@@ -1,0 +1,121 @@
+import type { Inventory } from './act.ts';
+import { nameOf } from './names.ts';
+import { type Bounds, boundsFor, type Knowledge, learn, type PlannedCraft } from './planner-knowledge.ts';
+import type { World } from './world.ts';
+
+/**
+ * Plans by searching over multisets of crafts (A*). A node is the balance of every item after some crafts: what is below 0 is still owed. Of the craftable
+ * items owed, the one of greatest depth is paid by one more craft that makes it, in every way there is; when only gettable items are owed, one `get` for each
+ * completes the plan. A plan's cost is its number of actions, so `get 9 x` costs as much as `get 1 x`.
+ */
+export interface Planner {
+  /** Finds a shortest sequence of actions that crafts the goal (once more); null when there is none, or none was found within the limits. */
+  plan(goal: string, inventory: Inventory): readonly string[] | null;
+}
+
+const EXACT_LIMIT = 20_000; // nodes opened. Past it a plan is sought greedily: good, and perhaps not the shortest
+const GREEDY_LIMIT = 20_000;
+const GREEDY_WEIGHT = 4;
+
+interface Node {
+  readonly balance: ReadonlyMap<string, number>;
+  readonly crafts: number;
+  readonly last: PlannedCraft | null;
+  readonly before: Node | null;
+}
+
+/** Prepares a planner of a world; the preparation is done once and shared by all episodes. */
+export function createPlanner(world: World): Planner {
+  const knowledge = learn(world);
+  return {
+    plan: (goal, inventory) =>
+      search(knowledge, goal, inventory, { weight: 1, limit: EXACT_LIMIT }) ??
+      search(knowledge, goal, inventory, { weight: GREEDY_WEIGHT, limit: GREEDY_LIMIT }),
+  };
+}
+
+function search(
+  knowledge: Knowledge,
+  goal: string,
+  inventory: Inventory,
+  { weight, limit }: { readonly weight: number; readonly limit: number },
+): readonly string[] | null {
+  const bounds = boundsFor(knowledge, goal, inventory);
+  const start: Node = { balance: bounds.held, crafts: 0, last: null, before: null };
+  const cheapest = new Map<string, number>();
+  const queue = createBucketQueue<Node>();
+  const open = (node: Node): void => {
+    const remaining = bounds.remaining(node.balance);
+    if (remaining === null) return;
+    const key = keyOf(node.balance);
+    if ((cheapest.get(key) ?? Number.POSITIVE_INFINITY) <= node.crafts) return;
+    cheapest.set(key, node.crafts);
+    queue.push(node.crafts + weight * remaining, node);
+  };
+
+  for (const craft of knowledge.craftsOf(goal)) open(apply(start, craft));
+  for (let opened = 0; opened < limit; opened++) {
+    const node = queue.pop();
+    if (node === null) return null;
+    const owed = knowledge.highestOwed(node.balance);
+    if (owed === null) {
+      const plan = schedule(node, bounds);
+      if (plan) return plan;
+      continue;
+    }
+    for (const craft of knowledge.craftsOf(owed)) open(apply(node, craft));
+  }
+  return null;
+}
+
+function apply(node: Node, craft: PlannedCraft): Node {
+  const balance = new Map(node.balance);
+  for (const [id, count] of craft.consumes) balance.set(id, (balance.get(id) ?? 0) - count);
+  balance.set(craft.item, (balance.get(craft.item) ?? 0) + craft.count);
+  return { balance, crafts: node.crafts + 1, last: craft, before: node };
+}
+
+function keyOf(balance: ReadonlyMap<string, number>): string {
+  return JSON.stringify([...balance].filter(([, amount]) => amount !== 0).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Puts a finished multiset in an executable order, gets first; null when its crafts wait for each other. */
+function schedule(leaf: Node, bounds: Bounds): readonly string[] | null {
+  const stock = new Map(bounds.held);
+  const actions: string[] = [];
+  for (const [id, amount] of leaf.balance) {
+    if (amount >= 0) continue;
+    actions.push(`get ${-amount} ${nameOf(id)}`);
+    stock.set(id, (stock.get(id) ?? 0) - amount);
+  }
+
+  const waiting: PlannedCraft[] = [];
+  for (let node: Node | null = leaf; node?.last; node = node.before) waiting.push(node.last); // the deepest first
+  while (waiting.length > 0) {
+    const ready = waiting.findIndex(({ consumes }) => consumes.every(([id, count]) => (stock.get(id) ?? 0) >= count));
+    const craft = waiting[ready];
+    if (craft === undefined) return null;
+    waiting.splice(ready, 1);
+    for (const [id, count] of craft.consumes) stock.set(id, (stock.get(id) ?? 0) - count);
+    stock.set(craft.item, (stock.get(craft.item) ?? 0) + craft.count);
+    actions.push(craft.command);
+  }
+  return actions;
+}
+
+/** A priority queue over small whole numbers: the last pushed of the least comes first, so that ties are followed into the depth. */
+function createBucketQueue<T>(): { push(priority: number, item: T): void; pop(): T | null } {
+  const buckets: T[][] = [];
+  let least = 0;
+  return {
+    push: (priority, item) => {
+      while (buckets.length <= priority) buckets.push([]);
+      buckets[priority]?.push(item);
+      least = Math.min(least, priority);
+    },
+    pop: () => {
+      while (least < buckets.length && buckets[least]?.length === 0) least++;
+      return buckets[least]?.pop() ?? null;
+    },
+  };
+}

@@ -1,0 +1,149 @@
+import { fileURLToPath } from 'node:url';
+import { createRandom } from '../../domain/random/random.ts';
+import { seedFrom } from '../../domain/random/seed-from.ts';
+import { type Environment, EnvironmentError, type EnvironmentKind, type Opening, type StepResult } from '../environment.ts';
+import { act, type Inventory, type Outcome } from './act.ts';
+import { type Candidates, prepareCandidates } from './candidates.ts';
+import { chooseShownRecipes, commandOf } from './commands.ts';
+import { splitByHash, stateFingerprint, worldFingerprint } from './fingerprints.ts';
+import { type Goal, listGoals } from './goals.ts';
+import { INSTRUCTION } from './instruction.ts';
+import { nameOf } from './names.ts';
+import { parseResponse } from './parse-response.ts';
+import { createPlanner, type Planner } from './planner.ts';
+import { readRecipes } from './read-recipes.ts';
+import { buildWorld, type World } from './world.ts';
+
+export interface TextCraftOptions {
+  /** The folder of recipe files; the project's own pack when not given. */
+  readonly folder?: string;
+  /** The files of the folder in loading order, for a world that was loaded in a machine's own directory order; by name when not given. */
+  readonly listing?: readonly string[];
+  /** How tasks are divided: not at all (the default), every fifth goal by hash to `test`, or the listed aliases to `test`. */
+  readonly split?: SplitRule;
+}
+
+export type SplitRule =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'by-hash' }
+  | { readonly kind: 'listed'; readonly test: ReadonlySet<string> };
+
+/** The recipes that we wrote and ship. */
+export const SHIPPED_RECIPES = fileURLToPath(new URL('./recipes', import.meta.url));
+
+/**
+ * Opens TextCraft: crafting tasks in a world of recipes. A task's alias is the decimal index of its goal; the seed chooses which misleading commands are shown
+ * and in what order. @throws EnvironmentError when the recipes cannot be read or understood.
+ */
+export async function openTextCraft(options: TextCraftOptions = {}): Promise<EnvironmentKind> {
+  const recipes = await readRecipes(options.folder ?? SHIPPED_RECIPES, options.listing);
+  const world = buildWorld(recipes);
+  const goals = listGoals(world);
+  const kind: Kind = {
+    world,
+    fingerprint: worldFingerprint(recipes),
+    goals: new Map(goals.map((goal, index) => [String(index), goal])),
+    planner: createPlanner(world),
+    split: options.split ?? { kind: 'none' },
+  };
+  return {
+    name: 'textcraft',
+    fingerprint: kind.fingerprint,
+    taskAliases: [...kind.goals.keys()],
+    create: async () => createEpisode(kind, null),
+    close: async () => {},
+  };
+}
+
+interface Kind {
+  readonly world: World;
+  readonly fingerprint: string;
+  readonly goals: ReadonlyMap<string, Goal>;
+  readonly planner: Planner;
+  readonly split: SplitRule;
+}
+
+interface Situation {
+  readonly goal: string;
+  readonly candidates: Candidates;
+  readonly inventory: Inventory;
+}
+
+function createEpisode(kind: Kind, initial: Situation | null): Environment {
+  let situation = initial;
+  const current = (): Situation => {
+    if (situation === null) throw new EnvironmentError('gone', 'no task is running: reset first');
+    return situation;
+  };
+  const hash = ({ goal, inventory }: Situation): string => stateFingerprint(kind.fingerprint, goal, inventory);
+
+  return {
+    reset: async ({ alias, seed }) => {
+      const goal = kind.goals.get(alias);
+      if (goal === undefined) {
+        throw new EnvironmentError(
+          'unknown-task',
+          `TextCraft has tasks 0 to ${kind.goals.size - 1}, not ${JSON.stringify(alias.slice(0, 80))}`,
+        );
+      }
+      const random = createRandom(seedFrom('textcraft', kind.fingerprint, alias, seed));
+      const shown = chooseShownRecipes(kind.world, goal.item, random);
+      const started: Situation = { goal: goal.item, candidates: prepareCandidates(kind.world, shown), inventory: new Map() };
+      situation = started;
+      return {
+        instruction: INSTRUCTION,
+        observation: describeTask(shown.map(commandOf), goal.item),
+        goal: `craft ${nameOf(goal.item)}`,
+        depth: goal.depth,
+        split: splitOf(kind.split, alias, goal),
+        admissibleActions: started.candidates.from(started.inventory),
+        stateHash: hash(started),
+      } satisfies Opening;
+    },
+    step: async (action) => {
+      const before = current();
+      const outcome = act(kind.world, before.goal, before.inventory, action);
+      const after = { ...before, inventory: outcome.inventory };
+      situation = after;
+      return describeStep(outcome, after.candidates, hash(after));
+    },
+    parse: parseResponse,
+    clone: async () => createEpisode(kind, situation), // a situation never changes, so sharing it is copying it
+    expertAction: async () => kind.planner.plan(current().goal, current().inventory)?.[0] ?? null,
+    close: async () => {
+      situation = null;
+    },
+  };
+}
+
+/** Writes the first observation of a task, as AgentGym does. */
+export function describeTask(commands: readonly string[], goal: string): string {
+  return `Crafting commands:\n${commands.join('\n')}\n\nGoal: craft ${nameOf(goal)}.`;
+}
+
+function describeStep(outcome: Outcome, candidates: Candidates, stateHash: string): StepResult {
+  const raw = outcome.reachedGoal ? 1 : 0;
+  return {
+    observation: outcome.observation,
+    reward: { value: raw, raw, scale: 1, kind: 'final' },
+    terminated: outcome.reachedGoal,
+    truncated: false,
+    success: outcome.reachedGoal ? true : null,
+    executable: outcome.kind === 'executed',
+    admissibleActions: candidates.from(outcome.inventory),
+    stateHash,
+  };
+}
+
+function splitOf(rule: SplitRule, alias: string, goal: Goal): string | null {
+  switch (rule.kind) {
+    case 'none':
+      return null;
+    case 'by-hash':
+      return splitByHash(goal.item);
+    case 'listed':
+      return rule.test.has(alias) ? 'test' : 'train';
+    default:
+      return rule satisfies never;
+  }
+}

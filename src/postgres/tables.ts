@@ -31,6 +31,11 @@ export interface AnomaliesTable {
   kind: 'duplicate' | 'gap' | 'reordered';
   detail: string;
 }
+export interface StreamProducersTable {
+  stream: string;
+  producer: string;
+  sequence: number;
+}
 export interface ExperimentsTable {
   experiment_id: string;
   name: string;
@@ -242,6 +247,7 @@ export interface ApiKeysTable {
 export interface Tables {
   events: EventsTable;
   anomalies: AnomaliesTable;
+  stream_producers: StreamProducersTable;
   experiments: ExperimentsTable;
   runs: RunsTable;
   metrics: MetricsTable;

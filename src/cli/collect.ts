@@ -1,0 +1,132 @@
+import { type Command, Option } from 'commander';
+import { chooseTasks } from '../collect/choose-tasks.ts';
+import type { Progress } from '../collect/collect-run.ts';
+import { type CollectPlan, collectPlan, type PlannedTask } from '../collect/plan.ts';
+import { isUuid } from '../domain/ids.ts';
+import { ENVIRONMENT_FORMS, openEnvironment } from '../environments/open-environment.ts';
+import { newId } from '../events/new-id.ts';
+import { type Collection, collectInto, readCollection } from '../platform/collect-into.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { progressLine, say } from './terminal.ts';
+import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+
+export interface CollectFlags {
+  readonly environment: string;
+  readonly policy: string;
+  readonly tasks: string;
+  readonly rollouts: number;
+  readonly branching: 'root' | 'anywhere';
+  readonly maxSteps: number;
+  readonly temperature: number;
+  readonly taskSeed: number;
+  readonly seed: number;
+  readonly name: string;
+  readonly run?: string;
+  readonly resume?: string;
+  readonly concurrency: number;
+}
+
+/** `espalier collect`: rollouts of a policy in an environment, recorded step by step; `--resume` goes on with a run that was killed. */
+export function addCollect(program: Command): void {
+  const command = program
+    .command('collect')
+    .description('collect rollouts of a policy in an environment')
+    .option('--environment <name>', `${ENVIRONMENT_FORMS}`, 'textcraft')
+    .option('--policy <spec>', POLICY_FORMS, 'random')
+    .option('--tasks <tasks>', 'how many tasks, spread over the depths; or a list of aliases: 3,17,40', '32')
+    .option('--rollouts <n>', 'rollouts per task', wholeNumber('--rollouts', 1), 8)
+    .addOption(
+      new Option('--branching <where>', 'where rollouts start: all at the root, or anywhere in the tree')
+        .choices(['root', 'anywhere'])
+        .default('root'),
+    )
+    .option('--max-steps <n>', 'steps after which a rollout is truncated', wholeNumber('--max-steps', 1), 30)
+    .option('--temperature <t>', 'sampling temperature', Number, 1)
+    .option('--seed <n>', 'seed of the run: equal seeds, equal trees', wholeNumber('--seed', 0), 1)
+    .option('--task-seed <n>', 'seed of what the environment draws at reset', wholeNumber('--task-seed', 0), 0)
+    .option('--name <name>', 'name of the run', 'collect')
+    .option('--run <id>', 'id of the new run (a UUID); drawn when left out')
+    .option('--resume <id>', 'go on with this run, as it was planned')
+    .option('--concurrency <n>', 'trees at a time', wholeNumber('--concurrency', 1), 8);
+  command.action(async (flags: CollectFlags) => {
+    const json = wantsJson(command);
+    await withPlatform('collect', async (platform, signal) => {
+      const projector = await ensureProjector(platform);
+      try {
+        const collection = flags.resume
+          ? { runId: flags.resume, ...(await readCollection(platform, checkedId('--resume', flags.resume))) }
+          : await newCollection(flags);
+        const progress = await collectShowing(platform, {
+          ...collection,
+          concurrency: flags.concurrency,
+          signal,
+          mode: flags.resume || flags.run ? 'resume' : 'new',
+        });
+        const state = signal.aborted ? 'stopped' : 'completed';
+        if (json) say(JSON.stringify({ run: collection.runId, state, ...progress }));
+        else
+          say(
+            `run ${collection.runId} ${state}: ${progress.rollouts} rollouts, ${progress.steps} steps, ${progress.succeeded} succeeded`,
+          );
+        if (signal.aborted && !json) say(`go on with: espalier collect --resume ${collection.runId}`);
+        await projector.settle();
+      } finally {
+        await projector.close();
+      }
+    });
+  });
+}
+
+/** Collects with a line of progress on stderr. */
+export async function collectShowing(platform: Platform, collection: Collection): Promise<Progress> {
+  const line = progressLine();
+  const began = Date.now();
+  const progress = await collectInto(platform, {
+    ...collection,
+    progress: (p) => line.show(progressText(p, (Date.now() - began) / 1_000)),
+  });
+  line.end();
+  return progress;
+}
+
+export function progressText(p: Progress, seconds: number): string {
+  const rate = seconds > 0 ? (p.steps / seconds).toFixed(0) : '0';
+  return `collecting: ${p.trees}/${p.plannedTrees} trees, ${p.rollouts}/${p.plannedRollouts} rollouts, ${p.steps} steps (${rate}/s), ${p.succeeded} succeeded`;
+}
+
+async function newCollection(flags: CollectFlags): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {
+  parsePolicyText(flags.policy); // told now rather than after the environment was opened
+  const kind = await openEnvironment(flags.environment);
+  try {
+    const plan: CollectPlan = collectPlan.parse({
+      environment: flags.environment,
+      tasks: await plannedTasks(flags, kind),
+      taskSeed: flags.taskSeed,
+      policy: flags.policy,
+      temperature: flags.temperature,
+      maxSteps: flags.maxSteps,
+    });
+    return { runId: flags.run ? checkedId('--run', flags.run) : newId(), name: flags.name, seed: flags.seed, plan };
+  } finally {
+    await kind.close();
+  }
+}
+
+async function plannedTasks(flags: CollectFlags, kind: Awaited<ReturnType<typeof openEnvironment>>): Promise<PlannedTask[]> {
+  const aliases = flags.tasks.includes(',') ? flags.tasks.split(',').map((alias) => alias.trim()) : undefined;
+  const unknown = aliases?.find((alias) => !kind.taskAliases.includes(alias));
+  if (unknown !== undefined)
+    throw new Error(
+      `--tasks: ${kind.name} has no task ${JSON.stringify(unknown)}; it has ${kind.taskAliases[0]} to ${kind.taskAliases.at(-1)}`,
+    );
+  const chosen =
+    aliases?.map((alias) => ({ alias })) ?? (await chooseTasks(kind, wholeNumber('--tasks', 1)(flags.tasks), flags.taskSeed));
+  return chosen.map(({ alias }) => ({ alias, rollouts: flags.rollouts, branching: flags.branching }));
+}
+
+function checkedId(option: string, text: string): string {
+  if (!isUuid(text)) throw new Error(`${option} takes a run id, a UUID in lower case, not ${JSON.stringify(text)}`);
+  return text;
+}

@@ -1,0 +1,18 @@
+import type { Command } from 'commander';
+import { conformanceMain } from '../conformance/conformance-main.ts';
+import { say } from './terminal.ts';
+import { wantsJson } from './with-platform.ts';
+
+/** `espalier conformance DIR`: runs vector files through the public functions; exit code 1 when one fails. */
+export function addConformance(program: Command): void {
+  const command = program
+    .command('conformance')
+    .description('run vector files (of one system or of all) through the public functions')
+    .argument('<dir>', 'a folder of vector files');
+  command.action(async (dir: string) => {
+    const json = wantsJson(command);
+    const counts = await conformanceMain(dir, json ? () => undefined : say);
+    if (json) say(JSON.stringify(counts));
+    if (counts.failed > 0) process.exitCode = 1;
+  });
+}

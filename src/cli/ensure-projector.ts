@@ -1,0 +1,35 @@
+import { TOPICS } from '../events/catalogue.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import { runProjections } from '../projections/runner.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
+
+export interface Projector {
+  /** Waits until the read models hold everything that is in the log now. */
+  settle(timeoutMs?: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Runs a member of the projections' group for the time of one command, so that what it appends can be read at its end whether or not a
+ * projector runs elsewhere. Beside others it shares the partitions with them.
+ */
+export async function ensureProjector(platform: Platform): Promise<Projector> {
+  const subscription = await runProjections({
+    log: platform.log,
+    database: platform.database,
+    report: (event) => {
+      if (event.kind === 'stopped') process.stderr.write(`projection ${event.projection} stopped: ${event.reason}\n`);
+    },
+  });
+  let fault: unknown;
+  subscription.finished.catch((error: unknown) => {
+    fault = error;
+  });
+  return {
+    async settle(timeoutMs = 60_000) {
+      if (fault) throw fault;
+      await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs });
+    },
+    close: () => subscription.close(),
+  };
+}

@@ -1,0 +1,47 @@
+import { Command, CommanderError } from 'commander';
+import { CODE_VERSION } from '../platform/code-version.ts';
+import { addCollect } from './collect.ts';
+import { addConformance } from './conformance.ts';
+import { addDemo } from './demo.ts';
+import { addExport } from './export.ts';
+import { addImport } from './import.ts';
+import { addKeys } from './keys.ts';
+import { addQuarantine } from './quarantine.ts';
+import { addSchemas } from './schemas.ts';
+import { addStatus } from './status.ts';
+import { addTree } from './tree.ts';
+import { addUp } from './up.ts';
+
+/** Exit codes: 0 done, 1 a fault or a check that failed, 2 a command line that cannot be understood. */
+const program = new Command('espalier')
+  .description('Record, query, export and replay what language agents do while they learn: events in Kafka, trees in Postgres.')
+  .version(CODE_VERSION)
+  .option('--json', 'print results as JSON')
+  .showHelpAfterError('(espalier COMMAND --help says more)')
+  .exitOverride();
+
+for (const add of [
+  addDemo,
+  addUp,
+  addCollect,
+  addStatus,
+  addTree,
+  addExport,
+  addImport,
+  addSchemas,
+  addConformance,
+  addKeys,
+  addQuarantine,
+])
+  add(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
+  else {
+    process.stderr.write(`espalier: ${error instanceof Error ? error.message : String(error)}\n`);
+    if (process.env.ESPALIER_LOG_LEVEL === 'debug' && error instanceof Error) process.stderr.write(`${error.stack}\n`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,25 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { jsonSchemas } from '../events/json-schema.ts';
+import { say } from './terminal.ts';
+
+/** `espalier schemas`: the JSON Schema of every event type, for producers in other languages. */
+export function addSchemas(program: Command): void {
+  program
+    .command('schemas')
+    .description('print the JSON Schema of every event type, or write one file per type')
+    .argument('[type]', 'one event type; all when left out')
+    .option('--out <folder>', 'write <type>.schema.json files into this folder')
+    .action(async (type: string | undefined, options: { out?: string }) => {
+      const schemas: Readonly<Record<string, object>> = jsonSchemas();
+      if (type !== undefined && !schemas[type])
+        throw new Error(`there is no event type ${type}; there are ${Object.keys(schemas).join(', ')}`);
+      const chosen = type === undefined ? schemas : { [type]: schemas[type] };
+      if (options.out === undefined) return say(JSON.stringify(type === undefined ? chosen : chosen[type], null, 2));
+      await mkdir(options.out, { recursive: true });
+      for (const [name, schema] of Object.entries(chosen))
+        await writeFile(join(options.out, `${name}.schema.json`), `${JSON.stringify(schema, null, 2)}\n`);
+      say(`${Object.keys(chosen).length} schemas written to ${options.out}`);
+    });
+}

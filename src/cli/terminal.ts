@@ -1,0 +1,53 @@
+/** How commands speak: results to stdout, progress and errors to stderr, so that a pipe gets results alone. */
+
+/** Writes one line of result. */
+export function say(line = ''): void {
+  process.stdout.write(`${line}\n`);
+}
+
+export interface ProgressLine {
+  /** Shows the state; on a terminal the line is rewritten, elsewhere a line is printed at most every two seconds. */
+  show(text: string): void;
+  /** Ends the line. */
+  end(text?: string): void;
+}
+
+/** Opens a line of progress on stderr. */
+export function progressLine(now: () => number = Date.now): ProgressLine {
+  const terminal = process.stderr.isTTY === true;
+  let shown = 0;
+  return {
+    show(text) {
+      const every = terminal ? 50 : 2_000;
+      if (now() - shown < every) return;
+      shown = now();
+      process.stderr.write(terminal ? `\r\x1b[K${text}` : `${text}\n`);
+    },
+    end(text) {
+      if (terminal) process.stderr.write('\r\x1b[K');
+      if (text !== undefined) process.stderr.write(`${text}\n`);
+    },
+  };
+}
+
+/** Lays rows out in columns: texts to the left, numbers to the right. */
+export function table(header: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const cells = [header, ...rows.map((row) => row.map(String))];
+  const widths = header.map((_, i) => Math.max(...cells.map((row) => row[i]?.length ?? 0)));
+  const right = header.map(
+    (_, i) => rows.length > 0 && rows.every((row) => typeof row[i] === 'number' || /^[\d.,%–-]+$/.test(String(row[i]))),
+  );
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, i) => (right[i] ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)))
+      .join('  ')
+      .trimEnd();
+  return [line(header), widths.map((w) => '─'.repeat(w)).join('  '), ...cells.slice(1).map(line)].join('\n');
+}
+
+/** Draws a share as a bar of eighths, `width` cells wide. */
+export function bar(share: number, width = 12): string {
+  const eighths = Math.round(Math.max(0, Math.min(1, share)) * width * 8);
+  const partial = ' ▏▎▍▌▋▊▉'[eighths % 8] ?? '';
+  return ('█'.repeat(eighths >> 3) + (eighths % 8 > 0 ? partial : '')).padEnd(width, '·');
+}

@@ -1,0 +1,38 @@
+import type { Command } from 'commander';
+import { openPlatform, type Platform } from '../platform/open-platform.ts';
+import { readConfig } from '../runtime/config.ts';
+
+/** Opens the platform for one command and closes it after, however the command ends. Ctrl-C aborts the signal first. */
+export async function withPlatform<T>(name: string, use: (platform: Platform, signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stopping = new AbortController();
+  const onSignal = () => {
+    if (stopping.signal.aborted) process.exit(130);
+    process.stderr.write('\nstopping after the work in hand; press Ctrl-C again to stop at once\n');
+    stopping.abort();
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  const platform = await openPlatform(readConfig(), name);
+  try {
+    return await use(platform, stopping.signal);
+  } finally {
+    await platform.close();
+    process.off('SIGINT', onSignal);
+    process.off('SIGTERM', onSignal);
+  }
+}
+
+/** Tells whether results are wanted as JSON: a flag of the whole program, which commander keeps at the root. */
+export function wantsJson(command: Command): boolean {
+  return command.optsWithGlobals<{ json?: boolean }>().json === true;
+}
+
+/** Parses a whole number of a command line. @throws Error that names the option. */
+export function wholeNumber(option: string, min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^-?\d+$/.test(text) || value < min || value > max)
+      throw new Error(`${option} takes a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`);
+    return value;
+  };
+}

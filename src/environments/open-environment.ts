@@ -1,0 +1,15 @@
+import { EnvironmentError, type EnvironmentKind } from './environment.ts';
+import { openTextCraft } from './textcraft/textcraft.ts';
+
+/** The environments that a plan may name. */
+export const ENVIRONMENT_FORMS = 'textcraft or textcraft:FOLDER';
+
+/** Opens the environment that a plan names. Who opens it closes it. @throws EnvironmentError that says which names there are. */
+export async function openEnvironment(text: string): Promise<EnvironmentKind> {
+  if (text === 'textcraft') return openTextCraft();
+  if (text.startsWith('textcraft:')) return openTextCraft({ folder: text.slice('textcraft:'.length) });
+  throw new EnvironmentError(
+    'unknown-task',
+    `there is no environment ${JSON.stringify(text.slice(0, 200))}; name ${ENVIRONMENT_FORMS}`,
+  );
+}

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { createAppender } from '../append/appender.ts';
+import { collectRun, type Progress } from '../collect/collect-run.ts';
+import { treeIdOf } from '../collect/collect-tree.ts';
+import { type CollectPlan, collectPlan } from '../collect/plan.ts';
+import { nothingRecorded, type RecordedRun, readRecordedRun } from '../collect/recorded-run.ts';
+import { openEnvironment } from '../environments/open-environment.ts';
+import { TOPICS } from '../events/catalogue.ts';
+import { canonicalJson } from '../events/codec.ts';
+import { createPolicy } from '../policies/create-policy.ts';
+import { parsePolicyText } from '../policies/policy-spec.ts';
+import { connect } from '../postgres/pool.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
+import { CODE_VERSION } from './code-version.ts';
+import type { Platform } from './open-platform.ts';
+
+export interface Collection {
+  readonly runId: string;
+  readonly name: string;
+  readonly seed: number;
+  readonly plan: CollectPlan;
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+  readonly progress?: (progress: Progress) => void;
+  /** Whether the record may hold a part of this run already. */
+  readonly mode: 'new' | 'resume';
+}
+
+/** The run cannot be collected as asked: another process has it, or the record says something else about it. */
+export class RunRefused extends Error {
+  override readonly name = 'RunRefused';
+}
+
+const CATCH_UP_MS = 60_000;
+
+/**
+ * Collects a run into the platform's record, one process per run at a time. A resume first waits until the read models hold everything
+ * that was appended, then goes on behind it.
+ */
+export async function collectInto(platform: Platform, collection: Collection): Promise<Progress> {
+  const { runId, plan } = collection;
+  const lock = await lockRun(platform, runId);
+  const kind = await openEnvironment(plan.environment);
+  const policy = await createPolicy(parsePolicyText(plan.policy), { apiKey: platform.config.openai.apiKey ?? undefined });
+  try {
+    const recorded = collection.mode === 'resume' ? await recordOf(platform, collection) : nothingRecorded;
+    const appender = createAppender({
+      log: platform.log,
+      blobs: platform.blobs,
+      producer: { name: 'collector', version: CODE_VERSION },
+      clock: Date.now,
+      ...(collection.mode === 'resume' ? { sequenceOf: (stream: string) => nextSequence(platform, stream) } : {}),
+    });
+    return await collectRun({ ...collection, codeVersion: CODE_VERSION, kind, policy, appender, recorded, clock: Date.now });
+  } finally {
+    await policy.close();
+    await kind.close();
+    await lock.release();
+  }
+}
+
+/** Reads the seed, name and plan of a recorded run, so that a resume needs to be told only its id. @throws RunRefused when there is none. */
+export async function readCollection(platform: Platform, runId: string): Promise<Pick<Collection, 'name' | 'seed' | 'plan'>> {
+  const target = await platform.log.ends(TOPICS);
+  await waitUntilProjected(platform.database.db, target, { timeoutMs: CATCH_UP_MS });
+  const run = await platform.database.db
+    .selectFrom('runs')
+    .select(['name', 'seed', 'config', 'kind'])
+    .where('run_id', '=', runId)
+    .executeTakeFirst();
+  if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
+  const plan = collectPlan.safeParse(run.config);
+  if (run.kind !== 'collect' || !plan.success)
+    throw new RunRefused(`run ${runId} is a run of kind ${run.kind}, not one that \`collect\` began`);
+  return { name: run.name, seed: run.seed, plan: plan.data };
+}
+
+async function recordOf(platform: Platform, { runId, plan, seed, signal }: Collection): Promise<RecordedRun> {
+  const { db } = platform.database;
+  await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+  const run = await db.selectFrom('runs').select(['config', 'seed']).where('run_id', '=', runId).executeTakeFirst();
+  if (run && (canonicalJson(run.config) !== canonicalJson(plan) || run.seed !== seed)) {
+    throw new RunRefused(
+      `run ${runId} was begun with another plan or seed; resume it with the ones recorded, or begin a new run`,
+    );
+  }
+  const treeOf = (index: number) => {
+    const task = plan.tasks[index];
+    if (!task) throw new RangeError(`the plan has no task ${index}`);
+    return treeIdOf(runId, task, index);
+  };
+  return readRecordedRun(db, runId, treeOf, async (sha256) => Buffer.from(await platform.blobs.get(sha256)).toString('utf8'));
+}
+
+async function nextSequence({ database }: Platform, stream: string): Promise<number> {
+  const row = await database.db
+    .selectFrom('stream_producers')
+    .select('sequence')
+    .where('stream', '=', stream)
+    .where('producer', '=', 'collector')
+    .executeTakeFirst();
+  return row ? row.sequence + 1 : 0;
+}
+
+/** Holds a run for this process by a session lock, which ends with the process however that ends. */
+async function lockRun(platform: Platform, runId: string): Promise<{ release(): Promise<void> }> {
+  const client = await connect(platform.databaseUrl, 'espalier run lock');
+  client.on('error', () => undefined); // a lost connection frees the lock; the appends it guards do not depend on it
+  const key = createHash('sha256').update(`run ${runId}`).digest().readBigInt64BE(0);
+  const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [key.toString()]);
+  if (rows[0]?.held) return { release: () => client.end() };
+  await client.end();
+  throw new RunRefused(`run ${runId} is being collected by another process; wait for it, or stop it first`);
+}

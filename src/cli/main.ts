@@ -17,6 +17,7 @@ const program = new Command('espalier')
   .description('Record, query, export and replay what language agents do while they learn: events in Kafka, trees in Postgres.')
   .version(CODE_VERSION)
   .option('--json', 'print results as JSON')
+  .option('--debug', 'print the stack of an error')
   .showHelpAfterError('(espalier COMMAND --help says more)')
   .exitOverride();
 
@@ -41,7 +42,7 @@ try {
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
   else {
     process.stderr.write(`espalier: ${error instanceof Error ? error.message : String(error)}\n`);
-    if (process.env.ESPALIER_LOG_LEVEL === 'debug' && error instanceof Error) process.stderr.write(`${error.stack}\n`);
+    if (program.opts<{ debug?: boolean }>().debug && error instanceof Error) process.stderr.write(`${error.stack}\n`);
     process.exitCode = 1;
   }
 }

@@ -1,0 +1,127 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { checkRecord } from './check-record.ts';
+import { appendRecords } from './embedded-log-append.ts';
+import { logFault } from './embedded-log-fault.ts';
+import { findTopics, type LogTopic, type Pool, refuseUnknown } from './embedded-log-topics.ts';
+import { LogError, type LogRecord, type Receipt } from './event-log.ts';
+
+// One transaction holds at most about this much; an append that is larger by itself still is one transaction.
+const FLUSH_RECORDS = 5_000;
+const FLUSH_BYTES = 8 * 1024 * 1024;
+
+interface Call {
+  readonly records: readonly LogRecord[];
+  readonly bytes: number;
+  readonly resolve: (receipts: readonly Receipt[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Puts appends in line. One transaction is in flight at a time and takes what has queued up behind the one before (group commit): the
+ * order of the calls is kept for every key, and thirty-two single appends cost about as many syncs to disk as two.
+ * While Postgres cannot be reached it tries again for `patienceMs`. A transaction whose answer was lost may then be in the log twice,
+ * as after any redelivery; the reading side knows events by their ids.
+ */
+export class EmbeddedAppender {
+  readonly #pool: Pool;
+  readonly #patienceMs: number;
+  readonly #topics = new Map<string, LogTopic>();
+  #queue: Call[] = [];
+  #draining: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(pool: Pool, patienceMs: number) {
+    this.#pool = pool;
+    this.#patienceMs = patienceMs;
+  }
+
+  /** Appends in order; resolves when durable. An async function, so that a refusal rejects. */
+  async append(records: readonly LogRecord[]): Promise<readonly Receipt[]> {
+    if (this.#closed) throw new LogError('closed', 'the log is closed; nothing was appended');
+    let bytes = 0;
+    for (const record of records) {
+      checkRecord(record);
+      bytes += record.value.byteLength;
+    }
+    if (records.length === 0) return [];
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ records, bytes, resolve, reject });
+      this.#draining ??= this.#drain();
+    });
+  }
+
+  /** Refuses new appends and waits until those in line are answered. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#draining;
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const calls = this.#take();
+      try {
+        await this.#flush(calls);
+      } catch (error) {
+        // What waits behind fails with it: a later record of a key must not overtake an earlier one.
+        for (const call of [...calls, ...this.#queue.splice(0)]) call.reject(error);
+      }
+    }
+    this.#draining = undefined;
+  }
+
+  #take(): Call[] {
+    let [count, bytes, records] = [0, 0, 0];
+    for (const call of this.#queue) {
+      bytes += call.bytes;
+      records += call.records.length;
+      if (count > 0 && (records > FLUSH_RECORDS || bytes > FLUSH_BYTES)) break;
+      count++;
+    }
+    return this.#queue.splice(0, count);
+  }
+
+  async #flush(calls: readonly Call[]): Promise<void> {
+    const receipts = await this.#patiently(async () => {
+      await this.#learnTopics(calls);
+      const known = calls.filter((call) => call.records.every(({ topic }) => this.#topics.has(topic)));
+      return known.length === 0
+        ? []
+        : appendRecords(
+            this.#pool,
+            this.#topics,
+            known.flatMap((call) => call.records),
+          );
+    });
+    let given = 0;
+    for (const call of calls) {
+      try {
+        refuseUnknown([...new Set(call.records.map(({ topic }) => topic))], this.#topics);
+      } catch (refusal) {
+        call.reject(refusal); // this call alone
+        continue;
+      }
+      call.resolve(receipts.slice(given, given + call.records.length));
+      given += call.records.length;
+    }
+  }
+
+  async #learnTopics(calls: readonly Call[]): Promise<void> {
+    const wanted = new Set(calls.flatMap((call) => call.records.map(({ topic }) => topic)));
+    const missing = [...wanted].filter((topic) => !this.#topics.has(topic));
+    if (missing.length === 0) return;
+    for (const [name, topic] of await findTopics(this.#pool, missing)) this.#topics.set(name, topic);
+  }
+
+  async #patiently<T>(work: () => Promise<T>): Promise<T> {
+    const end = Date.now() + this.#patienceMs;
+    for (let wait = 50; ; wait = Math.min(wait * 2, 2_000)) {
+      try {
+        return await work();
+      } catch (error) {
+        const fault = logFault('appending', error);
+        if (!fault.retryable || Date.now() + wait > end) throw fault;
+        await delay(wait);
+      }
+    }
+  }
+}

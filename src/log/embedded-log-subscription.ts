@@ -1,0 +1,70 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { logFault } from './embedded-log-fault.ts';
+import { HandlerThrew, Member } from './embedded-log-member.ts';
+import type { LogTopic } from './embedded-log-topics.ts';
+import type { SubscribeOptions, Subscription } from './event-log.ts';
+
+const STABLE_MS = 5_000; // a connection that lived this long counts as healed
+
+/**
+ * Joins a group and hands over its records until closed. A lost connection is made again, with growing pauses, for `patienceMs`; after
+ * that, or on a fault that no new connection heals, `finished` rejects with a LogError.
+ */
+export async function subscribeEmbedded(
+  url: string,
+  topics: readonly LogTopic[],
+  options: SubscribeOptions,
+  patienceMs: number,
+): Promise<Subscription> {
+  const closing = new AbortController();
+  const first = await join();
+  const finished = run(first);
+  const ended = finished.catch(() => undefined);
+  return {
+    finished,
+    async close() {
+      closing.abort();
+      await ended;
+    },
+  };
+
+  async function join(): Promise<Member> {
+    return Member.join(url, topics, options).catch((error: unknown) => {
+      throw logFault(`joining the group ${options.group}`, error);
+    });
+  }
+
+  async function run(start: Member): Promise<void> {
+    let member = start;
+    let healthy = Date.now();
+    while (!closing.signal.aborted) {
+      const joined = Date.now();
+      try {
+        await member.serve(closing.signal);
+      } catch (error) {
+        if (error instanceof HandlerThrew) throw error.cause;
+        const fault = logFault(`reading the log as group ${options.group}`, error);
+        if (!fault.retryable) throw fault;
+      }
+      if (closing.signal.aborted) return;
+      if (Date.now() - joined > STABLE_MS) healthy = Date.now();
+      const next = await rejoin(healthy + patienceMs);
+      if (!next) return;
+      member = next;
+    }
+  }
+
+  async function rejoin(end: number): Promise<Member | undefined> {
+    for (let wait = 50; !closing.signal.aborted; wait = Math.min(wait * 2, 2_000)) {
+      await delay(wait, undefined, { signal: closing.signal }).catch(() => undefined); // a close ends the pause
+      if (closing.signal.aborted) return undefined;
+      try {
+        return await join();
+      } catch (error) {
+        const fault = logFault(`joining the group ${options.group} again`, error);
+        if (!fault.retryable || Date.now() > end) throw fault;
+      }
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,71 @@
+import { openPool } from '../postgres/pool.ts';
+import { EmbeddedAppender } from './embedded-log-appender.ts';
+import { logFault } from './embedded-log-fault.ts';
+import { subscribeEmbedded } from './embedded-log-subscription.ts';
+import { ensureTopics, findTopics, readEnds, refuseUnknown } from './embedded-log-topics.ts';
+import { type EventLog, LogError, type Subscription } from './event-log.ts';
+
+export interface EmbeddedLogOptions {
+  /** The address of a migrated database (migrations/0002-log.sql). */
+  readonly url: string;
+  /** How long a lost connection is tried again before appends and subscriptions fail, ms. */
+  readonly patienceMs?: number;
+}
+
+const PATIENCE_MS = 30_000; // a restart of Postgres with its recovery takes seconds
+const CONNECTIONS = 3; // one for appends, the others for ends and ensureTopics; each subscription has one of its own
+
+/**
+ * Opens the log that lives in tables of Postgres: the promises of the Kafka log for the processes of one machine. Who opens closes.
+ * @throws LogError `unreachable` when nobody answers at the address.
+ */
+export async function openEmbeddedLog({ url, patienceMs = PATIENCE_MS }: EmbeddedLogOptions): Promise<EventLog> {
+  const pool = openPool(url, { max: CONNECTIONS, applicationName: 'espalier log' });
+  const appender = new EmbeddedAppender(pool, patienceMs);
+  const subscriptions = new Set<Subscription>();
+  let closed: Promise<void> | undefined;
+  try {
+    (await pool.connect()).release();
+  } catch (error) {
+    await pool.end();
+    throw logFault('opening the log', error);
+  }
+  return {
+    async ensureTopics(topics, partitions) {
+      refuseClosed();
+      await ensureTopics(pool, topics, partitions);
+    },
+    append: (records) => appender.append(records),
+    async subscribe(options) {
+      refuseClosed();
+      const found = await findTopics(pool, options.topics).catch((error: unknown) => {
+        throw logFault(`subscribing as group ${options.group}`, error);
+      });
+      refuseUnknown(options.topics, found);
+      const subscription = await subscribeEmbedded(url, [...found.values()], options, patienceMs);
+      subscriptions.add(subscription);
+      const forget = () => subscriptions.delete(subscription);
+      subscription.finished.then(forget, forget);
+      if (closed) await subscription.close(); // closed while it joined
+      refuseClosed();
+      return subscription;
+    },
+    async ends(topics) {
+      refuseClosed();
+      return readEnds(pool, topics);
+    },
+    close() {
+      closed ??= closeAll();
+      return closed;
+    },
+  };
+
+  function refuseClosed(): void {
+    if (closed) throw new LogError('closed', 'the log is closed');
+  }
+
+  async function closeAll(): Promise<void> {
+    await Promise.all([appender.close(), ...[...subscriptions].map((subscription) => subscription.close())]);
+    await pool.end();
+  }
+}

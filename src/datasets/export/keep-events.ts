@@ -1,0 +1,92 @@
+import type { Envelope } from '../../events/envelope.ts';
+import { isTreeEvent, type TreeEvent, TreeShape } from '../tree-shape.ts';
+
+/**
+ * Puts the events of a tree into an order in which each stands after what it refers to, and drops what never does (the read models hold it
+ * in quarantine). The order of the stream stays wherever it already is one.
+ */
+export function orderEvents(events: readonly Envelope[]): readonly TreeEvent[] {
+  const shape = new TreeShape();
+  const ordered: TreeEvent[] = [];
+  let waiting: readonly TreeEvent[] = events.filter(isTreeEvent);
+  for (let before = -1; waiting.length > 0 && before !== waiting.length; ) {
+    before = waiting.length;
+    waiting = waiting.filter((event) => {
+      const refused = shape.refuse(event) !== null;
+      if (!refused) ordered.push(event);
+      return refused;
+    });
+  }
+  return ordered;
+}
+
+/**
+ * Keeps of a tree's ordered events what the chosen rollouts touch: their paths with everything on them, the starts of the rollouts that
+ * took those steps (without their ends, unless chosen too), back-ups that lie on kept steps whole.
+ */
+export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<string>): readonly TreeEvent[] {
+  const { steps, started } = touchedIds(events, chosen);
+  const rewards = new Set<string>();
+  return events.filter((event) => {
+    switch (event.type) {
+      case 'TreeOpened':
+      case 'TreeClosed':
+        return true;
+      case 'RolloutStarted':
+        return started.has(event.data.rolloutId);
+      case 'RolloutFinished':
+        return chosen.has(event.data.rolloutId);
+      case 'StepTaken':
+      case 'ToolCalled':
+      case 'ReplayDiverged':
+        return steps.has(event.data.stepId);
+      case 'RewardAssigned':
+        return isOnKept(event, steps, chosen) && rewards.add(event.data.rewardId).size > 0;
+      case 'RewardRevised':
+        return rewards.has(event.data.rewardId);
+      case 'ValueBackedUp':
+        return [...event.data.path, event.data.leafStepId].every((stepId) => steps.has(stepId));
+      default:
+        return refuseUnknown(event);
+    }
+  });
+}
+
+interface Touched {
+  readonly steps: ReadonlySet<string>;
+  readonly started: ReadonlySet<string>;
+}
+
+/** References point backwards, so one pass from the end finds nearly all; a reward given after the end of its rollout needs another. */
+function touchedIds(events: readonly TreeEvent[], chosen: ReadonlySet<string>): Touched {
+  const steps = new Set<string>();
+  const started = new Set(chosen);
+  const backwards = [...events].reverse();
+  for (let before = -1; before !== steps.size + started.size; ) {
+    before = steps.size + started.size;
+    for (const event of backwards) {
+      if (event.type === 'TreeOpened') steps.add(event.data.rootStepId);
+      if (event.type === 'RolloutFinished' && chosen.has(event.data.rolloutId)) steps.add(event.data.leafStepId);
+      if (event.type === 'RolloutStarted' && started.has(event.data.rolloutId)) steps.add(event.data.fromStepId);
+      if (event.type === 'StepTaken' && steps.has(event.data.stepId)) {
+        steps.add(event.data.parentStepId);
+        if (event.data.rolloutId !== null) started.add(event.data.rolloutId);
+      }
+      if (event.type === 'RewardAssigned' && event.data.rolloutId !== null && isOnKept(event, steps, chosen))
+        started.add(event.data.rolloutId);
+    }
+  }
+  return { steps, started };
+}
+
+function isOnKept(
+  { data }: Extract<TreeEvent, { type: 'RewardAssigned' }>,
+  steps: ReadonlySet<string>,
+  chosen: ReadonlySet<string>,
+): boolean {
+  return data.stepId === null ? data.rolloutId !== null && chosen.has(data.rolloutId) : steps.has(data.stepId);
+}
+
+function refuseUnknown(event: never): never {
+  throw new TypeError(`a tree event of a type without a rule: ${JSON.stringify(event)}`);
+}

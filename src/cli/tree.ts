@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import { readTrees } from '../datasets/export/read-trees.ts';
+import type { RecordedTree } from '../datasets/export/recorded-tree.ts';
+import { isUuid } from '../domain/ids.ts';
+import { drawTree } from '../domain/tree/draw-tree.ts';
+import { digestOf } from '../platform/run-digest.ts';
+import type { Db } from '../postgres/database.ts';
+import { say } from './terminal.ts';
+import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+
+/** `espalier tree ID`: draws one tree in the terminal. */
+export function addTree(program: Command): void {
+  const command = program
+    .command('tree')
+    .description('draw a tree: what its rollouts did, merged where they did the same')
+    .argument('<id>', 'the tree id')
+    .option('--lines <n>', 'the most lines drawn', wholeNumber('--lines', 1, 1_000_000), 200);
+  command.action((id: string, flags: { lines: number }) =>
+    withPlatform('tree', async ({ database }) => {
+      if (!isUuid(id)) throw new Error(`a tree id is a UUID in lower case, not ${JSON.stringify(id)}`);
+      const tree = await readTree(database.db, id);
+      if (!tree) throw new Error(`there is no tree ${id}; \`espalier status\` lists the runs, GraphQL their trees`);
+      if (wantsJson(command))
+        return say(
+          JSON.stringify({ tree: id, digest: digestOf(tree), steps: tree.tree.nodes.size - 1, rollouts: tree.rollouts.size }),
+        );
+      say(drawRecorded(tree, flags.lines).join('\n'));
+      say(`digest ${digestOf(tree)}`);
+    }),
+  );
+}
+
+export async function readTree(db: Db, id: string): Promise<RecordedTree | undefined> {
+  return (await db.transaction().execute((trx) => readTrees(trx, [id]))).get(id);
+}
+
+/** Draws a recorded tree with a closing line for what was left out. */
+export function drawRecorded({ tree, rollouts }: RecordedTree, limit: number): readonly string[] {
+  const won = new Set([...rollouts.values()].flatMap((r) => (r.success && r.leafStepId ? [r.leafStepId] : [])));
+  const { lines, hidden } = drawTree(tree, won, limit);
+  return hidden > 0 ? [...lines, `… ${hidden} more lines`] : lines;
+}

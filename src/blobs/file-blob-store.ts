@@ -1,0 +1,97 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { access, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { BlobRef } from '../events/schemas/values.ts';
+import { BlobCorrupt, BlobMissing, type BlobStore } from './blob-store.ts';
+
+const NAME = /^[0-9a-f]{64}$/;
+
+/**
+ * Opens a blob store in a folder: each blob is the file `ab/cd/<sha256>`, whole or absent. A blob is written beside its place, synced and
+ * renamed, so several processes may put the same one at once. @throws RangeError on a name that is no SHA-256 in lower-case hex.
+ */
+export function openFileBlobStore(folder: string): BlobStore {
+  return {
+    async put(bytes, mediaType): Promise<BlobRef> {
+      const sha256 = digest(bytes);
+      const path = pathOf(folder, sha256);
+      if (!(await isThere(path))) await write(path, bytes);
+      return { blob: sha256, size: bytes.byteLength, mediaType };
+    },
+    async get(sha256) {
+      const bytes = await read(pathOf(folder, sha256), sha256);
+      if (digest(bytes) !== sha256) {
+        throw new BlobCorrupt(
+          `the blob ${sha256} has other content than its name says; restore ${pathOf(folder, sha256)} from a copy`,
+        );
+      }
+      return bytes;
+    },
+    has: async (sha256) => isThere(pathOf(folder, sha256)),
+  };
+}
+
+/** The check of the name is also what keeps a path from leaving the folder. */
+function pathOf(folder: string, sha256: string): string {
+  if (!NAME.test(sha256)) throw new RangeError(`${JSON.stringify(sha256.slice(0, 80))} is no SHA-256 in lower-case hex`);
+  return join(folder, sha256.slice(0, 2), sha256.slice(2, 4), sha256);
+}
+
+async function write(path: string, bytes: Uint8Array): Promise<void> {
+  const parent = dirname(path);
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  const made = await mkdir(parent, { recursive: true });
+  try {
+    const file = await open(draft, 'wx', 0o644);
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  await syncFolder(parent);
+  // New folders are durable once their parents are synced: two levels at most, below the root of the store.
+  if (made !== undefined) for (const above of [dirname(parent), dirname(dirname(parent))]) await syncFolder(above);
+}
+
+/** Makes a rename durable: it is an entry of the folder, which has a sync of its own. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+async function read(path: string, sha256: string): Promise<Uint8Array> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (isMissing(error)) throw new BlobMissing(`the blob ${sha256} is not in the store (${path})`, { cause: error });
+    throw error;
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT'; // node:fs throws nothing else
+}
+
+function digest(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

@@ -1,0 +1,93 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { type CuttableProxy, startCuttableProxy } from '../testing/cuttable-proxy.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { type Listening, listen, type Notice } from './notices.ts';
+import { connect } from './pool.ts';
+
+let database: TestDatabase;
+let proxy: CuttableProxy;
+const open: Listening[] = [];
+beforeAll(async () => {
+  database = await createTestDatabase();
+  proxy = await startCuttableProxy(database.url);
+});
+afterEach(async () => {
+  proxy.mend();
+  await Promise.all(open.splice(0).map((listening) => listening.close()));
+});
+afterAll(async () => {
+  await proxy.close();
+  await database.drop();
+});
+
+test('notices of the channels asked for arrive in the order they were sent, with their payload; others do not', async () => {
+  const notices: Notice[] = [];
+  open.push(await listen(database.url, ['first', 'second'], (notice) => notices.push(notice)));
+  await notify(['first', 'a'], ['third', 'x'], ['second', ''], ['first', 'b']);
+  await until(() => notices.length === 3);
+  expect(notices).toEqual([
+    { channel: 'first', payload: 'a' },
+    { channel: 'second', payload: '' },
+    { channel: 'first', payload: 'b' },
+  ]);
+});
+
+test('after a lost connection it listens again, and says so after it does', async () => {
+  const seen: string[] = [];
+  open.push(
+    await listen(proxy.url, ['first'], ({ payload }) => seen.push(payload), {
+      onReconnect: () => void notify(['first', 'sent in onReconnect']),
+    }),
+  );
+  await notify(['first', 'before']);
+  await until(() => seen.length === 1);
+  for (let times = 2; times < 4; times++) {
+    proxy.cut();
+    await notify(['first', 'lost']);
+    proxy.mend();
+    await until(() => seen.length === times);
+  }
+  expect(seen).toEqual(['before', 'sent in onReconnect', 'sent in onReconnect']);
+});
+
+test('after close no notice arrives, and no connection is left, also when it was lost', async () => {
+  const seen: string[] = [];
+  const listening = await listen(proxy.url, ['closing'], ({ payload }) => seen.push(payload));
+  await listening.close();
+  await notify(['closing', 'late']);
+  const lost = await listen(proxy.url, ['closing'], ({ payload }) => seen.push(payload));
+  proxy.cut();
+  await lost.close();
+  proxy.mend();
+  await until(async () => (await listeners()) === 0);
+  expect(seen).toEqual([]);
+});
+
+test('the first connection fails as it does, and a channel that would need quotes is refused', async () => {
+  proxy.cut();
+  await expect(listen(proxy.url, ['first'], () => undefined)).rejects.toThrow();
+  await expect(listen(database.url, ['first; drop table cursors'], () => undefined)).rejects.toBeInstanceOf(RangeError);
+});
+
+async function notify(...notices: readonly (readonly [channel: string, payload: string])[]): Promise<void> {
+  const client = await connect(database.url);
+  for (const notice of notices) await client.query('select pg_notify($1, $2)', [...notice]);
+  await client.end();
+}
+
+async function listeners(): Promise<number> {
+  const client = await connect(database.url);
+  const { rows } = await client.query<{ n: number }>(
+    "select count(*) as n from pg_stat_activity where application_name = 'espalier listen' and datname = current_database()",
+  );
+  await client.end();
+  return rows[0]?.n ?? Number.NaN;
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error('waited in vain for 10 s');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

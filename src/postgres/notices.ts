@@ -1,0 +1,97 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect } from './pool.ts';
+
+export interface Notice {
+  readonly channel: string;
+  readonly payload: string;
+}
+
+export interface ListenOptions {
+  /**
+   * Called after a lost connection was made again. Notices sent meanwhile are gone: whoever waits for something looks again now.
+   */
+  readonly onReconnect?: () => void;
+}
+
+export interface Listening {
+  close(): Promise<void>;
+}
+
+const CHANNEL = /^[a-z_][a-z0-9_]{0,62}$/; // an identifier that needs no quotes
+const FIRST_WAIT_MS = 50;
+const LONGEST_WAIT_MS = 2_000;
+
+/**
+ * Listens to channels of NOTIFY on a connection of its own, until closed. A lost connection is made again, for as long as it takes: a
+ * notice is only a hint to look, so whoever waits also looks every now and then, and fails by itself when the database stays away.
+ * @throws RangeError on a channel that is no plain identifier; what the first connection throws.
+ */
+export async function listen(
+  url: string,
+  channels: readonly string[],
+  onNotice: (notice: Notice) => void,
+  options: ListenOptions = {},
+): Promise<Listening> {
+  const bad = channels.find((channel) => !CHANNEL.test(channel));
+  if (bad !== undefined)
+    throw new RangeError(`${JSON.stringify(bad.slice(0, 80))} is no channel name: small letters, digits and _`);
+  const closing = new AbortController();
+  let client = await open();
+  const ended = keepOpen();
+  return {
+    async close() {
+      closing.abort();
+      await client.end().catch(() => undefined);
+      await ended;
+    },
+  };
+
+  async function open() {
+    const opened = await connect(url, 'espalier listen');
+    opened.on('error', () => undefined); // its end is what we act on
+    opened.on('notification', ({ channel, payload = '' }) => onNotice({ channel, payload }));
+    try {
+      for (const channel of channels) await opened.query(`listen ${channel}`);
+    } catch (error) {
+      await opened.end().catch(() => undefined);
+      throw error;
+    }
+    return opened;
+  }
+
+  async function keepOpen(): Promise<void> {
+    let wait = FIRST_WAIT_MS;
+    for (let connected = true; ; ) {
+      if (connected) await ending(client);
+      if (closing.signal.aborted) return;
+      await delay(wait, undefined, { signal: closing.signal }).catch(() => undefined); // a close ends the pause
+      if (closing.signal.aborted) return;
+      connected = await reopen();
+      wait = connected ? FIRST_WAIT_MS : Math.min(wait * 2, LONGEST_WAIT_MS);
+    }
+  }
+
+  async function reopen(): Promise<boolean> {
+    try {
+      client = await open();
+    } catch {
+      return false; // again after a longer pause
+    }
+    if (closing.signal.aborted) await client.end().catch(() => undefined);
+    else options.onReconnect?.();
+    return true;
+  }
+}
+
+/** Resolves when the connection has ended; at once when it ended before we looked. */
+async function ending(client: Awaited<ReturnType<typeof connect>>): Promise<void> {
+  const ended = new Promise<void>((resolve) => client.once('end', resolve));
+  // A query on an ended connection rejects, so an end that came before the line above is not waited for.
+  await Promise.race([
+    ended,
+    client.query('select 1').then(
+      () => ended,
+      () => undefined,
+    ),
+  ]);
+}

@@ -40,8 +40,9 @@ function clean(line: string): string {
     .replaceAll(/\s+/g, ' ')
     .trim()
     .replace(/^\d+\. ?/, '');
-  return bare
+  const unstopped = bare.replace(/ ?\.$/, '');
+  return unstopped
     .replace(/^(["'`*]+)(.*?)\1$/, '$2')
-    .replace(/\.$/, '')
+    .replace(/ ?\.$/, '')
     .trim();
 }

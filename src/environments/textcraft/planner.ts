@@ -13,9 +13,7 @@ export interface Planner {
   plan(goal: string, inventory: Inventory): readonly string[] | null;
 }
 
-const EXACT_LIMIT = 20_000; // nodes opened. Past it a plan is sought greedily: good, and perhaps not the shortest
-const GREEDY_LIMIT = 20_000;
-const GREEDY_WEIGHT = 4;
+const SEARCH_LIMIT = 20_000; // nodes opened, about 0.5 s. Past it the first plan found depth first is taken: good, and perhaps not the shortest
 
 interface Node {
   readonly balance: ReadonlyMap<string, number>;
@@ -29,41 +27,38 @@ export function createPlanner(world: World): Planner {
   const knowledge = learn(world);
   return {
     plan: (goal, inventory) =>
-      search(knowledge, goal, inventory, { weight: 1, limit: EXACT_LIMIT }) ??
-      search(knowledge, goal, inventory, { weight: GREEDY_WEIGHT, limit: GREEDY_LIMIT }),
+      search(knowledge, boundsFor(knowledge, goal, inventory), goal, createBucketQueue()) ??
+      search(knowledge, boundsFor(knowledge, goal, inventory), goal, createStack()),
   };
 }
 
-function search(
-  knowledge: Knowledge,
-  goal: string,
-  inventory: Inventory,
-  { weight, limit }: { readonly weight: number; readonly limit: number },
-): readonly string[] | null {
-  const bounds = boundsFor(knowledge, goal, inventory);
-  const start: Node = { balance: bounds.held, crafts: 0, last: null, before: null };
+function search(knowledge: Knowledge, bounds: Bounds, goal: string, queue: Queue<Node>): readonly string[] | null {
   const cheapest = new Map<string, number>();
-  const queue = createBucketQueue<Node>();
-  const open = (node: Node): void => {
-    const remaining = bounds.remaining(node.balance);
-    if (remaining === null) return;
-    const key = keyOf(node.balance);
-    if ((cheapest.get(key) ?? Number.POSITIVE_INFINITY) <= node.crafts) return;
-    cheapest.set(key, node.crafts);
-    queue.push(node.crafts + weight * remaining, node);
+  const open = (from: Node, item: string): void => {
+    const found: { readonly node: Node; readonly cost: number }[] = [];
+    for (const craft of knowledge.craftsOf(item)) {
+      const node = apply(from, craft);
+      const remaining = bounds.remaining(node.balance);
+      if (remaining === null) continue;
+      const key = keyOf(node.balance);
+      if ((cheapest.get(key) ?? Number.POSITIVE_INFINITY) <= node.crafts) continue;
+      cheapest.set(key, node.crafts);
+      found.push({ node, cost: node.crafts + remaining });
+    }
+    for (const { node, cost } of found.sort((a, b) => b.cost - a.cost)) queue.push(cost, node); // the best last, where ties look first
   };
 
-  for (const craft of knowledge.craftsOf(goal)) open(apply(start, craft));
-  for (let opened = 0; opened < limit; opened++) {
+  open({ balance: bounds.held, crafts: 0, last: null, before: null }, goal);
+  for (let opened = 0; opened < SEARCH_LIMIT; opened++) {
     const node = queue.pop();
     if (node === null) return null;
     const owed = knowledge.highestOwed(node.balance);
-    if (owed === null) {
-      const plan = schedule(node, bounds);
-      if (plan) return plan;
+    if (owed !== null) {
+      open(node, owed);
       continue;
     }
-    for (const craft of knowledge.craftsOf(owed)) open(apply(node, craft));
+    const plan = schedule(node, bounds);
+    if (plan) return plan;
   }
   return null;
 }
@@ -103,19 +98,29 @@ function schedule(leaf: Node, bounds: Bounds): readonly string[] | null {
   return actions;
 }
 
-/** A priority queue over small whole numbers: the last pushed of the least comes first, so that ties are followed into the depth. */
-function createBucketQueue<T>(): { push(priority: number, item: T): void; pop(): T | null } {
+interface Queue<T> {
+  push(cost: number, item: T): void;
+  pop(): T | null;
+}
+
+/** A priority queue over small whole costs: the last pushed of the least comes first, so that ties are followed into the depth. */
+function createBucketQueue<T>(): Queue<T> {
   const buckets: T[][] = [];
   let least = 0;
   return {
-    push: (priority, item) => {
-      while (buckets.length <= priority) buckets.push([]);
-      buckets[priority]?.push(item);
-      least = Math.min(least, priority);
+    push: (cost, item) => {
+      while (buckets.length <= cost) buckets.push([]);
+      buckets[cost]?.push(item);
+      least = Math.min(least, cost);
     },
     pop: () => {
       while (least < buckets.length && buckets[least]?.length === 0) least++;
       return buckets[least]?.pop() ?? null;
     },
   };
+}
+
+function createStack<T>(): Queue<T> {
+  const items: T[] = [];
+  return { push: (_cost, item) => items.push(item), pop: () => items.pop() ?? null };
 }

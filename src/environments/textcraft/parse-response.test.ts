@@ -1,0 +1,60 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { parseResponse } from './parse-response.ts';
+
+const rows: readonly (readonly [rule: string, response: string, thought: string, action: string, wellFormatted: boolean])[] = [
+  ['thought and action on their lines', 'Thought: I need reed\nAction: get 2 reed', 'I need reed', 'get 2 reed', true],
+  ['labels on lines of their own', 'Thought:\nI need reed\n\nAction:\nget 2 reed\n', 'I need reed', 'get 2 reed', true],
+  ['an action alone', 'Action: inventory', '', 'inventory', true],
+  ['an invented observation is cut off', 'Thought: t\nAction: get 1 a\nObservation: Got 1 a', 't', 'get 1 a', false],
+  [
+    'the last marker counts',
+    'Action: get 1 a\nObservation: x\nAction: get 1 b',
+    'Action: get 1 a\nObservation: x',
+    'get 1 b',
+    false,
+  ],
+  ['numbered labels are labels', 'Thought 1: t\nAction 1: get 1 a', 't', 'get 1 a', true],
+  ['a list number is taken off', 'Action: 1. craft 1 rod using 2 beam', '', 'craft 1 rod using 2 beam', true],
+  ['marks at the end of a turn, quotes and a full stop are taken off', 'Action: `get 1 a.`. </s>', '', 'get 1 a', true],
+  ['bold marks around the whole are taken off', 'Action: **get 1 a**', '', 'get 1 a', true],
+  ['runs of blanks become one', 'Action:  get  2\treed', '', 'get 2 reed', true],
+  ['names keep their characters', 'Action: get 1 minecraft:oak_logs', '', 'get 1 minecraft:oak_logs', true],
+  ['without a marker the last line with text is the action', 'I will look.\ninventory\n\n', 'I will look.', 'inventory', false],
+  ['a blank action is kept as such', 'Thought: t\nAction:', 't', '', false],
+  ['an empty response has an empty action', '', '', '', false],
+];
+
+test.each(rows)('%s', (_rule, response, thought, action, wellFormatted) => {
+  expect(parseResponse(response)).toEqual({ thought, action, wellFormatted });
+});
+
+test('no response throws, and an action is one line without blanks around it', () => {
+  const piece = fc.constantFrom(
+    'Action:',
+    'Thought:',
+    'Action 2:',
+    '\n',
+    ' ',
+    '</s>',
+    'get 1 a',
+    '.',
+    '"',
+    '1.',
+    '\r\n',
+    '\u2028',
+  );
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string({ unit: 'binary' }),
+        fc.array(piece).map((pieces) => pieces.join('')),
+      ),
+      (response) => {
+        const { action } = parseResponse(response);
+        expect(action).toBe(action.trim());
+        expect(action).not.toMatch(/[\r\n]/);
+      },
+    ),
+  );
+});

@@ -182,7 +182,7 @@ async function listen(server: Server, host: string, port: number): Promise<void>
       });
     });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'unknown';
     throw new ListenFailed(host, port, code, error);
   }
 }
@@ -190,8 +190,9 @@ async function listen(server: Server, host: string, port: number): Promise<void>
 async function close(server: Server, open: ReadonlySet<ServerResponse>, limitMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   for (const res of open) {
-    // An event stream has no end of its own; its client comes back with the position it has.
-    if (String(res.getHeader('content-type') ?? '').startsWith('text/event-stream')) res.destroy();
+    // An event stream has no end of its own; its client comes back with the position it has. It is known by what the client asked for
+    // and by having begun: the headers that were sent cannot be read back when they went through writeHead.
+    if (res.headersSent && /text\/event-stream|multipart\/mixed/.test(res.req.headers.accept ?? '')) res.destroy();
     else if (!res.headersSent) res.shouldKeepAlive = false;
   }
   const timer = setTimeout(() => server.closeAllConnections(), limitMs);

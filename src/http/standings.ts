@@ -1,5 +1,6 @@
 import type { Offsets } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
+import { readCursors } from '../projections/wait-until.ts';
 
 /** Where the live version of a projection stands. */
 export interface Standing {
@@ -10,23 +11,13 @@ export interface Standing {
   readonly cursors: Offsets;
 }
 
-/** Reads where every projection stands, by name. */
+/** Reads where every installed projection stands, by name. */
 export async function readStandings(db: Db): Promise<readonly Standing[]> {
-  const rows = await db
-    .selectFrom('projections as p')
-    .leftJoin('cursors as c', (join) => join.onRef('c.projection', '=', 'p.name').onRef('c.version', '=', 'p.version'))
-    .select(['p.name', 'p.state', 'p.reason', 'c.topic', 'c.partition', 'c.next_offset'])
-    .orderBy('p.name')
-    .execute();
-  const standings = new Map<string, Omit<Standing, 'cursors'> & { readonly cursors: Map<string, Map<number, number>> }>();
-  for (const { name, state, reason, topic, partition, next_offset } of rows) {
-    const standing = standings.get(name) ?? { name, state, reason, cursors: new Map<string, Map<number, number>>() };
-    standings.set(name, standing);
-    if (topic === null || partition === null || next_offset === null) continue; // no cursor yet
-    const partitions = standing.cursors.get(topic) ?? new Map<number, number>();
-    standing.cursors.set(topic, partitions.set(partition, next_offset));
-  }
-  return [...standings.values()];
+  const [rows, cursors] = await Promise.all([
+    db.selectFrom('projections').select(['name', 'state', 'reason']).orderBy('name').execute(),
+    readCursors(db),
+  ]);
+  return rows.map((row) => ({ ...row, cursors: cursors.get(row.name) ?? new Map() }));
 }
 
 /** Counts the records between a projection's cursors and the ends of the topics that it reads. */

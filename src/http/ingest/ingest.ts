@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { EventRefused, prepareEvents } from '../../append/prepare-events.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
-import { type EventLog, LogError, type LogRecord, type Receipt } from '../../log/event-log.ts';
+import { type EventLog, LogError, type LogRecord, RECORD_LIMIT, type Receipt } from '../../log/event-log.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { RequestLimits } from '../../runtime/config.ts';
@@ -29,14 +29,14 @@ export interface IngestOptions {
   readonly catchUpMs?: number;
 }
 
-const RECORD_BYTES = 1_048_576 - 1_024; // the log takes 1 MiB, Kafka's own framing and key included
 const RECENT = 50_000; // entries; together some 20 MB
 
 /**
  * Makes the door for events: checks a request whole, appends all its events or none, and answers `{accepted, appended, duplicates, position}`;
  * the position can be waited for. An id that is on record with the same content is accepted again and not appended again; with other
  * content the request is refused. Two requests with an id in common go one after the other. Several servers do not see each other's last
- * appends before the journal does: what slips through there is met by the journal, which keeps the first and quarantines a conflict.
+ * appends before the journal does: what slips through there is met by the journal, which keeps the first and quarantines a conflict. When
+ * the log fails in the middle of an append the answer is 503 and some events may be durable: sending all again completes the rest.
  */
 export function createIngest(options: IngestOptions): (req: IncomingMessage) => Promise<Reply | undefined> {
   const { db, log, blobs, limits, metrics } = options;
@@ -151,7 +151,7 @@ async function prepare(
       return { kind: 'refused', reply: notStorable(sent, error) };
     }
   }
-  const large = records.filter(({ record }) => record.value.byteLength > RECORD_BYTES);
+  const large = records.filter(({ record }) => Buffer.byteLength(record.key) + record.value.byteLength > RECORD_LIMIT);
   return large.length > 0 ? { kind: 'refused', reply: tooLarge(large) } : { kind: 'records', records };
 }
 
@@ -176,7 +176,7 @@ function tooLarge(events: readonly Prepared[]): Reply {
     message: `takes ${record.value.byteLength} bytes`,
     remedy,
   }));
-  return refuse(413, `an event is over the log's limit of ${RECORD_BYTES} bytes; nothing was appended`, remedy, { problems });
+  return refuse(413, `an event is over the log's limit of ${RECORD_LIMIT} bytes; nothing was appended`, remedy, { problems });
 }
 
 function conflict(problems: readonly Problem[]): Reply {

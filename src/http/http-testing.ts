@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import type { BlobStore } from '../blobs/blob-store.ts';
+import { TOPICS } from '../events/catalogue.ts';
+import type { Envelope } from '../events/envelope.ts';
+import { openEmbeddedLog } from '../log/embedded-log.ts';
+import type { EventLog, Subscription } from '../log/event-log.ts';
+import { parsePosition } from '../log/position.ts';
+import { type Database, openDatabase } from '../postgres/database.ts';
+import { runProjections } from '../projections/runner.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
+import { DEFAULT_LIMITS, type RequestLimits } from '../runtime/config.ts';
+import { createMetrics } from '../runtime/metrics.ts';
+import { createTestDatabase } from '../testing/database.ts';
+import { type ApiOptions, apiRoutes } from './api-routes.ts';
+import { type HttpOptions, type HttpServer, startHttp } from './server.ts';
+
+/** A server on loopback over a database and a log of its own, for tests. */
+export interface TestApi {
+  readonly database: Database;
+  readonly log: EventLog;
+  readonly blobs: BlobStore & { readonly held: ReadonlyMap<string, Uint8Array> };
+  readonly server: HttpServer;
+  /** Starts the projections; without it the read models stay as they are. */
+  project(): Promise<Subscription>;
+  /** Starts one more server over the same database and log. */
+  serve(options?: ServeOptions): Promise<HttpServer>;
+  /** Posts events as JSON, or a body as given. */
+  post(body: readonly Envelope[] | Envelope | string | Buffer, headers?: Record<string, string>, url?: string): Promise<Answer>;
+  /** Waits until the read models hold everything below a position. */
+  projected(position: string): Promise<void>;
+  /** Counts the records of the whole log. */
+  records(): Promise<number>;
+  close(): Promise<void>;
+}
+export interface ServeOptions extends Partial<Omit<HttpOptions, 'db' | 'routes'>> {
+  readonly limits?: Partial<RequestLimits>;
+  readonly api?: Partial<Omit<ApiOptions, 'limits'>>;
+}
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: AnswerBody;
+}
+export interface AnswerBody {
+  readonly accepted?: number;
+  readonly appended?: number;
+  readonly duplicates?: number;
+  readonly position?: string;
+  readonly error?: {
+    readonly message: string;
+    readonly remedy: string;
+    readonly problems?: readonly {
+      readonly index: number;
+      readonly id?: string;
+      readonly path: string;
+      readonly message: string;
+    }[];
+  };
+}
+
+export async function openTestApi(): Promise<TestApi> {
+  const testDatabase = await createTestDatabase();
+  const database = await openDatabase(testDatabase.url);
+  const log = await openEmbeddedLog({ url: testDatabase.url });
+  await log.ensureTopics(TOPICS, 2);
+  const blobs = memoryBlobs();
+  const closing: (() => Promise<unknown>)[] = [() => log.close(), () => database.close(), () => testDatabase.drop()];
+
+  const serve = async ({ limits, api, ...options }: ServeOptions = {}): Promise<HttpServer> => {
+    const metrics = options.metrics ?? createMetrics();
+    const world = { db: database.db, log, blobs, metrics, limits: { ...DEFAULT_LIMITS, ...limits }, ...api };
+    const server = await startHttp({
+      host: '127.0.0.1',
+      port: 0,
+      metrics,
+      ...options,
+      db: database.db,
+      routes: apiRoutes(world),
+    });
+    closing.unshift(() => server.close());
+    return server;
+  };
+  const server = await serve();
+
+  return {
+    database,
+    log,
+    blobs,
+    server,
+    serve,
+    project: async () => {
+      const running = await runProjections({ log, database });
+      closing.unshift(() => running.close());
+      return running;
+    },
+    post: async (body, headers = {}, url = server.url) => {
+      const response = await fetch(`${url}/v1/events`, {
+        method: 'POST',
+        body: typeof body === 'string' ? body : Buffer.isBuffer(body) ? Uint8Array.from(body) : JSON.stringify(body),
+        headers: { 'content-type': 'application/json', ...headers },
+      });
+      return { status: response.status, headers: response.headers, body: (await response.json()) as AnswerBody };
+    },
+    projected: (position) => waitUntilProjected(database.db, parsePosition(position), { timeoutMs: 10_000 }),
+    records: async () => {
+      let records = 0;
+      for (const partitions of (await log.ends(TOPICS)).values()) for (const end of partitions.values()) records += end;
+      return records;
+    },
+    close: async () => {
+      for (const step of closing) await step();
+    },
+  };
+}
+
+function memoryBlobs(): TestApi['blobs'] {
+  const held = new Map<string, Uint8Array>();
+  return {
+    held,
+    async put(bytes, mediaType) {
+      const blob = createHash('sha256').update(bytes).digest('hex');
+      held.set(blob, Uint8Array.from(bytes));
+      return { blob, size: bytes.byteLength, mediaType };
+    },
+    async get(sha256) {
+      const bytes = held.get(sha256);
+      if (!bytes) throw new Error(`no blob ${sha256}`);
+      return bytes;
+    },
+    has: async (sha256) => held.has(sha256),
+  };
+}

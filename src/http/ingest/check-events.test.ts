@@ -1,0 +1,59 @@
+import { describe, expect, test } from '@jest/globals';
+import { Story } from '../../testing/story.ts';
+import { checkEvents, dropRepetitions } from './check-events.ts';
+
+const story = new Story();
+story.run();
+const [started] = story.events;
+if (!started) throw new Error('a run is one event');
+
+function problemsOf(values: readonly unknown[]): unknown[] {
+  const checked = checkEvents(values);
+  if (checked.kind === 'events') throw new Error('nothing was refused');
+  expect(checked.reply.status).toBe(400);
+  return JSON.parse(checked.reply.body).error.problems;
+}
+
+describe('checkEvents', () => {
+  test('events that fit keep their place', () => {
+    expect(checkEvents([started])).toEqual({ kind: 'events', events: [{ index: 0, event: started }] });
+  });
+
+  test.each([
+    ['a number', 7, { path: '' }],
+    ['an unknown type', { ...started, type: 'RunBegan' }, { path: 'type', remedy: 'GET /v1/schemas lists types and versions' }],
+    ['a type of the prototype', { ...started, type: 'constructor' }, { path: 'type' }],
+    ['an unknown version', { ...started, schemaVersion: 99 }, { path: 'schemaVersion' }],
+    ['a field that is no field', { ...started, extra: 1 }, { path: '' }],
+    ['a stream that is not its own', { ...started, stream: started.id }, { path: 'stream' }],
+    ['an id in upper case', { ...started, id: started.id.toUpperCase() }, { path: 'id' }],
+    ['a NUL in its producer', { ...started, producer: { name: 'a\0', version: '1' } }, { path: 'producer.name' }],
+    ['a key __proto__', JSON.parse(`{"id":"${started.id}","data":{"config":{"__proto__":1}}}`), { path: 'data.config' }],
+    ['a seed beyond 2^53', { ...started, data: { ...started.data, seed: 2 ** 60 } }, { path: 'data.seed' }],
+  ])('%s is refused by index and field', (_name, value, problem) => {
+    expect(problemsOf([started, value])).toEqual([expect.objectContaining({ index: 1, ...problem })]);
+  });
+
+  test('at most twenty problems are listed', () => {
+    expect(problemsOf(Array.from({ length: 50 }, (_, i) => i))).toHaveLength(20);
+  });
+});
+
+describe('dropRepetitions', () => {
+  test('the same event twice is one', () => {
+    const sent = [0, 1].map((index) => ({ index, event: structuredClone(started) }));
+    expect(dropRepetitions(sent)).toEqual({ kind: 'distinct', events: [sent[0]] });
+  });
+
+  test('another content under one id is named with both places', () => {
+    const other = checkEvents([{ ...started, data: { ...started.data, name: 'other' } }]);
+    if (other.kind === 'refused') throw new Error('it fits');
+    const result = dropRepetitions([{ index: 0, event: started }, ...other.events.map(({ event }) => ({ index: 1, event }))]);
+    expect(result).toEqual({
+      kind: 'conflict',
+      problems: [
+        expect.objectContaining({ index: 1, id: started.id, message: expect.stringContaining('event 0 of this request') }),
+      ],
+    });
+  });
+});

@@ -1,0 +1,332 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { decode } from '../../events/codec.ts';
+import type { Envelope } from '../../events/envelope.ts';
+import { Story } from '../../testing/story.ts';
+import { type Answer, openTestApi, type TestApi } from '../http-testing.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await openTestApi();
+  await api.project();
+});
+afterAll(() => api.close());
+
+let stories = 0;
+/** A run with one open tree, under ids that no other test has. */
+function given() {
+  const story = new Story(`ingest ${stories++}`);
+  const runId = story.run();
+  const tree = story.tree(runId);
+  return { story, runId, tree };
+}
+
+async function appended(events: readonly Envelope[]): Promise<Answer> {
+  const answer = await api.post(events);
+  expect(answer).toMatchObject({ status: 200, body: { accepted: events.length, appended: events.length, duplicates: 0 } });
+  return answer;
+}
+
+/** Expects a refusal and an untouched log. */
+async function refused(send: () => Promise<Answer>, status: number, problem?: object): Promise<Answer> {
+  const before = await api.records();
+  const answer = await send();
+  expect(answer.status).toBe(status);
+  expect(answer.body.error).toMatchObject({ message: expect.any(String), remedy: expect.any(String) });
+  if (problem) expect(answer.body.error?.problems?.[0]).toMatchObject(problem);
+  expect(await api.records()).toBe(before);
+  return answer;
+}
+
+describe('POST /v1/events accepts', () => {
+  test('a story as an array, and answers with a position after which it can be read', async () => {
+    const { story, tree } = given();
+    const { steps } = story.walk(tree, 0, 3, 1);
+    const { body } = await appended(story.events);
+    await api.projected(body.position ?? '');
+    const rows = await api.database.db.selectFrom('steps').select('step_id').where('tree_id', '=', tree.treeId).execute();
+    expect(new Set(rows.map((row) => row.step_id))).toEqual(new Set([tree.rootStepId, ...steps]));
+  });
+
+  test('one object', async () => {
+    const { story } = given();
+    expect(await api.post(story.events[0] as Envelope)).toMatchObject({ status: 200, body: { accepted: 1, appended: 1 } });
+  });
+
+  test('NDJSON', async () => {
+    const { story } = given();
+    const lines = story.events.map((event) => JSON.stringify(event)).join('\n');
+    const answer = await api.post(`${lines}\n\n`, { 'content-type': 'application/x-ndjson' });
+    expect(answer).toMatchObject({ status: 200, body: { accepted: 2, appended: 2, duplicates: 0 } });
+  });
+
+  test('gzip', async () => {
+    const { story } = given();
+    const answer = await api.post(gzipSync(JSON.stringify(story.events)), { 'content-encoding': 'gzip' });
+    expect(answer).toMatchObject({ status: 200, body: { accepted: 2, appended: 2 } });
+  });
+
+  test('no events at all', async () => {
+    expect(await api.post('[]')).toMatchObject({ status: 200, body: { accepted: 0, appended: 0, duplicates: 0, position: '' } });
+  });
+
+  test('a text of 10 MB, which goes to the blob store', async () => {
+    const { story, tree } = given();
+    const observation = 'ü'.repeat(5_000_000);
+    const stepId = story.step(tree, null, tree.rootStepId, 1, { observation });
+    const { body } = await appended(story.events);
+    await api.projected(body.position ?? '');
+    const row = await api.database.db.selectFrom('steps').select('blobs').where('step_id', '=', stepId).executeTakeFirstOrThrow();
+    const reference = row.blobs?.observation;
+    expect(reference?.size).toBe(10_000_000);
+    expect(Buffer.from(await api.blobs.get(reference?.blob ?? '')).toString('utf8') === observation).toBe(true);
+  });
+
+  test('NUL and half surrogates in model text, repaired and said so', async () => {
+    const { story, tree } = given();
+    const stepId = story.step(tree, null, tree.rootStepId, 1, { response: 'a\0b', action: '\ud83d' });
+    const { body } = await appended(story.events);
+    await api.projected(body.position ?? '');
+    const row = await api.database.db
+      .selectFrom('steps')
+      .select(['response', 'action'])
+      .where('step_id', '=', stepId)
+      .executeTakeFirst();
+    expect(row).toEqual({ response: 'a\uFFFDb', action: '\uFFFD' });
+    const id = story.events.at(-1)?.id ?? '';
+    const { body: record } = await api.database.db
+      .selectFrom('events')
+      .select('body')
+      .where('event_id', '=', id)
+      .executeTakeFirstOrThrow();
+    const decoded = decode(Buffer.from(record));
+    expect(decoded.kind === 'event' && decoded.event.repaired).toEqual(['data.response', 'data.action']);
+  });
+
+  test('the child in its own request right after the parent, whether or not the read models have the parent', async () => {
+    const { story, tree } = given();
+    await appended(story.events);
+    let parent = tree.rootStepId;
+    for (let depth = 1; depth <= 5; depth++) {
+      parent = story.step(tree, null, parent, depth);
+      await appended(story.events.slice(-1));
+    }
+  });
+
+  test('the child through another server, which waits for the read models', async () => {
+    const { story, tree } = given();
+    await appended(story.events);
+    story.step(tree, null, tree.rootStepId, 1);
+    const other = await api.serve();
+    const answer = await api.post(story.events.slice(-1), {}, other.url);
+    expect(answer).toMatchObject({ status: 200, body: { appended: 1 } });
+  });
+});
+
+describe('POST /v1/events is idempotent by event id', () => {
+  test('the same events again are accepted and not appended, at once and after the journal has them', async () => {
+    const { story, tree } = given();
+    story.walk(tree, 0, 2, 1);
+    const first = await appended(story.events);
+    const before = await api.records();
+    const expected = {
+      accepted: story.events.length,
+      appended: 0,
+      duplicates: story.events.length,
+      position: first.body.position,
+    };
+    expect(await api.post(story.events)).toMatchObject({ status: 200, body: expected });
+    await api.projected(first.body.position ?? '');
+    const fresh = await api.serve(); // remembers nothing: only the journal knows
+    expect(await api.post(story.events, {}, fresh.url)).toMatchObject({ status: 200, body: expected });
+    expect(await api.records()).toBe(before);
+  });
+
+  test('an event twice in one request is appended once', async () => {
+    const { story } = given();
+    const answer = await api.post([...story.events, ...story.events]);
+    expect(answer).toMatchObject({ status: 200, body: { accepted: 4, appended: 2, duplicates: 2 } });
+  });
+
+  test('a text that was repaired or offloaded is the same content when it is sent again', async () => {
+    const { story, tree } = given();
+    story.step(tree, null, tree.rootStepId, 1, { response: 'a\0b', observation: 'x'.repeat(100_000) });
+    await appended(story.events);
+    expect(await api.post(story.events)).toMatchObject({ status: 200, body: { appended: 0, duplicates: 3 } });
+  });
+
+  test('another content under a known id is 409 naming it, at once and after the journal has it, and refuses the rest', async () => {
+    const { story } = given();
+    const { body } = await appended(story.events.slice(0, 1));
+    const [event] = story.events;
+    if (event?.type !== 'RunStarted') throw new Error('a story begins with its run');
+    const other: Envelope = { ...event, data: { ...event.data, seed: 99 } };
+    const send = (url?: string) => () => api.post([...story.events.slice(1), other], {}, url);
+    await refused(send(), 409, { index: 1, id: event.id, path: 'id' });
+    await api.projected(body.position ?? '');
+    const fresh = await api.serve();
+    await refused(send(fresh.url), 409, { index: 1, id: event.id, path: 'id' });
+  });
+
+  test('two contents under one id in one request are 409', async () => {
+    const { story } = given();
+    const [event] = story.events;
+    if (event?.type !== 'RunStarted') throw new Error('a story begins with its run');
+    await refused(() => api.post([event, { ...event, data: { ...event.data, seed: 99 } }]), 409, { index: 1, id: event.id });
+  });
+
+  test('the same request many times at once is appended once', async () => {
+    const { story, tree } = given();
+    story.walk(tree, 0, 3, 1);
+    const before = await api.records();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => api.post(story.events)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+    expect(answers.reduce((sum, { body }) => sum + (body.appended ?? 0), 0)).toBe(story.events.length);
+    expect(await api.records()).toBe(before + story.events.length);
+  });
+});
+
+describe('POST /v1/events refuses whole', () => {
+  test.each([
+    ['malformed JSON', '[{"id":', 'application/json'],
+    ['an empty body', '', 'application/json'],
+    ['a bare number', '7', 'application/json'],
+    ['null', 'null', 'application/json'],
+    ['nesting without end', '['.repeat(100_000) + ']'.repeat(100_000), 'application/json'],
+    ['NDJSON as JSON', '{}\n{}', 'application/json'],
+  ])('%s (400)', async (_name, body, type) => {
+    await refused(() => api.post(body, { 'content-type': type }), 400);
+  });
+
+  test('a request with one invalid event, naming its place, field and id (400)', async () => {
+    const { story } = given();
+    const [run, tree] = story.events;
+    const problem = { index: 1, id: tree?.id, path: 'data.seed' };
+    await refused(() => api.post(JSON.stringify([run, { ...tree, data: { ...tree?.data, seed: 'one' } }])), 400, problem);
+  });
+
+  test('an unknown type and an unknown version (400)', async () => {
+    const { story } = given();
+    await refused(() => api.post(JSON.stringify([{ ...story.events[0], type: 'RunBegan' }])), 400, { path: 'type' });
+    await refused(() => api.post(JSON.stringify([{ ...story.events[0], schemaVersion: 2 }])), 400, { path: 'schemaVersion' });
+  });
+
+  test('NDJSON with a bad line between good ones (400)', async () => {
+    const { story } = given();
+    const [run, tree] = story.events.map((event) => JSON.stringify(event));
+    const send = () => api.post(`${run}\n{"id":\n${tree}`, { 'content-type': 'application/x-ndjson' });
+    await refused(send, 400, { index: 1, message: expect.stringContaining('line 2') });
+  });
+
+  test('gzip that is none, or is cut short (400)', async () => {
+    const whole = gzipSync(JSON.stringify(given().story.events));
+    await refused(() => api.post('not gzip', { 'content-encoding': 'gzip' }), 400);
+    await refused(() => api.post(whole.subarray(0, whole.length - 9), { 'content-encoding': 'gzip' }), 400);
+  });
+
+  test.each([
+    ['no event type', { 'content-type': 'text/plain' }],
+    ['another charset', { 'content-type': 'application/json; charset=utf-16' }],
+    ['another encoding', { 'content-encoding': 'br' }],
+  ])('%s (415)', async (_name, headers) => {
+    await refused(() => api.post('[]', headers), 415);
+  });
+
+  test('a body over the limit, announced, streamed, or a gzip bomb (413)', async () => {
+    const { url } = await api.serve({ limits: { bodyBytes: 100_000 } });
+    const large = Buffer.alloc(3_000_000, ' ');
+    await refused(() => api.post(large, {}, url), 413);
+    const bomb = gzipSync(Buffer.alloc(200_000_000, ' '));
+    expect(bomb.length).toBeLessThan(300_000);
+    const rss = process.memoryUsage().rss;
+    await refused(() => api.post(bomb.subarray(0, 90_000), { 'content-encoding': 'gzip' }, url), 413);
+    await refused(() => api.post(bomb, { 'content-encoding': 'gzip' }), 413);
+    expect(process.memoryUsage().rss - rss).toBeLessThan(150_000_000);
+  });
+
+  test('more events than the limit (413)', async () => {
+    const { url } = await api.serve({ limits: { eventsPerRequest: 1 } });
+    await refused(() => api.post(given().story.events, {}, url), 413);
+  });
+
+  test('an event that stays over the limit of the log (413, naming it)', async () => {
+    const { story, runId } = given();
+    const words = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`k${i}`, 'x'.repeat(60_000)]));
+    const [event] = story.events;
+    if (event?.type !== 'RunStarted') throw new Error('a story begins with its run');
+    expect(event.data.runId).toBe(runId);
+    await refused(() => api.post([{ ...event, data: { ...event.data, config: words } }]), 413, { index: 0, id: event.id });
+  });
+
+  test('references to what is not on record (422), by field', async () => {
+    const { story, tree, runId } = given();
+    const [run, opened] = story.events as [Envelope, Envelope];
+    await refused(() => api.post([opened]), 422, { id: opened.id, path: 'data.runId' });
+    const nowhere = story.id('nowhere');
+    story.step({ treeId: nowhere, runId }, null, tree.rootStepId, 1);
+    await refused(() => api.post([run, opened, ...story.events.slice(2)]), 422, { index: 2, path: 'data.treeId' });
+    await appended([run, opened]);
+    const cases: [() => void, string][] = [
+      [() => void story.step(tree, null, nowhere, 1), 'data.parentStepId'],
+      [() => void story.step(tree, nowhere, tree.rootStepId, 1), 'data.rolloutId'],
+      [() => void story.step(tree, null, tree.rootStepId, 2), 'data.depth'],
+      [() => void story.reward(tree, nowhere, 1), 'data.stepId'],
+      [() => void story.finishRollout(tree, nowhere, tree.rootStepId), 'data.rolloutId'],
+      [() => void story.rollout(tree, 9, { fromStepId: nowhere }), 'data.fromStepId'],
+      [() => story.closeTree({ treeId: nowhere, runId }, 0), 'data.treeId'],
+      [() => story.finishRun(nowhere), 'data.runId'],
+    ];
+    for (const [tell, path] of cases) {
+      tell();
+      await refused(() => api.post(story.events.slice(-1)), 422, { index: 0, id: story.events.at(-1)?.id, path });
+    }
+  });
+
+  test('a child before its parent in one request (422)', async () => {
+    const { story, tree } = given();
+    const first = story.step(tree, null, tree.rootStepId, 1);
+    story.step(tree, null, first, 2);
+    const [run, opened, one, two] = story.events as [Envelope, Envelope, Envelope, Envelope];
+    await refused(() => api.post([run, opened, two, one]), 422, { index: 2, path: 'data.parentStepId' });
+  });
+
+  test('a parent in another tree (422)', async () => {
+    const { story, tree, runId } = given();
+    const other = story.tree(runId, 'other');
+    await appended(story.events);
+    story.step(tree, null, other.rootStepId, 1);
+    const message = expect.stringContaining('belongs to another tree');
+    await refused(() => api.post(story.events.slice(-1)), 422, { path: 'data.parentStepId', message });
+  });
+
+  test('a reference to a payload that nobody stored (422)', async () => {
+    const { story, tree } = given();
+    story.step(tree, null, tree.rootStepId, 1, { observation: { blob: 'a'.repeat(64), size: 9, mediaType: 'text/plain' } });
+    await refused(() => api.post(story.events), 422, { index: 2, path: 'data.observation' });
+  });
+
+  test('more than can be in hand at once (429 with Retry-After)', async () => {
+    const { url } = await api.serve({ limits: { ingestBytes: 1_024 } });
+    const answer = await refused(() => api.post(given().story.events, {}, url), 429);
+    expect(answer.headers.get('retry-after')).toBe('1');
+    const closed = await api.serve({ limits: { ingestRequests: 1 } });
+    const { story } = given();
+    const answers = await Promise.all(Array.from({ length: 6 }, () => api.post(story.events, {}, closed.url)));
+    expect(answers.map(({ status }) => status)).toEqual(expect.arrayContaining([200, 429]));
+    expect(await api.post(story.events, {}, closed.url)).toMatchObject({ status: 200 });
+  });
+});
+
+test('while nothing projects, what cannot be decided is accepted and counted', async () => {
+  const idle = await openTestApi();
+  try {
+    const { story, tree } = given();
+    await idle.post(story.events);
+    story.step(tree, null, tree.rootStepId, 1);
+    const { url } = await idle.serve({ api: { catchUpMs: 50 } });
+    expect(await idle.post(story.events.slice(-1), {}, url)).toMatchObject({ status: 200, body: { appended: 1 } });
+    expect(await (await fetch(`${url}/metrics`)).text()).toContain('espalier_events_undecided_total 1');
+  } finally {
+    await idle.close();
+  }
+});

@@ -1,0 +1,35 @@
+import { describe, expect, test } from '@jest/globals';
+import { isLoopback, refuseForeignPage } from './loopback.ts';
+
+describe('isLoopback', () => {
+  test.each(['127.0.0.1', '127.8.9.1', 'localhost', 'LOCALHOST', '::1', '[::1]'])('%s is this machine only', (host) =>
+    expect(isLoopback(host)).toBe(true),
+  );
+  test.each(['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.evil.example', 'localhost.evil.example', '', '128.0.0.1', '127.1'])(
+    '%s may be reached by others',
+    (host) => expect(isLoopback(host)).toBe(false),
+  );
+});
+
+describe('refuseForeignPage', () => {
+  const host = '127.0.0.1:4000';
+  test.each([
+    ['a program', 'POST', { host }],
+    ['a page of this server', 'POST', { host, origin: 'http://127.0.0.1:4000', 'sec-fetch-site': 'same-origin' }],
+    ['another loopback name', 'GET', { host: 'localhost:9' }],
+    ['IPv6 loopback', 'GET', { host: '[::1]:4000' }],
+    ['a person who types the address', 'GET', { host, 'sec-fetch-site': 'none' }],
+    ['a person who follows a link', 'GET', { host, 'sec-fetch-site': 'cross-site' }],
+  ])('%s may pass', (_name, method, headers) => expect(refuseForeignPage(method, headers)).toBeUndefined());
+
+  test.each([
+    ['a rebound name', 'GET', { host: 'evil.example:4000' }, 421],
+    ['no host', 'GET', {}, 421],
+    ['a post from another site', 'POST', { host, origin: 'https://evil.example' }, 403],
+    ['a read from another site', 'GET', { host, origin: 'https://evil.example' }, 403],
+    ['a preflight from another site', 'OPTIONS', { host, origin: 'https://evil.example' }, 403],
+    ['a sandboxed page', 'POST', { host, origin: 'null' }, 403],
+    ['a page on another port', 'POST', { host, origin: 'http://127.0.0.1:5173' }, 403],
+    ['a form of another site without Origin', 'POST', { host, 'sec-fetch-site': 'cross-site' }, 403],
+  ])('%s is refused', (_name, method, headers, status) => expect(refuseForeignPage(method, headers)?.status).toBe(status));
+});

@@ -1,0 +1,336 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createLogger } from '../runtime/logger.ts';
+import { Story } from '../testing/story.ts';
+import { openTestApi, type TestApi } from './http-testing.ts';
+import { createKey, listKeys, revokeKey, SCOPES, type Scope } from './keys.ts';
+import { BindRefused, ListenFailed } from './server.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await openTestApi();
+  await api.project();
+});
+afterAll(() => api.close());
+
+const graphql: NonNullable<Parameters<TestApi['serve']>[0]>['api'] = {
+  graphql: (req, res) => res.end(JSON.stringify({ data: { path: req.url } })),
+};
+
+describe('where the server listens', () => {
+  test('without a key it refuses any address but loopback, and says how to make one', async () => {
+    for (const host of ['0.0.0.0', '::', '192.0.2.1']) await expect(api.serve({ host })).rejects.toThrow(new BindRefused(host));
+    expect(new BindRefused('0.0.0.0').message).toContain('espalier keys create');
+  });
+
+  test('with a revoked key only, it still refuses', async () => {
+    const { apiKey } = await createKey(api.database.db, { name: 'gone', scopes: ['admin'] });
+    await revokeKey(api.database.db, apiKey.keyId);
+    await expect(api.serve({ host: '0.0.0.0' })).rejects.toThrow(BindRefused);
+  });
+
+  test('a port in use is one error that names it and the remedy', async () => {
+    const port = Number(new URL(api.server.url).port);
+    const error = await api.serve({ port }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ListenFailed);
+    expect(error).toMatchObject({
+      code: 'EADDRINUSE',
+      message: expect.stringMatching(new RegExp(`port ${port} .* in use; .*ESPALIER_PORT`)),
+    });
+  });
+});
+
+describe('keys off loopback', () => {
+  let url: string;
+  const keys = new Map<string, string>();
+  beforeAll(async () => {
+    for (const scope of SCOPES) keys.set(scope, (await createKey(api.database.db, { name: scope, scopes: [scope] })).key);
+    const server = await api.serve({ host: '0.0.0.0', api: graphql ?? {} });
+    url = server.url.replace('0.0.0.0', '127.0.0.1');
+  });
+
+  const doors: readonly [string, string, readonly Scope[]][] = [
+    ['POST', '/v1/events', ['ingest', 'admin']],
+    ['POST', '/graphql', ['read', 'admin']],
+    ['GET', '/metrics', ['read', 'admin']],
+    ['GET', '/v1/schemas', SCOPES],
+    ['GET', '/healthz', SCOPES],
+    ['GET', '/readyz', SCOPES],
+    ['GET', '/', SCOPES],
+    ['GET', '/nothing', SCOPES],
+  ];
+  test.each(doors)('%s %s opens to its scopes only', async (method, path, opens) => {
+    const ask = async (authorization?: string) => {
+      const headers = { 'content-type': 'application/json', ...(authorization ? { authorization } : {}) };
+      return (await fetch(url + path, { method, headers, ...(method === 'POST' ? { body: '[]' } : {}) })).status;
+    };
+    expect(await ask()).toBe(401);
+    expect(await ask('Basic abc')).toBe(401);
+    expect(await ask('Bearer espalier_wrong')).toBe(401);
+    expect(await ask(`Bearer espalier_${'A'.repeat(43)}`)).toBe(401);
+    for (const scope of SCOPES) {
+      const status = await ask(`Bearer ${keys.get(scope)}`);
+      expect([scope, status]).toEqual([scope, opens.includes(scope) ? (path === '/nothing' ? 404 : 200) : 403]);
+    }
+  });
+
+  test('a revoked key stops working within the life of the cache', async () => {
+    let now = 0;
+    const { key, apiKey } = await createKey(api.database.db, { name: 'short', scopes: ['read'] });
+    const server = await api.serve({ host: '0.0.0.0', clock: () => now });
+    const ask = async () =>
+      (await fetch(`${server.url.replace('0.0.0.0', '127.0.0.1')}/healthz`, { headers: { authorization: `Bearer ${key}` } }))
+        .status;
+    expect(await ask()).toBe(200);
+    await revokeKey(api.database.db, apiKey.keyId);
+    now = 4_999;
+    expect(await ask()).toBe(200);
+    now = 5_001;
+    expect(await ask()).toBe(401);
+  });
+
+  test('keys are listed without what would open the door, and stored hashed', async () => {
+    const listed = await listKeys(api.database.db);
+    expect(listed.find(({ name }) => name === 'ingest')).toEqual({
+      keyId: expect.any(String),
+      name: 'ingest',
+      scopes: ['ingest'],
+      createdAt: expect.any(Date),
+      revokedAt: null,
+    });
+    const rows = await api.database.db.selectFrom('api_keys').select('hash').execute();
+    for (const { hash } of rows) expect(hash).toHaveLength(32);
+    expect(JSON.stringify(listed)).not.toContain(keys.get('ingest'));
+  });
+
+  test('a key is revoked once', async () => {
+    const { apiKey } = await createKey(api.database.db, { name: 'twice', scopes: ['read', 'read'] });
+    expect(apiKey.scopes).toEqual(['read']);
+    expect(await revokeKey(api.database.db, apiKey.keyId)).toMatchObject({ keyId: apiKey.keyId, revokedAt: expect.any(Date) });
+    expect(await revokeKey(api.database.db, apiKey.keyId)).toBeUndefined();
+  });
+});
+
+describe('on loopback', () => {
+  test('no key is needed, but a wrong one is 401 and one without the scope 403', async () => {
+    const ask = async (authorization?: string) =>
+      (await fetch(`${api.server.url}/metrics`, { headers: authorization ? { authorization } : {} })).status;
+    expect(await ask()).toBe(200);
+    expect(await ask(`Bearer espalier_${'A'.repeat(43)}`)).toBe(401);
+    const { key } = await createKey(api.database.db, { name: 'only ingest', scopes: ['ingest'] });
+    expect(await ask(`Bearer ${key}`)).toBe(403);
+  });
+
+  test('a foreign Host and a foreign Origin are refused', async () => {
+    expect(await raw(`GET /healthz HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 421 /);
+    const post =
+      'POST /v1/events HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\nConnection: close\r\nContent-Length: 2\r\n\r\n[]';
+    expect(await raw(post)).toMatch(/^HTTP\/1.1 403 /);
+  });
+});
+
+describe('doors', () => {
+  test('the landing page lists every door', async () => {
+    const { url } = await api.serve({ api: graphql ?? {} });
+    const page = await (await fetch(url)).text();
+    for (const path of ['/graphql', '/v1/events', '/v1/schemas', '/healthz', '/readyz', '/metrics']) expect(page).toContain(path);
+  });
+
+  test('/graphql is handed to its listener, with a bounded body', async () => {
+    const { url } = await api.serve({ api: graphql ?? {} });
+    const post = async (body: string) => fetch(`${url}/graphql?x=1`, { method: 'POST', body });
+    expect(await (await post('{}')).json()).toEqual({ data: { path: '/graphql?x=1' } });
+    expect((await post(' '.repeat(1_048_577))).status).toBe(413);
+    const chunked =
+      'POST /graphql HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n';
+    expect(await raw(chunked, url)).toMatch(/^HTTP\/1.1 411 /);
+  });
+
+  test('/v1/schemas gives a schema for every type', async () => {
+    const schemas = (await (await fetch(`${api.server.url}/v1/schemas`)).json()) as Record<string, object>;
+    expect(schemas.StepTaken).toMatchObject({ title: 'StepTaken', type: 'object' });
+  });
+
+  test('/healthz and HEAD answer', async () => {
+    expect(await (await fetch(`${api.server.url}/healthz`)).json()).toEqual({ alive: true });
+    const head = await fetch(`${api.server.url}/healthz`, { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+  });
+
+  test('a fault of the program is 500 without its details, logged once', async () => {
+    const lines: string[] = [];
+    const { url } = await api.serve({
+      logger: createLogger({ form: 'json', write: (line) => void lines.push(line) }),
+      api: {
+        graphql: () => {
+          throw new Error('secret detail');
+        },
+      },
+    });
+    const response = await fetch(`${url}/graphql`);
+    expect([response.status, await response.text()]).toEqual([500, expect.not.stringContaining('secret detail')]);
+    expect(lines).toEqual([expect.stringContaining('secret detail')]);
+  });
+});
+
+describe('readiness and measurements', () => {
+  test('/readyz is 200 with the lag when everything answers, and 503 with the reason when a projection is stopped', async () => {
+    const ask = async () => {
+      const response = await fetch(`${api.server.url}/readyz`);
+      return { status: response.status, body: await response.json() };
+    };
+    const story = new Story('ready');
+    story.walk(story.tree(story.run()), 0, 1, 1);
+    const { body } = await api.post(story.events);
+    await api.projected(body.position ?? '');
+    expect(await ask()).toEqual({
+      status: 200,
+      body: { ready: true, reasons: [], lag: { journal: 0, runs: 0, 'step-tree': 0, rewards: 0, 'search-statistics': 0 } },
+    });
+    const projections = api.database.db.updateTable('projections').where('name', '=', 'rewards');
+    await projections.set({ state: 'stopped', reason: 'a bug' }).execute();
+    expect(await ask()).toMatchObject({
+      status: 503,
+      body: { ready: false, reasons: [expect.stringContaining('rewards is stopped: a bug')] },
+    });
+    await projections.set({ state: 'running', reason: null }).execute();
+  });
+
+  test('/readyz says that the log does not answer, and ingestion is 503 worth a retry', async () => {
+    const other = await openTestApi();
+    try {
+      await other.log.close();
+      const ready = await fetch(`${other.server.url}/readyz`);
+      expect([ready.status, await ready.json()]).toEqual([
+        503,
+        expect.objectContaining({ reasons: [expect.stringContaining('the log does not answer')], lag: null }),
+      ]);
+      const story = new Story('no log');
+      story.run();
+      const answer = await other.post(story.events);
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('/metrics shows appended events, requests, lag, quarantine and anomalies', async () => {
+    const { url } = await api.serve();
+    const story = new Story('measured');
+    story.walk(story.tree(story.run()), 0, 1, 1);
+    const { body } = await api.post(story.events, {}, url);
+    await api.post(story.events, {}, url);
+    await api.projected(body.position ?? '');
+    const shown = await (await fetch(`${url}/metrics`)).text();
+    expect(shown).toContain('espalier_events_appended_total{type="StepTaken"} 1');
+    expect(shown).toContain(`espalier_events_duplicate_total ${story.events.length}`);
+    expect(shown).toContain('espalier_http_requests_total{route="/v1/events",method="POST",status="200"} 2');
+    expect(shown).toContain('espalier_projection_lag_records{projection="journal"} 0');
+    expect(shown).toContain('espalier_projection_stopped{projection="rewards"} 0');
+    expect(shown).toContain('espalier_quarantine_open{projection="step-tree"} 0');
+    expect(shown).toContain('espalier_anomalies{kind="duplicate"} 0');
+    expect(shown).toMatch(/espalier_log_end_records\{topic="trees"\} [1-9]/);
+  });
+});
+
+describe('slow and leaving clients', () => {
+  test('headers that do not arrive are answered 408', async () => {
+    const { url } = await api.serve({ timeouts: { headersMs: 100 } });
+    expect(await raw('GET /healthz HTTP/1.1\r\nHost: localhost\r\n', url)).toMatch(/^HTTP\/1.1 408 /);
+  });
+
+  test('a body that does not arrive is answered 408, and its place in the gate is free again', async () => {
+    const { url } = await api.serve({ timeouts: { headersMs: 100, requestMs: 200 }, limits: { ingestRequests: 1 } });
+    const half = 'POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n[';
+    expect(await raw(half, url)).toMatch(/^HTTP\/1.1 408 /);
+    expect((await api.post('[]', {}, url)).status).toBe(200);
+  });
+
+  test('a client that leaves in the middle of its body, plain or gzip, frees its place', async () => {
+    const { url } = await api.serve({ limits: { ingestRequests: 1 } });
+    for (const encoding of ['identity', 'gzip']) {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1');
+      socket.write(
+        `POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Encoding: ${encoding}\r\nContent-Length: 100\r\n\r\n`,
+      );
+      await eventually(async () => (await api.post('[]', {}, url)).status === 429);
+      socket.destroy();
+      await eventually(async () => (await api.post('[]', {}, url)).status === 200);
+    }
+  });
+
+  test('connections over the limit are dropped', async () => {
+    const { url } = await api.serve({ connections: 1 });
+    const holder = connect(Number(new URL(url).port), '127.0.0.1');
+    await once(holder, 'connect');
+    await eventually(async () => (await raw('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n', url)) === '');
+    holder.destroy();
+  });
+});
+
+describe('close', () => {
+  test('finishes the request in hand, ends event streams, and takes no new one', async () => {
+    let answer: () => void = () => undefined;
+    let arrived: () => void = () => undefined;
+    const inHand = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const server = await api.serve({
+      api: {
+        graphql: (req, res) => {
+          if (req.url === '/graphql/stream') {
+            res.writeHead(200, { 'content-type': 'text/event-stream' });
+            res.write(':\n\n');
+            return;
+          }
+          answer = () => res.end('done');
+          arrived();
+        },
+      },
+    });
+    const stream = request(`${server.url}/graphql/stream`, { headers: { accept: 'text/event-stream' } }).end();
+    const [streamed] = await once(stream, 'response');
+    const streamEnded = new Promise((resolve) => streamed.once('close', resolve)); // `once` would reject on the break it is to see
+    streamed.on('error', () => undefined).resume();
+    const slow = fetch(`${server.url}/graphql`);
+    await inHand;
+    const closed = server.close();
+    await streamEnded;
+    answer();
+    expect(await (await slow).text()).toBe('done');
+    await closed;
+    await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
+  });
+
+  test('cuts what does not end within its limit', async () => {
+    const server = await api.serve({ api: { graphql: () => undefined }, timeouts: { closeMs: 50 } });
+    const never = fetch(`${server.url}/graphql`);
+    const failed = expect(never).rejects.toThrow();
+    await eventually(async () => (await fetch(`${server.url}/healthz`)).ok);
+    await server.close();
+    await failed;
+  });
+});
+
+/** Sends bytes as they are and gives all that comes back until the connection ends. */
+async function raw(text: string, url = api.server.url): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  let received = '';
+  socket.on('data', (chunk) => {
+    received += chunk.toString('utf8');
+  });
+  socket.on('error', () => undefined);
+  socket.write(text);
+  await once(socket, 'close');
+  return received;
+}
+
+async function eventually(condition: () => Promise<boolean>): Promise<void> {
+  const until = Date.now() + 5_000;
+  while (!(await condition())) {
+    if (Date.now() > until) throw new Error('it did not come about within 5 s');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { type CuttableProxy, startCuttableProxy } from '../testing/cuttable-proxy.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
-import { type Listening, listen, type Notice } from './notices.ts';
+import { countNotices, type Listening, listen, type Notice } from './notices.ts';
 import { connect } from './pool.ts';
 
 let database: TestDatabase;
@@ -61,6 +61,36 @@ test('after close no notice arrives, and no connection is left, also when it was
   proxy.mend();
   await until(async () => (await listeners()) === 0);
   expect(seen).toEqual([]);
+});
+
+test('who waits beyond a count is woken by the next notice, at once by one that came before the wait, and by a reconnection', async () => {
+  const notices = await countNotices(proxy.url, ['moved']);
+  open.push(notices);
+  const never = new AbortController().signal;
+  const seen = notices.count;
+  const waiters = [notices.beyond(seen, 20_000, never), notices.beyond(seen, 20_000, never)];
+  await notify(['moved', '']);
+  await Promise.all(waiters);
+  await notices.beyond(seen, 20_000, never);
+  expect(notices.count).toBe(seen + 1);
+  const reconnected = notices.beyond(seen + 1, 20_000, never);
+  proxy.cut();
+  proxy.mend();
+  await reconnected;
+});
+
+test('a wait beyond a count ends after its limit, when its signal aborts, and with the close', async () => {
+  const notices = await countNotices(database.url, ['moved']);
+  const leaving = new AbortController();
+  await notices.beyond(notices.count, 1, leaving.signal);
+  const aborted = notices.beyond(notices.count, 20_000, leaving.signal);
+  leaving.abort();
+  await aborted;
+  await notices.beyond(notices.count, 20_000, leaving.signal);
+  const closed = notices.beyond(notices.count, 20_000, new AbortController().signal);
+  await notices.close();
+  await closed;
+  expect(notices.count).toBe(0);
 });
 
 test('the first connection fails as it does, and a channel that would need quotes is refused', async () => {

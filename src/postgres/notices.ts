@@ -95,3 +95,46 @@ async function ending(client: Awaited<ReturnType<typeof connect>>): Promise<void
     ),
   ]);
 }
+
+/** A count of notices. Who reads `count`, then looks, then waits `beyond` it, misses nothing that came in between. */
+export interface Notices {
+  /** How many notices have come; a connection made again counts as one, for what was missed. */
+  readonly count: number;
+  /** Resolves as soon as more than `count` have come, after `limitMs`, or when the signal aborts. */
+  beyond(count: number, limitMs: number, signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Counts the notices of channels until closed. One connection serves any number of waiters. @throws as `listen`. */
+export async function countNotices(url: string, channels: readonly string[]): Promise<Notices> {
+  let count = 0;
+  const waiters = new Set<() => void>();
+  const onNotice = (): void => {
+    count++;
+    for (const wake of [...waiters]) wake();
+  };
+  const listening = await listen(url, channels, onNotice, { onReconnect: onNotice });
+  return {
+    get count() {
+      return count;
+    },
+    async beyond(seen, limitMs, signal) {
+      if (count > seen || signal.aborted) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(wake, limitMs);
+        waiters.add(wake);
+        signal.addEventListener('abort', wake);
+        function wake(): void {
+          clearTimeout(timer);
+          waiters.delete(wake);
+          signal.removeEventListener('abort', wake);
+          resolve();
+        }
+      });
+    },
+    async close() {
+      await listening.close();
+      for (const wake of [...waiters]) wake();
+    },
+  };
+}

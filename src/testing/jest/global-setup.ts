@@ -2,9 +2,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { startEmbeddedPostgres } from '../../postgres/embedded-server.ts';
-import { afterTests } from './after-tests.ts';
+import { startKafkaForTests, stopKafkaForTests } from '../kafka.ts';
+import { afterTests, undoAll } from './after-tests.ts';
 import { createTemplateDatabase } from './template-database.ts';
 
 /** What is read of jest's global configuration. */
@@ -21,8 +21,13 @@ interface JestConfig {
 export default async function setUp(config: JestConfig): Promise<void> {
   const files = chosenFiles(config);
   const e2e = files.some((file) => file.endsWith('.e2e.test.ts'));
-  if (e2e || files.some((file) => file.endsWith('.int.test.ts'))) await startPostgres();
-  if (e2e) await startKafka();
+  try {
+    if (e2e || files.some((file) => file.endsWith('.int.test.ts'))) await startPostgres();
+    if (e2e) await startKafka();
+  } catch (error) {
+    await undoAll(); // jest calls no teardown after a failed setup
+    throw error;
+  }
 }
 
 async function startPostgres(): Promise<void> {
@@ -49,9 +54,6 @@ function chosenFiles({ rootDir, testPathPatterns }: JestConfig): readonly string
 }
 
 async function startKafka(): Promise<void> {
-  const kafka: string = fileURLToPath(new URL('../kafka.ts', import.meta.url));
-  if (!existsSync(kafka)) return;
-  const { startKafkaForTests, stopKafkaForTests } = await import(kafka);
   afterTests(stopKafkaForTests);
   await startKafkaForTests();
 }

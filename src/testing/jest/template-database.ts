@@ -1,8 +1,6 @@
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import type pg from 'pg';
 import { migrate } from '../../postgres/migrate.ts';
 import { openPool } from '../../postgres/pool.ts';
+import { installProjections } from '../../projections/install.ts';
 import { createDatabase, TEMPLATE, type TestDatabase } from '../database.ts';
 
 /** Makes the database that every test database is a copy of: migrated, with the tables of the projections. Tells the workers its name. */
@@ -11,17 +9,10 @@ export async function createTemplateDatabase(server: string): Promise<TestDataba
   const pool = openPool(database.url, { max: 2 });
   try {
     await migrate(pool);
-    await installReadModels(pool);
+    await installProjections(pool);
   } finally {
     await pool.end(); // a template with a connection cannot be copied
   }
   process.env[TEMPLATE] = database.name;
   return database;
-}
-
-async function installReadModels(pool: pg.Pool): Promise<void> {
-  const install: string = fileURLToPath(new URL('../../projections/install.ts', import.meta.url));
-  if (!existsSync(install)) return;
-  const { installProjections } = await import(install);
-  await installProjections(pool);
 }

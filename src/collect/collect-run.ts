@@ -2,6 +2,7 @@ import type { Appender } from '../append/appender.ts';
 import type { EnvironmentKind } from '../environments/environment.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Policy } from '../policies/policy.ts';
+import { allOrStop } from './all-or-stop.ts';
 import { collectTree } from './collect-tree.ts';
 import type { CollectPlan } from './plan.ts';
 import type { RecordedRun } from './recorded-run.ts';
@@ -52,10 +53,8 @@ export async function collectRun(options: CollectOptions): Promise<Progress> {
   };
   const report = () => options.progress?.({ ...progress });
   const queue = plan.tasks.entries();
-  const failed = new AbortController();
-  const signal = AbortSignal.any([options.signal, failed.signal]);
 
-  async function work(): Promise<void> {
+  async function work(signal: AbortSignal): Promise<void> {
     for (const [index, task] of queue) {
       if (signal.aborted) return;
       await collectTree({
@@ -79,15 +78,8 @@ export async function collectRun(options: CollectOptions): Promise<Progress> {
     }
   }
 
-  const workers = Array.from({ length: Math.min(options.concurrency, plan.tasks.length) }, () =>
-    work().catch((error: unknown) => {
-      failed.abort(error);
-      throw error;
-    }),
-  );
-  const outcomes = await Promise.allSettled(workers);
-  const fault = outcomes.find((outcome) => outcome.status === 'rejected' && outcome.reason !== options.signal.reason);
-  if (fault?.status === 'rejected') throw fault.reason;
+  const workers = Array.from({ length: Math.min(options.concurrency, plan.tasks.length) }, () => work);
+  await allOrStop(options.signal, workers);
   if (!options.signal.aborted && !recorded.finished) await appender.append([endOf(options, progress)]);
   return progress;
 }

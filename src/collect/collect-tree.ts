@@ -5,6 +5,7 @@ import { seedFrom } from '../domain/random/seed-from.ts';
 import type { EnvironmentKind, Opening } from '../environments/environment.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Policy } from '../policies/policy.ts';
+import { allOrStop } from './all-or-stop.ts';
 import type { CollectPlan, PlannedTask } from './plan.ts';
 import type { RecordedTree } from './recorded-run.ts';
 import { type TreeNode, walkRollout } from './walk-rollout.ts';
@@ -49,7 +50,11 @@ export async function collectTree(options: TreeOptions): Promise<void> {
   if (tree?.closed) return countRecorded(options);
   const growing = await openTree(options);
   if (task.branching === 'root') {
-    await Promise.all(Array.from({ length: task.rollouts }, (_, ordinal) => walkRollout(growing, ordinal, growing.rootStepId)));
+    const walks = Array.from(
+      { length: task.rollouts },
+      (_, ordinal) => (either: AbortSignal) => walkRollout({ ...growing, signal: either }, ordinal, growing.rootStepId),
+    );
+    await allOrStop(signal, walks);
   } else {
     for (let ordinal = 0; ordinal < task.rollouts && !signal.aborted; ordinal++) {
       await walkRollout(growing, ordinal, startOf(growing, ordinal));

@@ -23,12 +23,12 @@ export async function authorize(door: Door, header: string | undefined, needs: N
   return refuse(
     403,
     `the key ${JSON.stringify(key.name)} has the scopes ${key.scopes.join(', ') || 'none'}; this needs ${needs.join(' or ')}`,
-    `make one with \`espalier keys create --scope ${needs[0] ?? 'read'}\``,
+    `make one with \`espalier keys create --name NAME --scopes ${needs[0] ?? 'read'}\``,
   );
 }
 
 function unauthorized(message: string): Reply {
-  return refuse(401, message, 'send Authorization: Bearer <key>; `espalier keys create` makes one', {
+  return refuse(401, message, 'send Authorization: Bearer <key>; `espalier keys create --name NAME --scopes …` makes one', {
     headers: { 'www-authenticate': 'Bearer realm="espalier"' },
   });
 }

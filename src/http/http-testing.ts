@@ -1,5 +1,8 @@
-import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { BlobStore } from '../blobs/blob-store.ts';
+import { openFileBlobStore } from '../blobs/file-blob-store.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { openEmbeddedLog } from '../log/embedded-log.ts';
@@ -18,7 +21,7 @@ import { type HttpOptions, type HttpServer, startHttp } from './server.ts';
 export interface TestApi {
   readonly database: Database;
   readonly log: EventLog;
-  readonly blobs: BlobStore & { readonly held: ReadonlyMap<string, Uint8Array> };
+  readonly blobs: BlobStore;
   readonly server: HttpServer;
   /** Starts the projections; without it the read models stay as they are. */
   project(): Promise<Subscription>;
@@ -63,8 +66,14 @@ export async function openTestApi(): Promise<TestApi> {
   const database = await openDatabase(testDatabase.url);
   const log = await openEmbeddedLog({ url: testDatabase.url });
   await log.ensureTopics(TOPICS, 2);
-  const blobs = memoryBlobs();
-  const closing: (() => Promise<unknown>)[] = [() => log.close(), () => database.close(), () => testDatabase.drop()];
+  const folder = await mkdtemp(join(tmpdir(), 'espalier-http-'));
+  const blobs = openFileBlobStore(folder);
+  const closing: (() => Promise<unknown>)[] = [
+    () => log.close(),
+    () => database.close(),
+    () => testDatabase.drop(),
+    () => rm(folder, { recursive: true }),
+  ];
 
   const serve = async ({ limits, api, ...options }: ServeOptions = {}): Promise<HttpServer> => {
     const metrics = options.metrics ?? createMetrics();
@@ -110,23 +119,5 @@ export async function openTestApi(): Promise<TestApi> {
     close: async () => {
       for (const step of closing) await step();
     },
-  };
-}
-
-function memoryBlobs(): TestApi['blobs'] {
-  const held = new Map<string, Uint8Array>();
-  return {
-    held,
-    async put(bytes, mediaType) {
-      const blob = createHash('sha256').update(bytes).digest('hex');
-      held.set(blob, Uint8Array.from(bytes));
-      return { blob, size: bytes.byteLength, mediaType };
-    },
-    async get(sha256) {
-      const bytes = held.get(sha256);
-      if (!bytes) throw new Error(`no blob ${sha256}`);
-      return bytes;
-    },
-    has: async (sha256) => held.has(sha256),
   };
 }

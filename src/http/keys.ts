@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { isUuid } from '../domain/ids.ts';
 import { newId } from '../events/new-id.ts';
 import type { Db } from '../postgres/database.ts';
 
@@ -33,6 +34,7 @@ export async function createKey(
 
 /** Revokes a key for ever. Servers that hold it in their cache obey within its life. Gives undefined when no such key is active. */
 export async function revokeKey(db: Db, keyId: string): Promise<ApiKey | undefined> {
+  if (!isUuid(keyId)) return undefined;
   const row = await db
     .updateTable('api_keys')
     .set({ revoked_at: new Date() })

@@ -110,6 +110,7 @@ describe('keys off loopback', () => {
     expect(apiKey.scopes).toEqual(['read']);
     expect(await revokeKey(api.database.db, apiKey.keyId)).toMatchObject({ keyId: apiKey.keyId, revokedAt: expect.any(Date) });
     expect(await revokeKey(api.database.db, apiKey.keyId)).toBeUndefined();
+    expect(await revokeKey(api.database.db, 'no id')).toBeUndefined();
   });
 });
 

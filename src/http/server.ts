@@ -1,12 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { LogError } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
-import { isDatabaseFault } from '../projections/fault.ts';
 import { DEFAULT_LIMITS } from '../runtime/config.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { authorize, type Door } from './authorize.ts';
+import { faultReply } from './fault-reply.ts';
 import { createKeyCache } from './key-cache.ts';
 import { hasActiveKey } from './keys.ts';
 import { isLoopback, refuseForeignPage } from './loopback.ts';
@@ -87,7 +86,7 @@ export class BindRefused extends Error {
   override readonly name = 'BindRefused';
   constructor(host: string) {
     super(
-      `will not listen on ${host} without an API key: everyone who reaches it could read and write; make one with \`espalier keys create\`, or set ESPALIER_HOST=127.0.0.1`,
+      `will not listen on ${host} without an API key: everyone who reaches it could read and write; make one with \`espalier keys create --name NAME --scopes admin\`, or set ESPALIER_HOST=127.0.0.1`,
     );
   }
 }
@@ -138,7 +137,7 @@ function createAnswerer({ routes, metrics, logger = SILENT }: HttpOptions, door:
       if (tooLarge) return finish(req, res, tooLarge);
       await match.route.listener(req, res);
     } catch (error) {
-      finish(req, res, replyToFault(error, logger.with({ method, path })));
+      finish(req, res, faultReply(error, logger.with({ method, path })));
     }
   };
 }
@@ -160,16 +159,6 @@ function refuseMountBody({ headers }: IncomingMessage): Reply | undefined {
     return refuse(411, 'a body without a Content-Length is not taken here', 'send the length');
   if (Number(headers['content-length'] ?? 0) <= MOUNT_BODY_BYTES) return undefined;
   return refuse(413, `the body is over ${MOUNT_BODY_BYTES} bytes`, 'send a smaller operation');
-}
-
-/** A fault of the world is 503, worth trying again; anything else is a bug. Logged here, once. */
-function replyToFault(error: unknown, logger: Logger): Reply {
-  const world = isDatabaseFault(error) || error instanceof LogError;
-  logger.error(world ? 'the database or the log did not answer' : 'a request failed', { error });
-  if (!world) return refuse(500, 'this is a fault of the server; its log says more', 'report it with the time of the request');
-  return refuse(503, 'the database or the log does not answer', 'try again; GET /readyz says what is wrong', {
-    headers: { 'retry-after': '2' },
-  });
 }
 
 async function listen(server: Server, host: string, port: number): Promise<void> {

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openFileBlobStore } from '../../blobs/file-blob-store.ts';
 import { decode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { Story } from '../../testing/story.ts';
@@ -315,6 +316,14 @@ describe('POST /v1/events refuses whole', () => {
     expect(answers.map(({ status }) => status)).toEqual(expect.arrayContaining([200, 429]));
     expect(await api.post(story.events, {}, closed.url)).toMatchObject({ status: 200 });
   });
+});
+
+test('a blob store that cannot be written is 503 worth a retry, and nothing is appended', async () => {
+  const { url } = await api.serve({ api: { blobs: openFileBlobStore('/dev/null/blobs') } });
+  const { story, tree } = given();
+  story.step(tree, null, tree.rootStepId, 1, { observation: 'x'.repeat(100_000) });
+  const answer = await refused(() => api.post(story.events, {}, url), 503);
+  expect(answer.headers.get('retry-after')).toBe('2');
 });
 
 test('while nothing projects, what cannot be decided is accepted and counted', async () => {

@@ -1,4 +1,4 @@
-import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
+import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import { cursorOf, type Key, type KeyValue, type Ordering, parseCursor } from './keyset-cursor.ts';
 
 /** One page: `forwards` reads on from `after`, `backwards` reads up to `before`; the rows are in the ordering's order either way. */
@@ -16,30 +16,60 @@ export interface Page<Row> {
 }
 
 /**
- * Reads one page of a query by keyset: `where (key, id) > (…)`, never an offset, so a page costs the same wherever it lies, and rows that
- * arrive meanwhile neither repeat nor hide a row. Key values travel in the cursor as the exact text of the database (a timestamp keeps its
- * microseconds, a double all its bits). @throws InvalidCursor.
+ * Reads one page of each query by keyset, all in one statement: `where (key, id) > (…)`, never an offset, so a page costs the same wherever
+ * it lies, and rows that arrive meanwhile neither repeat nor hide a row. Key values travel in the cursor as the exact text of the database
+ * (a timestamp keeps its microseconds, a double all its bits). Gives the pages in the order of the queries. @throws InvalidCursor.
  */
-export async function readPage<DB, TB extends keyof DB, Row>(
-  query: SelectQueryBuilder<DB, TB, Row>,
+export async function readPages<DB, TB extends keyof DB, Row>(
+  db: Kysely<DB>,
+  queries: readonly SelectQueryBuilder<DB, TB, Row>[],
   ordering: Ordering,
   page: PageRequest,
-): Promise<Page<Row>> {
-  const reverse = page.towards === 'backwards';
+): Promise<readonly Page<Row>[]> {
+  const parts = queries.map((query, index) => sql`(${pageOf(query, ordering, page).select(sql.lit(index).as('keyset_query'))})`);
+  if (parts.length === 0) return [];
+  // Each part keeps its order: Postgres appends parts with a limit one after the other, never in parallel.
+  const { rows } = await sql<Keyed<Row>>`${sql.join(parts, sql` union all `)}`.execute(db);
+  const found: Keyed<Row>[][] = queries.map(() => []);
+  for (const row of rows) found[row.keyset_query]?.push(row);
+  return found.map((of) => pageFrom(of, ordering, page));
+}
+
+/** Counts the rows of each query, in one statement. */
+export async function countEach<DB, TB extends keyof DB>(
+  db: Kysely<DB>,
+  queries: readonly SelectQueryBuilder<DB, TB, unknown>[],
+): Promise<readonly number[]> {
+  const parts = queries.map((query, index) => {
+    const counted = query.clearSelect().select([sql.lit(index).as('keyset_query'), sql<number>`count(*)`.as('rows')]);
+    return sql`(${counted})`;
+  });
+  if (parts.length === 0) return [];
+  const counted = await sql<{ keyset_query: number; rows: number }>`${sql.join(parts, sql` union all `)}`.execute(db);
+  const counts = new Map(counted.rows.map(({ keyset_query, rows }) => [keyset_query, rows]));
+  return queries.map((_, index) => counts.get(index) ?? 0);
+}
+
+type Keyed<Row> = Row & { readonly keyset_query: number; readonly keyset_values: readonly KeyValue[] };
+
+function pageOf<DB, TB extends keyof DB, Row>(query: SelectQueryBuilder<DB, TB, Row>, ordering: Ordering, page: PageRequest) {
   let select = query.limit(page.limit + 1); // one more tells whether there is a further page
   if (page.after !== null) select = select.where(beyond(ordering, parseCursor(page.after, ordering), 'after'));
   if (page.before !== null) select = select.where(beyond(ordering, parseCursor(page.before, ordering), 'before'));
-  const direction = (ordering.direction === 'asc') !== reverse ? sql`asc` : sql`desc`;
-  for (const key of ordering.keys) select = select.orderBy(sql`${sql.ref(key.column)} ${direction}`);
-  const keyed = select.select(sql<KeyValue[]>`array[${sql.join(ordering.keys.map(asText))}]`.as('keyset_values'));
-  const found = (await keyed.execute()) as (Row & { keyset_values: KeyValue[] })[]; // the line above adds the column
+  const ascending = (ordering.direction === 'asc') === (page.towards === 'forwards');
+  for (const key of ordering.keys) select = select.orderBy(sql`${sql.ref(key.column)} ${ascending ? sql`asc` : sql`desc`}`);
+  return select.select(sql<KeyValue[]>`array[${sql.join(ordering.keys.map(asText))}]`.as('keyset_values'));
+}
+
+function pageFrom<Row>(found: Keyed<Row>[], ordering: Ordering, page: PageRequest): Page<Row> {
   const more = found.length > page.limit;
   if (more) found.pop();
-  if (reverse) found.reverse();
+  const forwards = page.towards === 'forwards';
+  if (!forwards) found.reverse();
   return {
     rows: found.map((row) => ({ row, cursor: cursorOf(ordering, row.keyset_values) })),
-    hasPrevious: reverse ? more : page.after !== null,
-    hasNext: reverse ? page.before !== null : more,
+    hasPrevious: forwards ? page.after !== null : more,
+    hasNext: forwards ? more : page.before !== null,
   };
 }
 
@@ -80,4 +110,9 @@ function asValue(key: Key, value: KeyValue): RawBuilder<unknown> {
     case 'integer?':
       return sql`${value}::int8`;
   }
+}
+
+/** Turns the rows of pages into what is made of them. */
+export function mapPages<Row, Item>(pages: readonly Page<Row>[], to: (row: Row) => Item): readonly Page<Item>[] {
+  return pages.map((page) => ({ ...page, rows: page.rows.map(({ row, cursor }) => ({ row: to(row), cursor })) }));
 }

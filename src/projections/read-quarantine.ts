@@ -1,5 +1,5 @@
 import type { Db } from '../postgres/database.ts';
-import { type Page, type PageRequest, readPage } from '../postgres/keyset.ts';
+import { countEach, type Page, type PageRequest, readPages } from '../postgres/keyset.ts';
 import type { Ordering } from '../postgres/keyset-cursor.ts';
 
 /** A record that a projection could not fold, with the reason; `body` is the record as it lay in the log. */
@@ -38,7 +38,11 @@ export const QUARANTINE_ORDERING = {
 } as const satisfies Ordering;
 
 /** Reads one page of the quarantine, latest first. @throws InvalidCursor. */
-export async function readQuarantine(db: Db, filter: QuarantineFilter, page: PageRequest): Promise<Page<QuarantineRecord>> {
+export async function readQuarantine(
+  db: Db,
+  filter: QuarantineFilter,
+  page: PageRequest,
+): Promise<readonly Page<QuarantineRecord>[]> {
   const query = chosen(db, filter).select([
     'projection',
     'topic',
@@ -54,13 +58,12 @@ export async function readQuarantine(db: Db, filter: QuarantineFilter, page: Pag
     'quarantined_at as quarantinedAt',
     'released_at as releasedAt',
   ]);
-  return readPage(query, QUARANTINE_ORDERING, page);
+  return readPages(db, [query], QUARANTINE_ORDERING, page);
 }
 
 /** Counts the quarantined records of a filter. */
-export async function countQuarantine(db: Db, filter: QuarantineFilter): Promise<number> {
-  const counted = chosen(db, filter).select((eb) => eb.fn.countAll<number>().as('records'));
-  return (await counted.executeTakeFirstOrThrow()).records;
+export async function countQuarantine(db: Db, filter: QuarantineFilter): Promise<readonly number[]> {
+  return countEach(db, [chosen(db, filter)]);
 }
 
 function chosen(db: Db, filter: QuarantineFilter) {

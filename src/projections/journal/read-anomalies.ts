@@ -1,5 +1,5 @@
 import type { Db } from '../../postgres/database.ts';
-import { type Page, type PageRequest, readPage } from '../../postgres/keyset.ts';
+import { countEach, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 
 export interface AnomalyRecord {
@@ -27,15 +27,14 @@ export const ANOMALIES_BY_OFFSET = {
 } as const satisfies Ordering;
 
 /** Reads one page of what the journal saw that should not be, in the order of the log. @throws InvalidCursor. */
-export async function readAnomalies(db: Db, filter: AnomalyFilter, page: PageRequest): Promise<Page<AnomalyRecord>> {
+export async function readAnomalies(db: Db, filter: AnomalyFilter, page: PageRequest): Promise<readonly Page<AnomalyRecord>[]> {
   const columns = ['topic', 'partition', 'offset', 'event_id as eventId', 'stream', 'kind', 'detail'] as const;
-  return readPage(chosen(db, filter).select(columns), ANOMALIES_BY_OFFSET, page);
+  return readPages(db, [chosen(db, filter).select(columns)], ANOMALIES_BY_OFFSET, page);
 }
 
 /** Counts the anomalies of a filter. */
-export async function countAnomalies(db: Db, filter: AnomalyFilter): Promise<number> {
-  const counted = chosen(db, filter).select((eb) => eb.fn.countAll<number>().as('anomalies'));
-  return (await counted.executeTakeFirstOrThrow()).anomalies;
+export async function countAnomalies(db: Db, filter: AnomalyFilter): Promise<readonly number[]> {
+  return countEach(db, [chosen(db, filter)]);
 }
 
 function chosen(db: Db, filter: AnomalyFilter) {

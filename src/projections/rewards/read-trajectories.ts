@@ -1,6 +1,8 @@
+import type { Selectable } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { type Page, type PageRequest, readPage } from '../../postgres/keyset.ts';
+import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import type { RolloutsTable } from '../../postgres/tables.ts';
 import { chosenRollouts, type RolloutFilter, type RolloutRecord, toRollout } from '../step-tree/read-rollouts.ts';
 
 /** A root-to-leaf path of a finished rollout, with its return. It has the rollout's id. */
@@ -35,25 +37,23 @@ export const TRAJECTORY_ORDERINGS = {
   STEPS_DESC: { name: 'trajectories/STEPS_DESC', direction: 'desc', keys: STEPS },
 } as const satisfies Record<string, Ordering>;
 
-/** Reads one page of trajectories. @throws InvalidCursor. */
+/** Reads one page of trajectories for each filter, in one statement. @throws InvalidCursor. */
 export async function readTrajectories(
   db: Db,
-  filter: TrajectoryFilter,
+  filters: readonly TrajectoryFilter[],
   ordering: Ordering,
   page: PageRequest,
-): Promise<Page<TrajectoryRecord>> {
-  const query = chosen(db, filter).selectAll('rollouts').select(['returns.value as return', 'returns.leaf_step_id as leaf']);
-  const found = await readPage(query, ordering, page);
-  return {
-    ...found,
-    rows: found.rows.map(({ row, cursor }) => ({ cursor, row: toTrajectory(toRollout(row), row.return, row.leaf) })),
-  };
+): Promise<readonly Page<TrajectoryRecord>[]> {
+  const queries = filters.map((filter) => chosen(db, filter).selectAll('rollouts').select(RETURNED));
+  return mapPages(await readPages(db, queries, ordering, page), toTrajectory);
 }
 
-/** Counts the trajectories of a filter. */
-export async function countTrajectories(db: Db, filter: TrajectoryFilter): Promise<number> {
-  const counted = chosen(db, filter).select((eb) => eb.fn.countAll<number>().as('trajectories'));
-  return (await counted.executeTakeFirstOrThrow()).trajectories;
+/** Counts the trajectories of each filter, in one statement. */
+export async function countTrajectories(db: Db, filters: readonly TrajectoryFilter[]): Promise<readonly number[]> {
+  return countEach(
+    db,
+    filters.map((filter) => chosen(db, filter)),
+  );
 }
 
 /** Reads trajectories by the ids of their rollouts, in no order; rollouts that go on have none yet. */
@@ -61,9 +61,9 @@ export async function readTrajectoriesById(db: Db, rollouts: readonly string[]):
   const rows = await chosen(db, {})
     .where('rollouts.rollout_id', 'in', [...rollouts])
     .selectAll('rollouts')
-    .select(['returns.value as return', 'returns.leaf_step_id as leaf'])
+    .select(RETURNED)
     .execute();
-  return rows.map((row) => toTrajectory(toRollout(row), row.return, row.leaf));
+  return rows.map(toTrajectory);
 }
 
 function chosen(db: Db, filter: TrajectoryFilter) {
@@ -80,6 +80,8 @@ function chosen(db: Db, filter: TrajectoryFilter) {
   return query;
 }
 
-function toTrajectory(rollout: RolloutRecord, value: number, leafStepId: string): TrajectoryRecord {
-  return { id: rollout.id, treeId: rollout.treeId, leafStepId, return: value, rollout };
+const RETURNED = ['returns.value as return', 'returns.leaf_step_id as leaf'] as const;
+
+function toTrajectory(row: Selectable<RolloutsTable> & { readonly return: number; readonly leaf: string }): TrajectoryRecord {
+  return { id: row.rollout_id, treeId: row.tree_id, leafStepId: row.leaf, return: row.return, rollout: toRollout(row) };
 }

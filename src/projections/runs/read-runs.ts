@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { type Page, type PageRequest, readPage } from '../../postgres/keyset.ts';
+import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { RunsTable } from '../../postgres/tables.ts';
 
@@ -39,16 +39,23 @@ export const RUN_ORDERINGS = {
   STARTED_DESC: { name: 'runs/STARTED_DESC', direction: 'desc', keys: STARTED },
 } as const satisfies Record<string, Ordering>;
 
-/** Reads one page of runs. @throws InvalidCursor. */
-export async function readRuns(db: Db, filter: RunFilter, ordering: Ordering, page: PageRequest): Promise<Page<RunRecord>> {
-  const found = await readPage(chosen(db, filter).selectAll('runs'), ordering, page);
-  return { ...found, rows: found.rows.map(({ row, cursor }) => ({ row: toRun(row), cursor })) };
+/** Reads one page of runs for each filter, in one statement. @throws InvalidCursor. */
+export async function readRuns(
+  db: Db,
+  filters: readonly RunFilter[],
+  ordering: Ordering,
+  page: PageRequest,
+): Promise<readonly Page<RunRecord>[]> {
+  const queries = filters.map((filter) => chosen(db, filter).selectAll('runs'));
+  return mapPages(await readPages(db, queries, ordering, page), toRun);
 }
 
-/** Counts the runs of a filter. */
-export async function countRuns(db: Db, filter: RunFilter): Promise<number> {
-  const counted = chosen(db, filter).select((eb) => eb.fn.countAll<number>().as('runs'));
-  return (await counted.executeTakeFirstOrThrow()).runs;
+/** Counts the runs of each filter, in one statement. */
+export async function countRuns(db: Db, filters: readonly RunFilter[]): Promise<readonly number[]> {
+  return countEach(
+    db,
+    filters.map((filter) => chosen(db, filter)),
+  );
 }
 
 /** Reads runs by their ids, in one statement, in no order; ids that are unknown are left out. */

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { type Page, type PageRequest, readPage } from '../../postgres/keyset.ts';
+import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { RolloutsTable } from '../../postgres/tables.ts';
 
@@ -54,21 +54,23 @@ export const ROLLOUT_ORDERINGS = {
   STEPS_DESC: { name: 'rollouts/STEPS_DESC', direction: 'desc', keys: STEPS },
 } as const satisfies Record<string, Ordering>;
 
-/** Reads one page of rollouts. @throws InvalidCursor. */
+/** Reads one page of rollouts for each filter, in one statement. @throws InvalidCursor. */
 export async function readRollouts(
   db: Db,
-  filter: RolloutFilter,
+  filters: readonly RolloutFilter[],
   ordering: Ordering,
   page: PageRequest,
-): Promise<Page<RolloutRecord>> {
-  const found = await readPage(chosenRollouts(db, filter).selectAll('rollouts'), ordering, page);
-  return { ...found, rows: found.rows.map(({ row, cursor }) => ({ row: toRollout(row), cursor })) };
+): Promise<readonly Page<RolloutRecord>[]> {
+  const queries = filters.map((filter) => chosenRollouts(db, filter).selectAll('rollouts'));
+  return mapPages(await readPages(db, queries, ordering, page), toRollout);
 }
 
-/** Counts the rollouts of a filter. */
-export async function countRollouts(db: Db, filter: RolloutFilter): Promise<number> {
-  const counted = chosenRollouts(db, filter).select((eb) => eb.fn.countAll<number>().as('rollouts'));
-  return (await counted.executeTakeFirstOrThrow()).rollouts;
+/** Counts the rollouts of each filter, in one statement. */
+export async function countRollouts(db: Db, filters: readonly RolloutFilter[]): Promise<readonly number[]> {
+  return countEach(
+    db,
+    filters.map((filter) => chosenRollouts(db, filter)),
+  );
 }
 
 /** Reads rollouts by their ids, in one statement, in no order; ids that are unknown are left out. */

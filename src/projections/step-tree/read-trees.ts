@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { type Page, type PageRequest, readPage } from '../../postgres/keyset.ts';
+import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { Blobs, TreesTable } from '../../postgres/tables.ts';
 
@@ -47,16 +47,23 @@ export const TREE_ORDERINGS = {
   OPENED_DESC: { name: 'trees/OPENED_DESC', direction: 'desc', keys: OPENED },
 } as const satisfies Record<string, Ordering>;
 
-/** Reads one page of trees. @throws InvalidCursor. */
-export async function readTrees(db: Db, filter: TreeFilter, ordering: Ordering, page: PageRequest): Promise<Page<TreeRecord>> {
-  const found = await readPage(chosen(db, filter).selectAll('trees'), ordering, page);
-  return { ...found, rows: found.rows.map(({ row, cursor }) => ({ row: toTree(row), cursor })) };
+/** Reads one page of trees for each filter, in one statement. @throws InvalidCursor. */
+export async function readTrees(
+  db: Db,
+  filters: readonly TreeFilter[],
+  ordering: Ordering,
+  page: PageRequest,
+): Promise<readonly Page<TreeRecord>[]> {
+  const queries = filters.map((filter) => chosen(db, filter).selectAll('trees'));
+  return mapPages(await readPages(db, queries, ordering, page), toTree);
 }
 
-/** Counts the trees of a filter. */
-export async function countTrees(db: Db, filter: TreeFilter): Promise<number> {
-  const counted = chosen(db, filter).select((eb) => eb.fn.countAll<number>().as('trees'));
-  return (await counted.executeTakeFirstOrThrow()).trees;
+/** Counts the trees of each filter, in one statement. */
+export async function countTrees(db: Db, filters: readonly TreeFilter[]): Promise<readonly number[]> {
+  return countEach(
+    db,
+    filters.map((filter) => chosen(db, filter)),
+  );
 }
 
 /** Reads trees by their ids, in one statement, in no order; ids that are unknown are left out. */

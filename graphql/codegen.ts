@@ -1,0 +1,74 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { codegen } from '@graphql-codegen/core';
+import * as typescript from '@graphql-codegen/typescript';
+import * as typescriptResolvers from '@graphql-codegen/typescript-resolvers';
+import { buildSchema, parse } from 'graphql';
+import { readTypeDefs } from './type-defs.ts';
+
+const FILE = fileURLToPath(new URL('./generated/types.ts', import.meta.url));
+const READ = '../../src/projections';
+
+/** The record that stands behind each type. Types that are not named here are plain values whose fields are their properties. */
+const mappers = {
+  Query: '../models.ts#Root',
+  Reached: '../models.ts#ReachedModel',
+  LargeText: '../large-text.ts#LargeTextModel',
+  EventDelivery: '../live/events.ts#EventDeliveryModel',
+  Experiment: `${READ}/runs/read-experiments.ts#ExperimentRecord`,
+  Run: `${READ}/runs/read-runs.ts#RunRecord`,
+  Tree: `${READ}/step-tree/read-trees.ts#TreeRecord`,
+  Step: `${READ}/step-tree/read-steps.ts#StepRecord`,
+  Rollout: `${READ}/step-tree/read-rollouts.ts#RolloutRecord`,
+  ToolCall: `${READ}/step-tree/read-tool-calls.ts#ToolCallRecord`,
+  Divergence: `${READ}/step-tree/read-divergences.ts#DivergenceRecord`,
+  Trajectory: `${READ}/rewards/read-trajectories.ts#TrajectoryRecord`,
+  Reward: `${READ}/rewards/read-rewards.ts#RewardRecord`,
+  RewardRevision: `${READ}/rewards/read-rewards.ts#RewardRevisionRecord`,
+  Anomaly: `${READ}/journal/read-anomalies.ts#AnomalyRecord`,
+  QuarantinedRecord: `${READ}/read-quarantine.ts#QuarantineRecord`,
+  SearchStatistics: `${READ}/search-statistics/read-statistics.ts#NodeStatistics`,
+  PackedArray: '../../src/events/schemas/values.ts#Packed',
+  ExperimentConnection: '../connection.ts#Connection<ExperimentRecord>',
+  RunConnection: '../connection.ts#Connection<RunRecord>',
+  TreeConnection: '../connection.ts#Connection<TreeRecord>',
+  RolloutConnection: '../connection.ts#Connection<RolloutRecord>',
+  TrajectoryConnection: '../connection.ts#Connection<TrajectoryRecord>',
+  AnomalyConnection: '../connection.ts#Connection<AnomalyRecord>',
+  QuarantineConnection: '../connection.ts#Connection<QuarantineRecord>',
+};
+
+/** Writes the TypeScript of the schema: the types of arguments, and of resolvers over the records of the read side. */
+export async function generateTypes(): Promise<string> {
+  const typeDefs = await readTypeDefs();
+  const body = await codegen({
+    filename: FILE,
+    documents: [],
+    schema: parse(typeDefs),
+    schemaAst: buildSchema(typeDefs),
+    plugins: [{ typescript: {} }, { 'typescript-resolvers': {} }],
+    pluginMap: { typescript, 'typescript-resolvers': typescriptResolvers },
+    config: {
+      enumsAsTypes: true,
+      useTypeImports: true,
+      immutableTypes: true,
+      mappers,
+      contextType: '../context.ts#Context',
+      scalars: {
+        ID: 'string',
+        DateTime: { input: 'Date', output: 'Date' },
+        JSON: 'unknown',
+        SafeInt: 'number',
+      },
+      inputMaybeValue: 'T | null | undefined',
+    },
+  });
+  return `// Written by graphql/codegen.ts from graphql/schema; \`npm run codegen\` writes it anew.\n${body}`;
+}
+
+/** Gives the generated file as it is committed. */
+export async function readGeneratedTypes(): Promise<string> {
+  return readFile(FILE, 'utf8');
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await writeFile(FILE, await generateTypes());

@@ -1,0 +1,35 @@
+import type { BlobStore } from '../src/blobs/blob-store.ts';
+import type { EventLog } from '../src/log/event-log.ts';
+import type { Db } from '../src/postgres/database.ts';
+import type { Projection } from '../src/projections/projection.ts';
+import { LargeTexts } from './large-text.ts';
+import type { Notices } from './live/notices.ts';
+import { createLoaders, type Loaders } from './loaders/create-loaders.ts';
+
+/** What the API stands on: the read models, the end of the log, the blobs, and word of moved cursors. */
+export interface Sources {
+  readonly db: Db;
+  readonly log: Pick<EventLog, 'ends'>;
+  readonly blobs: Pick<BlobStore, 'get'>;
+  /** Word of moved cursors; see openNotices. */
+  readonly notices: Notices;
+  readonly projections: readonly Projection[];
+}
+/** What the server says of a request. */
+export interface ServerContext {
+  readonly scopes?: readonly string[];
+}
+
+/** What the resolvers of one request share. */
+export interface Context extends ServerContext {
+  readonly sources: Sources;
+  readonly loaders: Loaders;
+  readonly texts: LargeTexts;
+  /** Ends when the caller leaves. */
+  readonly signal: AbortSignal;
+}
+
+/** Makes the context of one request: loaders and blobs remember within it, and never beyond it. */
+export function createContext(sources: Sources, request: Request): Omit<Context, keyof ServerContext> {
+  return { sources, loaders: createLoaders(sources.db), texts: new LargeTexts(sources.blobs), signal: request.signal };
+}

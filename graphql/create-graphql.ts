@@ -1,0 +1,62 @@
+import { createYoga, type YogaServerInstance } from 'graphql-yoga';
+import { projections as registered } from '../src/projections/registry.ts';
+import { type Logger, SILENT } from '../src/runtime/logger.ts';
+import { type Context, createContext, type ServerContext, type Sources } from './context.ts';
+import { graphiqlOptions, renderPage } from './graphiql.ts';
+import { LIMITS, type Limits } from './limits/limits.ts';
+import { useAliasLimit } from './limits/use-alias-limit.ts';
+import { useCostLimit } from './limits/use-cost-limit.ts';
+import { useDepthLimit } from './limits/use-depth-limit.ts';
+import { useDocumentSizeLimit } from './limits/use-document-size-limit.ts';
+import { useFieldLimit } from './limits/use-field-limit.ts';
+import { useTokenLimit } from './limits/use-token-limit.ts';
+import { createMaskError } from './mask-error.ts';
+import { readOperations, useShippedOperations } from './persisted-operations.ts';
+import { createExecutableSchema } from './schema.ts';
+
+export interface GraphqlOptions extends Omit<Sources, 'projections'> {
+  readonly projections?: Sources['projections'];
+  readonly logger?: Logger;
+  readonly limits?: Partial<Limits>;
+  /** 'persisted-only' answers nothing but the operations of `operations/`. */
+  readonly documents?: 'any' | 'persisted-only';
+  /** The path that the server mounts this at. */
+  readonly endpoint?: string;
+}
+
+const BODY_LIMIT = 1_000_000; // bytes of a request: a document and its variables
+
+/**
+ * Makes the GraphQL API as a handler of fetch requests: `handler.fetch(request, { scopes })`, or by itself a node request listener. It opens
+ * nothing and needs no closing: what it stands on belongs to the caller.
+ */
+export async function createGraphql(options: GraphqlOptions): Promise<YogaServerInstance<ServerContext, Context>> {
+  const { db, log, blobs, notices, projections = registered, logger = SILENT } = options;
+  const sources: Sources = { db, log, blobs, notices, projections };
+  const limits = { ...LIMITS, ...options.limits };
+  const operations = await readOperations();
+  return createYoga<ServerContext, Context>({
+    schema: await createExecutableSchema(),
+    context: ({ request }) => createContext(sources, request) as Context, // yoga adds the server's context to it
+    graphqlEndpoint: options.endpoint ?? '/graphql',
+    landingPage: false,
+    multipart: false, // nothing is uploaded
+    cors: false, // the server that mounts it decides
+    batching: false,
+    logging: false, // faults are logged once, by maskError
+    maxRequestBodySize: BODY_LIMIT,
+    maskedErrors: { maskError: createMaskError(logger) },
+    graphiql: graphiqlOptions(operations),
+    renderGraphiQL: renderPage,
+    extraParamNames: ['documentId'],
+    plugins: [
+      useShippedOperations(operations, options.documents ?? 'any'),
+      useDocumentSizeLimit(limits.documentSize),
+      useTokenLimit(limits.tokens),
+      useDepthLimit(limits.depth),
+      useAliasLimit(limits.aliases),
+      useFieldLimit(limits.fields),
+      useCostLimit(limits.cost),
+    ],
+  });
+}

@@ -1,0 +1,82 @@
+import type { AnomalyFilter } from '../src/projections/journal/read-anomalies.ts';
+import type { QuarantineFilter } from '../src/projections/read-quarantine.ts';
+import type { TrajectoryFilter } from '../src/projections/rewards/read-trajectories.ts';
+import type { RunFilter } from '../src/projections/runs/read-runs.ts';
+import type { RolloutFilter } from '../src/projections/step-tree/read-rollouts.ts';
+import type { TreeFilter } from '../src/projections/step-tree/read-trees.ts';
+import { optionalId } from './argument-id.ts';
+import type * as input from './generated/types.ts';
+
+type Input<T> = Readonly<T> | null | undefined;
+
+/** Turns the filters of the schema into those of the read side. @throws BAD_USER_INPUT when an id is no UUID. */
+export function runFilter(filter: Input<input.RunFilter>): RunFilter {
+  return given({
+    experimentId: optionalId('filter.experiment', filter?.experiment),
+    kind: filter?.kind,
+    outcome: filter?.outcome,
+    running: filter?.running,
+    environment: filter?.environment,
+    startedFrom: filter?.started?.from,
+    startedUntil: filter?.started?.until,
+  });
+}
+
+export function treeFilter(filter: Input<input.TreeFilter>): TreeFilter {
+  return given({
+    runId: optionalId('filter.run', filter?.run),
+    taskId: optionalId('filter.task', filter?.task),
+    environment: filter?.environment,
+    split: filter?.split,
+    taskDepth: filter?.taskDepth,
+    closed: filter?.closed,
+    openedFrom: filter?.opened?.from,
+    openedUntil: filter?.opened?.until,
+  });
+}
+
+export function rolloutFilter(filter: Input<input.RolloutFilter>): RolloutFilter {
+  return { ...shared(filter), ...given({ finished: filter?.finished }) };
+}
+
+export function trajectoryFilter(filter: Input<input.TrajectoryFilter>): TrajectoryFilter {
+  return {
+    ...shared(filter),
+    ...given({
+      returnFrom: filter?.return?.from,
+      returnUntil: filter?.return?.until,
+      stepsFrom: filter?.stepCount?.from,
+      stepsUntil: filter?.stepCount?.until,
+    }),
+  };
+}
+
+export function anomalyFilter(filter: Input<input.AnomalyFilter>): AnomalyFilter {
+  return given({ kind: filter?.kind, stream: optionalId('filter.stream', filter?.stream) });
+}
+
+export function quarantineFilter(filter: Input<input.QuarantineFilter>): QuarantineFilter {
+  return given({ projection: filter?.projection, code: filter?.code, released: filter?.released });
+}
+
+function shared(filter: Input<Omit<input.RolloutFilter, 'finished'>>): RolloutFilter {
+  return given({
+    runId: optionalId('filter.run', filter?.run),
+    treeId: optionalId('filter.tree', filter?.tree),
+    taskId: optionalId('filter.task', filter?.task),
+    environment: filter?.environment,
+    outcomes: filter?.outcomes,
+    success: filter?.success,
+    policyId: filter?.policy,
+    policyVersionFrom: filter?.policyVersion?.from,
+    policyVersionUntil: filter?.policyVersion?.until,
+    finishedFrom: filter?.finishedIn?.from,
+    finishedUntil: filter?.finishedIn?.until,
+  });
+}
+
+/** Leaves out what is null or undefined: to the caller `null` and nothing are the same, to the read side there is only nothing. */
+function given<T extends object>(parts: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  const entries = Object.entries(parts).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> }; // only entries of `parts`, none of them null
+}

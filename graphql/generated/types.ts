@@ -1,0 +1,2194 @@
+// Written by graphql/codegen.ts from graphql/schema; `npm run codegen` writes it anew.
+import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
+import type { Root, ReachedModel } from '../models.ts';
+import type { LargeTextModel } from '../large-text.ts';
+import type { EventDeliveryModel } from '../live/events.ts';
+import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
+import type { RunRecord } from '../../src/projections/runs/read-runs.ts';
+import type { TreeRecord } from '../../src/projections/step-tree/read-trees.ts';
+import type { StepRecord } from '../../src/projections/step-tree/read-steps.ts';
+import type { RolloutRecord } from '../../src/projections/step-tree/read-rollouts.ts';
+import type { ToolCallRecord } from '../../src/projections/step-tree/read-tool-calls.ts';
+import type { DivergenceRecord } from '../../src/projections/step-tree/read-divergences.ts';
+import type { TrajectoryRecord } from '../../src/projections/rewards/read-trajectories.ts';
+import type { RewardRecord, RewardRevisionRecord } from '../../src/projections/rewards/read-rewards.ts';
+import type { AnomalyRecord } from '../../src/projections/journal/read-anomalies.ts';
+import type { QuarantineRecord } from '../../src/projections/read-quarantine.ts';
+import type { NodeStatistics } from '../../src/projections/search-statistics/read-statistics.ts';
+import type { Packed } from '../../src/events/schemas/values.ts';
+import type { Connection } from '../connection.ts';
+import type { Context } from '../context.ts';
+export type Maybe<T> = T | null;
+export type InputMaybe<T> = T | null | undefined;
+export type Omit<T, K extends keyof T> = Pick<T, Exclude<keyof T, K>>;
+export type RequireFields<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
+/** All built-in and custom scalars, mapped to their actual values */
+export type Scalars = {
+  ID: { input: string; output: string; }
+  String: { input: string; output: string; }
+  Boolean: { input: boolean; output: boolean; }
+  Int: { input: number; output: number; }
+  Float: { input: number; output: number; }
+  /** An instant, as ISO 8601 in UTC with milliseconds: 2026-01-31T09:30:00.000Z. Input takes any ISO 8601 instant with its zone. */
+  DateTime: { input: Date; output: Date; }
+  /** Any JSON value. */
+  JSON: { input: unknown; output: unknown; }
+  /** A whole number within ±(2^53 − 1): offsets, seeds and counts that may exceed 32 bits. */
+  SafeInt: { input: number; output: number; }
+};
+
+/** A page of experiments. */
+export type ExperimentConnection = {
+  readonly __typename?: 'ExperimentConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<ExperimentEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<Experiment>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of experiments. */
+export type ExperimentEdge = {
+  readonly __typename?: 'ExperimentEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: Experiment;
+};
+
+/** A page of runs. */
+export type RunConnection = {
+  readonly __typename?: 'RunConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<RunEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<Run>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of runs. */
+export type RunEdge = {
+  readonly __typename?: 'RunEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: Run;
+};
+
+/** A page of trees. */
+export type TreeConnection = {
+  readonly __typename?: 'TreeConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<TreeEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<Tree>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of trees. */
+export type TreeEdge = {
+  readonly __typename?: 'TreeEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: Tree;
+};
+
+/** A page of rollouts. */
+export type RolloutConnection = {
+  readonly __typename?: 'RolloutConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<RolloutEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<Rollout>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of rollouts. */
+export type RolloutEdge = {
+  readonly __typename?: 'RolloutEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: Rollout;
+};
+
+/** A page of trajectories. */
+export type TrajectoryConnection = {
+  readonly __typename?: 'TrajectoryConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<TrajectoryEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<Trajectory>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of trajectories. */
+export type TrajectoryEdge = {
+  readonly __typename?: 'TrajectoryEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: Trajectory;
+};
+
+/** A page of anomalies. */
+export type AnomalyConnection = {
+  readonly __typename?: 'AnomalyConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<AnomalyEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<Anomaly>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of anomalies. */
+export type AnomalyEdge = {
+  readonly __typename?: 'AnomalyEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: Anomaly;
+};
+
+/** A page of quarantined records. */
+export type QuarantineConnection = {
+  readonly __typename?: 'QuarantineConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<QuarantineEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<QuarantinedRecord>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of quarantined records. */
+export type QuarantineEdge = {
+  readonly __typename?: 'QuarantineEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: QuarantinedRecord;
+};
+
+/** How far a projection is behind the log. */
+export type ProjectionLag = {
+  readonly __typename?: 'ProjectionLag';
+  /** Its name. */
+  readonly projection: Scalars['String']['output'];
+  /** The version whose tables are read. */
+  readonly version: Scalars['Int']['output'];
+  /** Whether it runs. A bug or a hole in the log stops it: its tables stand still then, and are right up to its cursors. */
+  readonly state: ProjectionState;
+  /** Why it stopped. */
+  readonly reason?: Maybe<Scalars['String']['output']>;
+  /** Records of the log that it has not folded, over all partitions. */
+  readonly lag: Scalars['SafeInt']['output'];
+  /** The same by partition. */
+  readonly partitions: ReadonlyArray<PartitionLag>;
+};
+
+/** Whether a projection runs. */
+export type ProjectionState =
+  /** It folds what arrives. */
+  | 'running'
+  /** It stands still. */
+  | 'stopped';
+
+/** How far a projection is behind on one partition. */
+export type PartitionLag = {
+  readonly __typename?: 'PartitionLag';
+  /** The topic. */
+  readonly topic: Scalars['String']['output'];
+  /** The partition. */
+  readonly partition: Scalars['Int']['output'];
+  /** The next offset it will fold. */
+  readonly cursor: Scalars['SafeInt']['output'];
+  /** The offset that the next record of the log will get. */
+  readonly end: Scalars['SafeInt']['output'];
+  /** end − cursor. */
+  readonly lag: Scalars['SafeInt']['output'];
+};
+
+/** What the journal saw that should not be: the event counts nowhere twice, and this says that it came. */
+export type Anomaly = {
+  readonly __typename?: 'Anomaly';
+  /** The topic of the log. */
+  readonly topic: Scalars['String']['output'];
+  /** The partition. */
+  readonly partition: Scalars['Int']['output'];
+  /** The offset. */
+  readonly offset: Scalars['SafeInt']['output'];
+  /** The event. */
+  readonly eventId: Scalars['ID']['output'];
+  /** Its stream. */
+  readonly stream: Scalars['ID']['output'];
+  /** What is wrong. */
+  readonly kind: AnomalyKind;
+  /** The same in words. */
+  readonly detail: Scalars['String']['output'];
+};
+
+/** What is wrong with an event that the journal saw. */
+export type AnomalyKind =
+  /** It was appended before. */
+  | 'duplicate'
+  /** Events of its producer before it are missing. */
+  | 'gap'
+  /** It came after later ones of its producer. */
+  | 'reordered';
+
+/** A record that a projection could not fold. */
+export type QuarantinedRecord = {
+  readonly __typename?: 'QuarantinedRecord';
+  /** The projection. */
+  readonly projection: Scalars['String']['output'];
+  /** The topic of the log. */
+  readonly topic: Scalars['String']['output'];
+  /** The partition. */
+  readonly partition: Scalars['Int']['output'];
+  /** The offset. */
+  readonly offset: Scalars['SafeInt']['output'];
+  /** The event, where the record is one. */
+  readonly eventId?: Maybe<Scalars['ID']['output']>;
+  /** The type it claims. */
+  readonly type?: Maybe<Scalars['String']['output']>;
+  /** Its stream. */
+  readonly stream?: Maybe<Scalars['String']['output']>;
+  /** The kind of fault: malformed, unknown-type, missing-parent, conflict, … */
+  readonly code: Scalars['String']['output'];
+  /** The field that is wrong. */
+  readonly field: Scalars['String']['output'];
+  /** What is wrong with it, and the remedy. */
+  readonly reason: Scalars['String']['output'];
+  /** The record's first 65,536 bytes as text. */
+  readonly body: Scalars['String']['output'];
+  /** The record's size in bytes. */
+  readonly size: Scalars['Int']['output'];
+  /** When it was set aside. */
+  readonly quarantinedAt: Scalars['DateTime']['output'];
+  /** When it was folded after all. */
+  readonly releasedAt?: Maybe<Scalars['DateTime']['output']>;
+};
+
+/** What anomalies are chosen by; all parts must hold. */
+export type AnomalyFilter = {
+  /** What is wrong. */
+  readonly kind?: InputMaybe<AnomalyKind>;
+  /** The stream. */
+  readonly stream?: InputMaybe<Scalars['ID']['input']>;
+};
+
+/** What quarantined records are chosen by; all parts must hold. */
+export type QuarantineFilter = {
+  /** The projection. */
+  readonly projection?: InputMaybe<Scalars['String']['input']>;
+  /** The kind of fault. */
+  readonly code?: InputMaybe<Scalars['String']['input']>;
+  /** It was folded after all (true) or waits (false). */
+  readonly released?: InputMaybe<Scalars['Boolean']['input']>;
+};
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type Query = {
+  readonly __typename?: 'Query';
+  /** One experiment; null when it is not known. */
+  readonly experiment?: Maybe<Experiment>;
+  /** Experiments: the questions that runs answer. */
+  readonly experiments: ExperimentConnection;
+  /** One run; null when it is not known. */
+  readonly run?: Maybe<Run>;
+  /** Runs, the latest first. */
+  readonly runs: RunConnection;
+  /** One tree; null when it is not known. */
+  readonly tree?: Maybe<Tree>;
+  /** Trees, the latest first. */
+  readonly trees: TreeConnection;
+  /** One step; null when it is not known. */
+  readonly step?: Maybe<Step>;
+  /** The path from the root of its tree to a step, root first. Empty when the step is not known. */
+  readonly path: ReadonlyArray<Step>;
+  /** One rollout; null when it is not known. */
+  readonly rollout?: Maybe<Rollout>;
+  /** Rollouts, also those that go on; the last to finish first, those that go on before them. */
+  readonly rollouts: RolloutConnection;
+  /** The trajectory of one finished rollout; null while it goes on, or when it is not known. */
+  readonly trajectory?: Maybe<Trajectory>;
+  /** Trajectories of finished rollouts, the last to finish first. */
+  readonly trajectories: TrajectoryConnection;
+  /** What the journal saw that should not be, in the order of the log. */
+  readonly anomalies: AnomalyConnection;
+  /** Records that a projection could not fold, the latest first. */
+  readonly quarantine: QuarantineConnection;
+  /** The end of the log now, such as `runs.0:3,trees.2:41`: topic.partition:next offset. `waitFor` and `events` take it. */
+  readonly position: Scalars['String']['output'];
+  /** How far each projection is behind the log. */
+  readonly lag: ReadonlyArray<ProjectionLag>;
+  /** Waits until every projection has folded the log up to a position, then gives the query to read on with: what was appended before the position is in it. Ends with TIMED_OUT after `timeoutMs` (60,000 at most), with PROJECTION_STOPPED at once when a projection stands still. */
+  readonly waitFor: Reached;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryExperimentArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryExperimentsArgs = {
+  orderBy?: ExperimentOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryRunArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryRunsArgs = {
+  filter?: InputMaybe<RunFilter>;
+  orderBy?: RunOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryTreeArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryTreesArgs = {
+  filter?: InputMaybe<TreeFilter>;
+  orderBy?: TreeOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryStepArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryPathArgs = {
+  leaf: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryRolloutArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryRolloutsArgs = {
+  filter?: InputMaybe<RolloutFilter>;
+  orderBy?: RolloutOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryTrajectoryArgs = {
+  rollout: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryTrajectoriesArgs = {
+  filter?: InputMaybe<TrajectoryFilter>;
+  orderBy?: TrajectoryOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryAnomaliesArgs = {
+  filter?: InputMaybe<AnomalyFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryQuarantineArgs = {
+  filter?: InputMaybe<QuarantineFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryWaitForArgs = {
+  position: Scalars['String']['input'];
+  timeoutMs?: Scalars['Int']['input'];
+};
+
+/** The position that was waited for has been reached. */
+export type Reached = {
+  readonly __typename?: 'Reached';
+  /** The position that was asked for. */
+  readonly position: Scalars['String']['output'];
+  /** How long it took, in milliseconds. */
+  readonly waitedMs: Scalars['Float']['output'];
+  /** Everything of Query, read after the wait. */
+  readonly query: Query;
+};
+
+/** What can be followed live. */
+export type Subscription = {
+  readonly __typename?: 'Subscription';
+  /**
+   * Events as the journal takes them, over server-sent events. Each carries the position to resume from: subscribe again with `after` set to
+   * the last one received and no event is missed or repeated. Order holds in each partition, so in each tree and run.
+   * `after` left out: from the end of the log on. `after: ""`: from the beginning. `run` and `tree` choose the events of one.
+   */
+  readonly events: EventDelivery;
+};
+
+
+/** What can be followed live. */
+export type SubscriptionEventsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  types?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+  run?: InputMaybe<Scalars['ID']['input']>;
+  tree?: InputMaybe<Scalars['ID']['input']>;
+};
+
+/** An event and where it lies in the log. */
+export type EventDelivery = {
+  readonly __typename?: 'EventDelivery';
+  /** Its id. */
+  readonly id: Scalars['ID']['output'];
+  /** Its type, a past participle: StepTaken, RolloutFinished, … */
+  readonly type: Scalars['String']['output'];
+  /** The version of the schema it was written in. */
+  readonly schemaVersion: Scalars['Int']['output'];
+  /** The id of what it is about (run, tree, …); the log key. */
+  readonly stream: Scalars['ID']['output'];
+  /** Its place among the events of its stream, from 1. */
+  readonly streamPosition: Scalars['SafeInt']['output'];
+  /** The producer's own counter in the stream. */
+  readonly sequence: Scalars['SafeInt']['output'];
+  /** When it happened, by the producer's clock. */
+  readonly occurredAt: Scalars['DateTime']['output'];
+  /** The run it belongs to. */
+  readonly runId: Scalars['ID']['output'];
+  /** The event that led to this one. */
+  readonly causationId?: Maybe<Scalars['ID']['output']>;
+  /** Who wrote it, as name@version. */
+  readonly producer: Scalars['String']['output'];
+  /** Its data, as appended. */
+  readonly data: Scalars['JSON']['output'];
+  /** The topic of the log. */
+  readonly topic: Scalars['String']['output'];
+  /** The partition of the topic. */
+  readonly partition: Scalars['Int']['output'];
+  /** The offset in the partition. */
+  readonly offset: Scalars['SafeInt']['output'];
+  /** Resume from here: this event and all before it are seen. */
+  readonly position: Scalars['String']['output'];
+};
+
+/** One walk of a policy from a step to an end. */
+export type Rollout = {
+  readonly __typename?: 'Rollout';
+  /** Its id. */
+  readonly id: Scalars['ID']['output'];
+  /** The id of its tree. */
+  readonly treeId: Scalars['ID']['output'];
+  /** Its tree. */
+  readonly tree?: Maybe<Tree>;
+  /** The id of its run. */
+  readonly runId: Scalars['ID']['output'];
+  /** Its run; null until its start is projected. */
+  readonly run?: Maybe<Run>;
+  /** The id of its task. */
+  readonly taskId: Scalars['ID']['output'];
+  /** The environment. */
+  readonly environment: Scalars['String']['output'];
+  /** The step it began at. */
+  readonly fromStepId: Scalars['ID']['output'];
+  /** Its place among the rollouts of its tree. */
+  readonly ordinal: Scalars['Int']['output'];
+  /** Its seed. */
+  readonly seed: Scalars['SafeInt']['output'];
+  /** The policy that acted. */
+  readonly policy: PolicyVersion;
+  /** When it started. */
+  readonly startedAt: Scalars['DateTime']['output'];
+  /** When it finished; null while it goes on. */
+  readonly finishedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** How it ended; null while it goes on. */
+  readonly outcome?: Maybe<RolloutOutcome>;
+  /** What the environment says of it; null when it says nothing. */
+  readonly success?: Maybe<Scalars['Boolean']['output']>;
+  /** The step it ended at. */
+  readonly leafId?: Maybe<Scalars['ID']['output']>;
+  /** The step it ended at. */
+  readonly leaf?: Maybe<Step>;
+  /** How many steps it took. */
+  readonly stepCount?: Maybe<Scalars['Int']['output']>;
+  /** What was said at its end. */
+  readonly reason?: Maybe<Scalars['String']['output']>;
+  /** The sum of the rewards in force along its path and on it; null while it goes on. */
+  readonly return?: Maybe<Scalars['Float']['output']>;
+  /** The rewards on the rollout as a whole, all or those of one component. */
+  readonly rewards: ReadonlyArray<Reward>;
+  /** Its trajectory; null while it goes on. */
+  readonly trajectory?: Maybe<Trajectory>;
+};
+
+
+/** One walk of a policy from a step to an end. */
+export type RolloutRewardsArgs = {
+  component?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** How a rollout ended: four different things. */
+export type RolloutOutcome =
+  /** The environment ended it. */
+  | 'terminated'
+  /** A limit ended it. */
+  | 'truncated'
+  /** It could not go on. */
+  | 'failed'
+  /** Someone ended it. */
+  | 'cancelled';
+
+/** The root-to-leaf path of a finished rollout. */
+export type Trajectory = {
+  readonly __typename?: 'Trajectory';
+  /** The id of its rollout. */
+  readonly id: Scalars['ID']['output'];
+  /** Its rollout. */
+  readonly rollout: Rollout;
+  /** The id of its tree. */
+  readonly treeId: Scalars['ID']['output'];
+  /** Its tree. */
+  readonly tree?: Maybe<Tree>;
+  /** The sum of the rewards in force along the path and on the rollout. */
+  readonly return: Scalars['Float']['output'];
+  /** The return of each component, by name. */
+  readonly returns: ReadonlyArray<ComponentReturn>;
+  /** How many actions the path has. */
+  readonly length: Scalars['Int']['output'];
+  /** The id of its last step. */
+  readonly leafId: Scalars['ID']['output'];
+  /** Its last step. */
+  readonly leaf?: Maybe<Step>;
+  /** Its steps, root first. */
+  readonly steps: ReadonlyArray<Step>;
+  /** Its rewards, those of its steps along the path and then those on the rollout; all or those of one component. */
+  readonly rewards: ReadonlyArray<Reward>;
+};
+
+
+/** The root-to-leaf path of a finished rollout. */
+export type TrajectoryRewardsArgs = {
+  component?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** A scalar judgement on a step or on a whole rollout. */
+export type Reward = {
+  readonly __typename?: 'Reward';
+  /** Its id. */
+  readonly id: Scalars['ID']['output'];
+  /** The step it judges; null when it judges the rollout. */
+  readonly stepId?: Maybe<Scalars['ID']['output']>;
+  /** The rollout it belongs to. */
+  readonly rolloutId?: Maybe<Scalars['ID']['output']>;
+  /** What it is about: environment, process, format, … */
+  readonly component: Scalars['String']['output'];
+  /** The judgement in force. */
+  readonly value: Scalars['Float']['output'];
+  /** The first judgement. */
+  readonly assignedValue: Scalars['Float']['output'];
+  /** Who judged, in force. */
+  readonly scorer: Scorer;
+  /** What the environment said before it was normalised. */
+  readonly raw?: Maybe<RawReward>;
+  /** How many later judgements there are. */
+  readonly revisionCount: Scalars['Int']['output'];
+  /** The later judgements, oldest first. */
+  readonly revisions: ReadonlyArray<RewardRevision>;
+  /** When it was assigned. */
+  readonly assignedAt: Scalars['DateTime']['output'];
+  /** When it was last judged anew. */
+  readonly revisedAt?: Maybe<Scalars['DateTime']['output']>;
+};
+
+/** A later judgement of a reward; the earlier ones stay in the record. */
+export type RewardRevision = {
+  readonly __typename?: 'RewardRevision';
+  /** The id of its event. */
+  readonly id: Scalars['ID']['output'];
+  /** Its place among the revisions of the reward. */
+  readonly ordinal: Scalars['Int']['output'];
+  /** The new value. */
+  readonly value: Scalars['Float']['output'];
+  /** Who judged. */
+  readonly scorer: Scorer;
+  /** Why. */
+  readonly reason: Scalars['String']['output'];
+  /** When. */
+  readonly occurredAt: Scalars['DateTime']['output'];
+};
+
+/** Who judged: the scorer and the revision of its rules. */
+export type Scorer = {
+  readonly __typename?: 'Scorer';
+  /** The scorer. */
+  readonly name: Scalars['String']['output'];
+  /** The revision of its rules. */
+  readonly revision: Scalars['String']['output'];
+};
+
+/** A reward as the environment gave it. */
+export type RawReward = {
+  readonly __typename?: 'RawReward';
+  /** Its value. */
+  readonly value: Scalars['Float']['output'];
+  /** What it is divided by. */
+  readonly scale: Scalars['Float']['output'];
+  /** Whether it is final, cumulative or a delta. */
+  readonly kind: Scalars['String']['output'];
+};
+
+/** The part of a return that one component makes. */
+export type ComponentReturn = {
+  readonly __typename?: 'ComponentReturn';
+  /** The component. */
+  readonly component: Scalars['String']['output'];
+  /** The sum of its rewards in force. */
+  readonly value: Scalars['Float']['output'];
+  /** How many rewards were summed. */
+  readonly rewards: Scalars['Int']['output'];
+};
+
+/** What rollouts are chosen by; all parts must hold. */
+export type RolloutFilter = {
+  /** The run. */
+  readonly run?: InputMaybe<Scalars['ID']['input']>;
+  /** The tree. */
+  readonly tree?: InputMaybe<Scalars['ID']['input']>;
+  /** The task. */
+  readonly task?: InputMaybe<Scalars['ID']['input']>;
+  /** The environment. */
+  readonly environment?: InputMaybe<Scalars['String']['input']>;
+  /** How it ended: one of these. */
+  readonly outcomes?: InputMaybe<ReadonlyArray<RolloutOutcome>>;
+  /** It is finished (true) or goes on (false). */
+  readonly finished?: InputMaybe<Scalars['Boolean']['input']>;
+  /** What the environment says of it. */
+  readonly success?: InputMaybe<Scalars['Boolean']['input']>;
+  /** The name of the policy. */
+  readonly policy?: InputMaybe<Scalars['String']['input']>;
+  /** The version of the policy. */
+  readonly policyVersion?: InputMaybe<IntRange>;
+  /** It finished in this time. */
+  readonly finishedIn?: InputMaybe<TimeRange>;
+};
+
+/** What trajectories are chosen by; all parts must hold. */
+export type TrajectoryFilter = {
+  /** The run. */
+  readonly run?: InputMaybe<Scalars['ID']['input']>;
+  /** The tree. */
+  readonly tree?: InputMaybe<Scalars['ID']['input']>;
+  /** The task. */
+  readonly task?: InputMaybe<Scalars['ID']['input']>;
+  /** The environment. */
+  readonly environment?: InputMaybe<Scalars['String']['input']>;
+  /** How it ended: one of these. */
+  readonly outcomes?: InputMaybe<ReadonlyArray<RolloutOutcome>>;
+  /** What the environment says of it. */
+  readonly success?: InputMaybe<Scalars['Boolean']['input']>;
+  /** Its return. */
+  readonly return?: InputMaybe<FloatRange>;
+  /** How many actions its rollout took. */
+  readonly stepCount?: InputMaybe<IntRange>;
+  /** The name of the policy. */
+  readonly policy?: InputMaybe<Scalars['String']['input']>;
+  /** The version of the policy. */
+  readonly policyVersion?: InputMaybe<IntRange>;
+  /** It finished in this time. */
+  readonly finishedIn?: InputMaybe<TimeRange>;
+};
+
+/** The order of rollouts; equal ones by their id. Those that go on stand after the finished in ascending order, before them in descending order. */
+export type RolloutOrder =
+  /** The first to finish first. */
+  | 'FINISHED_ASC'
+  /** The last to finish first. */
+  | 'FINISHED_DESC'
+  /** The shortest first. */
+  | 'STEPS_ASC'
+  /** The longest first. */
+  | 'STEPS_DESC';
+
+/** The order of trajectories; equal ones by their id. */
+export type TrajectoryOrder =
+  /** The first to finish first. */
+  | 'FINISHED_ASC'
+  /** The last to finish first. */
+  | 'FINISHED_DESC'
+  /** The lowest return first. */
+  | 'RETURN_ASC'
+  /** The highest return first. */
+  | 'RETURN_DESC'
+  /** The shortest first. */
+  | 'STEPS_ASC'
+  /** The longest first. */
+  | 'STEPS_DESC';
+
+/** A question, which runs answer. */
+export type Experiment = {
+  readonly __typename?: 'Experiment';
+  /** Its id. */
+  readonly id: Scalars['ID']['output'];
+  /** Its name. */
+  readonly name: Scalars['String']['output'];
+  /** What it asks. */
+  readonly question: Scalars['String']['output'];
+  /** When it was declared. */
+  readonly declaredAt: Scalars['DateTime']['output'];
+  /** Its runs. */
+  readonly runs: RunConnection;
+};
+
+
+/** A question, which runs answer. */
+export type ExperimentRunsArgs = {
+  filter?: InputMaybe<RunFilter>;
+  orderBy?: RunOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** One execution: configuration, seed, code version, environments. */
+export type Run = {
+  readonly __typename?: 'Run';
+  /** Its id. */
+  readonly id: Scalars['ID']['output'];
+  /** Its name. */
+  readonly name: Scalars['String']['output'];
+  /** What it does. */
+  readonly kind: RunKind;
+  /** The seed from which all others are derived. */
+  readonly seed: Scalars['SafeInt']['output'];
+  /** The program that wrote it. */
+  readonly codeVersion: Scalars['String']['output'];
+  /** Everything else that determines it. */
+  readonly config: Scalars['JSON']['output'];
+  /** The environments it acts in, with the fingerprint of their world. */
+  readonly environments: ReadonlyArray<RunEnvironment>;
+  /** The policy it began with; null when it has none. */
+  readonly policy?: Maybe<PolicyVersion>;
+  /** When it started. */
+  readonly startedAt: Scalars['DateTime']['output'];
+  /** When it finished; null while it goes on. */
+  readonly finishedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** How it finished; null while it goes on. */
+  readonly outcome?: Maybe<RunOutcome>;
+  /** What was said at its end. */
+  readonly message?: Maybe<Scalars['String']['output']>;
+  /** The experiment it belongs to. */
+  readonly experiment?: Maybe<Experiment>;
+  /** What it amounts to so far. */
+  readonly totals: RunTotals;
+  /** Its success by the depth of the tasks, shallow first. */
+  readonly successByDepth: ReadonlyArray<DepthTotals>;
+  /** The last points of its metrics, oldest first. `last` is at most 5,000. */
+  readonly metrics: ReadonlyArray<Metric>;
+  /** Its trees. */
+  readonly trees: TreeConnection;
+  /** Its rollouts. */
+  readonly rollouts: RolloutConnection;
+  /** Its trajectories. */
+  readonly trajectories: TrajectoryConnection;
+};
+
+
+/** One execution: configuration, seed, code version, environments. */
+export type RunMetricsArgs = {
+  name?: InputMaybe<Scalars['String']['input']>;
+  last?: Scalars['Int']['input'];
+};
+
+
+/** One execution: configuration, seed, code version, environments. */
+export type RunTreesArgs = {
+  filter?: InputMaybe<TreeFilter>;
+  orderBy?: TreeOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** One execution: configuration, seed, code version, environments. */
+export type RunRolloutsArgs = {
+  filter?: InputMaybe<RolloutFilter>;
+  orderBy?: RolloutOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** One execution: configuration, seed, code version, environments. */
+export type RunTrajectoriesArgs = {
+  filter?: InputMaybe<TrajectoryFilter>;
+  orderBy?: TrajectoryOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** An environment of a run. */
+export type RunEnvironment = {
+  readonly __typename?: 'RunEnvironment';
+  /** Its name. */
+  readonly environment: Scalars['String']['output'];
+  /** The fingerprint of the server and its world: equal fingerprints, equal behaviour. */
+  readonly fingerprint: Scalars['String']['output'];
+};
+
+/** What a run does. */
+export type RunKind =
+  /** Rolls policies out. */
+  | 'collect'
+  /** Searches trees (MCTS). */
+  | 'search'
+  /** Takes over records of elsewhere. */
+  | 'import'
+  /** Measures a policy. */
+  | 'evaluate'
+  /** Goes on from recorded steps of another run. */
+  | 'fork'
+  /** Is written by a program elsewhere. */
+  | 'external';
+
+/** How a run finished. */
+export type RunOutcome =
+  /** It did all it set out to do. */
+  | 'completed'
+  /** It could not go on. */
+  | 'failed'
+  /** Someone ended it. */
+  | 'cancelled';
+
+/** What a run amounts to. Rates and means are null while there is nothing to divide by. */
+export type RunTotals = {
+  readonly __typename?: 'RunTotals';
+  /** Its trees. */
+  readonly trees: Scalars['SafeInt']['output'];
+  /** Those that are closed. */
+  readonly closedTrees: Scalars['SafeInt']['output'];
+  /** Its rollouts, also those that go on. */
+  readonly rollouts: Scalars['SafeInt']['output'];
+  /** Rollouts that the environment ended. */
+  readonly terminated: Scalars['SafeInt']['output'];
+  /** Rollouts that met a limit. */
+  readonly truncated: Scalars['SafeInt']['output'];
+  /** Rollouts that could not go on. */
+  readonly failed: Scalars['SafeInt']['output'];
+  /** Rollouts that someone ended. */
+  readonly cancelled: Scalars['SafeInt']['output'];
+  /** Actions taken; the roots of the trees are no actions. */
+  readonly steps: Scalars['SafeInt']['output'];
+  /** Rollouts that the environment called a success. */
+  readonly successes: Scalars['SafeInt']['output'];
+  /** Successes per rollout that the environment judged. */
+  readonly successRate?: Maybe<Scalars['Float']['output']>;
+  /** The mean return of its finished rollouts. */
+  readonly meanReturn?: Maybe<Scalars['Float']['output']>;
+};
+
+/** What a run amounts to on the tasks of one depth. */
+export type DepthTotals = {
+  readonly __typename?: 'DepthTotals';
+  /** The depth of the tasks; null for those without one. */
+  readonly taskDepth?: Maybe<Scalars['Int']['output']>;
+  /** Trees of such tasks. */
+  readonly trees: Scalars['SafeInt']['output'];
+  /** Their rollouts. */
+  readonly rollouts: Scalars['SafeInt']['output'];
+  /** Those that succeeded. */
+  readonly successes: Scalars['SafeInt']['output'];
+  /** Successes per rollout that the environment judged. */
+  readonly successRate?: Maybe<Scalars['Float']['output']>;
+  /** The mean return of the finished ones. */
+  readonly meanReturn?: Maybe<Scalars['Float']['output']>;
+};
+
+/** One point of a metric of a run. */
+export type Metric = {
+  readonly __typename?: 'Metric';
+  /** The name of the metric. */
+  readonly metric: Scalars['String']['output'];
+  /** Its value. */
+  readonly value: Scalars['Float']['output'];
+  /** The step, update or simulation it belongs to. */
+  readonly at?: Maybe<Scalars['SafeInt']['output']>;
+  /** When it was recorded. */
+  readonly occurredAt: Scalars['DateTime']['output'];
+};
+
+/** What runs are chosen by; all parts must hold. */
+export type RunFilter = {
+  /** The experiment. */
+  readonly experiment?: InputMaybe<Scalars['ID']['input']>;
+  /** What it does. */
+  readonly kind?: InputMaybe<RunKind>;
+  /** How it finished. */
+  readonly outcome?: InputMaybe<RunOutcome>;
+  /** It goes on (true) or is finished (false). */
+  readonly running?: InputMaybe<Scalars['Boolean']['input']>;
+  /** It acts in this environment. */
+  readonly environment?: InputMaybe<Scalars['String']['input']>;
+  /** It started in this time. */
+  readonly started?: InputMaybe<TimeRange>;
+};
+
+/** The order of runs; equal ones by their id. */
+export type RunOrder =
+  /** The first to start first. */
+  | 'STARTED_ASC'
+  /** The last to start first. */
+  | 'STARTED_DESC';
+
+/** The order of experiments; equal ones by their id. */
+export type ExperimentOrder =
+  /** The first declared first. */
+  | 'DECLARED_ASC'
+  /** The last declared first. */
+  | 'DECLARED_DESC';
+
+/** One action and the observation that follows; also the tree node reached by it. The root has no action: its observation is the task's first. */
+export type Step = {
+  readonly __typename?: 'Step';
+  /** Its id. */
+  readonly id: Scalars['ID']['output'];
+  /** The id of its tree. */
+  readonly treeId: Scalars['ID']['output'];
+  /** Its tree. */
+  readonly tree?: Maybe<Tree>;
+  /** The id of the step before; null for the root. */
+  readonly parentId?: Maybe<Scalars['ID']['output']>;
+  /** The step before. */
+  readonly parent?: Maybe<Step>;
+  /** The steps taken from here. */
+  readonly children: ReadonlyArray<Step>;
+  /** The path from the root to here, root first, this step last. */
+  readonly path: ReadonlyArray<Step>;
+  /** How many actions lead here; the root has 0. */
+  readonly depth: Scalars['Int']['output'];
+  /** The offset of its event in the log: the order in which the tree grew. */
+  readonly logOffset: Scalars['SafeInt']['output'];
+  /** The id of the rollout that took it; null where a search expanded it. */
+  readonly rolloutId?: Maybe<Scalars['ID']['output']>;
+  /** The rollout that took it. */
+  readonly rollout?: Maybe<Rollout>;
+  /** What the policy answered, as it was. */
+  readonly response: Scalars['String']['output'];
+  /** The part of the answer that is thought. */
+  readonly thought: Scalars['String']['output'];
+  /** The action that was taken. */
+  readonly action: Scalars['String']['output'];
+  /** What the environment answered. */
+  readonly observation: Scalars['String']['output'];
+  /** The answer had the form that was asked for. */
+  readonly wellFormatted: Scalars['Boolean']['output'];
+  /** The environment could carry the action out. */
+  readonly executable: Scalars['Boolean']['output'];
+  /** Whether the episode ended here. */
+  readonly termination: Termination;
+  /** The policy version of each range of the sampled tokens. */
+  readonly policySpans: ReadonlyArray<PolicySpan>;
+  /** The sampled tokens as the engine gave them; null where it gave none. */
+  readonly tokens?: Maybe<Tokens>;
+  /** How many tokens were read and written. */
+  readonly usage?: Maybe<Usage>;
+  /** Why the policy stopped writing. */
+  readonly finishReason?: Maybe<Scalars['String']['output']>;
+  /** How long it took. */
+  readonly timings: Timings;
+  /** The hash of the environment's state before the action: equal hashes are the same anchor. */
+  readonly stateHash?: Maybe<Scalars['String']['output']>;
+  /** The actions that were open after this step, where the environment names them. */
+  readonly admissibleActions?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  /** When it was taken. */
+  readonly occurredAt: Scalars['DateTime']['output'];
+  /** Its rewards, all or those of one component. */
+  readonly rewards: ReadonlyArray<Reward>;
+  /** Its search statistics: now, or after the first `asOfSimulation` back-ups of its tree. Null where no back-up passed it. */
+  readonly statistics?: Maybe<SearchStatistics>;
+  /** The tools that were called in it. */
+  readonly toolCalls: ReadonlyArray<ToolCall>;
+  /** What replays of it showed instead. */
+  readonly divergences: ReadonlyArray<Divergence>;
+  /** Texts that are longer than 64 KiB. */
+  readonly largeTexts: ReadonlyArray<LargeText>;
+};
+
+
+/** One action and the observation that follows; also the tree node reached by it. The root has no action: its observation is the task's first. */
+export type StepRewardsArgs = {
+  component?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** One action and the observation that follows; also the tree node reached by it. The root has no action: its observation is the task's first. */
+export type StepStatisticsArgs = {
+  asOfSimulation?: InputMaybe<Scalars['SafeInt']['input']>;
+};
+
+/** How a step ended the episode. */
+export type Termination =
+  /** It goes on. */
+  | 'none'
+  /** The environment ended it. */
+  | 'terminated'
+  /** A limit ended it. */
+  | 'truncated';
+
+/** The policy version that sampled a range of tokens, [from, to). */
+export type PolicySpan = {
+  readonly __typename?: 'PolicySpan';
+  /** The first token. */
+  readonly from: Scalars['Int']['output'];
+  /** The token after the last. */
+  readonly to: Scalars['Int']['output'];
+  /** The name of the policy. */
+  readonly policyId: Scalars['String']['output'];
+  /** Its training step. */
+  readonly version: Scalars['Int']['output'];
+};
+
+/** Sampled tokens, packed: never re-tokenised, never JSON numbers. */
+export type Tokens = {
+  readonly __typename?: 'Tokens';
+  /** The token ids (int32). */
+  readonly ids: PackedArray;
+  /** The log-probability of each (float32). */
+  readonly logProbs?: Maybe<PackedArray>;
+  /** 1 where the policy wrote the token, 0 where it was given (uint8). */
+  readonly mask?: Maybe<PackedArray>;
+};
+
+/** An array of numbers as little-endian bytes. */
+export type PackedArray = {
+  readonly __typename?: 'PackedArray';
+  /** The type of its elements: int32, float32 or uint8. */
+  readonly dtype: Scalars['String']['output'];
+  /** How many elements it has. */
+  readonly length: Scalars['Int']['output'];
+  /** Its bytes in base64. */
+  readonly base64: Scalars['String']['output'];
+};
+
+/** How many tokens a step read and wrote. */
+export type Usage = {
+  readonly __typename?: 'Usage';
+  /** Tokens of the prompt. */
+  readonly promptTokens: Scalars['Int']['output'];
+  /** Tokens of the answer. */
+  readonly completionTokens: Scalars['Int']['output'];
+};
+
+/** How long a step took, in milliseconds. */
+export type Timings = {
+  readonly __typename?: 'Timings';
+  /** Waiting for the policy. */
+  readonly policyMs: Scalars['Float']['output'];
+  /** Waiting for the environment. */
+  readonly environmentMs: Scalars['Float']['output'];
+};
+
+/** What a search knows of a step. */
+export type SearchStatistics = {
+  readonly __typename?: 'SearchStatistics';
+  /** How many back-ups passed it. */
+  readonly visits: Scalars['SafeInt']['output'];
+  /** The sum of their values. */
+  readonly valueSum: Scalars['Float']['output'];
+  /** valueSum / visits. */
+  readonly value: Scalars['Float']['output'];
+};
+
+/** One call of a tool within a step. */
+export type ToolCall = {
+  readonly __typename?: 'ToolCall';
+  /** Its id. */
+  readonly id: Scalars['ID']['output'];
+  /** The step. */
+  readonly stepId: Scalars['ID']['output'];
+  /** Its place in the step, from 0. */
+  readonly ordinal: Scalars['Int']['output'];
+  /** The tool. */
+  readonly tool: Scalars['String']['output'];
+  /** What it was called with. */
+  readonly arguments: Scalars['String']['output'];
+  /** What it gave. */
+  readonly output: Scalars['String']['output'];
+  /** Whether it worked. */
+  readonly outcome: ToolOutcome;
+  /** How long it took, in milliseconds. */
+  readonly durationMs: Scalars['Float']['output'];
+  /** Texts that are longer than 64 KiB. */
+  readonly largeTexts: ReadonlyArray<LargeText>;
+};
+
+/** Whether a tool worked. */
+export type ToolOutcome =
+  /** It did. */
+  | 'ok'
+  /** It did not; the output says why. */
+  | 'error';
+
+/** All rollouts of one task in one run. A GRPO group branches at the root, an MCTS search is bushy, one episode has one path. */
+export type Tree = {
+  readonly __typename?: 'Tree';
+  /** Its id; also the stream and the log key of its events. */
+  readonly id: Scalars['ID']['output'];
+  /** The id of its run. */
+  readonly runId: Scalars['ID']['output'];
+  /** Its run; null until its start is projected. */
+  readonly run?: Maybe<Run>;
+  /** The task. */
+  readonly task: Task;
+  /** The instruction that every prompt of the tree begins with. */
+  readonly instruction: Scalars['String']['output'];
+  /** Rollouts that were planned when it was opened. */
+  readonly plannedRollouts: Scalars['Int']['output'];
+  /** Its seed. */
+  readonly seed: Scalars['SafeInt']['output'];
+  /** When it was opened. */
+  readonly openedAt: Scalars['DateTime']['output'];
+  /** When it was closed; null while it grows. */
+  readonly closedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** Why it was closed: completed, exhausted, failed or cancelled. */
+  readonly closeReason?: Maybe<Scalars['String']['output']>;
+  /** The id of its root. */
+  readonly rootId: Scalars['ID']['output'];
+  /** Its root: no action, the first observation. */
+  readonly root?: Maybe<Step>;
+  /** How large it is. */
+  readonly size: TreeSize;
+  /**
+   * Its steps in the order in which they were taken, parents before children, the root first. Left without `first` the whole tree comes, and a tree of more
+   * than 2,000 steps is refused with TREE_TOO_LARGE; `first` (10,000 at most) with `after`, the `logOffset` of the last step received, reads any tree in parts.
+   */
+  readonly steps: ReadonlyArray<Step>;
+  /** Its steps without children. */
+  readonly leaves: ReadonlyArray<Step>;
+  /** Its rollouts, by ordinal. */
+  readonly rollouts: ReadonlyArray<Rollout>;
+  /** The trajectories of its finished rollouts. */
+  readonly trajectories: TrajectoryConnection;
+  /** How many back-ups of a search it has seen: `asOfSimulation` of a step's statistics counts up to here. */
+  readonly simulations: Scalars['SafeInt']['output'];
+  /** What replays of it showed instead of what was recorded. */
+  readonly divergences: ReadonlyArray<Divergence>;
+  /** Texts that are longer than 64 KiB. */
+  readonly largeTexts: ReadonlyArray<LargeText>;
+};
+
+
+/** All rollouts of one task in one run. A GRPO group branches at the root, an MCTS search is bushy, one episode has one path. */
+export type TreeStepsArgs = {
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['SafeInt']['input']>;
+};
+
+
+/** All rollouts of one task in one run. A GRPO group branches at the root, an MCTS search is bushy, one episode has one path. */
+export type TreeTrajectoriesArgs = {
+  filter?: InputMaybe<TrajectoryFilter>;
+  orderBy?: TrajectoryOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** One problem instance of an environment. */
+export type Task = {
+  readonly __typename?: 'Task';
+  /** Its id. */
+  readonly id: Scalars['ID']['output'];
+  /** The environment. */
+  readonly environment: Scalars['String']['output'];
+  /** The fingerprint of the server and its world. */
+  readonly serverFingerprint: Scalars['String']['output'];
+  /** The SHA-256 of the first observation. */
+  readonly observationHash: Scalars['String']['output'];
+  /** The environment's own id of it, which other servers may number differently. */
+  readonly alias: Scalars['String']['output'];
+  /** What is to be reached. */
+  readonly goal: Scalars['String']['output'];
+  /** How deep it is, where the environment knows (TextCraft: the depth of the recipe). */
+  readonly depth?: Maybe<Scalars['Int']['output']>;
+  /** The split it belongs to: train, test, … */
+  readonly split?: Maybe<Scalars['String']['output']>;
+};
+
+/** How large a tree is. */
+export type TreeSize = {
+  readonly __typename?: 'TreeSize';
+  /** Its steps, the root included. */
+  readonly steps: Scalars['SafeInt']['output'];
+  /** The depth of its deepest step; the root has 0. */
+  readonly depth: Scalars['Int']['output'];
+  /** Its steps without children. */
+  readonly leaves: Scalars['SafeInt']['output'];
+};
+
+/** What a repeated execution of recorded actions showed instead of what was recorded. */
+export type Divergence = {
+  readonly __typename?: 'Divergence';
+  /** The id of its event. */
+  readonly id: Scalars['ID']['output'];
+  /** The step. */
+  readonly stepId: Scalars['ID']['output'];
+  /** What differs: observation, reward or termination. */
+  readonly field: Scalars['String']['output'];
+  /** What the record says. */
+  readonly recorded: Scalars['String']['output'];
+  /** What the replay showed. */
+  readonly replayed: Scalars['String']['output'];
+  /** When it was seen. */
+  readonly occurredAt: Scalars['DateTime']['output'];
+  /** Texts that are longer than 64 KiB. */
+  readonly largeTexts: ReadonlyArray<LargeText>;
+};
+
+/** What trees are chosen by; all parts must hold. */
+export type TreeFilter = {
+  /** The run. */
+  readonly run?: InputMaybe<Scalars['ID']['input']>;
+  /** The task. */
+  readonly task?: InputMaybe<Scalars['ID']['input']>;
+  /** The environment. */
+  readonly environment?: InputMaybe<Scalars['String']['input']>;
+  /** The split of the task. */
+  readonly split?: InputMaybe<Scalars['String']['input']>;
+  /** The depth of the task. */
+  readonly taskDepth?: InputMaybe<Scalars['Int']['input']>;
+  /** It is closed (true) or grows (false). */
+  readonly closed?: InputMaybe<Scalars['Boolean']['input']>;
+  /** It was opened in this time. */
+  readonly opened?: InputMaybe<TimeRange>;
+};
+
+/** The order of trees; equal ones by their id. */
+export type TreeOrder =
+  /** The first opened first. */
+  | 'OPENED_ASC'
+  /** The last opened first. */
+  | 'OPENED_DESC';
+
+/** Where a page lies in its list. */
+export type PageInfo = {
+  readonly __typename?: 'PageInfo';
+  /** The cursor of the first item of the page; null on an empty page. */
+  readonly startCursor?: Maybe<Scalars['String']['output']>;
+  /** The cursor of the last item of the page; null on an empty page. */
+  readonly endCursor?: Maybe<Scalars['String']['output']>;
+  /** There are items after this page. Paging backwards: true where `before` was given. */
+  readonly hasNextPage: Scalars['Boolean']['output'];
+  /** There are items before this page. Paging forwards: true where `after` was given. */
+  readonly hasPreviousPage: Scalars['Boolean']['output'];
+};
+
+/** An instant range, from inclusive to exclusive; either end may be left out. */
+export type TimeRange = {
+  /** Not before this instant. */
+  readonly from?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Before this instant. */
+  readonly until?: InputMaybe<Scalars['DateTime']['input']>;
+};
+
+/** A range of numbers, from inclusive to exclusive; either end may be left out. */
+export type FloatRange = {
+  /** At least this. */
+  readonly from?: InputMaybe<Scalars['Float']['input']>;
+  /** Less than this. */
+  readonly until?: InputMaybe<Scalars['Float']['input']>;
+};
+
+/** A range of whole numbers, from inclusive to exclusive; either end may be left out. */
+export type IntRange = {
+  /** At least this. */
+  readonly from?: InputMaybe<Scalars['Int']['input']>;
+  /** Less than this. */
+  readonly until?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** The policy that acted: its name, and the version, which is the training step of its weights. */
+export type PolicyVersion = {
+  readonly __typename?: 'PolicyVersion';
+  /** The name of the policy. */
+  readonly id: Scalars['String']['output'];
+  /** Its training step. */
+  readonly version: Scalars['Int']['output'];
+};
+
+/** A text of a record that is longer than 64 KiB: it lies in the blob store under the SHA-256 of its bytes. The field itself shows its first 65,536 characters. */
+export type LargeText = {
+  readonly __typename?: 'LargeText';
+  /** The field of the record that the text belongs to, for example `observation`. */
+  readonly field: Scalars['String']['output'];
+  /** The SHA-256 of the bytes in hex, the key of the blob store. */
+  readonly sha256: Scalars['String']['output'];
+  /** The whole size in bytes. */
+  readonly size: Scalars['SafeInt']['output'];
+  /** The media type. */
+  readonly mediaType: Scalars['String']['output'];
+  /** A part of the text, by characters (UTF-16 units). `length` is at most 1,000,000. */
+  readonly text: Scalars['String']['output'];
+};
+
+
+/** A text of a record that is longer than 64 KiB: it lies in the blob store under the SHA-256 of its bytes. The field itself shows its first 65,536 characters. */
+export type LargeTextTextArgs = {
+  offset?: Scalars['Int']['input'];
+  length?: Scalars['Int']['input'];
+};
+
+
+
+export type ResolverTypeWrapper<T> = Promise<T> | T;
+
+
+export type ResolverWithResolve<TResult, TParent, TContext, TArgs> = {
+  resolve: ResolverFn<TResult, TParent, TContext, TArgs>;
+};
+export type Resolver<TResult, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>, TArgs = Record<PropertyKey, never>> = ResolverFn<TResult, TParent, TContext, TArgs> | ResolverWithResolve<TResult, TParent, TContext, TArgs>;
+
+export type ResolverFn<TResult, TParent, TContext, TArgs> = (
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => Promise<TResult> | TResult;
+
+export type SubscriptionSubscribeFn<TResult, TParent, TContext, TArgs> = (
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => AsyncIterable<TResult> | Promise<AsyncIterable<TResult>>;
+
+export type SubscriptionResolveFn<TResult, TParent, TContext, TArgs> = (
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => TResult | Promise<TResult>;
+
+export interface SubscriptionSubscriberObject<TResult, TKey extends string, TParent, TContext, TArgs> {
+  subscribe: SubscriptionSubscribeFn<{ [key in TKey]: TResult }, TParent, TContext, TArgs>;
+  resolve?: SubscriptionResolveFn<TResult, { [key in TKey]: TResult }, TContext, TArgs>;
+}
+
+export interface SubscriptionResolverObject<TResult, TParent, TContext, TArgs> {
+  subscribe: SubscriptionSubscribeFn<any, TParent, TContext, TArgs>;
+  resolve: SubscriptionResolveFn<TResult, any, TContext, TArgs>;
+}
+
+export type SubscriptionObject<TResult, TKey extends string, TParent, TContext, TArgs> =
+  | SubscriptionSubscriberObject<TResult, TKey, TParent, TContext, TArgs>
+  | SubscriptionResolverObject<TResult, TParent, TContext, TArgs>;
+
+export type SubscriptionResolver<TResult, TKey extends string, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>, TArgs = Record<PropertyKey, never>> =
+  | ((...args: any[]) => SubscriptionObject<TResult, TKey, TParent, TContext, TArgs>)
+  | SubscriptionObject<TResult, TKey, TParent, TContext, TArgs>;
+
+export type TypeResolveFn<TTypes, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>> = (
+  parent: TParent,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => Maybe<TTypes> | Promise<Maybe<TTypes>>;
+
+export type IsTypeOfResolverFn<T = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>> = (obj: T, context: TContext, info: GraphQLResolveInfo) => boolean | Promise<boolean>;
+
+export type NextResolverFn<T> = () => Promise<T>;
+
+export type DirectiveResolverFn<TResult = Record<PropertyKey, never>, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>, TArgs = Record<PropertyKey, never>> = (
+  next: NextResolverFn<TResult>,
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => TResult | Promise<TResult>;
+
+
+
+
+
+/** Mapping between all available schema types and the resolvers types */
+export type ResolversTypes = {
+  ExperimentConnection: ResolverTypeWrapper<Connection<ExperimentRecord>>;
+  ExperimentEdge: ResolverTypeWrapper<Omit<ExperimentEdge, 'node'> & { node: ResolversTypes['Experiment'] }>;
+  String: ResolverTypeWrapper<Scalars['String']['output']>;
+  RunConnection: ResolverTypeWrapper<Connection<RunRecord>>;
+  RunEdge: ResolverTypeWrapper<Omit<RunEdge, 'node'> & { node: ResolversTypes['Run'] }>;
+  TreeConnection: ResolverTypeWrapper<Connection<TreeRecord>>;
+  TreeEdge: ResolverTypeWrapper<Omit<TreeEdge, 'node'> & { node: ResolversTypes['Tree'] }>;
+  RolloutConnection: ResolverTypeWrapper<Connection<RolloutRecord>>;
+  RolloutEdge: ResolverTypeWrapper<Omit<RolloutEdge, 'node'> & { node: ResolversTypes['Rollout'] }>;
+  TrajectoryConnection: ResolverTypeWrapper<Connection<TrajectoryRecord>>;
+  TrajectoryEdge: ResolverTypeWrapper<Omit<TrajectoryEdge, 'node'> & { node: ResolversTypes['Trajectory'] }>;
+  AnomalyConnection: ResolverTypeWrapper<Connection<AnomalyRecord>>;
+  AnomalyEdge: ResolverTypeWrapper<Omit<AnomalyEdge, 'node'> & { node: ResolversTypes['Anomaly'] }>;
+  QuarantineConnection: ResolverTypeWrapper<Connection<QuarantineRecord>>;
+  QuarantineEdge: ResolverTypeWrapper<Omit<QuarantineEdge, 'node'> & { node: ResolversTypes['QuarantinedRecord'] }>;
+  ProjectionLag: ResolverTypeWrapper<ProjectionLag>;
+  Int: ResolverTypeWrapper<Scalars['Int']['output']>;
+  ProjectionState: ProjectionState;
+  PartitionLag: ResolverTypeWrapper<PartitionLag>;
+  Anomaly: ResolverTypeWrapper<AnomalyRecord>;
+  ID: ResolverTypeWrapper<Scalars['ID']['output']>;
+  AnomalyKind: AnomalyKind;
+  QuarantinedRecord: ResolverTypeWrapper<QuarantineRecord>;
+  AnomalyFilter: AnomalyFilter;
+  QuarantineFilter: QuarantineFilter;
+  Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
+  Query: ResolverTypeWrapper<Root>;
+  Reached: ResolverTypeWrapper<ReachedModel>;
+  Float: ResolverTypeWrapper<Scalars['Float']['output']>;
+  Subscription: ResolverTypeWrapper<Record<PropertyKey, never>>;
+  EventDelivery: ResolverTypeWrapper<EventDeliveryModel>;
+  Rollout: ResolverTypeWrapper<RolloutRecord>;
+  RolloutOutcome: RolloutOutcome;
+  Trajectory: ResolverTypeWrapper<TrajectoryRecord>;
+  Reward: ResolverTypeWrapper<RewardRecord>;
+  RewardRevision: ResolverTypeWrapper<RewardRevisionRecord>;
+  Scorer: ResolverTypeWrapper<Scorer>;
+  RawReward: ResolverTypeWrapper<RawReward>;
+  ComponentReturn: ResolverTypeWrapper<ComponentReturn>;
+  RolloutFilter: RolloutFilter;
+  TrajectoryFilter: TrajectoryFilter;
+  RolloutOrder: RolloutOrder;
+  TrajectoryOrder: TrajectoryOrder;
+  Experiment: ResolverTypeWrapper<ExperimentRecord>;
+  Run: ResolverTypeWrapper<RunRecord>;
+  RunEnvironment: ResolverTypeWrapper<RunEnvironment>;
+  RunKind: RunKind;
+  RunOutcome: RunOutcome;
+  RunTotals: ResolverTypeWrapper<RunTotals>;
+  DepthTotals: ResolverTypeWrapper<DepthTotals>;
+  Metric: ResolverTypeWrapper<Metric>;
+  RunFilter: RunFilter;
+  RunOrder: RunOrder;
+  ExperimentOrder: ExperimentOrder;
+  Step: ResolverTypeWrapper<StepRecord>;
+  Termination: Termination;
+  PolicySpan: ResolverTypeWrapper<PolicySpan>;
+  Tokens: ResolverTypeWrapper<Omit<Tokens, 'ids' | 'logProbs' | 'mask'> & { ids: ResolversTypes['PackedArray'], logProbs?: Maybe<ResolversTypes['PackedArray']>, mask?: Maybe<ResolversTypes['PackedArray']> }>;
+  PackedArray: ResolverTypeWrapper<Packed>;
+  Usage: ResolverTypeWrapper<Usage>;
+  Timings: ResolverTypeWrapper<Timings>;
+  SearchStatistics: ResolverTypeWrapper<NodeStatistics>;
+  ToolCall: ResolverTypeWrapper<ToolCallRecord>;
+  ToolOutcome: ToolOutcome;
+  Tree: ResolverTypeWrapper<TreeRecord>;
+  Task: ResolverTypeWrapper<Task>;
+  TreeSize: ResolverTypeWrapper<TreeSize>;
+  Divergence: ResolverTypeWrapper<DivergenceRecord>;
+  TreeFilter: TreeFilter;
+  TreeOrder: TreeOrder;
+  DateTime: ResolverTypeWrapper<Scalars['DateTime']['output']>;
+  JSON: ResolverTypeWrapper<Scalars['JSON']['output']>;
+  SafeInt: ResolverTypeWrapper<Scalars['SafeInt']['output']>;
+  PageInfo: ResolverTypeWrapper<PageInfo>;
+  TimeRange: TimeRange;
+  FloatRange: FloatRange;
+  IntRange: IntRange;
+  PolicyVersion: ResolverTypeWrapper<PolicyVersion>;
+  LargeText: ResolverTypeWrapper<LargeTextModel>;
+};
+
+/** Mapping between all available schema types and the resolvers parents */
+export type ResolversParentTypes = {
+  ExperimentConnection: Connection<ExperimentRecord>;
+  ExperimentEdge: Omit<ExperimentEdge, 'node'> & { node: ResolversParentTypes['Experiment'] };
+  String: Scalars['String']['output'];
+  RunConnection: Connection<RunRecord>;
+  RunEdge: Omit<RunEdge, 'node'> & { node: ResolversParentTypes['Run'] };
+  TreeConnection: Connection<TreeRecord>;
+  TreeEdge: Omit<TreeEdge, 'node'> & { node: ResolversParentTypes['Tree'] };
+  RolloutConnection: Connection<RolloutRecord>;
+  RolloutEdge: Omit<RolloutEdge, 'node'> & { node: ResolversParentTypes['Rollout'] };
+  TrajectoryConnection: Connection<TrajectoryRecord>;
+  TrajectoryEdge: Omit<TrajectoryEdge, 'node'> & { node: ResolversParentTypes['Trajectory'] };
+  AnomalyConnection: Connection<AnomalyRecord>;
+  AnomalyEdge: Omit<AnomalyEdge, 'node'> & { node: ResolversParentTypes['Anomaly'] };
+  QuarantineConnection: Connection<QuarantineRecord>;
+  QuarantineEdge: Omit<QuarantineEdge, 'node'> & { node: ResolversParentTypes['QuarantinedRecord'] };
+  ProjectionLag: ProjectionLag;
+  Int: Scalars['Int']['output'];
+  PartitionLag: PartitionLag;
+  Anomaly: AnomalyRecord;
+  ID: Scalars['ID']['output'];
+  QuarantinedRecord: QuarantineRecord;
+  AnomalyFilter: AnomalyFilter;
+  QuarantineFilter: QuarantineFilter;
+  Boolean: Scalars['Boolean']['output'];
+  Query: Root;
+  Reached: ReachedModel;
+  Float: Scalars['Float']['output'];
+  Subscription: Record<PropertyKey, never>;
+  EventDelivery: EventDeliveryModel;
+  Rollout: RolloutRecord;
+  Trajectory: TrajectoryRecord;
+  Reward: RewardRecord;
+  RewardRevision: RewardRevisionRecord;
+  Scorer: Scorer;
+  RawReward: RawReward;
+  ComponentReturn: ComponentReturn;
+  RolloutFilter: RolloutFilter;
+  TrajectoryFilter: TrajectoryFilter;
+  Experiment: ExperimentRecord;
+  Run: RunRecord;
+  RunEnvironment: RunEnvironment;
+  RunTotals: RunTotals;
+  DepthTotals: DepthTotals;
+  Metric: Metric;
+  RunFilter: RunFilter;
+  Step: StepRecord;
+  PolicySpan: PolicySpan;
+  Tokens: Omit<Tokens, 'ids' | 'logProbs' | 'mask'> & { ids: ResolversParentTypes['PackedArray'], logProbs?: Maybe<ResolversParentTypes['PackedArray']>, mask?: Maybe<ResolversParentTypes['PackedArray']> };
+  PackedArray: Packed;
+  Usage: Usage;
+  Timings: Timings;
+  SearchStatistics: NodeStatistics;
+  ToolCall: ToolCallRecord;
+  Tree: TreeRecord;
+  Task: Task;
+  TreeSize: TreeSize;
+  Divergence: DivergenceRecord;
+  TreeFilter: TreeFilter;
+  DateTime: Scalars['DateTime']['output'];
+  JSON: Scalars['JSON']['output'];
+  SafeInt: Scalars['SafeInt']['output'];
+  PageInfo: PageInfo;
+  TimeRange: TimeRange;
+  FloatRange: FloatRange;
+  IntRange: IntRange;
+  PolicyVersion: PolicyVersion;
+  LargeText: LargeTextModel;
+};
+
+export type ListSizeDirectiveArgs = {
+  assumed: Scalars['Int']['input'];
+  slicedBy?: Maybe<Scalars['String']['input']>;
+};
+
+export type ListSizeDirectiveResolver<Result, Parent, ContextType = Context, Args = ListSizeDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
+
+export type CostDirectiveArgs = {
+  weight: Scalars['Int']['input'];
+};
+
+export type CostDirectiveResolver<Result, Parent, ContextType = Context, Args = CostDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
+
+export type ExperimentConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ExperimentConnection'] = ResolversParentTypes['ExperimentConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['ExperimentEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Experiment']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type ExperimentEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ExperimentEdge'] = ResolversParentTypes['ExperimentEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Experiment'], ParentType, ContextType>;
+};
+
+export type RunConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RunConnection'] = ResolversParentTypes['RunConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['RunEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Run']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type RunEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RunEdge'] = ResolversParentTypes['RunEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Run'], ParentType, ContextType>;
+};
+
+export type TreeConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TreeConnection'] = ResolversParentTypes['TreeConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['TreeEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Tree']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type TreeEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TreeEdge'] = ResolversParentTypes['TreeEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Tree'], ParentType, ContextType>;
+};
+
+export type RolloutConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RolloutConnection'] = ResolversParentTypes['RolloutConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['RolloutEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Rollout']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type RolloutEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RolloutEdge'] = ResolversParentTypes['RolloutEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Rollout'], ParentType, ContextType>;
+};
+
+export type TrajectoryConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TrajectoryConnection'] = ResolversParentTypes['TrajectoryConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['TrajectoryEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Trajectory']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type TrajectoryEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TrajectoryEdge'] = ResolversParentTypes['TrajectoryEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Trajectory'], ParentType, ContextType>;
+};
+
+export type AnomalyConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AnomalyConnection'] = ResolversParentTypes['AnomalyConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['AnomalyEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Anomaly']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type AnomalyEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AnomalyEdge'] = ResolversParentTypes['AnomalyEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Anomaly'], ParentType, ContextType>;
+};
+
+export type QuarantineConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['QuarantineConnection'] = ResolversParentTypes['QuarantineConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['QuarantineEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['QuarantinedRecord']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type QuarantineEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['QuarantineEdge'] = ResolversParentTypes['QuarantineEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['QuarantinedRecord'], ParentType, ContextType>;
+};
+
+export type ProjectionLagResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ProjectionLag'] = ResolversParentTypes['ProjectionLag']> = {
+  projection?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  state?: Resolver<ResolversTypes['ProjectionState'], ParentType, ContextType>;
+  reason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  lag?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  partitions?: Resolver<ReadonlyArray<ResolversTypes['PartitionLag']>, ParentType, ContextType>;
+};
+
+export type PartitionLagResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PartitionLag'] = ResolversParentTypes['PartitionLag']> = {
+  topic?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  partition?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  cursor?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  end?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  lag?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type AnomalyResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Anomaly'] = ResolversParentTypes['Anomaly']> = {
+  topic?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  partition?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  offset?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  eventId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  stream?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  kind?: Resolver<ResolversTypes['AnomalyKind'], ParentType, ContextType>;
+  detail?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type QuarantinedRecordResolvers<ContextType = Context, ParentType extends ResolversParentTypes['QuarantinedRecord'] = ResolversParentTypes['QuarantinedRecord']> = {
+  projection?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  topic?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  partition?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  offset?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  eventId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  type?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  stream?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  code?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  field?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  reason?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  body?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  size?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  quarantinedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  releasedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+};
+
+export type QueryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
+  experiment?: Resolver<Maybe<ResolversTypes['Experiment']>, ParentType, ContextType, RequireFields<QueryExperimentArgs, 'id'>>;
+  experiments?: Resolver<ResolversTypes['ExperimentConnection'], ParentType, ContextType, RequireFields<QueryExperimentsArgs, 'orderBy'>>;
+  run?: Resolver<Maybe<ResolversTypes['Run']>, ParentType, ContextType, RequireFields<QueryRunArgs, 'id'>>;
+  runs?: Resolver<ResolversTypes['RunConnection'], ParentType, ContextType, RequireFields<QueryRunsArgs, 'orderBy'>>;
+  tree?: Resolver<Maybe<ResolversTypes['Tree']>, ParentType, ContextType, RequireFields<QueryTreeArgs, 'id'>>;
+  trees?: Resolver<ResolversTypes['TreeConnection'], ParentType, ContextType, RequireFields<QueryTreesArgs, 'orderBy'>>;
+  step?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType, RequireFields<QueryStepArgs, 'id'>>;
+  path?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType, RequireFields<QueryPathArgs, 'leaf'>>;
+  rollout?: Resolver<Maybe<ResolversTypes['Rollout']>, ParentType, ContextType, RequireFields<QueryRolloutArgs, 'id'>>;
+  rollouts?: Resolver<ResolversTypes['RolloutConnection'], ParentType, ContextType, RequireFields<QueryRolloutsArgs, 'orderBy'>>;
+  trajectory?: Resolver<Maybe<ResolversTypes['Trajectory']>, ParentType, ContextType, RequireFields<QueryTrajectoryArgs, 'rollout'>>;
+  trajectories?: Resolver<ResolversTypes['TrajectoryConnection'], ParentType, ContextType, RequireFields<QueryTrajectoriesArgs, 'orderBy'>>;
+  anomalies?: Resolver<ResolversTypes['AnomalyConnection'], ParentType, ContextType, Partial<QueryAnomaliesArgs>>;
+  quarantine?: Resolver<ResolversTypes['QuarantineConnection'], ParentType, ContextType, Partial<QueryQuarantineArgs>>;
+  position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  lag?: Resolver<ReadonlyArray<ResolversTypes['ProjectionLag']>, ParentType, ContextType>;
+  waitFor?: Resolver<ResolversTypes['Reached'], ParentType, ContextType, RequireFields<QueryWaitForArgs, 'position' | 'timeoutMs'>>;
+};
+
+export type ReachedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Reached'] = ResolversParentTypes['Reached']> = {
+  position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  waitedMs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  query?: Resolver<ResolversTypes['Query'], ParentType, ContextType>;
+};
+
+export type SubscriptionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Subscription'] = ResolversParentTypes['Subscription']> = {
+  events?: SubscriptionResolver<ResolversTypes['EventDelivery'], "events", ParentType, ContextType, Partial<SubscriptionEventsArgs>>;
+};
+
+export type EventDeliveryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['EventDelivery'] = ResolversParentTypes['EventDelivery']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  type?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  schemaVersion?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  stream?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  streamPosition?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  sequence?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  runId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  causationId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  producer?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  data?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  topic?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  partition?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  offset?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type RolloutResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Rollout'] = ResolversParentTypes['Rollout']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  treeId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  tree?: Resolver<Maybe<ResolversTypes['Tree']>, ParentType, ContextType>;
+  runId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  run?: Resolver<Maybe<ResolversTypes['Run']>, ParentType, ContextType>;
+  taskId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  environment?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  fromStepId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  ordinal?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  seed?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  policy?: Resolver<ResolversTypes['PolicyVersion'], ParentType, ContextType>;
+  startedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  finishedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  outcome?: Resolver<Maybe<ResolversTypes['RolloutOutcome']>, ParentType, ContextType>;
+  success?: Resolver<Maybe<ResolversTypes['Boolean']>, ParentType, ContextType>;
+  leafId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  leaf?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+  stepCount?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  reason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  return?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  rewards?: Resolver<ReadonlyArray<ResolversTypes['Reward']>, ParentType, ContextType, Partial<RolloutRewardsArgs>>;
+  trajectory?: Resolver<Maybe<ResolversTypes['Trajectory']>, ParentType, ContextType>;
+};
+
+export type TrajectoryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Trajectory'] = ResolversParentTypes['Trajectory']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  rollout?: Resolver<ResolversTypes['Rollout'], ParentType, ContextType>;
+  treeId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  tree?: Resolver<Maybe<ResolversTypes['Tree']>, ParentType, ContextType>;
+  return?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  returns?: Resolver<ReadonlyArray<ResolversTypes['ComponentReturn']>, ParentType, ContextType>;
+  length?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  leafId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  leaf?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+  steps?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType>;
+  rewards?: Resolver<ReadonlyArray<ResolversTypes['Reward']>, ParentType, ContextType, Partial<TrajectoryRewardsArgs>>;
+};
+
+export type RewardResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Reward'] = ResolversParentTypes['Reward']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  stepId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  rolloutId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  component?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  value?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  assignedValue?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  scorer?: Resolver<ResolversTypes['Scorer'], ParentType, ContextType>;
+  raw?: Resolver<Maybe<ResolversTypes['RawReward']>, ParentType, ContextType>;
+  revisionCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  revisions?: Resolver<ReadonlyArray<ResolversTypes['RewardRevision']>, ParentType, ContextType>;
+  assignedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  revisedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+};
+
+export type RewardRevisionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RewardRevision'] = ResolversParentTypes['RewardRevision']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  ordinal?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  value?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  scorer?: Resolver<ResolversTypes['Scorer'], ParentType, ContextType>;
+  reason?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+};
+
+export type ScorerResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Scorer'] = ResolversParentTypes['Scorer']> = {
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  revision?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type RawRewardResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RawReward'] = ResolversParentTypes['RawReward']> = {
+  value?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  scale?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  kind?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type ComponentReturnResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ComponentReturn'] = ResolversParentTypes['ComponentReturn']> = {
+  component?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  value?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  rewards?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
+export type ExperimentResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Experiment'] = ResolversParentTypes['Experiment']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  question?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  declaredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  runs?: Resolver<ResolversTypes['RunConnection'], ParentType, ContextType, RequireFields<ExperimentRunsArgs, 'orderBy'>>;
+};
+
+export type RunResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Run'] = ResolversParentTypes['Run']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  kind?: Resolver<ResolversTypes['RunKind'], ParentType, ContextType>;
+  seed?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  codeVersion?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  config?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  environments?: Resolver<ReadonlyArray<ResolversTypes['RunEnvironment']>, ParentType, ContextType>;
+  policy?: Resolver<Maybe<ResolversTypes['PolicyVersion']>, ParentType, ContextType>;
+  startedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  finishedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  outcome?: Resolver<Maybe<ResolversTypes['RunOutcome']>, ParentType, ContextType>;
+  message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  experiment?: Resolver<Maybe<ResolversTypes['Experiment']>, ParentType, ContextType>;
+  totals?: Resolver<ResolversTypes['RunTotals'], ParentType, ContextType>;
+  successByDepth?: Resolver<ReadonlyArray<ResolversTypes['DepthTotals']>, ParentType, ContextType>;
+  metrics?: Resolver<ReadonlyArray<ResolversTypes['Metric']>, ParentType, ContextType, RequireFields<RunMetricsArgs, 'last'>>;
+  trees?: Resolver<ResolversTypes['TreeConnection'], ParentType, ContextType, RequireFields<RunTreesArgs, 'orderBy'>>;
+  rollouts?: Resolver<ResolversTypes['RolloutConnection'], ParentType, ContextType, RequireFields<RunRolloutsArgs, 'orderBy'>>;
+  trajectories?: Resolver<ResolversTypes['TrajectoryConnection'], ParentType, ContextType, RequireFields<RunTrajectoriesArgs, 'orderBy'>>;
+};
+
+export type RunEnvironmentResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RunEnvironment'] = ResolversParentTypes['RunEnvironment']> = {
+  environment?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  fingerprint?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type RunTotalsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RunTotals'] = ResolversParentTypes['RunTotals']> = {
+  trees?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  closedTrees?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  rollouts?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  terminated?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  truncated?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  failed?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  cancelled?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  steps?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  successes?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  successRate?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  meanReturn?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+};
+
+export type DepthTotalsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['DepthTotals'] = ResolversParentTypes['DepthTotals']> = {
+  taskDepth?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  trees?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  rollouts?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  successes?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  successRate?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  meanReturn?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+};
+
+export type MetricResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Metric'] = ResolversParentTypes['Metric']> = {
+  metric?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  value?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  at?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+  occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+};
+
+export type StepResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Step'] = ResolversParentTypes['Step']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  treeId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  tree?: Resolver<Maybe<ResolversTypes['Tree']>, ParentType, ContextType>;
+  parentId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  parent?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+  children?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType>;
+  path?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType>;
+  depth?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  logOffset?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  rolloutId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  rollout?: Resolver<Maybe<ResolversTypes['Rollout']>, ParentType, ContextType>;
+  response?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  thought?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  action?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  observation?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  wellFormatted?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  executable?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  termination?: Resolver<ResolversTypes['Termination'], ParentType, ContextType>;
+  policySpans?: Resolver<ReadonlyArray<ResolversTypes['PolicySpan']>, ParentType, ContextType>;
+  tokens?: Resolver<Maybe<ResolversTypes['Tokens']>, ParentType, ContextType>;
+  usage?: Resolver<Maybe<ResolversTypes['Usage']>, ParentType, ContextType>;
+  finishReason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  timings?: Resolver<ResolversTypes['Timings'], ParentType, ContextType>;
+  stateHash?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  admissibleActions?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
+  occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  rewards?: Resolver<ReadonlyArray<ResolversTypes['Reward']>, ParentType, ContextType, Partial<StepRewardsArgs>>;
+  statistics?: Resolver<Maybe<ResolversTypes['SearchStatistics']>, ParentType, ContextType, Partial<StepStatisticsArgs>>;
+  toolCalls?: Resolver<ReadonlyArray<ResolversTypes['ToolCall']>, ParentType, ContextType>;
+  divergences?: Resolver<ReadonlyArray<ResolversTypes['Divergence']>, ParentType, ContextType>;
+  largeTexts?: Resolver<ReadonlyArray<ResolversTypes['LargeText']>, ParentType, ContextType>;
+};
+
+export type PolicySpanResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PolicySpan'] = ResolversParentTypes['PolicySpan']> = {
+  from?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  to?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  policyId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
+export type TokensResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Tokens'] = ResolversParentTypes['Tokens']> = {
+  ids?: Resolver<ResolversTypes['PackedArray'], ParentType, ContextType>;
+  logProbs?: Resolver<Maybe<ResolversTypes['PackedArray']>, ParentType, ContextType>;
+  mask?: Resolver<Maybe<ResolversTypes['PackedArray']>, ParentType, ContextType>;
+};
+
+export type PackedArrayResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PackedArray'] = ResolversParentTypes['PackedArray']> = {
+  dtype?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  length?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  base64?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type UsageResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Usage'] = ResolversParentTypes['Usage']> = {
+  promptTokens?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  completionTokens?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
+export type TimingsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Timings'] = ResolversParentTypes['Timings']> = {
+  policyMs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  environmentMs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
+export type SearchStatisticsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SearchStatistics'] = ResolversParentTypes['SearchStatistics']> = {
+  visits?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  valueSum?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  value?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
+export type ToolCallResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ToolCall'] = ResolversParentTypes['ToolCall']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  stepId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  ordinal?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  tool?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  arguments?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  output?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  outcome?: Resolver<ResolversTypes['ToolOutcome'], ParentType, ContextType>;
+  durationMs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  largeTexts?: Resolver<ReadonlyArray<ResolversTypes['LargeText']>, ParentType, ContextType>;
+};
+
+export type TreeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Tree'] = ResolversParentTypes['Tree']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  runId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  run?: Resolver<Maybe<ResolversTypes['Run']>, ParentType, ContextType>;
+  task?: Resolver<ResolversTypes['Task'], ParentType, ContextType>;
+  instruction?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  plannedRollouts?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  seed?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  openedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  closedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  closeReason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  rootId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  root?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+  size?: Resolver<ResolversTypes['TreeSize'], ParentType, ContextType>;
+  steps?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType, Partial<TreeStepsArgs>>;
+  leaves?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType>;
+  rollouts?: Resolver<ReadonlyArray<ResolversTypes['Rollout']>, ParentType, ContextType>;
+  trajectories?: Resolver<ResolversTypes['TrajectoryConnection'], ParentType, ContextType, RequireFields<TreeTrajectoriesArgs, 'orderBy'>>;
+  simulations?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  divergences?: Resolver<ReadonlyArray<ResolversTypes['Divergence']>, ParentType, ContextType>;
+  largeTexts?: Resolver<ReadonlyArray<ResolversTypes['LargeText']>, ParentType, ContextType>;
+};
+
+export type TaskResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Task'] = ResolversParentTypes['Task']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  environment?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  serverFingerprint?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  observationHash?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  alias?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  goal?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  depth?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  split?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
+export type TreeSizeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TreeSize'] = ResolversParentTypes['TreeSize']> = {
+  steps?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  depth?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  leaves?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type DivergenceResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Divergence'] = ResolversParentTypes['Divergence']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  stepId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  field?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  recorded?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  replayed?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  largeTexts?: Resolver<ReadonlyArray<ResolversTypes['LargeText']>, ParentType, ContextType>;
+};
+
+export interface DateTimeScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes['DateTime'], any> {
+  name: 'DateTime';
+}
+
+export interface JsonScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes['JSON'], any> {
+  name: 'JSON';
+}
+
+export interface SafeIntScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes['SafeInt'], any> {
+  name: 'SafeInt';
+}
+
+export type PageInfoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PageInfo'] = ResolversParentTypes['PageInfo']> = {
+  startCursor?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  endCursor?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  hasNextPage?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  hasPreviousPage?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+};
+
+export type PolicyVersionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PolicyVersion'] = ResolversParentTypes['PolicyVersion']> = {
+  id?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
+export type LargeTextResolvers<ContextType = Context, ParentType extends ResolversParentTypes['LargeText'] = ResolversParentTypes['LargeText']> = {
+  field?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  sha256?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  size?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  mediaType?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  text?: Resolver<ResolversTypes['String'], ParentType, ContextType, RequireFields<LargeTextTextArgs, 'offset' | 'length'>>;
+};
+
+export type Resolvers<ContextType = Context> = {
+  ExperimentConnection?: ExperimentConnectionResolvers<ContextType>;
+  ExperimentEdge?: ExperimentEdgeResolvers<ContextType>;
+  RunConnection?: RunConnectionResolvers<ContextType>;
+  RunEdge?: RunEdgeResolvers<ContextType>;
+  TreeConnection?: TreeConnectionResolvers<ContextType>;
+  TreeEdge?: TreeEdgeResolvers<ContextType>;
+  RolloutConnection?: RolloutConnectionResolvers<ContextType>;
+  RolloutEdge?: RolloutEdgeResolvers<ContextType>;
+  TrajectoryConnection?: TrajectoryConnectionResolvers<ContextType>;
+  TrajectoryEdge?: TrajectoryEdgeResolvers<ContextType>;
+  AnomalyConnection?: AnomalyConnectionResolvers<ContextType>;
+  AnomalyEdge?: AnomalyEdgeResolvers<ContextType>;
+  QuarantineConnection?: QuarantineConnectionResolvers<ContextType>;
+  QuarantineEdge?: QuarantineEdgeResolvers<ContextType>;
+  ProjectionLag?: ProjectionLagResolvers<ContextType>;
+  PartitionLag?: PartitionLagResolvers<ContextType>;
+  Anomaly?: AnomalyResolvers<ContextType>;
+  QuarantinedRecord?: QuarantinedRecordResolvers<ContextType>;
+  Query?: QueryResolvers<ContextType>;
+  Reached?: ReachedResolvers<ContextType>;
+  Subscription?: SubscriptionResolvers<ContextType>;
+  EventDelivery?: EventDeliveryResolvers<ContextType>;
+  Rollout?: RolloutResolvers<ContextType>;
+  Trajectory?: TrajectoryResolvers<ContextType>;
+  Reward?: RewardResolvers<ContextType>;
+  RewardRevision?: RewardRevisionResolvers<ContextType>;
+  Scorer?: ScorerResolvers<ContextType>;
+  RawReward?: RawRewardResolvers<ContextType>;
+  ComponentReturn?: ComponentReturnResolvers<ContextType>;
+  Experiment?: ExperimentResolvers<ContextType>;
+  Run?: RunResolvers<ContextType>;
+  RunEnvironment?: RunEnvironmentResolvers<ContextType>;
+  RunTotals?: RunTotalsResolvers<ContextType>;
+  DepthTotals?: DepthTotalsResolvers<ContextType>;
+  Metric?: MetricResolvers<ContextType>;
+  Step?: StepResolvers<ContextType>;
+  PolicySpan?: PolicySpanResolvers<ContextType>;
+  Tokens?: TokensResolvers<ContextType>;
+  PackedArray?: PackedArrayResolvers<ContextType>;
+  Usage?: UsageResolvers<ContextType>;
+  Timings?: TimingsResolvers<ContextType>;
+  SearchStatistics?: SearchStatisticsResolvers<ContextType>;
+  ToolCall?: ToolCallResolvers<ContextType>;
+  Tree?: TreeResolvers<ContextType>;
+  Task?: TaskResolvers<ContextType>;
+  TreeSize?: TreeSizeResolvers<ContextType>;
+  Divergence?: DivergenceResolvers<ContextType>;
+  DateTime?: GraphQLScalarType;
+  JSON?: GraphQLScalarType;
+  SafeInt?: GraphQLScalarType;
+  PageInfo?: PageInfoResolvers<ContextType>;
+  PolicyVersion?: PolicyVersionResolvers<ContextType>;
+  LargeText?: LargeTextResolvers<ContextType>;
+};
+
+export type DirectiveResolvers<ContextType = Context> = {
+  listSize?: ListSizeDirectiveResolver<any, any, ContextType>;
+  cost?: CostDirectiveResolver<any, any, ContextType>;
+};

@@ -1,0 +1,28 @@
+import type { Offsets } from '../../src/log/event-log.ts';
+import { readCursors } from '../../src/projections/read-cursors.ts';
+import type { Sources } from '../context.ts';
+import type { ProjectionLag } from '../generated/types.ts';
+import { logEnd, within } from './log-end.ts';
+
+/** Measures how far each projection is behind the log. Cursors are read before the ends, so a lag is never below zero for a race. */
+export async function measureLag(sources: Sources): Promise<ProjectionLag[]> {
+  const standings = await readCursors(sources.db);
+  const end = await logEnd(sources);
+  return standings.flatMap(({ name, version, state, reason, cursors }) => {
+    const projection = sources.projections.find((p) => p.name === name);
+    if (!projection) return [];
+    const partitions = behind(cursors, within(end, projection));
+    return [{ projection: name, version, state, reason, partitions, lag: partitions.reduce((sum, { lag }) => sum + lag, 0) }];
+  });
+}
+
+function behind(cursors: Offsets, ends: Offsets): ProjectionLag['partitions'][number][] {
+  const lags = [];
+  for (const [topic, partitions] of ends) {
+    for (const [partition, end] of partitions) {
+      const cursor = cursors.get(topic)?.get(partition) ?? 0;
+      lags.push({ topic, partition, cursor, end, lag: Math.max(0, end - cursor) });
+    }
+  }
+  return lags.sort((a, b) => (a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1));
+}

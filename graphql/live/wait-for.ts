@@ -1,0 +1,67 @@
+import type { Offsets } from '../../src/log/event-log.ts';
+import { formatPosition, reached } from '../../src/log/position.ts';
+import { type ProjectionStanding, readCursors } from '../../src/projections/read-cursors.ts';
+import { bounded } from '../connection.ts';
+import type { Sources } from '../context.ts';
+import { refusal } from '../errors.ts';
+import type { ReachedModel } from '../models.ts';
+import { argumentPosition, logEnd, within } from './log-end.ts';
+
+const LONGEST_MS = 60_000;
+const POLL_MS = 500; // the net below lost notices; a notice wakes at once
+
+/**
+ * Waits until every projection has folded the log up to a position, so that who appended reads what was written. Woken by notices of moved
+ * cursors. @throws TIMED_OUT saying which projection is how far behind; PROJECTION_STOPPED; BAD_USER_INPUT past the end of the log.
+ */
+export async function waitFor(sources: Sources, text: string, timeoutMs: number, signal: AbortSignal): Promise<ReachedModel> {
+  const position = argumentPosition('position', text);
+  const started = performance.now();
+  const limit = bounded('timeoutMs', timeoutMs, LONGEST_MS);
+  for (let first = true; ; first = false) {
+    const { count } = sources.notices; // before the look, so that a move after it wakes us
+    const waiting = behind(await readCursors(sources.db), sources, position);
+    if (waiting.length === 0) return { position: text, waitedMs: performance.now() - started, query: {} };
+    const stopped = waiting.find(({ state }) => state === 'stopped');
+    if (stopped)
+      throw refusal(
+        'PROJECTION_STOPPED',
+        `the projection ${stopped.name} stopped and will not reach the position: ${stopped.reason ?? 'no reason is known'}; see the projector's log, mend it and start it again`,
+      );
+    if (first) await mustExist(sources, position);
+    const left = limit - (performance.now() - started);
+    if (left <= 0 || signal.aborted) throw timedOut(waiting, sources, limit);
+    await sources.notices.beyond(count, Math.min(POLL_MS, left), signal);
+  }
+}
+
+function behind(standings: readonly ProjectionStanding[], { projections }: Sources, position: Offsets): ProjectionStanding[] {
+  return standings.filter(({ name, cursors }) => {
+    const projection = projections.find((p) => p.name === name);
+    return projection !== undefined && !reached(cursors, within(position, projection));
+  });
+}
+
+/** A position past the end of the log would be waited for in vain: it comes from another log. */
+async function mustExist(sources: Sources, position: Offsets): Promise<void> {
+  const end = await logEnd(sources);
+  if (reached(end, position)) return;
+  throw refusal(
+    'BAD_USER_INPUT',
+    `position lies past the end of the log, ${formatPosition(end)}; pass one that this server gave`,
+    {
+      argument: 'position',
+    },
+  );
+}
+
+function timedOut(waiting: readonly ProjectionStanding[], { projections }: Sources, limit: number) {
+  const missing = waiting.map(({ name, cursors }) => {
+    const projection = projections.find((p) => p.name === name);
+    return `${name} (at ${projection ? formatPosition(within(cursors, projection)) || 'the beginning' : 'an unknown place'})`;
+  });
+  return refusal(
+    'TIMED_OUT',
+    `not reached within ${limit} ms by ${missing.join(', ')}; wait longer with timeoutMs, or see lag and whether a projector runs`,
+  );
+}

@@ -1,0 +1,61 @@
+import DataLoader from 'dataloader';
+import { groupBy } from './group-by.ts';
+
+/** A record of a tree, asked for by its own id: the tree narrows the search to an index. */
+export interface OfTree {
+  readonly treeId: string;
+  readonly id: string;
+}
+
+/** Loads one item per key; all keys of one tick in one statement. */
+export function one<Item>(
+  read: (keys: readonly string[]) => Promise<readonly Item[]>,
+  keyOf: (item: Item) => string,
+): DataLoader<string, Item | null> {
+  return new DataLoader(async (keys) => {
+    const items = new Map((await read(keys)).map((item) => [keyOf(item), item]));
+    return keys.map((key) => items.get(key) ?? null);
+  });
+}
+
+/** Loads a value per key from a map; all keys of one tick in one statement. */
+export function mapped<Value>(
+  read: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
+): DataLoader<string, Value | null> {
+  return new DataLoader(async (keys) => {
+    const values = await read(keys);
+    return keys.map((key) => values.get(key) ?? null);
+  });
+}
+
+/** Loads a list per key; all keys of one tick in one statement. */
+export function many<Item>(
+  read: (keys: readonly string[]) => Promise<readonly Item[]>,
+  keyOf: (item: Item) => string,
+): DataLoader<string, readonly Item[]> {
+  return new DataLoader(async (keys) => {
+    const lists = groupBy(await read(keys), keyOf);
+    return keys.map((key) => lists.get(key) ?? []);
+  });
+}
+
+/** Loads a list per record of a tree; all records of one tick in one statement. */
+export function manyOfTree<Item>(
+  read: (trees: readonly string[], ids: readonly string[]) => Promise<readonly Item[]>,
+  keyOf: (item: Item) => string | null,
+): DataLoader<OfTree, readonly Item[], string> {
+  return new DataLoader(
+    async (keys) => {
+      const trees = new Set(keys.map(({ treeId }) => treeId));
+      const lists = groupBy(
+        await read(
+          [...trees],
+          keys.map(({ id }) => id),
+        ),
+        keyOf,
+      );
+      return keys.map(({ id }) => lists.get(id) ?? []);
+    },
+    { cacheKeyFn: ({ id }) => id },
+  );
+}

@@ -1,0 +1,130 @@
+import type { Db } from '../../src/postgres/database.ts';
+import { mapPages } from '../../src/postgres/keyset.ts';
+import { readReturns } from '../../src/projections/rewards/read-returns.ts';
+import { readRewardRevisions, readRewardsOfRollouts, readRewardsOfSteps } from '../../src/projections/rewards/read-rewards.ts';
+import {
+  countTrajectories,
+  readTrajectories,
+  readTrajectoriesById,
+  type TrajectoryFilter,
+} from '../../src/projections/rewards/read-trajectories.ts';
+import { readExperimentsById } from '../../src/projections/runs/read-experiments.ts';
+import { readDepthTotals, readRunTotals } from '../../src/projections/runs/read-run-totals.ts';
+import { countRuns, type RunFilter, readRuns, readRunsById } from '../../src/projections/runs/read-runs.ts';
+import { countBackups } from '../../src/projections/search-statistics/read-statistics.ts';
+import { readDivergences } from '../../src/projections/step-tree/read-divergences.ts';
+import {
+  countRollouts,
+  type RolloutFilter,
+  readRollouts,
+  readRolloutsById,
+  readRolloutsOfTrees,
+} from '../../src/projections/step-tree/read-rollouts.ts';
+import { readChildren, readLeaves, readTreeSizes } from '../../src/projections/step-tree/read-steps.ts';
+import { readToolCalls } from '../../src/projections/step-tree/read-tool-calls.ts';
+import { countTrees, readTrees, readTreesById, type TreeFilter } from '../../src/projections/step-tree/read-trees.ts';
+import { withLargeTexts } from '../large-text.ts';
+import { many, manyOfTree, mapped, one } from './batch.ts';
+import { createListLoader } from './list-loader.ts';
+import { createMetricsLoader } from './metrics-loader.ts';
+import { createPathLoader } from './path-loader.ts';
+import { createStatisticsLoader } from './statistics-loader.ts';
+import { createStepLoader } from './step-loader.ts';
+import { createTreeStepsLoader } from './tree-steps-loader.ts';
+
+export type Loaders = ReturnType<typeof createLoaders>;
+
+/** Makes the loaders of one request. Each turns the keys that one level of a query asks for into one statement. */
+export function createLoaders(db: Db) {
+  const step = createStepLoader(db);
+  return {
+    step,
+    path: createPathLoader(db, step),
+    stepsOfTree: createTreeStepsLoader(db, step),
+    statistics: createStatisticsLoader(db),
+    runs: createListLoader(
+      (filters: readonly RunFilter[], ordering, page) => readRuns(db, filters, ordering, page),
+      (filters) => countRuns(db, filters),
+    ),
+    trees: createListLoader(
+      async (filters: readonly TreeFilter[], ordering, page) =>
+        mapPages(await readTrees(db, filters, ordering, page), withLargeTexts),
+      (filters) => countTrees(db, filters),
+    ),
+    rollouts: createListLoader(
+      (filters: readonly RolloutFilter[], ordering, page) => readRollouts(db, filters, ordering, page),
+      (filters) => countRollouts(db, filters),
+    ),
+    trajectories: createListLoader(
+      (filters: readonly TrajectoryFilter[], ordering, page) => readTrajectories(db, filters, ordering, page),
+      (filters) => countTrajectories(db, filters),
+    ),
+    experiment: one(
+      (ids) => readExperimentsById(db, ids),
+      (e) => e.id,
+    ),
+    run: one(
+      (ids) => readRunsById(db, ids),
+      (r) => r.id,
+    ),
+    runTotals: one(
+      (ids) => readRunTotals(db, ids),
+      (t) => t.runId,
+    ),
+    depthTotals: many(
+      (ids) => readDepthTotals(db, ids),
+      (t) => t.runId,
+    ),
+    tree: one(
+      async (ids) => (await readTreesById(db, ids)).map(withLargeTexts),
+      (t) => t.id,
+    ),
+    treeSize: one(
+      (ids) => readTreeSizes(db, ids),
+      (s) => s.treeId,
+    ),
+    backups: mapped((ids) => countBackups(db, ids)),
+    rollout: one(
+      (ids) => readRolloutsById(db, ids),
+      (r) => r.id,
+    ),
+    rolloutsOfTree: many(
+      (ids) => readRolloutsOfTrees(db, ids),
+      (r) => r.treeId,
+    ),
+    trajectory: one(
+      (ids) => readTrajectoriesById(db, ids),
+      (t) => t.id,
+    ),
+    return: mapped((ids) => readReturns(db, ids)),
+    children: manyOfTree(
+      async (trees, ids) => (await readChildren(db, trees, ids)).map(withLargeTexts),
+      (s) => s.parentId,
+    ),
+    leaves: many(
+      async (ids) => (await readLeaves(db, ids)).map(withLargeTexts),
+      (s) => s.treeId,
+    ),
+    toolCalls: manyOfTree(
+      async (trees, ids) => (await readToolCalls(db, trees, ids)).map(withLargeTexts),
+      (c) => c.stepId,
+    ),
+    metrics: createMetricsLoader(db),
+    divergences: many(
+      async (ids) => (await readDivergences(db, ids)).map(withLargeTexts),
+      (d) => d.treeId,
+    ),
+    rewardsOfStep: manyOfTree(
+      (trees, ids) => readRewardsOfSteps(db, trees, ids),
+      (r) => r.stepId,
+    ),
+    rewardsOfRollout: manyOfTree(
+      (trees, ids) => readRewardsOfRollouts(db, trees, ids),
+      (r) => r.rolloutId,
+    ),
+    revisions: many(
+      (ids) => readRewardRevisions(db, ids),
+      (r) => r.rewardId,
+    ),
+  };
+}

@@ -1,0 +1,57 @@
+import { formatPosition } from '../../src/log/position.ts';
+import { countAnomalies, readAnomalies } from '../../src/projections/journal/read-anomalies.ts';
+import { countQuarantine, readQuarantine } from '../../src/projections/read-quarantine.ts';
+import { countExperiments, EXPERIMENT_ORDERINGS, readExperiments } from '../../src/projections/runs/read-experiments.ts';
+import { argumentId } from '../argument-id.ts';
+import { connect } from '../connection.ts';
+import { anomalyFilter, quarantineFilter, rolloutFilter, runFilter, trajectoryFilter, treeFilter } from '../filters.ts';
+import type { QueryResolvers } from '../generated/types.ts';
+import { measureLag } from '../live/lag.ts';
+import { logEnd } from '../live/log-end.ts';
+import { waitFor } from '../live/wait-for.ts';
+import { connectRollouts, connectRuns, connectTrajectories, connectTrees } from './lists.ts';
+
+export const Query: QueryResolvers = {
+  experiment: (_, { id }, { loaders }) => loaders.experiment.load(argumentId('id', id)),
+  experiments: (_, args, { sources: { db } }) =>
+    connect(
+      args,
+      async (page) => only(await readExperiments(db, EXPERIMENT_ORDERINGS[args.orderBy], page)),
+      async () => only(await countExperiments(db)),
+    ),
+  run: (_, { id }, { loaders }) => loaders.run.load(argumentId('id', id)),
+  runs: (_, args, context) => connectRuns(args, runFilter(args.filter), context),
+  tree: (_, { id }, { loaders }) => loaders.tree.load(argumentId('id', id)),
+  trees: (_, args, context) => connectTrees(args, treeFilter(args.filter), context),
+  step: (_, { id }, { loaders }) => loaders.step.load(argumentId('id', id)),
+  path: (_, { leaf }, { loaders }) => loaders.path.load(argumentId('leaf', leaf)),
+  rollout: (_, { id }, { loaders }) => loaders.rollout.load(argumentId('id', id)),
+  rollouts: (_, args, context) => connectRollouts(args, rolloutFilter(args.filter), context),
+  trajectory: (_, { rollout }, { loaders }) => loaders.trajectory.load(argumentId('rollout', rollout)),
+  trajectories: (_, args, context) => connectTrajectories(args, trajectoryFilter(args.filter), context),
+  anomalies: (_, args, { sources: { db } }) => {
+    const filter = anomalyFilter(args.filter);
+    return connect(
+      args,
+      async (page) => only(await readAnomalies(db, filter, page)),
+      async () => only(await countAnomalies(db, filter)),
+    );
+  },
+  quarantine: (_, args, { sources: { db } }) => {
+    const filter = quarantineFilter(args.filter);
+    return connect(
+      args,
+      async (page) => only(await readQuarantine(db, filter, page)),
+      async () => only(await countQuarantine(db, filter)),
+    );
+  },
+  position: async (_, _args, { sources }) => formatPosition(await logEnd(sources)),
+  lag: (_, _args, { sources }) => measureLag(sources),
+  waitFor: (_, { position, timeoutMs }, { sources, signal }) => waitFor(sources, position, timeoutMs, signal),
+};
+
+function only<Item>(items: readonly Item[]): Item {
+  const [item] = items;
+  if (item === undefined) throw new Error('one query gives one answer');
+  return item;
+}

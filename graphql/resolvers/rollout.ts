@@ -1,0 +1,52 @@
+import type { RewardRecord } from '../../src/projections/rewards/read-rewards.ts';
+import type { TrajectoryRecord } from '../../src/projections/rewards/read-trajectories.ts';
+import type { Context } from '../context.ts';
+import type { ComponentReturn, RolloutResolvers, TrajectoryResolvers } from '../generated/types.ts';
+
+export const Rollout: RolloutResolvers = {
+  tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
+  run: ({ runId }, _, { loaders }) => loaders.run.load(runId),
+  leafId: ({ leafStepId }) => leafStepId,
+  leaf: ({ leafStepId }, _, { loaders }) => (leafStepId === null ? null : loaders.step.load(leafStepId)),
+  return: ({ id }, _, { loaders }) => loaders.return.load(id),
+  rewards: async ({ id, treeId }, { component }, { loaders }) =>
+    ofComponent(await loaders.rewardsOfRollout.load({ id, treeId }), component),
+  trajectory: ({ id }, _, { loaders }) => loaders.trajectory.load(id),
+};
+
+export const Trajectory: TrajectoryResolvers = {
+  tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
+  leafId: ({ leafStepId }) => leafStepId,
+  leaf: ({ leafStepId }, _, { loaders }) => loaders.step.load(leafStepId),
+  length: async ({ leafStepId, rollout }, _, { loaders }) =>
+    (await loaders.step.load(leafStepId))?.depth ?? rollout.stepCount ?? 0,
+  steps: ({ leafStepId }, _, { loaders }) => loaders.path.load(leafStepId),
+  rewards: async (trajectory, { component }, context) => ofComponent(await rewardsAlong(trajectory, context), component),
+  returns: async (trajectory, _, context) => byComponent(await rewardsAlong(trajectory, context)),
+};
+
+/** Keeps the rewards of one component; all of them where none is named. */
+export function ofComponent(rewards: readonly RewardRecord[], component: string | null | undefined): readonly RewardRecord[] {
+  return component === null || component === undefined ? rewards : rewards.filter((reward) => reward.component === component);
+}
+
+/** The rewards that make the return: those on the steps of the path, root first, then those on the rollout as a whole. */
+async function rewardsAlong({ id, treeId, leafStepId }: TrajectoryRecord, { loaders }: Context): Promise<RewardRecord[]> {
+  const path = await loaders.path.load(leafStepId);
+  const [own, ...ofSteps] = await Promise.all([
+    loaders.rewardsOfRollout.load({ id, treeId }),
+    ...path.map((step) => loaders.rewardsOfStep.load({ id: step.id, treeId })),
+  ]);
+  return [...ofSteps.flat(), ...own];
+}
+
+function byComponent(rewards: readonly RewardRecord[]): ComponentReturn[] {
+  const sums = new Map<string, { component: string; value: number; rewards: number }>();
+  for (const { component, value } of rewards) {
+    const sum = sums.get(component) ?? { component, value: 0, rewards: 0 };
+    sum.value += value;
+    sum.rewards++;
+    sums.set(component, sum);
+  }
+  return [...sums.values()].sort((a, b) => (a.component < b.component ? -1 : 1));
+}

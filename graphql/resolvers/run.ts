@@ -1,0 +1,26 @@
+import { bounded } from '../connection.ts';
+import { rolloutFilter, runFilter, trajectoryFilter, treeFilter } from '../filters.ts';
+import type { ExperimentResolvers, RunResolvers } from '../generated/types.ts';
+import { connectRollouts, connectRuns, connectTrajectories, connectTrees, hangingOn } from './lists.ts';
+
+const METRICS_LIMIT = 5_000;
+
+export const Experiment: ExperimentResolvers = {
+  runs: ({ id }, args, context) => connectRuns(args, hangingOn(runFilter(args.filter), 'experimentId', id), context),
+};
+
+export const Run: RunResolvers = {
+  experiment: ({ experimentId }, _, { loaders }) => (experimentId === null ? null : loaders.experiment.load(experimentId)),
+  totals: async ({ id }, _, { loaders }) => {
+    const totals = await loaders.runTotals.load(id);
+    if (!totals) throw new Error(`the totals of run ${id} are missing: the statement gives a row for each id`);
+    return totals;
+  },
+  successByDepth: ({ id }, _, { loaders }) => loaders.depthTotals.load(id),
+  metrics: ({ id }, { name, last }, { loaders }) =>
+    loaders.metrics.load({ runId: id, metric: name ?? null, last: bounded('last', last, METRICS_LIMIT) }),
+  trees: ({ id }, args, context) => connectTrees(args, hangingOn(treeFilter(args.filter), 'runId', id), context),
+  rollouts: ({ id }, args, context) => connectRollouts(args, hangingOn(rolloutFilter(args.filter), 'runId', id), context),
+  trajectories: ({ id }, args, context) =>
+    connectTrajectories(args, hangingOn(trajectoryFilter(args.filter), 'runId', id), context),
+};

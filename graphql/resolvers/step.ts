@@ -1,0 +1,42 @@
+import { refusal } from '../errors.ts';
+import type {
+  PackedArrayResolvers,
+  RewardResolvers,
+  SearchStatisticsResolvers,
+  StepResolvers,
+  ToolCallResolvers,
+} from '../generated/types.ts';
+import { largeTextsOf } from '../large-text.ts';
+import { ofComponent } from './rollout.ts';
+
+/** Only relations: a step's own fields are its properties, which the executor reads without a call or a promise. */
+export const Step: StepResolvers = {
+  tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
+  parent: ({ parentId }, _, { loaders }) => (parentId === null ? null : loaders.step.load(parentId)),
+  children: ({ id, treeId }, _, { loaders }) => loaders.children.load({ id, treeId }),
+  path: ({ id }, _, { loaders }) => loaders.path.load(id),
+  rollout: ({ rolloutId }, _, { loaders }) => (rolloutId === null ? null : loaders.rollout.load(rolloutId)),
+  rewards: async ({ id, treeId }, { component }, { loaders }) =>
+    ofComponent(await loaders.rewardsOfStep.load({ id, treeId }), component),
+  statistics: ({ id, treeId }, { asOfSimulation }, { loaders }) => {
+    const simulations = asOfSimulation ?? null;
+    if (simulations !== null && simulations < 0)
+      throw refusal('BAD_USER_INPUT', `asOfSimulation must be 0 or more, not ${simulations}`, { argument: 'asOfSimulation' });
+    return loaders.statistics.load({ treeId, stepId: id, simulations });
+  },
+  toolCalls: ({ id, treeId }, _, { loaders }) => loaders.toolCalls.load({ id, treeId }),
+  divergences: async ({ id, treeId }, _, { loaders }) =>
+    (await loaders.divergences.load(treeId)).filter(({ stepId }) => stepId === id),
+  largeTexts: largeTextsOf,
+};
+
+export const SearchStatistics: SearchStatisticsResolvers = { value: ({ visits, valueSum }) => valueSum / visits };
+
+export const ToolCall: ToolCallResolvers = { largeTexts: largeTextsOf };
+
+export const PackedArray: PackedArrayResolvers = {
+  base64: async ({ bytes }, _, { texts }) =>
+    typeof bytes === 'string' ? bytes : Buffer.from(await texts.bytes(bytes)).toString('base64'),
+};
+
+export const Reward: RewardResolvers = { revisions: ({ id }, _, { loaders }) => loaders.revisions.load(id) };

@@ -1,0 +1,35 @@
+import type { GraphQLSchema } from 'graphql';
+import { createSchema } from 'graphql-yoga';
+import type { Context } from './context.ts';
+import { QuarantinedRecord, Subscription } from './resolvers/log.ts';
+import { Query } from './resolvers/query.ts';
+import { Rollout, Trajectory } from './resolvers/rollout.ts';
+import { Experiment, Run } from './resolvers/run.ts';
+import { DateTime, JSONValue, SafeInt } from './resolvers/scalars.ts';
+import { PackedArray, Reward, SearchStatistics, Step, ToolCall } from './resolvers/step.ts';
+import { Divergence, Tree } from './resolvers/tree.ts';
+import { readTypeDefs } from './type-defs.ts';
+
+/** Makes the executable schema: the SDL of `schema/` and its resolvers. Fields without a resolver are properties of their record. */
+export async function createExecutableSchema(): Promise<GraphQLSchema> {
+  const resolvers = {
+    DateTime,
+    SafeInt,
+    JSON: JSONValue,
+    Query,
+    Subscription,
+    Experiment,
+    Run,
+    Tree,
+    Divergence,
+    Step,
+    SearchStatistics,
+    ToolCall,
+    PackedArray,
+    Reward,
+    Rollout,
+    Trajectory,
+    QuarantinedRecord,
+  };
+  return createSchema<Context>({ typeDefs: await readTypeDefs(), resolvers });
+}

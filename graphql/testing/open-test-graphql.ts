@@ -1,0 +1,89 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Kysely, PostgresDialect } from 'kysely';
+import type { BlobStore } from '../../src/blobs/blob-store.ts';
+import { openFileBlobStore } from '../../src/blobs/file-blob-store.ts';
+import { TOPICS } from '../../src/events/catalogue.ts';
+import { openEmbeddedLog } from '../../src/log/embedded-log.ts';
+import type { EventLog } from '../../src/log/event-log.ts';
+import { type Database, openDatabase } from '../../src/postgres/database.ts';
+import type { Tables } from '../../src/postgres/tables.ts';
+import { createTestDatabase } from '../../src/testing/database.ts';
+import { createGraphql, type GraphqlOptions } from '../create-graphql.ts';
+import { openNotices } from '../live/notices.ts';
+
+/** The GraphQL API over a database, a log and a blob store of its own, asked without a port. */
+export interface TestGraphql {
+  readonly database: Database;
+  readonly log: EventLog;
+  readonly blobs: BlobStore;
+  /** The statements that the API has sent since the last call. */
+  statements(): readonly string[];
+  fetch(body: object, init?: RequestInit): Promise<Response>;
+  /** Asks and gives the answer whole. */
+  ask(query: string, variables?: object): Promise<Answer>;
+  /** Another API over the same sources. */
+  create(options: Partial<GraphqlOptions>): Promise<Pick<TestGraphql, 'fetch' | 'ask'>>;
+  close(): Promise<void>;
+}
+export interface Answer {
+  // biome-ignore lint/suspicious/noExplicitAny: the shape of an answer is what a test's own query says
+  readonly data?: any;
+  readonly errors?: readonly {
+    readonly message: string;
+    readonly path?: readonly (string | number)[];
+    readonly extensions: Record<string, unknown>;
+  }[];
+}
+
+/** Opens a test API. Who opens closes. */
+export async function openTestGraphql(): Promise<TestGraphql> {
+  const { url, drop } = await createTestDatabase();
+  const folder = await mkdtemp(join(tmpdir(), 'espalier-graphql-'));
+  const database = await openDatabase(url);
+  const log = await openEmbeddedLog({ url });
+  await log.ensureTopics(TOPICS, 2);
+  const blobs = openFileBlobStore(folder);
+  const notices = await openNotices(url);
+  let statements: string[] = [];
+  const db = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool: database.pool }),
+    log: ({ query }) => void statements.push(query.sql),
+  });
+  const create = async (options: Partial<GraphqlOptions>) =>
+    askable(await createGraphql({ db, log, blobs, notices, ...options }));
+  return {
+    ...(await create({})),
+    database,
+    log,
+    blobs,
+    create,
+    statements() {
+      const sent = statements;
+      statements = [];
+      return sent;
+    },
+    async close() {
+      await notices.close();
+      await log.close();
+      await database.close();
+      await drop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+function askable(graphql: Awaited<ReturnType<typeof createGraphql>>): Pick<TestGraphql, 'fetch' | 'ask'> {
+  const fetch = async (body: object, init: RequestInit = {}) =>
+    graphql.fetch(
+      new Request('http://api/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        ...init,
+      }),
+      {},
+    );
+  return { fetch, ask: async (query, variables = {}) => (await fetch({ query, variables })).json() };
+}

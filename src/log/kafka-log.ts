@@ -206,7 +206,10 @@ async function probe(options: KafkaLogOptions): Promise<void> {
   try {
     await Promise.race([asking, limit]);
   } catch (error) {
-    throw toLogError(error, options.brokers, 'opening the log');
+    if (error === late) throw late;
+    // Whatever went wrong, including an answer that no broker gives: this is not the address of a Kafka cluster that serves us.
+    const { message, cause } = toLogError(error, options.brokers, 'opening the log');
+    throw new LogError('unreachable', message, { retryable: true, cause });
   } finally {
     clearTimeout(timer);
     asking.catch(() => undefined).finally(() => admin.disconnect().catch(() => undefined));

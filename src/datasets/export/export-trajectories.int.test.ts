@@ -52,7 +52,14 @@ function options(change: Partial<ExportOptions> = {}): ExportOptions {
   };
 }
 
-async function exported(change: Partial<ExportOptions> = {}): Promise<Record<string, never>[]> {
+/** A line of a chat format, as far as a test reads it. */
+interface Line {
+  readonly messages?: readonly { readonly content: string; readonly weight?: number }[];
+  readonly conversations?: readonly object[];
+  readonly metadata?: { readonly task: { readonly alias: string }; readonly ordinal: number };
+}
+
+async function exported(change: Partial<ExportOptions> = {}): Promise<Line[]> {
   const { out } = options(change);
   await exportTrajectories(options({ existing: 'replace', ...change }));
   return (await readFile(out, 'utf8'))
@@ -141,7 +148,7 @@ describe('exporting OpenAI chats', () => {
   test('under the rule `own` a shared step weighs only in the line of the rollout that took it', async () => {
     await givenEvents(database.db, story().events);
     const lines = await exported({ format: { kind: 'openai', weights: 'own', metadata: 'omit' } });
-    const weights = lines.map(({ messages }) => (messages as { weight?: number }[]).flatMap((m) => m.weight ?? []));
+    const weights = lines.map(({ messages }) => messages?.flatMap((m) => m.weight ?? []));
     expect(weights).toEqual([
       [1, 1, 1],
       [1, 1],
@@ -204,8 +211,7 @@ describe('filters', () => {
   ])('%j takes %j', async (texts, expected) => {
     await givenEvents(database.db, story().events);
     const lines = await exported({ query: parseTrajectoryQuery(texts) });
-    const found = lines.map(({ metadata }) => metadata as { task: { alias: string }; ordinal: number });
-    expect(found.map(({ task, ordinal }) => `${task.alias} ${ordinal}`)).toEqual(expected);
+    expect(lines.map(({ metadata }) => `${metadata?.task.alias} ${metadata?.ordinal}`)).toEqual(expected);
   });
 
   test('a task is found by its id as by its alias, a run by its id', async () => {
@@ -319,8 +325,7 @@ describe('payloads in the blob store', () => {
     await givenPrepared(database.db, longStory().events, blobs);
     expect(blobs.held.size).toBe(4);
     const [line] = await exported();
-    const messages: { content: string }[] = line?.messages ?? [];
-    expect(messages.map(({ content }) => content)).toEqual([`${long}i`, `${long}o`, `${long}r`]);
+    expect(line?.messages?.map(({ content }) => content)).toEqual([`${long}i`, `${long}o`, `${long}r`]);
   });
 
   test.each(['lost', 'damaged'])('a %s payload is an error that names the trajectory and the field, and no file', async (how) => {

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
+import { EventRefused, prepareEvents } from '../../append/prepare-events.ts';
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import { catalogue } from '../../events/catalogue.ts';
+import { contentHash, decode } from '../../events/codec.ts';
+import type { Envelope } from '../../events/envelope.ts';
+import type { Db } from '../../postgres/database.ts';
+import { DatasetError } from '../dataset-error.ts';
+import type { LinedDraft } from './lined-draft.ts';
+import { badRow } from './read-rows.ts';
+
+/**
+ * Compares drafts with the record: gives those it does not hold yet. Each draft is prepared as an append would, blobs hashed but not stored,
+ * so that what passes here is not refused later, half-way. @throws DatasetError `bad-row`; `conflict` when an id names another fact.
+ */
+export async function newToRecord(db: Db, path: string, drafts: readonly LinedDraft[]): Promise<readonly LinedDraft[]> {
+  const { rows } = await sql<{ id: string; body: string }>`
+    select event_id as id, body from events where event_id = any(${drafts.map(({ draft }) => draft.id)}::uuid[])`.execute(db);
+  const bodies = new Map(rows.map(({ id, body }) => [id, body]));
+  const fresh: LinedDraft[] = [];
+  for (const lined of drafts) {
+    const event = await prepared(path, lined);
+    const body = bodies.get(event.id);
+    if (body === undefined) fresh.push(lined);
+    else if (!says(body, event)) throw conflict(path, lined);
+  }
+  return fresh;
+}
+
+async function prepared(path: string, { line, draft }: LinedDraft): Promise<Envelope> {
+  try {
+    const [record] = await prepareEvents([envelopeOf(draft)], hashOnly);
+    const decoded = record && decode(record.value);
+    if (decoded?.kind === 'event') return decoded.event;
+    throw badRow(path, line, decoded?.refusal.message ?? 'gives no event');
+  } catch (error) {
+    if (error instanceof EventRefused) throw badRow(path, line, error.message, error);
+    throw error;
+  }
+}
+
+/** The envelope an appender would make, but for what it numbers itself. */
+function envelopeOf(draft: LinedDraft['draft']): Envelope {
+  const { version, stream } = catalogue[draft.type];
+  return {
+    id: draft.id,
+    type: draft.type,
+    schemaVersion: version,
+    stream: (draft.data as Record<string, unknown>)[stream],
+    sequence: 0,
+    occurredAt: draft.occurredAt ?? '1970-01-01T00:00:00.000Z',
+    correlationId: draft.correlationId,
+    causationId: draft.causationId ?? null,
+    producer: { name: 'import', version: '1' },
+    data: draft.data,
+  } as Envelope; // checked against the schema by prepareEvents
+}
+
+function says(body: string, event: Envelope): boolean {
+  const stored = decode(Buffer.from(body, 'utf8'));
+  return stored.kind === 'event' && contentHash(stored.event) === contentHash(event);
+}
+
+function conflict(path: string, { line, draft }: LinedDraft): DatasetError {
+  return new DatasetError(
+    'conflict',
+    `${path} line ${line}: the record holds another ${draft.type} under the id ${draft.id}; nothing was imported. Import into an empty record, or find out which of the two was changed`,
+  );
+}
+
+const hashOnly: BlobStore = {
+  async put(bytes, mediaType) {
+    return { blob: createHash('sha256').update(bytes).digest('hex'), size: bytes.length, mediaType };
+  },
+  get: () => Promise.reject(new Error('a dry run stores nothing')),
+  has: async () => false,
+};

@@ -1,0 +1,91 @@
+import type { Envelope } from '../../events/envelope.ts';
+import { HEADER, parseEventLine } from '../event-line.ts';
+import { isTreeEvent, TreeShape } from '../tree-shape.ts';
+import type { LinedDraft } from './lined-draft.ts';
+import { badRow, readRows } from './read-rows.ts';
+
+/** Tells whether the first row of a file is the header of our own JSONL. */
+export function isEventFile(firstRow: unknown): boolean {
+  return typeof firstRow === 'object' && firstRow !== null && 'format' in firstRow && firstRow.format === HEADER.format;
+}
+
+/**
+ * Reads our own JSONL as events with their own ids, times and causes, and checks that they hang together: each tree's events stand together
+ * and each after what it refers to, a run's events after its start, the last line tells their number. In memory: one tree's ids, and the
+ * ids of runs and trees passed. @throws DatasetError `bad-row` with the line.
+ */
+export async function* eventFileDrafts(path: string): AsyncGenerator<LinedDraft> {
+  const rules = new FileRules();
+  let state: 'header' | 'events' | 'ended' = 'header';
+  let events = 0;
+  let last = 1;
+  for await (const { line, value } of readRows(path)) {
+    last = line;
+    if (state === 'ended') throw badRow(path, line, 'something follows the line that ends the file');
+    if (state === 'header') {
+      refuseOtherVersion(path, value);
+      state = 'events';
+      continue;
+    }
+    const parsed = parseEventLine(value);
+    if (parsed.kind === 'refused')
+      throw badRow(path, line, `${parsed.refusal.path === '' ? 'the row' : parsed.refusal.path} ${parsed.refusal.message}`);
+    if (parsed.kind === 'end') {
+      if (parsed.events !== events)
+        throw badRow(path, line, `the file ends with ${events} events where it should hold ${parsed.events}; lines are missing`);
+      state = 'ended';
+      continue;
+    }
+    const refused = rules.refuse(parsed.event);
+    if (refused) throw badRow(path, line, `${parsed.event.type} ${parsed.event.id}: ${refused}`);
+    events += 1;
+    yield { line, draft: draftOf(parsed.event) };
+  }
+  if (state !== 'ended') throw badRow(path, last, `the file is cut off after ${events} events: its last line is missing`);
+}
+
+function refuseOtherVersion(path: string, header: unknown): void {
+  const version = typeof header === 'object' && header !== null && 'version' in header ? header.version : undefined;
+  if (version !== HEADER.version)
+    throw badRow(
+      path,
+      1,
+      `the file has version ${String(version)} of ${HEADER.format}; this program reads version ${HEADER.version}`,
+    );
+}
+
+function draftOf({ id, type, correlationId, causationId, occurredAt, data }: Envelope): LinedDraft['draft'] {
+  return { id, type, correlationId, causationId, occurredAt, data } as LinedDraft['draft']; // type and data come from one event
+}
+
+class FileRules {
+  readonly #runs = new Set<string>();
+  readonly #passed = new Set<string>();
+  #tree: { readonly id: string; readonly shape: TreeShape } | undefined;
+  /** Ids of the events since the last change of tree. */
+  #ids = new Set<string>();
+
+  refuse(event: Envelope): string | null {
+    const refused = isTreeEvent(event) ? this.#enterTree(event.data.treeId) : this.#refuseRunEvent(event);
+    if (refused) return refused;
+    if (this.#ids.has(event.id)) return 'stands twice in the file';
+    this.#ids.add(event.id);
+    return isTreeEvent(event) && this.#tree ? this.#tree.shape.refuse(event) : null;
+  }
+
+  #enterTree(treeId: string): string | null {
+    if (this.#tree?.id === treeId) return null;
+    if (this.#passed.has(treeId)) return `the events of tree ${treeId} do not stand together`;
+    this.#passed.add(treeId);
+    this.#tree = { id: treeId, shape: new TreeShape() };
+    this.#ids = new Set();
+    return null;
+  }
+
+  #refuseRunEvent(event: Exclude<Envelope, { data: { treeId: string } }>): string | null {
+    if (event.type === 'ExperimentDeclared') return null;
+    const { runId } = event.data;
+    if (event.type === 'RunStarted') this.#runs.add(runId);
+    return this.#runs.has(runId) ? null : `run ${runId} is not started before this event`;
+  }
+}

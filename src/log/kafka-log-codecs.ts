@@ -1,7 +1,10 @@
 import { decompress as unzstd } from 'fzstd';
-import { CompressionCodecs as codecs } from 'kafkajs';
+import kafkajs from 'kafkajs';
 import { decompress as unlz4 } from 'lz4js';
 import { uncompress as unsnap } from 'snappyjs';
+
+// Node sees only some of the names that this CommonJS package exports; this one must be read off the whole.
+const { CompressionCodecs: codecs } = kafkajs;
 
 /** Kafka's numbers of the codecs; kafkajs brings gzip (1) along. */
 export const SNAPPY = 2;

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
 import { createAppender } from '../append/appender.ts';
 import { collectRun, type Progress } from '../collect/collect-run.ts';
 import { treeIdOf } from '../collect/collect-tree.ts';
@@ -7,6 +9,7 @@ import { nothingRecorded, type RecordedRun, readRecordedRun } from '../collect/r
 import { openEnvironment } from '../environments/open-environment.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import { canonicalJson } from '../events/codec.ts';
+import { id, name } from '../events/schemas/values.ts';
 import { createPolicy } from '../policies/create-policy.ts';
 import { parsePolicyText } from '../policies/policy-spec.ts';
 import { connect } from '../postgres/pool.ts';
@@ -73,6 +76,23 @@ export async function readCollection(platform: Platform, runId: string): Promise
   if (run.kind !== 'collect' || !plan.success)
     throw new RunRefused(`run ${runId} is a run of kind ${run.kind}, not one that \`collect\` began`);
   return { name: run.name, seed: run.seed, plan: plan.data };
+}
+
+const planFile = z.strictObject({ runId: id, name, seed: z.int(), plan: collectPlan });
+
+/** Reads the file that tells a collecting worker what to do: run id, name, seed and plan. @throws RunRefused naming the field. */
+export async function readPlanFile(path: string | undefined): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {
+  if (path === undefined) throw new RunRefused('name a plan file: a JSON object with runId, name, seed and plan');
+  let value: unknown;
+  try {
+    value = JSON.parse(await readFile(path, 'utf8'));
+  } catch (error) {
+    throw new RunRefused(`cannot read the plan ${path}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const parsed = planFile.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new RunRefused(`plan ${path}: ${issue?.path.join('.')} ${issue?.message}`);
 }
 
 async function recordOf(platform: Platform, { runId, plan, seed, signal }: Collection): Promise<RecordedRun> {

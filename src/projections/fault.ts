@@ -6,18 +6,15 @@ const SOCKET = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENO
 
 /** Tells whether an error is a fault of the database's world: a lost connection, a restart, a deadlock, a full disk. */
 export function isDatabaseFault(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  if (error instanceof AggregateError) return error.errors.some(isDatabaseFault);
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const { code, message, errors } = partsOf(error);
+  if (errors.some(isDatabaseFault)) return true;
   if (SOCKET.has(code) || TRANSIENT.some((pattern) => pattern.test(code))) return true;
-  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
-    error.message,
-  );
+  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(message);
 }
 
 /** Tells whether Postgres refused a value (class 22: a text, number or date it cannot hold; 54: too complex): one event is to blame. */
 export function isDataFault(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^(22|54)/.test(error.code);
+  return /^(22|54)/.test(partsOf(error).code);
 }
 
 /** Waits 0.1 s, 0.2 s, … up to 5 s. @throws AbortError when the signal ends the wait. */
@@ -29,4 +26,14 @@ export async function waitBeforeRetry(attempt: number, signal: AbortSignal): Pro
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}
+
+/** Reads an error by its parts, not its class: errors of Node's core come from another realm under a test runner. */
+function partsOf(error: unknown): { readonly code: string; readonly message: string; readonly errors: readonly unknown[] } {
+  if (typeof error !== 'object' || error === null) return { code: '', message: '', errors: [] };
+  return {
+    code: 'code' in error && typeof error.code === 'string' ? error.code : '',
+    message: 'message' in error && typeof error.message === 'string' ? error.message : '',
+    errors: 'errors' in error && Array.isArray(error.errors) ? error.errors : [],
+  };
 }

@@ -1,0 +1,188 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import type { Progress } from '../collect/collect-run.ts';
+import { exportTrajectories } from '../datasets/export/export-trajectories.ts';
+import type { ExportFormat } from '../datasets/export/format.ts';
+import { everyTrajectory } from '../datasets/export/trajectory-query.ts';
+import { TOPICS } from '../events/catalogue.ts';
+import { newId } from '../events/new-id.ts';
+import { CODE_VERSION } from '../platform/code-version.ts';
+import { collectInto } from '../platform/collect-into.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import { runAll } from '../platform/run-all.ts';
+import { runDigest } from '../platform/run-digest.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
+import { createLogger } from '../runtime/logger.ts';
+import { progressText } from './collect.ts';
+import { type DemoSize, planDemo } from './demo/plan.ts';
+import { startWorker } from './demo/processes.ts';
+import { queriesToTry } from './demo/queries.ts';
+import { countRecord, deepestTree, successByDepth } from './demo/report.ts';
+import { describeManifest } from './export.ts';
+import { progressLine, say } from './terminal.ts';
+import { drawRecorded, readTree } from './tree.ts';
+import { wholeNumber, withPlatform } from './with-platform.ts';
+
+interface DemoFlags extends DemoSize {
+  readonly seed: number;
+  readonly exit?: boolean;
+}
+
+/**
+ * `espalier demo`: the whole way in one command. Rollouts are collected, become trees, are queried and exported. Embedded, everything runs
+ * in this process; with KAFKA_BROKERS, projector, API and collector are processes of their own and the log is Kafka.
+ */
+export function addDemo(program: Command): void {
+  program
+    .command('demo')
+    .description('collect a seeded run, show it, export it, and serve it')
+    .option('--exit', 'end after showing, instead of serving until Ctrl-C')
+    .option('--seed <n>', 'seed of the run', wholeNumber('--seed', 0), 1)
+    .option('--tasks <n>', 'tasks, spread over the depths', wholeNumber('--tasks', 1, 10_000), 32)
+    .option('--rollouts <n>', 'rollouts per task', wholeNumber('--rollouts', 1, 10_000), 8)
+    .option('--deep-rollouts <n>', 'rollouts of the one deep tree', wholeNumber('--deep-rollouts', 1, 10_000), 48)
+    .option('--policy <spec>', 'the policy that acts', 'planner:0.5')
+    .action((flags: DemoFlags) => demo(flags));
+}
+
+async function demo(flags: DemoFlags): Promise<void> {
+  const opened = Date.now();
+  await withPlatform('demo', async (platform, signal) => {
+    const { database, mode } = platform;
+    say(
+      `Espalier ${CODE_VERSION} · database ${mode.database} · log ${mode.log === 'kafka' ? 'Kafka' : 'embedded'} · ready in ${seconds(opened)} s`,
+    );
+    const workers = await startWorkers(platform);
+    try {
+      const runId = newId();
+      const began = Date.now();
+      await workers.collect({ runId, name: 'demo', seed: flags.seed, plan: await planDemo(flags) }, signal);
+      if (signal.aborted) return;
+      const collected = Date.now();
+      await waitUntilProjected(database.db, await platform.log.ends(TOPICS), { timeoutMs: 60_000, signal });
+      await show(platform, runId, { collectMs: collected - began, lagMs: Date.now() - collected });
+      await exportAll(platform, runId, signal);
+      say();
+      say(`GraphQL  ${workers.url}/graphql`);
+      for (const query of await queriesToTry(database.db, runId)) say(`  ${query}`);
+      if (flags.exit) return;
+      say();
+      say('Serving until Ctrl-C.');
+      await Promise.race([new Promise((resolve) => signal.addEventListener('abort', resolve)), workers.finished]);
+    } finally {
+      await workers.close();
+    }
+  });
+}
+
+interface Planned {
+  readonly runId: string;
+  readonly name: string;
+  readonly seed: number;
+  readonly plan: Awaited<ReturnType<typeof planDemo>>;
+}
+interface Workers {
+  readonly url: string;
+  readonly finished: Promise<unknown>;
+  collect(planned: Planned, signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function startWorkers(platform: Platform): Promise<Workers> {
+  return platform.mode.log === 'kafka' ? startProcesses(platform) : startInProcess(platform);
+}
+
+async function startInProcess(platform: Platform): Promise<Workers> {
+  const all = await runAll(platform, createLogger({ level: 'warn' }));
+  return {
+    ...all,
+    async collect(planned, signal) {
+      const line = progressLine();
+      const began = Date.now();
+      const progress = (p: Progress) => line.show(progressText(p, (Date.now() - began) / 1_000));
+      await collectInto(platform, { ...planned, concurrency: 8, signal, mode: 'new', progress });
+      line.end();
+    },
+  };
+}
+
+async function startProcesses(platform: Platform): Promise<Workers> {
+  const logs = join(platform.config.home, 'logs');
+  const projector = await startWorker('project', [], 'projecting', logs);
+  const api = await startWorker('api', [], 'serving', logs);
+  say(`workers: project (pid ${projector.pid}), api (pid ${api.pid}); logs in ${logs}`);
+  return {
+    url: String(api.said.url),
+    finished: Promise.race([projector.ended, api.ended]),
+    async collect(planned, signal) {
+      const file = join(platform.config.home, `plan-${planned.runId}.json`);
+      await writeFile(file, JSON.stringify(planned));
+      const collector = await startWorker('collect', [file], 'collecting', logs);
+      say(`workers: collect (pid ${collector.pid}), run ${planned.runId}`);
+      const line = progressLine();
+      const stop = () => void collector.stop();
+      signal.addEventListener('abort', stop);
+      let code: number | undefined;
+      void collector.ended.then((ended) => {
+        code = ended;
+      });
+      while (code === undefined) {
+        const { trees, rollouts, steps } = await countRecord(platform.database.db, planned.runId);
+        line.show(`collecting: ${trees} trees, ${rollouts} rollouts, ${steps} steps are in the read models`);
+        await Promise.race([collector.ended, new Promise((resolve) => setTimeout(resolve, 500))]);
+      }
+      line.end();
+      signal.removeEventListener('abort', stop);
+      if (code !== 0 && !signal.aborted) throw new Error(`the collector ended with code ${code}; its log: ${collector.logFile}`);
+    },
+    async close() {
+      await Promise.all([api.stop(), projector.stop()]);
+    },
+  };
+}
+
+async function show({ database: { db } }: Platform, runId: string, times: { collectMs: number; lagMs: number }): Promise<void> {
+  const counts = await countRecord(db, runId);
+  const { digest } = await runDigest(db, runId);
+  say();
+  say(await successByDepth(db, runId));
+  say();
+  const rate = (counts.events / (times.collectMs / 1_000)).toFixed(0);
+  say(`run ${runId}`);
+  say(
+    `${counts.trees} trees, ${counts.rollouts} rollouts, ${counts.steps} steps; ${counts.events} events in ${(times.collectMs / 1_000).toFixed(1)} s (${rate}/s), queryable ${times.lagMs} ms after the last append`,
+  );
+  say(`trees digest ${digest.slice(0, 16)} (equal for equal seeds, on any log)`);
+  const deep = await deepestTree(db, runId);
+  const tree = deep === undefined ? undefined : await readTree(db, deep);
+  if (!tree) return;
+  say();
+  say(`The deep tree, ${tree.rollouts.size} rollouts that start anywhere in it (espalier tree ${deep}):`);
+  say(drawRecorded(tree, 18).join('\n'));
+}
+
+async function exportAll({ config, database, blobs }: Platform, runId: string, signal: AbortSignal): Promise<void> {
+  const folder = join(config.home, 'exports');
+  await mkdir(folder, { recursive: true });
+  const formats: readonly (readonly [string, ExportFormat])[] = [
+    ['openai.jsonl', { kind: 'openai', weights: 'own', metadata: 'include' }],
+    ['parquet', { kind: 'parquet', weights: 'own' }],
+  ];
+  say();
+  for (const [ending, format] of formats) {
+    const out = join(folder, `${runId}.${ending}`);
+    const manifest = await exportTrajectories({
+      ...{ db: database.db, blobs, format, out, signal, codeVersion: CODE_VERSION, waitMs: 60_000 },
+      query: { ...everyTrajectory, runs: [runId] },
+      existing: 'replace',
+      empty: 'refuse',
+      onProgress: () => undefined,
+    });
+    say(describeManifest(out, manifest));
+  }
+}
+
+function seconds(since: number): string {
+  return ((Date.now() - since) / 1_000).toFixed(1);
+}

@@ -1,0 +1,34 @@
+import { chooseTasks } from '../../collect/choose-tasks.ts';
+import type { CollectPlan } from '../../collect/plan.ts';
+import { openEnvironment } from '../../environments/open-environment.ts';
+
+export interface DemoSize {
+  readonly tasks: number;
+  readonly rollouts: number;
+  /** Rollouts of the one deep tree, each starting somewhere in what the others reached. */
+  readonly deepRollouts: number;
+  readonly policy: string;
+}
+
+/** Plans the demo: groups of rollouts over tasks of every depth, and one deep tree on the hardest of them. */
+export async function planDemo(size: DemoSize): Promise<CollectPlan> {
+  const kind = await openEnvironment('textcraft');
+  try {
+    const chosen = await chooseTasks(kind, size.tasks, 0);
+    const hardest = chosen.at(-1);
+    if (!hardest) throw new Error('TextCraft has no tasks');
+    return {
+      environment: 'textcraft',
+      tasks: [
+        ...chosen.map(({ alias }) => ({ alias, rollouts: size.rollouts, branching: 'root' as const })),
+        { alias: hardest.alias, rollouts: size.deepRollouts, branching: 'anywhere' },
+      ],
+      taskSeed: 0,
+      policy: size.policy,
+      temperature: 1,
+      maxSteps: 30,
+    };
+  } finally {
+    await kind.close();
+  }
+}

@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+/** A worker in a process of its own, with this process's environment; its log lines go to a file. */
+export interface WorkerProcess {
+  readonly name: string;
+  readonly pid: number;
+  readonly logFile: string;
+  /** Resolves with the exit code when it ends; -1 when a signal ended it. */
+  readonly ended: Promise<number>;
+  stop(): Promise<void>;
+}
+
+const READY_MS = 60_000;
+const STOP_MS = 15_000;
+
+/**
+ * Starts `workers/<name>.ts` and waits until it logs `ready`. Gives the fields of that line (the address of an API, say) beside the process.
+ * @throws Error with the end of its log when it ends before, or says nothing for a minute.
+ */
+export async function startWorker(
+  name: string,
+  args: readonly string[],
+  ready: string,
+  logs: string,
+): Promise<WorkerProcess & { readonly said: Readonly<Record<string, unknown>> }> {
+  await mkdir(logs, { recursive: true });
+  const logFile = join(logs, `${name}.log`);
+  const out = createWriteStream(logFile, { flags: 'a' });
+  const script = fileURLToPath(new URL(`../../../workers/${name}.ts`, import.meta.url));
+  // The loader that runs this program runs the worker.
+  const child = spawn(process.execPath, [...process.execArgv, script, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
+  const lines = createInterface({ input: child.stderr });
+  let last = '';
+  const said = new Promise<Record<string, unknown>>((resolve) => {
+    lines.on('line', (line) => {
+      out.write(`${line}\n`);
+      last = line;
+      const fields = fieldsOf(line);
+      if (fields?.message === ready) resolve(fields);
+    });
+  });
+  const late = new AbortController();
+  const outcome = await Promise.race([
+    said,
+    ended.then((code) => `ended with code ${code}`),
+    delay(READY_MS, `was not ready within ${READY_MS / 1_000} s`, { signal: late.signal }),
+  ]);
+  late.abort();
+  const stop = () => stopChild(child, ended);
+  if (typeof outcome !== 'string') return { name, pid: child.pid ?? -1, logFile, ended, stop, said: outcome };
+  await stop();
+  throw new Error(`worker ${name} ${outcome}: ${fieldsOf(last)?.message ?? last} (its log: ${logFile})`);
+}
+
+function fieldsOf(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined; // JSON objects have string keys
+  } catch {
+    return undefined;
+  }
+}
+
+async function stopChild(child: ReturnType<typeof spawn>, ended: Promise<number>): Promise<void> {
+  child.kill('SIGTERM');
+  const late = new AbortController();
+  const forced = delay(STOP_MS, undefined, { signal: late.signal }).then(
+    () => child.kill('SIGKILL'),
+    () => undefined,
+  );
+  await ended;
+  late.abort();
+  await forced;
+}

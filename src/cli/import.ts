@@ -1,0 +1,71 @@
+import type { Command } from 'commander';
+import { createAppender } from '../append/appender.ts';
+import { importTrajectories } from '../datasets/import/import-trajectories.ts';
+import { agentTrajDefaults } from '../datasets/import/survey-agent-traj.ts';
+import { positionAfter } from '../log/position.ts';
+import { CODE_VERSION } from '../platform/code-version.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { progressLine, say } from './terminal.ts';
+import { wantsJson, withPlatform } from './with-platform.ts';
+
+interface ImportFlags {
+  readonly environment?: string;
+  readonly fingerprint: string;
+  readonly split?: string;
+  readonly policy: string;
+  readonly rewardScale: number;
+  readonly recordedAt: string;
+}
+
+const WAIT_MS = 120_000;
+
+/** `espalier import FILE`: our own JSONL, or AgentGym's AgentTraj files, whole or not at all. */
+export function addImport(program: Command): void {
+  const command = program
+    .command('import')
+    .description('import a file: our own jsonl export, or AgentTraj (a JSON array, or one item per line)')
+    .argument('<file>')
+    .option('--environment <name>', 'AgentTraj: the environment of every item; read from item_id when left out')
+    .option('--fingerprint <text>', 'AgentTraj: the server that numbered the tasks', agentTrajDefaults.serverFingerprint)
+    .option('--split <name>', 'AgentTraj: train, test, …')
+    .option('--policy <id>', 'AgentTraj: who acted', agentTrajDefaults.policy.policyId)
+    .option('--reward-scale <n>', 'AgentTraj: what a full reward is in the file (SciWorld: 100)', Number, 1)
+    .option('--recorded-at <time>', 'AgentTraj: when it happened, if that is known', agentTrajDefaults.recordedAt);
+  command.action((file: string, flags: ImportFlags) =>
+    withPlatform('import', async ({ log, blobs, database, ...platform }, signal) => {
+      const projector = await ensureProjector({ log, blobs, database, ...platform });
+      const line = progressLine();
+      try {
+        const report = await importTrajectories({
+          source: file,
+          db: database.db,
+          appender: createAppender({ log, blobs, producer: { name: 'importer', version: CODE_VERSION }, clock: Date.now }),
+          agentTraj: {
+            ...agentTrajDefaults,
+            environment: flags.environment ?? null,
+            serverFingerprint: flags.fingerprint,
+            split: flags.split ?? null,
+            policy: { policyId: flags.policy, version: 0 },
+            rewardScale: flags.rewardScale,
+            recordedAt: flags.recordedAt,
+          },
+          signal,
+          onProgress: (p) =>
+            line.show(p.kind === 'checking' ? `checking: ${p.events} events` : `importing: ${p.done}/${p.total} events`),
+        });
+        await waitUntilProjected(database.db, positionAfter(report.receipts), { timeoutMs: WAIT_MS, signal });
+        line.end();
+        const { receipts, ...told } = report;
+        if (wantsJson(command)) return say(JSON.stringify(told));
+        const again = report.alreadyThere > 0 ? `, ${report.alreadyThere} of them already there` : '';
+        say(
+          `${file}: ${report.trees} trees, ${report.rollouts} rollouts, ${report.steps} steps in ${report.events} events${again}`,
+        );
+        say(`run ${report.runs.join(', ')}`);
+      } finally {
+        await projector.close();
+      }
+    }),
+  );
+}

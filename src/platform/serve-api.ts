@@ -1,0 +1,31 @@
+import { createGraphql } from '../../graphql/create-graphql.ts';
+import { apiRoutes } from '../http/api-routes.ts';
+import { type HttpServer, startHttp } from '../http/server.ts';
+import { countNotices } from '../postgres/notices.ts';
+import { CURSOR_CHANNEL } from '../projections/runner.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { createMetrics } from '../runtime/metrics.ts';
+import type { Platform } from './open-platform.ts';
+
+/** Serves every door of the platform over HTTP: GraphQL, ingest, health, metrics. */
+export async function serveApi(platform: Platform, logger: Logger): Promise<HttpServer> {
+  const { config, database, log, blobs } = platform;
+  const notices = await countNotices(platform.databaseUrl, [CURSOR_CHANNEL]);
+  try {
+    const metrics = createMetrics({ process: true });
+    const graphql = await createGraphql({ db: database.db, log, blobs, notices, logger });
+    const routes = apiRoutes({ db: database.db, log, blobs, metrics, limits: config.limits, graphql });
+    const { host, port, limits } = config;
+    const server = await startHttp({ host, port, db: database.db, metrics, logger, routes, connections: limits.connections });
+    return {
+      url: server.url,
+      async close() {
+        await server.close();
+        await notices.close();
+      },
+    };
+  } catch (error) {
+    await notices.close();
+    throw error;
+  }
+}

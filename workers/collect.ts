@@ -1,0 +1,22 @@
+import { collectInto, readPlanFile } from '../src/platform/collect-into.ts';
+import { openPlatform } from '../src/platform/open-platform.ts';
+import { readConfig } from '../src/runtime/config.ts';
+import { runUntilStopped } from '../src/runtime/lifecycle.ts';
+import { createLogger } from '../src/runtime/logger.ts';
+
+/** Collects the run of a plan file: `workers/collect.ts PLAN.json`. Started again on the same file, it goes on with that run. */
+await runUntilStopped(async (signal) => {
+  const config = readConfig();
+  const logger = createLogger({ level: config.logLevel }).with({ worker: 'collect' });
+  const planned = await readPlanFile(process.argv[2]);
+  const platform = await openPlatform(config, 'collect');
+  logger.info('collecting', { run: planned.runId });
+  const finished = collectInto(platform, { ...planned, concurrency: 8, signal, mode: 'resume' });
+  return {
+    finished: finished.then((progress) => logger.info('collected', { run: planned.runId, ...progress })),
+    async close() {
+      await finished.catch(() => undefined); // a fault was told by `finished`
+      await platform.close();
+    },
+  };
+});

@@ -53,7 +53,8 @@ const word = z.string().min(1, 'must not be empty');
 const number = z
   .string()
   .regex(/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i, 'must be a number')
-  .transform(Number);
+  .transform(Number)
+  .refine(Number.isFinite, 'must be a number below 1.8e308');
 const instant = z
   .string()
   .refine((text) => /^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(Date.parse(text)), 'must be a date or a time as in ISO 8601')

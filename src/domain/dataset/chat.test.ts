@@ -1,0 +1,68 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { promptMessages } from '../history/prompt.ts';
+import { shareGptTurns, weightedChat } from './chat.ts';
+import { contextOf, turnWeights } from './turn-weights.ts';
+
+const conversation = fc.record({
+  instruction: fc.string(),
+  firstObservation: fc.string(),
+  history: fc.array(fc.record({ response: fc.string(), observation: fc.string() }), { minLength: 1, maxLength: 6 }),
+});
+
+describe('a training chat', () => {
+  test('any trajectory: each reply stands behind exactly the prompt that the policy saw', () => {
+    fc.assert(
+      fc.property(conversation, (told) => {
+        const chat = weightedChat(
+          told,
+          told.history.map(() => 1),
+        );
+        expect(chat.at(-1)?.role).toBe('assistant');
+        const bare = chat.map(({ role, content }) => ({ role, content }));
+        for (let turn = 0; turn < told.history.length; turn++) {
+          const prompt = promptMessages({ ...told, history: told.history.slice(0, turn) });
+          expect(bare.slice(0, prompt.length)).toEqual(prompt);
+          expect(bare[prompt.length]).toEqual({ role: 'assistant', content: told.history[turn]?.response });
+        }
+      }),
+    );
+  });
+
+  test('any trajectory: only assistant messages carry a weight, in the order of the turns', () => {
+    fc.assert(
+      fc.property(conversation, fc.infiniteStream(fc.constantFrom(0 as const, 1 as const)), (told, stream) => {
+        const weights = told.history.map(() => (stream.next().value ?? 0) as 0 | 1); // the stream does not end
+        const chat = weightedChat(told, weights);
+        expect(chat.filter(({ role }) => role === 'assistant').map(({ weight }) => weight)).toEqual(weights);
+        expect(chat.filter(({ role }) => role !== 'assistant').every((message) => !('weight' in message))).toBe(true);
+        const gpt = shareGptTurns(told, weights, 'Ok.').filter(({ from }) => from === 'gpt');
+        expect(gpt.slice(told.instruction === '' ? 0 : 1).map(({ loss }) => loss)).toEqual(weights.map((weight) => weight === 1));
+      }),
+    );
+  });
+});
+
+describe('the weight of a turn', () => {
+  const turn = (rolloutId: string | null, ...policies: string[]) => ({
+    rolloutId,
+    policySpans: policies.map((policyId) => ({ policyId })),
+  });
+  const rollout = { rolloutId: 'mine', policyId: 'student' };
+
+  test('a turn of the rollout’s policy is trained on, wherever it was taken; another policy’s is context', () => {
+    const turns = [turn('other', 'student'), turn(null, 'student'), turn('mine', 'student'), turn('mine', 'guide')];
+    expect(turnWeights(turns, rollout, 'policy')).toEqual([1, 1, 1, 0]);
+  });
+
+  test('under `own`, only what the rollout itself took', () => {
+    const turns = [turn('other', 'student'), turn(null, 'student'), turn('mine', 'student'), turn('mine', 'guide')];
+    expect(turnWeights(turns, rollout, 'own')).toEqual([0, 0, 1, 0]);
+  });
+
+  test('a turn that the policy wrote in part counts; one marked as context does not', () => {
+    expect(turnWeights([turn('mine', 'guide', 'student'), turn('mine', contextOf('student'))], rollout, 'policy')).toEqual([
+      1, 0,
+    ]);
+  });
+});

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -95,7 +95,7 @@ async function startNode({ classpath, folder, temporary, port, signal }: Node): 
   signal?.throwIfAborted();
   const properties = join(folder, 'server.properties');
   await writeFile(properties, brokerProperties({ folder, port, controllerPort: await freePort() }));
-  await format(classpath, folder, properties);
+  const clusterId = await format(classpath, folder, properties);
   const log = join(folder, 'broker.log');
   const { guard, pid, ended } = await spawnGuarded([...JVM, ...QUIET, '-cp', classpath, 'kafka.Kafka', properties], log);
   const end = async (signalName: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
@@ -109,7 +109,7 @@ async function startNode({ classpath, folder, temporary, port, signal }: Node): 
     if (temporary) await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   };
   try {
-    await answering(port, guard, log, signal);
+    await answering({ port, clusterId, guard, log, signal });
   } catch (error) {
     await end('SIGKILL');
     throw error;
@@ -118,15 +118,15 @@ async function startNode({ classpath, folder, temporary, port, signal }: Node): 
   return { brokers: [`127.0.0.1:${port}`], port, folder, pid, ended, stop, kill: () => end('SIGKILL') };
 }
 
-/** Prepares an empty folder as a KRaft node; one that is prepared already keeps its data. */
-async function format(classpath: string, folder: string, properties: string): Promise<void> {
-  if (existsSync(join(folder, 'data', 'meta.properties'))) return;
-  const tool = (...args: string[]) =>
-    promisify(execFile)(javaProgram(), [...JVM, ...QUIET, '-cp', classpath, 'kafka.tools.StorageTool', ...args], {
-      timeout: START_MS,
-    });
-  // Any 16 bytes in URL-safe base64 name a cluster; one that is only ever reached from this machine may have a fixed name.
-  await tool('format', '--cluster-id', 'ZXNwYWxpZXItbG9jYWwtMQ', '--config', properties);
+/** Prepares an empty folder as a KRaft node; one that is prepared already keeps its data. Gives the cluster's id. */
+async function format(classpath: string, folder: string, properties: string): Promise<string> {
+  const meta = await readFile(join(folder, 'data', 'meta.properties'), 'utf8').catch(() => '');
+  const known = /^cluster\.id=(.+)$/m.exec(meta)?.[1];
+  if (known !== undefined) return known;
+  const clusterId = randomBytes(16).toString('base64url').replace(/^-/, '_'); // a leading dash would read as an option
+  const tool = ['kafka.tools.StorageTool', 'format', '--cluster-id', clusterId, '--config', properties];
+  await promisify(execFile)(javaProgram(), [...JVM, ...QUIET, '-cp', classpath, ...tool], { timeout: START_MS });
+  return clusterId;
 }
 
 /**
@@ -165,9 +165,17 @@ async function spawnGuarded(
   throw new Error('the shell that guards the broker ended at once');
 }
 
-async function answering(port: number, guard: ChildProcess, log: string, signal: AbortSignal | undefined): Promise<void> {
+interface Start {
+  readonly port: number;
+  readonly clusterId: string;
+  readonly guard: ChildProcess;
+  readonly log: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function answering({ port, clusterId, guard, log, signal }: Start): Promise<void> {
   const end = Date.now() + START_MS;
-  while (!(await answers(port))) {
+  while (!(await answers(port, clusterId))) {
     signal?.throwIfAborted();
     if (guard.exitCode !== null) throw new Error(`the Kafka broker ended before it answered:\n${await lastWords(log)}`);
     if (Date.now() > end) throw new Error(`the Kafka broker did not answer within ${START_MS} ms:\n${await lastWords(log)}`);

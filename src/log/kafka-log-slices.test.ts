@@ -1,0 +1,43 @@
+import { expect, test } from '@jest/globals';
+import { type FetchedBatch, sliceBatch } from './kafka-log-slices.ts';
+
+function fetched(fetchedOffset: number, offsets: readonly number[], last: number): FetchedBatch {
+  const messages = offsets.map((offset) => ({
+    offset: String(offset),
+    key: Buffer.from(`k${offset}`),
+    value: Buffer.from(`v${offset}`),
+  }));
+  return { topic: 't', partition: 2, fetchedOffset: String(fetchedOffset), messages, lastOffset: () => String(last) };
+}
+
+function shape(batch: FetchedBatch, limit: number): unknown[] {
+  return [...sliceBatch(batch, limit)].map(({ from, next, records }) => ({ from, next, offsets: records.map((r) => r.offset) }));
+}
+
+test('a fetch is cut into batches that follow each other', () => {
+  expect(shape(fetched(3, [3, 4, 5, 6, 7], 7), 2)).toEqual([
+    { from: 3, next: 5, offsets: [3, 4] },
+    { from: 5, next: 7, offsets: [5, 6] },
+    { from: 7, next: 8, offsets: [7] },
+  ]);
+});
+
+test('control records and gaps are passed with the batch before them', () => {
+  expect(shape(fetched(0, [0, 1, 5, 8], 11), 2)).toEqual([
+    { from: 0, next: 5, offsets: [0, 1] },
+    { from: 5, next: 12, offsets: [5, 8] },
+  ]);
+});
+
+test('the first batch says what was asked for, so that a reader sees what the log no longer holds', () => {
+  expect(shape(fetched(10, [12], 12), 2)).toEqual([{ from: 10, next: 13, offsets: [12] }]);
+});
+
+test('a fetch without records gives no batch', () => {
+  expect(shape(fetched(4, [], 6), 2)).toEqual([]);
+});
+
+test('a record without key or value, as a foreign producer may write it, is read', () => {
+  const batch = { ...fetched(0, [], 0), messages: [{ offset: '0', key: null, value: null }] };
+  expect([...sliceBatch(batch, 5)][0]?.records).toEqual([{ offset: 0, key: null, value: new Uint8Array(0) }]);
+});

@@ -26,10 +26,11 @@ import { countTrees, readTrees, readTreesById, type TreeFilter } from '../../src
 import { withLargeTexts } from '../large-text.ts';
 import { many, manyOfTree, mapped, one } from './batch.ts';
 import { createListLoader } from './list-loader.ts';
+import { ListsOfTree } from './lists-of-tree.ts';
 import { createMetricsLoader } from './metrics-loader.ts';
 import { createPathLoader } from './path-loader.ts';
-import { createStatisticsLoader } from './statistics-loader.ts';
 import { createStepLoader } from './step-loader.ts';
+import { TreeStatistics } from './tree-statistics.ts';
 import { createTreeStepsLoader } from './tree-steps-loader.ts';
 
 export type Loaders = ReturnType<typeof createLoaders>;
@@ -40,8 +41,8 @@ export function createLoaders(db: Db) {
   return {
     step,
     path: createPathLoader(db, step),
-    stepsOfTree: createTreeStepsLoader(db, step),
-    statistics: createStatisticsLoader(db),
+    stepsOfTree: createTreeStepsLoader(db),
+    statistics: new TreeStatistics(db),
     runs: createListLoader(
       (filters: readonly RunFilter[], ordering, page) => readRuns(db, filters, ordering, page),
       (filters) => countRuns(db, filters),
@@ -105,7 +106,7 @@ export function createLoaders(db: Db) {
       async (ids) => (await readLeaves(db, ids)).map(withLargeTexts),
       (s) => s.treeId,
     ),
-    toolCalls: manyOfTree(
+    toolCalls: new ListsOfTree(
       async (trees, ids) => (await readToolCalls(db, trees, ids)).map(withLargeTexts),
       (c) => c.stepId,
     ),
@@ -114,7 +115,7 @@ export function createLoaders(db: Db) {
       async (ids) => (await readDivergences(db, ids)).map(withLargeTexts),
       (d) => d.treeId,
     ),
-    rewardsOfStep: manyOfTree(
+    rewardsOfStep: new ListsOfTree(
       (trees, ids) => readRewardsOfSteps(db, trees, ids),
       (r) => r.stepId,
     ),

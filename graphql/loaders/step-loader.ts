@@ -6,7 +6,7 @@ import { one } from './batch.ts';
 
 export type StepLoader = DataLoader<string, StepRecord | null>;
 
-/** Loads steps by their ids. Loaders that read steps in other ways prime it, so a tree read whole answers `parent` from memory. */
+/** Loads steps by their ids. */
 export function createStepLoader(db: Db): StepLoader {
   return one(
     async (ids) => (await readStepsById(db, ids)).map(withLargeTexts),

@@ -1,32 +1,33 @@
 import DataLoader from 'dataloader';
 import type { Db } from '../../src/postgres/database.ts';
-import { readStepsOfTrees, type StepRecord } from '../../src/projections/step-tree/read-steps.ts';
+import { readStepsOfTrees, type StepField, type StepPart } from '../../src/projections/step-tree/read-steps.ts';
 import { withLargeTexts } from '../large-text.ts';
 import { groupBy } from './group-by.ts';
-import type { StepLoader } from './step-loader.ts';
 
-/** Which part of a tree: up to `limit` steps after an offset of the log. */
+/** Which part of a tree: up to `limit` steps after an offset of the log, and of each the fields that are named. */
 export interface TreePart {
   readonly treeId: string;
   readonly afterOffset: number;
   readonly limit: number;
+  readonly fields: readonly StepField[];
 }
 
 /** Loads the steps of trees in the order in which they grew; trees of which the same part is asked come in one statement. */
-export function createTreeStepsLoader(db: Db, step: StepLoader): DataLoader<TreePart, readonly StepRecord[], string> {
+export function createTreeStepsLoader(db: Db): DataLoader<TreePart, readonly StepPart<never>[], string> {
   return new DataLoader(
     async (parts) => {
-      const lists = new Map<TreePart, readonly StepRecord[]>();
-      for (const alike of groupBy(parts, ({ afterOffset, limit }) => `${afterOffset} ${limit}`).values()) {
-        const [{ afterOffset, limit } = { afterOffset: 0, limit: 0 }] = alike; // a group has at least one
+      const lists = new Map<TreePart, readonly StepPart<never>[]>();
+      for (const [, alike] of groupBy(parts, ({ afterOffset, limit, fields }) => `${afterOffset} ${limit} ${fields}`)) {
+        const [part = NO_PART] = alike; // a group has at least one
         const trees = alike.map(({ treeId }) => treeId);
-        const steps = (await readStepsOfTrees(db, trees, afterOffset, limit)).map(withLargeTexts);
-        for (const found of steps) step.prime(found.id, found);
+        const steps = (await readStepsOfTrees(db, trees, part)).map(withLargeTexts);
         const byTree = groupBy(steps, ({ treeId }) => treeId);
-        for (const part of alike) lists.set(part, byTree.get(part.treeId) ?? []);
+        for (const one of alike) lists.set(one, byTree.get(one.treeId) ?? []);
       }
       return parts.map((part) => lists.get(part) ?? []);
     },
-    { cacheKeyFn: ({ treeId, afterOffset, limit }) => `${treeId} ${afterOffset} ${limit}` },
+    { cacheKeyFn: ({ treeId, afterOffset, limit, fields }) => `${treeId} ${afterOffset} ${limit} ${fields}` },
   );
 }
+
+const NO_PART: TreePart = { treeId: '', afterOffset: 0, limit: 0, fields: [] };

@@ -35,7 +35,7 @@ async function rewardsAlong({ id, treeId, leafStepId }: TrajectoryRecord, { load
   const path = await loaders.path.load(leafStepId);
   const [own, ...ofSteps] = await Promise.all([
     loaders.rewardsOfRollout.load({ id, treeId }),
-    ...path.map((step) => loaders.rewardsOfStep.load({ id: step.id, treeId })),
+    ...path.map((step) => loaders.rewardsOfStep.of({ id: step.id, treeId })),
   ]);
   return [...ofSteps.flat(), ...own];
 }

@@ -16,15 +16,19 @@ export const Step: StepResolvers = {
   children: ({ id, treeId }, _, { loaders }) => loaders.children.load({ id, treeId }),
   path: ({ id }, _, { loaders }) => loaders.path.load(id),
   rollout: ({ rolloutId }, _, { loaders }) => (rolloutId === null ? null : loaders.rollout.load(rolloutId)),
-  rewards: async ({ id, treeId }, { component }, { loaders }) =>
-    ofComponent(await loaders.rewardsOfStep.load({ id, treeId }), component),
+  rewards: ({ id, treeId }, { component }, { loaders }) => {
+    const rewards = loaders.rewardsOfStep.of({ id, treeId });
+    return rewards instanceof Promise
+      ? rewards.then((loaded) => ofComponent(loaded, component))
+      : ofComponent(rewards, component);
+  },
   statistics: ({ id, treeId }, { asOfSimulation }, { loaders }) => {
     const simulations = asOfSimulation ?? null;
     if (simulations !== null && simulations < 0)
       throw refusal('BAD_USER_INPUT', `asOfSimulation must be 0 or more, not ${simulations}`, { argument: 'asOfSimulation' });
-    return loaders.statistics.load({ treeId, stepId: id, simulations });
+    return loaders.statistics.of(id, { treeId, simulations });
   },
-  toolCalls: ({ id, treeId }, _, { loaders }) => loaders.toolCalls.load({ id, treeId }),
+  toolCalls: ({ id, treeId }, _, { loaders }) => loaders.toolCalls.of({ id, treeId }),
   divergences: async ({ id, treeId }, _, { loaders }) =>
     (await loaders.divergences.load(treeId)).filter(({ stepId }) => stepId === id),
   largeTexts: largeTextsOf,

@@ -1,11 +1,12 @@
-import type { StepRecord } from '../../src/projections/step-tree/read-steps.ts';
+import { STEP_FIELDS, type StepRecord } from '../../src/projections/step-tree/read-steps.ts';
 import { bounded } from '../connection.ts';
-import type { Context } from '../context.ts';
 import { refusal } from '../errors.ts';
 import { trajectoryFilter } from '../filters.ts';
 import type { DivergenceResolvers, TreeResolvers } from '../generated/types.ts';
 import { largeTextsOf } from '../large-text.ts';
+import { selectedFields } from '../selected-fields.ts';
 import { connectTrajectories, hangingOn } from './lists.ts';
+import { readAheadOfSteps } from './read-ahead.ts';
 
 const WHOLE_LIMIT = 2_000; // steps of a tree that is asked for whole; the cost limit counts with it
 const PART_LIMIT = 10_000; // steps of one part
@@ -15,9 +16,15 @@ export const Tree: TreeResolvers = {
   rootId: ({ rootStepId }) => rootStepId,
   root: ({ rootStepId }, _, { loaders }) => loaders.step.load(rootStepId),
   size: async ({ id }, _, { loaders }) => (await loaders.treeSize.load(id)) ?? { steps: 0, depth: 0, leaves: 0 },
-  steps: ({ id }, { first, after }, { loaders }) => {
-    if (typeof first !== 'number') return wholeTree(id, after ?? -1, loaders);
-    return loaders.stepsOfTree.load({ treeId: id, afterOffset: after ?? -1, limit: bounded('first', first, PART_LIMIT) });
+  steps: async ({ id: treeId }, { first, after }, context, info) => {
+    const asked = selectedFields(info);
+    const fields = STEP_FIELDS.filter((field) => asked.has(field));
+    const whole = typeof first !== 'number';
+    const limit = whole ? WHOLE_LIMIT + 1 : bounded('first', first, PART_LIMIT);
+    const steps = await context.loaders.stepsOfTree.load({ treeId, afterOffset: after ?? -1, limit, fields });
+    if (whole && steps.length > WHOLE_LIMIT) throw tooLarge(treeId);
+    await readAheadOfSteps(treeId, steps, context, info);
+    return steps as readonly StepRecord[]; // of a step's fields the executor reads only those that are asked for
   },
   leaves: ({ id }, _, { loaders }) => loaders.leaves.load(id),
   rollouts: ({ id }, _, { loaders }) => loaders.rolloutsOfTree.load(id),
@@ -30,11 +37,9 @@ export const Tree: TreeResolvers = {
 
 export const Divergence: DivergenceResolvers = { largeTexts: largeTextsOf };
 
-/** Never a part that looks like the whole: a larger tree is refused. */
-async function wholeTree(treeId: string, afterOffset: number, loaders: Context['loaders']): Promise<readonly StepRecord[]> {
-  const steps = await loaders.stepsOfTree.load({ treeId, afterOffset, limit: WHOLE_LIMIT + 1 });
-  if (steps.length <= WHOLE_LIMIT) return steps;
-  throw refusal(
+/** A part never looks like the whole. */
+function tooLarge(treeId: string): Error {
+  return refusal(
     'TREE_TOO_LARGE',
     `the tree ${treeId} has more than ${WHOLE_LIMIT} steps; read it in parts: steps(first: ${WHOLE_LIMIT}, after: <logOffset of the last step received>)`,
   );

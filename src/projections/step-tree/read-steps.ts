@@ -1,7 +1,7 @@
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Packed } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
-import type { Blobs, StepsTable } from '../../postgres/tables.ts';
+import type { Blobs } from '../../postgres/tables.ts';
 
 export interface StepRecord {
   readonly id: string;
@@ -34,42 +34,100 @@ export interface StepRecord {
   readonly blobs: Blobs | null;
 }
 
+/** The fields of a step that are read only when asked for: texts are up to 64 KiB each, and a tree has thousands of steps. */
+const COLUMNS = {
+  depth: sql`s.depth`,
+  response: sql`s.response`,
+  thought: sql`s.thought`,
+  action: sql`s.action`,
+  observation: sql`s.observation`,
+  wellFormatted: sql`s.well_formatted as "wellFormatted"`,
+  executable: sql`s.executable`,
+  termination: sql`s.termination`,
+  policySpans: sql`s.policy_spans as "policySpans"`,
+  tokens: sql`s.tokens`,
+  usage: sql`s.prompt_tokens, s.completion_tokens`,
+  finishReason: sql`s.finish_reason as "finishReason"`,
+  timings: sql`s.policy_ms, s.environment_ms`,
+  stateHash: sql`s.state_hash as "stateHash"`,
+  admissibleActions: sql`s.admissible as "admissibleActions"`,
+  occurredAt: sql`s.occurred_at as "occurredAt"`,
+} as const satisfies Partial<Record<keyof StepRecord, RawBuilder<unknown>>>;
+
+export type StepField = keyof typeof COLUMNS;
+export const STEP_FIELDS = Object.keys(COLUMNS) as readonly StepField[]; // the keys of the line above
+/** A step with the fields that were asked for, and always what links it: its ids, its place in the log, its large texts. */
+export type StepPart<Field extends StepField = StepField> = Pick<StepRecord, Exclude<keyof StepRecord, StepField> | Field>;
+
 /** Reads steps by their ids, in one statement, in no order; ids that are unknown are left out. */
 export async function readStepsById(db: Db, ids: readonly string[]): Promise<readonly StepRecord[]> {
-  const rows = await sql<Selectable<StepsTable>>`select * from steps where step_id = any(${[...ids]}::uuid[])`.execute(db);
-  return rows.rows.map(toStep);
+  return selected(db, STEP_FIELDS, sql`steps s where s.step_id = any(${[...ids]}::uuid[])`);
 }
 
 /** Reads the first `limit` steps of each tree after an offset of the log, in the order in which the tree grew: parents before children. */
-export async function readStepsOfTrees(db: Db, trees: readonly string[], afterOffset: number, limit: number) {
-  const { rows } = await sql<Selectable<StepsTable>>`
-    select s.* from unnest(${[...trees]}::uuid[]) as t(tree_id)
+export async function readStepsOfTrees<Field extends StepField>(
+  db: Db,
+  trees: readonly string[],
+  part: { readonly afterOffset: number; readonly limit: number; readonly fields: readonly Field[] },
+): Promise<readonly StepPart<Field>[]> {
+  const from = sql`
+    unnest(${[...trees]}::uuid[]) as t(tree_id)
     cross join lateral (
-      select * from steps where tree_id = t.tree_id and log_offset > ${afterOffset} order by log_offset limit ${limit}
+      select * from steps where tree_id = t.tree_id and log_offset > ${part.afterOffset} order by log_offset limit ${part.limit}
     ) s
-    order by s.tree_id, s.log_offset`.execute(db);
-  return rows.map(toStep);
+    order by s.tree_id, s.log_offset`;
+  return selected(db, part.fields, from);
 }
 
 /** Reads the children of steps, oldest first. The trees of the steps narrow the search: `steps` is indexed by tree. */
 export async function readChildren(db: Db, trees: readonly string[], parents: readonly string[]): Promise<readonly StepRecord[]> {
-  const { rows } = await sql<Selectable<StepsTable>>`
-    select * from steps
-    where tree_id = any(${[...trees]}::uuid[]) and parent_step_id = any(${[...parents]}::uuid[])
-    order by tree_id, log_offset`.execute(db);
-  return rows.map(toStep);
+  const from = sql`
+    steps s where s.tree_id = any(${[...trees]}::uuid[]) and s.parent_step_id = any(${[...parents]}::uuid[])
+    order by s.tree_id, s.log_offset`;
+  return selected(db, STEP_FIELDS, from);
 }
 
 /** Reads the steps of trees that have no child, oldest first. */
 export async function readLeaves(db: Db, trees: readonly string[]): Promise<readonly StepRecord[]> {
-  const { rows } = await sql<Selectable<StepsTable>>`
-    select s.* from steps s
+  const from = sql`
+    steps s
     where s.tree_id = any(${[...trees]}::uuid[])
       and not exists (
         select from steps c
         where c.tree_id = any(${[...trees]}::uuid[]) and c.tree_id = s.tree_id and c.parent_step_id = s.step_id)
-    order by s.tree_id, s.log_offset`.execute(db);
-  return rows.map(toStep);
+    order by s.tree_id, s.log_offset`;
+  return selected(db, STEP_FIELDS, from);
+}
+
+async function selected<Field extends StepField>(
+  db: Db,
+  fields: readonly Field[],
+  from: RawBuilder<unknown>,
+): Promise<readonly StepPart<Field>[]> {
+  const links = sql`s.step_id as id, s.tree_id as "treeId", s.parent_step_id as "parentId", s.rollout_id as "rolloutId",
+    s.log_offset as "logOffset", s.blobs`;
+  const columns = [links, ...fields.map((field) => COLUMNS[field])];
+  const { rows } = await sql<Row>`select ${sql.join(columns)} from ${from}`.execute(db);
+  for (const row of rows) assemble(row, fields);
+  return rows as unknown as readonly StepPart<Field>[]; // COLUMNS names each plain field, `assemble` makes the two that are objects
+}
+
+/** The fields that are objects, made in place: a tree of a thousand steps is read in milliseconds, and copying it takes as long. */
+interface Row {
+  prompt_tokens?: number | null;
+  completion_tokens?: number | null;
+  policy_ms?: number;
+  environment_ms?: number;
+  usage?: StepRecord['usage'];
+  timings?: StepRecord['timings'];
+}
+
+function assemble(row: Row, fields: readonly StepField[]): void {
+  if (fields.includes('usage')) {
+    const { prompt_tokens: promptTokens = null, completion_tokens: completionTokens } = row;
+    row.usage = promptTokens === null ? null : { promptTokens, completionTokens: completionTokens ?? 0 };
+  }
+  if (fields.includes('timings')) row.timings = { policyMs: row.policy_ms ?? 0, environmentMs: row.environment_ms ?? 0 };
 }
 
 export interface TreeSize {
@@ -85,31 +143,4 @@ export async function readTreeSizes(db: Db, trees: readonly string[]): Promise<r
     select tree_id as "treeId", count(*) as steps, max(depth) as depth, count(*) - count(distinct parent_step_id) as leaves
     from steps where tree_id = any(${[...trees]}::uuid[]) group by tree_id`.execute(db);
   return rows;
-}
-
-function toStep(row: Selectable<StepsTable>): StepRecord {
-  return {
-    id: row.step_id,
-    treeId: row.tree_id,
-    parentId: row.parent_step_id,
-    rolloutId: row.rollout_id,
-    depth: row.depth,
-    logOffset: row.log_offset,
-    response: row.response,
-    thought: row.thought,
-    action: row.action,
-    observation: row.observation,
-    wellFormatted: row.well_formatted,
-    executable: row.executable,
-    termination: row.termination,
-    policySpans: row.policy_spans,
-    tokens: row.tokens as StepRecord['tokens'], // the schema of StepTaken checked it before it was written
-    usage: row.prompt_tokens === null ? null : { promptTokens: row.prompt_tokens, completionTokens: row.completion_tokens ?? 0 },
-    finishReason: row.finish_reason,
-    timings: { policyMs: row.policy_ms, environmentMs: row.environment_ms },
-    stateHash: row.state_hash,
-    admissibleActions: row.admissible,
-    occurredAt: row.occurred_at,
-    blobs: row.blobs,
-  };
 }

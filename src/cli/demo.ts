@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import type { Command } from 'commander';
 import type { Progress } from '../collect/collect-run.ts';
 import { exportTrajectories } from '../datasets/export/export-trajectories.ts';
@@ -42,7 +42,7 @@ export function addDemo(program: Command): void {
     .option('--tasks <n>', 'tasks, spread over the depths', wholeNumber('--tasks', 1, 10_000), 32)
     .option('--rollouts <n>', 'rollouts per task', wholeNumber('--rollouts', 1, 10_000), 8)
     .option('--deep-rollouts <n>', 'rollouts of the one deep tree', wholeNumber('--deep-rollouts', 1, 10_000), 48)
-    .option('--policy <spec>', 'the policy that acts', 'planner:0.5')
+    .option('--policy <spec>', 'the policy that acts', 'linear')
     .action((flags: DemoFlags) => demo(flags));
 }
 
@@ -146,7 +146,8 @@ async function show({ database: { db } }: Platform, runId: string, times: { coll
   const counts = await countRecord(db, runId);
   const { digest } = await runDigest(db, runId);
   say();
-  say(await successByDepth(db, runId));
+  const deep = await deepestTree(db, runId);
+  say(await successByDepth(db, runId, deep));
   say();
   const rate = (counts.events / (times.collectMs / 1_000)).toFixed(0);
   say(`run ${runId}`);
@@ -154,12 +155,11 @@ async function show({ database: { db } }: Platform, runId: string, times: { coll
     `${counts.trees} trees, ${counts.rollouts} rollouts, ${counts.steps} steps; ${counts.events} events in ${(times.collectMs / 1_000).toFixed(1)} s (${rate}/s), queryable ${times.lagMs} ms after the last append`,
   );
   say(`trees digest ${digest.slice(0, 16)} (equal for equal seeds, on any log)`);
-  const deep = await deepestTree(db, runId);
   const tree = deep === undefined ? undefined : await readTree(db, deep);
   if (!tree) return;
   say();
   say(`The deep tree, ${tree.rollouts.size} rollouts that start anywhere in it (espalier tree ${deep}):`);
-  say(drawRecorded(tree, 18).join('\n'));
+  say(drawRecorded(tree, 16).join('\n'));
 }
 
 async function exportAll({ config, database, blobs }: Platform, runId: string, signal: AbortSignal): Promise<void> {
@@ -179,7 +179,7 @@ async function exportAll({ config, database, blobs }: Platform, runId: string, s
       empty: 'refuse',
       onProgress: () => undefined,
     });
-    say(describeManifest(out, manifest));
+    say(describeManifest(relative('', out), manifest));
   }
 }
 

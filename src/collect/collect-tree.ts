@@ -8,7 +8,8 @@ import type { Policy } from '../policies/policy.ts';
 import { allOrStop } from './all-or-stop.ts';
 import type { CollectPlan, PlannedTask } from './plan.ts';
 import type { RecordedTree } from './recorded-run.ts';
-import { type TreeNode, walkRollout } from './walk-rollout.ts';
+import type { TreeNode } from './rollout-events.ts';
+import { walkRollout } from './walk-rollout.ts';
 
 export interface TreeOptions {
   readonly runId: string;

@@ -10,18 +10,19 @@ export interface DemoSize {
   readonly policy: string;
 }
 
-/** Plans the demo: groups of rollouts over tasks of every depth, and one deep tree on the hardest of them. */
+/** Plans the demo: groups of rollouts over tasks of every depth, and one deep tree. */
 export async function planDemo(size: DemoSize): Promise<CollectPlan> {
   const kind = await openEnvironment('textcraft');
   try {
     const chosen = await chooseTasks(kind, size.tasks, 0);
-    const hardest = chosen.at(-1);
-    if (!hardest) throw new Error('TextCraft has no tasks');
+    // A task in reach of an untrained policy: its tree shows branches that succeed beside branches that do not.
+    const deep = chosen.findLast(({ depth }) => depth === 2) ?? chosen[0];
+    if (!deep) throw new Error('TextCraft has no tasks');
     return {
       environment: 'textcraft',
       tasks: [
         ...chosen.map(({ alias }) => ({ alias, rollouts: size.rollouts, branching: 'root' as const })),
-        { alias: hardest.alias, rollouts: size.deepRollouts, branching: 'anywhere' },
+        { alias: deep.alias, rollouts: size.deepRollouts, branching: 'anywhere' },
       ],
       taskSeed: 0,
       policy: size.policy,

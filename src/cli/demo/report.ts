@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { bar, table } from '../terminal.ts';
 
-/** Says how often rollouts succeed, by the depth of their task. */
-export async function successByDepth(db: Db, runId: string): Promise<string> {
+/** Says how often rollouts succeed, by the depth of their task. @param without a tree that is left out: one that is no group. */
+export async function successByDepth(db: Db, runId: string, without: string | undefined): Promise<string> {
   const { rows } = await sql<{
     depth: number | null;
     tasks: number;
@@ -14,7 +14,7 @@ export async function successByDepth(db: Db, runId: string): Promise<string> {
   }>`
     select t.task_depth as depth, count(distinct t.task_id)::int as tasks, count(*)::int as rollouts,
            avg(case when r.success then 1 else 0 end)::float8 as success, avg(r.steps)::float8 as steps, max(r.steps) as longest
-    from rollouts r join trees t using (tree_id) where r.run_id = ${runId} and r.finished_at is not null
+    from rollouts r join trees t using (tree_id) where r.run_id = ${runId} and r.finished_at is not null and t.tree_id is distinct from ${without ?? null}::uuid
     group by t.task_depth order by t.task_depth`.execute(db);
   return table(
     ['crafts needed', 'tasks', 'rollouts', 'success', '', 'steps mean', 'most'],

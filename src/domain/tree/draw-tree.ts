@@ -8,40 +8,52 @@ export interface DrawnStep extends TreeStep {
 }
 
 export interface Drawing {
-  /** Steps below which rollouts that did the same are drawn as one line. */
   readonly lines: readonly string[];
   /** Lines that were left out to keep within the limit. */
   readonly hidden: number;
 }
 
 /**
- * Draws a tree in text. Siblings with the same action and observation are one line with their number, so a group of rollouts is seen as the
- * tree of what they did. Each line ends with how many of the rollouts below it succeeded.
+ * Draws a tree in text. Siblings that did the same (action, observation, end) are one branch with their number, so a group of rollouts is
+ * seen as the tree of what they did; a stretch without a fork is one line. Each line tells how many of the rollouts that end below it
+ * succeeded, and ends in ■ where the environment ended, … where a limit did.
  * @param succeeded the leaf steps of successful rollouts. @param limit the most lines drawn.
  */
 export function drawTree(tree: Tree<DrawnStep>, succeeded: ReadonlySet<string>, limit: number): Drawing {
-  const all: string[] = [];
-  const waiting: Pending[] = [{ group: [tree.root], prefix: '', last: true, root: true }];
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
-    all.push(line(next, succeeded));
-    const groups = groupSame(next.group.flatMap((node) => node.children));
-    const below = next.root ? '' : `${next.prefix}${next.last ? '   ' : '│  '}`;
-    for (let i = groups.length - 1; i >= 0; i--) {
-      const group = groups[i];
-      if (group) waiting.push({ group, prefix: below, last: i === groups.length - 1, root: false });
+  const all: string[] = [`● ${short(lastLine(tree.root.step.observation), 80)}  ${scoreOf([tree.root], succeeded)}`];
+  const waiting: Branch[] = branchesBelow([tree.root], '');
+  for (let branch = waiting.pop(); branch; branch = waiting.pop()) {
+    const stretch = [branch.group];
+    let below = groupSame(branch.group.flatMap(childrenOf));
+    while (below.length === 1 && below[0]?.length === stretch.at(-1)?.length) {
+      stretch.push(below[0] ?? []);
+      below = groupSame((below[0] ?? []).flatMap(childrenOf));
     }
+    all.push(`${branch.prefix}${branch.last ? '└─ ' : '├─ '}${lineOf(stretch)}  ${scoreOf(branch.group, succeeded)}`);
+    waiting.push(...branchesBelow(stretch.at(-1) ?? [], `${branch.prefix}${branch.last ? '   ' : '│  '}`));
   }
   return { lines: all.slice(0, limit), hidden: Math.max(0, all.length - limit) };
 }
 
-interface Pending {
-  readonly group: readonly TreeNode<DrawnStep>[];
+type Group = readonly TreeNode<DrawnStep>[];
+interface Branch {
+  readonly group: Group;
   readonly prefix: string;
   readonly last: boolean;
-  readonly root: boolean;
 }
 
-function groupSame(nodes: readonly TreeNode<DrawnStep>[]): TreeNode<DrawnStep>[][] {
+function childrenOf(node: TreeNode<DrawnStep>): Group {
+  return node.children;
+}
+
+/** Gives the branches below a group, the last to be drawn first: they are taken off the end. */
+function branchesBelow(group: Group, prefix: string): Branch[] {
+  const groups = groupSame(group.flatMap(childrenOf));
+  return groups.map((below, i) => ({ group: below, prefix, last: i === groups.length - 1 })).reverse();
+}
+
+/** Groups nodes that did the same, the most walked first: what a reader looks for. */
+function groupSame(nodes: Group): Group[] {
   const groups = new Map<string, TreeNode<DrawnStep>[]>();
   for (const node of nodes) {
     const key = JSON.stringify([node.step.action, node.step.observation, node.step.termination]);
@@ -49,32 +61,38 @@ function groupSame(nodes: readonly TreeNode<DrawnStep>[]): TreeNode<DrawnStep>[]
     same.push(node);
     groups.set(key, same);
   }
-  // The most walked branch first: what a reader looks for.
   return [...groups.values()].sort((a, b) => b.length - a.length);
 }
 
-function line({ group, prefix, last, root }: Pending, succeeded: ReadonlySet<string>): string {
-  let leaves = 0;
+const SHOWN_AT_ENDS = 1;
+
+function lineOf(stretch: readonly Group[]): string {
+  const actions = stretch.map((group) => short(group[0]?.step.action ?? '', 44));
+  const hidden = actions.length - 2 * SHOWN_AT_ENDS;
+  const shown = hidden > 1 ? [...actions.slice(0, SHOWN_AT_ENDS), `(${hidden} more)`, ...actions.slice(-SHOWN_AT_ENDS)] : actions;
+  const times = (stretch[0]?.length ?? 1) > 1 ? ` ×${stretch[0]?.length}` : '';
+  const termination = stretch.at(-1)?.[0]?.step.termination;
+  const end = termination === 'terminated' ? ' ■' : termination === 'truncated' ? ' …' : '';
+  return `${shown.join(' → ')}${times}${end}`;
+}
+
+function scoreOf(group: Group, succeeded: ReadonlySet<string>): string {
+  let ends = 0;
   let won = 0;
   for (const top of group) {
     for (const node of walkDown(top)) {
-      if (node.step.termination !== 'none') leaves++;
+      if (node.step.termination !== 'none') ends++;
       if (succeeded.has(node.step.stepId)) won++;
     }
   }
-  const step = group[0]?.step;
-  const score = leaves === 0 ? '' : `  ${won}/${leaves}`;
-  if (root) return `● ${oneLine(lastLine(step?.observation ?? ''), 70)}${score}`;
-  const times = group.length > 1 ? ` ×${group.length}` : '';
-  const end = step?.termination === 'terminated' ? ' ■' : step?.termination === 'truncated' ? ' …' : '';
-  return `${prefix}${last ? '└─ ' : '├─ '}${oneLine(step?.action ?? '', 60)}${times}${end}${score}`;
+  return `${won}/${ends}`;
 }
 
 function lastLine(text: string): string {
   return text.trimEnd().split('\n').at(-1) ?? '';
 }
 
-function oneLine(text: string, width: number): string {
+function short(text: string, width: number): string {
   const flat = text.replace(/\s+/g, ' ').trim();
   return flat.length > width ? `${flat.slice(0, width - 1)}…` : flat;
 }

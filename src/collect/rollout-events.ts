@@ -1,0 +1,129 @@
+import type { Draft } from '../append/appender.ts';
+import type { ParsedResponse, StepResult } from '../environments/environment.ts';
+import type { DataOf } from '../events/catalogue.ts';
+import { derivedId } from '../events/derived-id.ts';
+import { pack } from '../events/packed.ts';
+import type { Act } from '../policies/policy.ts';
+import type { GrowingTree } from './collect-tree.ts';
+
+// The events of a rollout. Their ids are derived from what they name: appended again after a kill, they are recognised.
+
+/** A node of a growing tree: what the prompt of a step below it is made of. */
+export interface TreeNode {
+  readonly stepId: string;
+  readonly parentStepId: string | null;
+  readonly depth: number;
+  readonly response: string;
+  readonly action: string;
+  readonly observation: string;
+  readonly admissibleActions: readonly string[] | null;
+  /** Nothing can follow: the environment ended, or a limit was reached. */
+  readonly ended: boolean;
+}
+
+/** One rollout under way. */
+export interface Walk {
+  readonly tree: GrowingTree;
+  readonly ordinal: number;
+  readonly rolloutId: string;
+  readonly fromStepId: string;
+  readonly seed: number;
+}
+
+export type Outcome = DataOf<'RolloutFinished'>['outcome'];
+
+export function started({ tree, rolloutId, fromStepId, ordinal, seed }: Walk): Draft {
+  const data = { rolloutId, treeId: tree.treeId, fromStepId, ordinal, seed, policy: tree.policy.ref };
+  return {
+    type: 'RolloutStarted',
+    id: derivedId('RolloutStarted', rolloutId),
+    correlationId: tree.runId,
+    causationId: derivedId('TreeOpened', tree.treeId),
+    data,
+  };
+}
+
+export function stepData(
+  walk: Walk,
+  at: TreeNode,
+  act: Act,
+  parsed: ParsedResponse,
+  result: StepResult,
+  timings: DataOf<'StepTaken'>['timings'],
+  done: boolean,
+): DataOf<'StepTaken'> {
+  const { tree, rolloutId } = walk;
+  const sampled = act.tokens?.ids.length ?? act.usage?.completionTokens ?? 0;
+  return {
+    stepId: derivedId('step', rolloutId, at.depth + 1),
+    treeId: tree.treeId,
+    parentStepId: at.stepId,
+    rolloutId,
+    depth: at.depth + 1,
+    response: act.response,
+    thought: parsed.thought,
+    action: parsed.action,
+    observation: result.observation,
+    wellFormatted: parsed.wellFormatted,
+    executable: result.executable,
+    termination: result.terminated ? 'terminated' : done ? 'truncated' : 'none',
+    policySpans: [{ from: 0, to: sampled, ...tree.policy.ref }],
+    tokens: act.tokens && {
+      ids: pack('int32', act.tokens.ids),
+      logProbs: act.tokens.logProbs && pack('float32', act.tokens.logProbs),
+      mask: null,
+    },
+    usage: act.usage && { ...act.usage },
+    finishReason: act.finishReason,
+    call: act.call ?? null,
+    timings,
+    stateHash: result.stateHash,
+    admissibleActions: result.admissibleActions ? [...result.admissibleActions] : null,
+  };
+}
+
+export function stepEvent({ tree }: Walk, data: DataOf<'StepTaken'>): Draft {
+  return { type: 'StepTaken', id: derivedId('StepTaken', data.stepId), correlationId: tree.runId, data };
+}
+
+/** The environment's reward: recorded when it says something, and always at the end. */
+export function rewards({ tree, rolloutId }: Walk, stepId: string, result: StepResult, done: boolean): Draft[] {
+  if (result.reward.value === 0 && !done) return [];
+  const rewardId = derivedId('reward', stepId, 'environment');
+  const { value, raw, scale, kind } = result.reward;
+  const data: DataOf<'RewardAssigned'> = {
+    rewardId,
+    treeId: tree.treeId,
+    stepId,
+    rolloutId,
+    component: 'environment',
+    value,
+    scorer: { name: tree.kind.name, revision: tree.kind.fingerprint.slice(0, 200) },
+    raw: { value: raw, scale, kind },
+  };
+  return [
+    {
+      type: 'RewardAssigned',
+      id: derivedId('RewardAssigned', rewardId),
+      correlationId: tree.runId,
+      causationId: derivedId('StepTaken', stepId),
+      data,
+    },
+  ];
+}
+
+export function finished(
+  { tree, rolloutId, fromStepId }: Walk,
+  leaf: TreeNode,
+  outcome: Outcome,
+  success: boolean | null,
+  reason: string,
+): Draft {
+  const steps = leaf.depth - (tree.nodes.get(fromStepId)?.depth ?? 0);
+  const data = { rolloutId, treeId: tree.treeId, leafStepId: leaf.stepId, outcome, success, steps, reason };
+  return { type: 'RolloutFinished', id: derivedId('RolloutFinished', rolloutId), correlationId: tree.runId, data };
+}
+
+export function outcomeOf(result: StepResult): Outcome {
+  return result.terminated ? 'terminated' : 'truncated';
+}

@@ -108,11 +108,13 @@ function rankOf(file: string): number | undefined {
   return rank < 0 ? undefined : rank;
 }
 
-/** Tests, and what only tests use, may import anything. */
+/** Tests, what only tests use, and benchmarks (which measure libraries without our doors as the baseline) may import anything. */
 function isTesting(file: string): boolean {
   return (
     /\.(test|contract)\.ts$/.test(file) ||
     file.startsWith('src/testing/') ||
+    file.startsWith('graphql/testing/') ||
+    file.startsWith('infra/bench/') ||
     file.includes('/contract/') ||
     /-testing\.ts$/.test(file)
   );

@@ -1,4 +1,5 @@
-import { LogError, type LogRecord, RECORD_LIMIT, type Receipt } from './event-log.ts';
+import { checkRecord } from './check-record.ts';
+import { LogError, type LogRecord, type Receipt } from './event-log.ts';
 
 /** A record whose partition is known. */
 export interface PlacedRecord {
@@ -47,7 +48,7 @@ export class AppendQueue {
   /** Queues records; resolves when they are durable. @throws RangeError on an empty key; LogError. */
   async append(records: readonly LogRecord[]): Promise<readonly Receipt[]> {
     if (this.#closed) throw new LogError('closed', 'the log is closed; nothing was appended');
-    for (const record of records) refuse(record);
+    for (const record of records) checkRecord(record);
     if (records.length === 0) return [];
     return new Promise((resolve, reject) => {
       this.#entries.push({ records, placed: undefined, sent: 0, receipts: [], resolve, reject });
@@ -134,17 +135,6 @@ export class AppendQueue {
   /** What waits behind a failed send fails with it: a later record of a key must not overtake an earlier one. */
   #failAll(error: unknown): void {
     for (const entry of this.#entries.splice(0)) entry.reject(error);
-  }
-}
-
-function refuse({ topic, key, value }: LogRecord): void {
-  if (typeof key !== 'string' || key === '') throw new RangeError(`a record of ${topic} needs a key: it chooses the partition`);
-  const bytes = sizeOf({ key, value });
-  if (bytes > RECORD_LIMIT) {
-    throw new LogError(
-      'too-large',
-      `a record of ${topic} has ${bytes} bytes, the limit is ${RECORD_LIMIT}; put large payloads into the blob store`,
-    );
   }
 }
 

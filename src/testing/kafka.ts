@@ -18,6 +18,7 @@ export async function startKafkaForTests(): Promise<void> {
   if (!prerequisites.ok) {
     if (kafkaIsRequired()) throw new Error(prerequisites.reason);
     process.env[MISSING] = prerequisites.reason;
+    process.stderr.write(`Kafka tests are skipped: ${prerequisites.reason}\n`); // jest shows no names of skipped files
     return;
   }
   holder.espalierTestKafka = await startKafka();

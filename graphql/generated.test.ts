@@ -1,0 +1,23 @@
+import { expect, test } from '@jest/globals';
+import { buildSchema, type GraphQLNamedType, isEnumType, isInputObjectType, isInterfaceType, isObjectType } from 'graphql';
+import { generateTypes, readGeneratedTypes } from './codegen.ts';
+import { readTypeDefs } from './type-defs.ts';
+
+test('the committed types are those of the schema (npm run codegen writes them)', async () => {
+  expect(await generateTypes()).toBe(await readGeneratedTypes());
+});
+
+test('every type, field, argument value and directive of the schema is documented', async () => {
+  const schema = buildSchema(await readTypeDefs());
+  const types = Object.values(schema.getTypeMap()).filter(({ name, astNode }) => !name.startsWith('__') && astNode);
+  const undocumented = types.flatMap((type) => [type, ...partsOf(type)].filter(({ description }) => !description?.trim()));
+  expect(undocumented.map(({ name }) => name)).toEqual([]);
+  expect(types.length).toBeGreaterThan(50);
+  for (const name of ['listSize', 'cost']) expect(schema.getDirective(name)?.description).toBeTruthy();
+});
+
+function partsOf(type: GraphQLNamedType): readonly { readonly name: string; readonly description?: string | null | undefined }[] {
+  if (isEnumType(type)) return type.getValues();
+  if (isObjectType(type) || isInterfaceType(type) || isInputObjectType(type)) return Object.values(type.getFields());
+  return [];
+}

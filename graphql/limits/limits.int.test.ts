@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { getIntrospectionQuery } from 'graphql';
+import { openTestGraphql, type TestGraphql } from '../testing/open-test-graphql.ts';
+
+let api: TestGraphql;
+beforeAll(async () => {
+  api = await openTestGraphql();
+});
+afterAll(() => api.close());
+
+const nested = (field: string, depth: number) => `${`${field} { `.repeat(depth)} id ${'}'.repeat(depth)}`;
+
+describe('a hostile document is refused with the limit, what it has and the remedy, before anything is read:', () => {
+  test.each([
+    ['depth', `{ step(id: "x") { ${nested('parent', 40)} } }`, /depth 42, the limit is 16; nest fewer fields/],
+    ['aliases', `{ ${Array.from({ length: 200 }, (_, i) => `a${i}: position`).join(' ')} }`, /aliases 200, the limit is 50/],
+    ['fields', `{ ${'position '.repeat(1_500)} }`, /fields 1500, the limit is 1000/],
+    ['tokens', `{ ${'position '.repeat(6_000)} }`, /more than 5000 tokens/],
+    ['characters', `{ position } # ${'x'.repeat(200_000)}`, /characters 200015, the limit is 100000/],
+    [
+      'cost',
+      '{ runs(first: 500) { nodes { trees(first: 500) { nodes { steps { id } } } } } }',
+      /cost 500251001, the limit is 150000; ask for fewer items/,
+    ],
+  ])('too much %s', async (limit, query, message) => {
+    const answer = await api.ask(query);
+    expect(answer.errors).toEqual([
+      expect.objectContaining({
+        message: expect.stringMatching(message),
+        extensions: expect.objectContaining({ code: 'LIMIT_EXCEEDED', limit }),
+      }),
+    ]);
+    expect(answer.data).toBeUndefined();
+    expect(api.statements()).toEqual([]);
+  });
+
+  test('cost that only variables bring', async () => {
+    const query = 'query ($n: Int!) { runs(first: $n) { nodes { trees(first: $n) { nodes { id } } } } }';
+    expect((await api.ask(query, { n: 100 })).errors).toBeUndefined();
+    expect((await api.ask(query, { n: 500 })).errors?.[0]?.message).toMatch(/cost 251001, the limit is 150000/);
+    expect((await api.ask(query, { n: 100 })).errors).toBeUndefined(); // a cached document is judged by its variables each time
+  });
+
+  test('a bomb of fragments', async () => {
+    const bomb = Array.from(
+      { length: 60 },
+      (_, i) => `fragment F${i} on Step { a: parent { ...F${i + 1} } b: parent { ...F${i + 1} } }`,
+    );
+    const started = performance.now();
+    const answer = await api.ask(`{ step(id: "x") { ...F0 } } ${bomb.join(' ')} fragment F60 on Step { id }`);
+    expect(answer.errors?.[0]?.extensions.code).toBe('LIMIT_EXCEEDED');
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
+  test('fragments that spread themselves', async () => {
+    const answer = await api.ask('{ step(id: "x") { ...A } } fragment A on Step { parent { ...A } }');
+    expect(answer.errors?.[0]?.message).toBe('Cannot spread fragment "A" within itself.');
+  });
+
+  test('introspection that nests itself', async () => {
+    const answer = await api.ask(`{ __schema { types { ${'fields { type { '.repeat(4)} name ${'} }'.repeat(4)} } } }`);
+    expect(answer.errors?.[0]?.message).toMatch(/introspection depth/i);
+  });
+
+  test('variables too large to be meant', async () => {
+    const response = await api.fetch({
+      query: 'query ($id: ID!) { run(id: $id) { id } }',
+      variables: { id: 'x'.repeat(2_000_000) },
+    });
+    expect(response.status).toBe(413);
+  });
+});
+
+test('the introspection that tools send is answered', async () => {
+  const answer = await api.ask(getIntrospectionQuery());
+  expect(answer.errors).toBeUndefined();
+  expect(answer.data.__schema.queryType.name).toBe('Query');
+});
+
+test('a document within the limits that is dear to validate is given up early', async () => {
+  const started = performance.now();
+  const answer = await api.ask(`{ ${'position '.repeat(999)} }`); // each pair of equal fields is compared
+  expect(answer.errors?.[0]?.extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+  expect(performance.now() - started).toBeLessThan(2_000);
+});
+
+test('limits can be set', async () => {
+  const strict = await api.create({ limits: { depth: 1 } });
+  expect((await strict.ask('{ lag { lag } }')).errors?.[0]?.message).toMatch(/depth 2, the limit is 1/);
+});

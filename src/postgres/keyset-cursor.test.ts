@@ -1,0 +1,66 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { cursorOf, InvalidCursor, type KeyValue, type Ordering, parseCursor } from './keyset-cursor.ts';
+
+const ordering: Ordering = {
+  name: 'things/RETURN_DESC',
+  direction: 'desc',
+  keys: [
+    { column: 'things.finished_at', type: 'instant?' },
+    { column: 'things.value', type: 'float' },
+    { column: 'things.steps', type: 'integer' },
+    { column: 'things.topic', type: 'text' },
+    { column: 'things.id', type: 'uuid' },
+  ],
+};
+const values: readonly KeyValue[] = [
+  '2026-01-31T09:30:00.123456Z',
+  '-1.5e-7',
+  '41',
+  "trees'; drop table",
+  '0193d5a0-0000-7000-8000-00000000000a',
+];
+
+describe('a cursor', () => {
+  test('gives back the keys of its row as they were', () => {
+    expect(parseCursor(cursorOf(ordering, values), ordering)).toEqual(values);
+    expect(parseCursor(cursorOf(ordering, [null, ...values.slice(1)]), ordering)).toEqual([null, ...values.slice(1)]);
+  });
+
+  test('of another ordering is refused by both names', () => {
+    const other = { ...ordering, name: 'things/STARTED_ASC' };
+    expect(() => parseCursor(cursorOf(other, values), ordering)).toThrow(
+      'the cursor belongs to the ordering things/STARTED_ASC, this list is in the ordering things/RETURN_DESC',
+    );
+  });
+
+  test.each<[string, number, KeyValue]>([
+    ['a time that is none', 0, '2026-02-30T00:00:00.000000Z'],
+    ['a year that Postgres lacks', 0, '0000-01-01T00:00:00.000000Z'],
+    ['words for a time', 0, 'now'],
+    ['a number that is none', 1, 'NaN'],
+    ['a number past double', 1, '1e999'],
+    ['a missing value', 1, null],
+    ['a fraction for a whole number', 2, '1.5'],
+    ['a whole number past int8', 2, '99999999999999999999'],
+    ['a NUL in a text', 3, 'a\0b'],
+    ['a half surrogate in a text', 3, '\ud800'],
+    ['an id that is none', 4, 'x'],
+  ])('with %s is refused', (_, index, value) => {
+    expect(() => parseCursor(cursorOf(ordering, values.with(index, value)), ordering)).toThrow(InvalidCursor);
+  });
+
+  test('of too few or too many keys is refused', () => {
+    expect(() => parseCursor(cursorOf(ordering, values.slice(1)), ordering)).toThrow(InvalidCursor);
+    expect(() => parseCursor(cursorOf(ordering, [...values, '1']), ordering)).toThrow(InvalidCursor);
+  });
+
+  test('of any other text is refused, never misread', () => {
+    const text = fc.oneof(
+      fc.string(),
+      fc.jsonValue().map((value) => Buffer.from(JSON.stringify(value)).toString('base64url')),
+      fc.constant('x'.repeat(10_000)),
+    );
+    fc.assert(fc.property(text, (cursor) => expect(() => parseCursor(cursor, ordering)).toThrow(InvalidCursor)));
+  });
+});

@@ -179,8 +179,14 @@ async function exportAll({ config, database, blobs }: Platform, runId: string, s
       empty: 'refuse',
       onProgress: () => undefined,
     });
-    say(describeManifest(relative('', out), manifest));
+    say(describeManifest(shown(out), manifest));
   }
+}
+
+/** Shows a path from here when it lies below. */
+function shown(path: string): string {
+  const from = relative('', path);
+  return from.startsWith('..') ? path : from;
 }
 
 function seconds(since: number): string {

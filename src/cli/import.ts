@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { createAppender } from '../append/appender.ts';
+import { type AgentTrajTexts, parseAgentTrajOptions } from '../datasets/import/agent-traj-options.ts';
 import { importTrajectories } from '../datasets/import/import-trajectories.ts';
-import { agentTrajDefaults } from '../datasets/import/survey-agent-traj.ts';
 import { positionAfter } from '../log/position.ts';
 import { CODE_VERSION } from '../platform/code-version.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
@@ -9,14 +9,7 @@ import { ensureProjector } from './ensure-projector.ts';
 import { progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
-interface ImportFlags {
-  readonly environment?: string;
-  readonly fingerprint: string;
-  readonly split?: string;
-  readonly policy: string;
-  readonly rewardScale: number;
-  readonly recordedAt: string;
-}
+type ImportFlags = AgentTrajTexts & { readonly run?: string; readonly fingerprint?: string };
 
 const WAIT_MS = 120_000;
 
@@ -26,14 +19,25 @@ export function addImport(program: Command): void {
     .command('import')
     .description('import a file: our own jsonl export, or AgentTraj (a JSON array, or one item per line)')
     .argument('<file>')
+    .option('--run <id>', 'AgentTraj: the run to import into; derived from the content when left out')
     .option('--environment <name>', 'AgentTraj: the environment of every item; read from item_id when left out')
-    .option('--fingerprint <text>', 'AgentTraj: the server that numbered the tasks', agentTrajDefaults.serverFingerprint)
+    .option('--fingerprint <text>', 'AgentTraj: the server that numbered the tasks')
     .option('--split <name>', 'AgentTraj: train, test, …')
-    .option('--policy <id>', 'AgentTraj: who acted', agentTrajDefaults.policy.policyId)
-    .option('--reward-scale <n>', 'AgentTraj: what a full reward is in the file (SciWorld: 100)', Number, 1)
-    .option('--recorded-at <time>', 'AgentTraj: when it happened, if that is known', agentTrajDefaults.recordedAt);
-  command.action((file: string, flags: ImportFlags) =>
-    withPlatform('import', async ({ log, blobs, database, ...platform }, signal) => {
+    .option('--policy <id>', 'AgentTraj: who acted, as id or id@version')
+    .option('--reward-scale <n>', 'AgentTraj: what a full reward is in the file (SciWorld: 100)')
+    .option('--recorded-at <time>', 'AgentTraj: when it happened, if that is known');
+  command.action((file: string, flags: ImportFlags) => {
+    const { run, fingerprint, environment, split, policy, rewardScale, recordedAt } = flags;
+    const agentTraj = parseAgentTrajOptions({
+      runId: run,
+      serverFingerprint: fingerprint,
+      environment,
+      split,
+      policy,
+      rewardScale,
+      recordedAt,
+    });
+    return withPlatform('import', async ({ log, blobs, database, ...platform }, signal) => {
       const projector = await ensureProjector({ log, blobs, database, ...platform });
       const line = progressLine();
       try {
@@ -41,15 +45,7 @@ export function addImport(program: Command): void {
           source: file,
           db: database.db,
           appender: createAppender({ log, blobs, producer: { name: 'importer', version: CODE_VERSION }, clock: Date.now }),
-          agentTraj: {
-            ...agentTrajDefaults,
-            environment: flags.environment ?? null,
-            serverFingerprint: flags.fingerprint,
-            split: flags.split ?? null,
-            policy: { policyId: flags.policy, version: 0 },
-            rewardScale: flags.rewardScale,
-            recordedAt: flags.recordedAt,
-          },
+          agentTraj,
           signal,
           onProgress: (p) =>
             line.show(p.kind === 'checking' ? `checking: ${p.events} events` : `importing: ${p.done}/${p.total} events`),
@@ -66,6 +62,6 @@ export function addImport(program: Command): void {
       } finally {
         await projector.close();
       }
-    }),
-  );
+    });
+  });
 }

@@ -50,6 +50,9 @@ export async function openEmbeddedLog({ url, patienceMs = PATIENCE_MS }: Embedde
       refuseClosed();
       return subscription;
     },
+    async identity() {
+      return 'embedded'; // it lies in the database whose read models are folded from it
+    },
     async ends(topics) {
       refuseClosed();
       return readEnds(pool, topics);

@@ -69,6 +69,8 @@ export interface EventLog {
   /** Appends records in order. Resolves when durable, with one receipt per record. @throws LogError; RangeError on an empty key. */
   append(records: readonly LogRecord[]): Promise<readonly Receipt[]>;
   subscribe(options: SubscribeOptions): Promise<Subscription>;
+  /** Names this log among all logs: offsets of one mean nothing in another. */
+  identity(): Promise<string>;
   /** Gives the log end of every partition of the topics. */
   ends(topics: readonly string[]): Promise<Offsets>;
   close(): Promise<void>;

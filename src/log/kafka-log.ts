@@ -105,6 +105,12 @@ class KafkaLog implements EventLog {
     return subscribing;
   }
 
+  async identity(): Promise<string> {
+    this.#refuseWhenClosed();
+    const { clusterId } = await this.#ask('asking for the id of the cluster', () => this.#admin.describeCluster());
+    return `kafka:${clusterId}`;
+  }
+
   async ends(topics: readonly string[]): Promise<Offsets> {
     this.#refuseWhenClosed();
     await this.#partitionsOf(topics);

@@ -7,7 +7,9 @@ import { TOPICS } from '../events/catalogue.ts';
 import { openEmbeddedLog } from '../log/embedded-log.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { openKafkaLog } from '../log/kafka-log.ts';
-import { type Database, openDatabase } from '../postgres/database.ts';
+import { prefixedLog } from '../log/prefixed-log.ts';
+import { type Database, type Db, openDatabase } from '../postgres/database.ts';
+import { databaseBeside } from '../postgres/database-beside.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
 import { migrate } from '../postgres/migrate.ts';
 import { installProjections } from '../projections/install.ts';
@@ -45,20 +47,24 @@ export async function openPlatform(config: Config, name: string): Promise<Platfo
   };
   try {
     await ensureWritable(config.home);
+    const kafka =
+      config.kafkaBrokers &&
+      prefixedLog(await openKafkaLog({ brokers: config.kafkaBrokers, clientId: `espalier-${name}` }), config.kafkaPrefix);
+    if (kafka) closers.push(() => kafka.close());
     let databaseUrl = config.databaseUrl;
     if (databaseUrl === null) {
       const server = await startEmbeddedPostgres({ folder: join(config.home, 'postgres') });
       closers.push(() => server.close());
-      databaseUrl = server.url;
+      // Each log has its own read models: one server holds a database for the embedded log and one for every cluster met.
+      databaseUrl = kafka ? await databaseBeside(server.url, await kafka.identity()) : server.url;
     }
     const database = await openDatabase(databaseUrl, { applicationName: `espalier ${name}`, max: 16 });
     closers.push(() => database.close());
     await migrate(database.pool);
     await installProjections(database.pool);
-    const log = config.kafkaBrokers
-      ? await openKafkaLog({ brokers: config.kafkaBrokers, clientId: `espalier-${name}` })
-      : await openEmbeddedLog({ url: databaseUrl });
-    closers.push(() => log.close());
+    const log = kafka ?? (await openEmbeddedLog({ url: databaseUrl }));
+    if (!kafka) closers.push(() => log.close());
+    await refuseAnotherLog(database.db, await log.identity());
     await log.ensureTopics(TOPICS, config.partitions);
     const blobs = openFileBlobStore(config.blobs);
     const mode = {
@@ -70,6 +76,26 @@ export async function openPlatform(config: Config, name: string): Promise<Platfo
     await close().catch(() => undefined); // the fault that led here is the one to tell
     throw error;
   }
+}
+
+/** The database holds the read models of another log. */
+export class LogMismatch extends Error {
+  override readonly name = 'LogMismatch';
+  constructor(held: string, given: string) {
+    super(
+      `this database holds the read models of the log ${held}, not of ${given}: their offsets would be confused; use another database, or the log it belongs to`,
+    );
+  }
+}
+
+async function refuseAnotherLog(db: Db, identity: string): Promise<void> {
+  await db
+    .insertInto('log_identity')
+    .values({ identity })
+    .onConflict((on) => on.doNothing())
+    .execute();
+  const held = await db.selectFrom('log_identity').select('identity').executeTakeFirstOrThrow();
+  if (held.identity !== identity) throw new LogMismatch(held.identity, identity);
 }
 
 async function ensureWritable(folder: string): Promise<void> {

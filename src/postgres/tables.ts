@@ -235,6 +235,10 @@ export interface QuarantineTable {
   quarantined_at: Generated<Date>;
   released_at: Date | null;
 }
+export interface LogIdentityTable {
+  singleton: Generated<boolean>;
+  identity: string;
+}
 export interface ApiKeysTable {
   key_id: string;
   name: string;
@@ -265,4 +269,5 @@ export interface Tables {
   cursors: CursorsTable;
   quarantine: QuarantineTable;
   api_keys: ApiKeysTable;
+  log_identity: LogIdentityTable;
 }

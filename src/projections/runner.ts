@@ -6,6 +6,7 @@ import { isDatabaseFault, reasonOf, waitBeforeRetry } from './fault.ts';
 import { applyIsolatingPoison } from './isolate-poison.ts';
 import type { Projection } from './projection.ts';
 import { projections as registered } from './registry.ts';
+import { readCursors } from './wait-until.ts';
 
 /** The NOTIFY channel on which a move of cursors is announced; the payload names the projections that moved. */
 export const CURSOR_CHANNEL = 'espalier_cursor';
@@ -101,9 +102,30 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
   }
 
   const topics = [...new Set(projections.flatMap(topicsOf))];
+  await refuseShrunkLog(log, database, topics);
   return log.subscribe({ group: options.group ?? 'projections', topics, handle, batchLimit: options.batchLimit ?? BATCH_LIMIT });
 }
 
 function namesOf(projections: readonly Projection[]): string[] {
   return projections.map((p) => p.name);
+}
+
+/** The log ends before a cursor: what was folded is gone from it, and what is appended now would pass for a redelivery. */
+export class LogShrunk extends Error {
+  override readonly name = 'LogShrunk';
+}
+
+async function refuseShrunkLog(log: EventLog, database: Database, topics: readonly string[]): Promise<void> {
+  const ends = await log.ends(topics);
+  for (const [projection, cursors] of await readCursors(database.db)) {
+    for (const [topic, partitions] of cursors) {
+      for (const [partition, cursor] of partitions) {
+        const end = ends.get(topic)?.get(partition);
+        if (end === undefined || cursor <= end) continue;
+        throw new LogShrunk(
+          `the log of ${topic}.${partition} ends at ${end}, but ${projection} has folded it up to ${cursor}: the topic was made anew or lost its tail; point DATABASE_URL to a new database to fold what is left`,
+        );
+      }
+    }
+  }
 }

@@ -10,6 +10,8 @@ export interface Config {
   readonly databaseUrl: string | null;
   /** Kafka brokers to use; null keeps the log in Postgres tables. */
   readonly kafkaBrokers: readonly string[] | null;
+  /** Stands before the name of every topic and consumer group in Kafka, so that installations share a cluster without meeting. */
+  readonly kafkaPrefix: string;
   /** Partitions of each topic that this program creates. */
   readonly partitions: number;
   readonly host: string;
@@ -62,6 +64,11 @@ export const VARIABLES = {
   ESPALIER_HOME: { rule: z.string(), unset: '.espalier', about: 'folder of the embedded database, blobs and exports' },
   DATABASE_URL: { rule: url(['postgres:', 'postgresql:']), unset: 'the embedded server', about: 'Postgres to use' },
   KAFKA_BROKERS: { rule: brokers, unset: 'the log in Postgres tables', about: 'Kafka brokers, host:port,host:port' },
+  ESPALIER_KAFKA_PREFIX: {
+    rule: z.string().regex(/^[A-Za-z0-9._-]{0,100}$/, 'takes letters, digits, dots, underscores and dashes, 100 at most'),
+    unset: 'espalier.',
+    about: 'stands before the names of topics and groups in Kafka',
+  },
   ESPALIER_PARTITIONS: { rule: count(1, 1_000), unset: '8', about: 'partitions of each topic that is created' },
   ESPALIER_HOST: {
     rule: z.string().max(255),
@@ -108,6 +115,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     home,
     databaseUrl: read(env, 'DATABASE_URL') ?? null,
     kafkaBrokers: read(env, 'KAFKA_BROKERS') ?? null,
+    kafkaPrefix: read(env, 'ESPALIER_KAFKA_PREFIX') ?? 'espalier.',
     partitions: read(env, 'ESPALIER_PARTITIONS') ?? 8,
     host: read(env, 'ESPALIER_HOST') ?? '127.0.0.1',
     port: read(env, 'ESPALIER_PORT') ?? 4_000,

@@ -14,7 +14,8 @@ export async function openTestPlatform(brokers?: readonly string[]): Promise<Pla
     DATABASE_URL: database.url,
     ESPALIER_PARTITIONS: '4',
     ESPALIER_PORT: '0',
-    ...(brokers ? { KAFKA_BROKERS: brokers.join(',') } : {}),
+    // Every test platform has topics and groups of its own on a shared broker.
+    ...(brokers ? { KAFKA_BROKERS: brokers.join(','), ESPALIER_KAFKA_PREFIX: `${database.name}.` } : {}),
   });
   const platform = await openPlatform(config, 'test');
   return {

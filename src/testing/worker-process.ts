@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** A process of this program, started for a test: what it said, and how it ended. */
+export interface ChildProcess {
+  readonly pid: number;
+  /** Everything written so far. */
+  stdout(): string;
+  stderr(): string;
+  /** Resolves with the exit code, or with the name of the signal that ended it. */
+  readonly ended: Promise<number | string>;
+  /** Waits for a line of stderr that fits. @throws Error with all it said when it ends, or says nothing that fits in time. */
+  saying(pattern: RegExp, timeoutMs?: number): Promise<RegExpExecArray>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const running = new Set<ReturnType<typeof spawn>>();
+
+/**
+ * Starts a script of this repository in a process of its own, with nothing of the test's environment but what `env` says and the path.
+ * @param script relative to the repository.
+ */
+export function startProcess(script: string, args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
+  const child = spawn(process.execPath, ['--import', 'tsx', `${ROOT}${script}`, ...args], {
+    cwd: ROOT, // where `tsx` is found
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  running.add(child);
+  const said = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said.stdout += text;
+  });
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    lines.push(line);
+    said.stderr += `${line}\n`;
+    for (const look of waiting) look();
+  });
+  // `close` comes after the last output, `exit` may come before it.
+  const ended = new Promise<number | string>((resolve) => {
+    child.once('close', (code, signal) => {
+      running.delete(child);
+      resolve(code ?? signal ?? -1);
+    });
+  });
+  return {
+    pid: child.pid ?? -1,
+    stdout: () => said.stdout,
+    stderr: () => said.stderr,
+    ended,
+    kill: (signal) => void child.kill(signal),
+    async saying(pattern, timeoutMs = 30_000) {
+      let look: () => void = () => undefined;
+      let timer: NodeJS.Timeout | undefined;
+      const found = new Promise<RegExpExecArray>((resolve, reject) => {
+        const fail = (why: string) => reject(new Error(`${script} ${why} before it said ${pattern}; it said:\n${said.stderr}`));
+        look = () => {
+          for (const line of lines) {
+            const match = pattern.exec(line);
+            if (match) return resolve(match);
+          }
+        };
+        waiting.add(look);
+        look();
+        void ended.then((code) => {
+          look();
+          fail(`ended with ${code}`);
+        });
+        timer = setTimeout(() => fail(`took more than ${timeoutMs} ms`), timeoutMs);
+      });
+      return found.finally(() => {
+        clearTimeout(timer);
+        waiting.delete(look);
+      });
+    },
+  };
+}
+
+/** Runs a command of `espalier` to its end. */
+export async function runEspalier(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
+  const child = startProcess('src/cli/main.ts', args, env);
+  const code = await child.ended;
+  return { code, stdout: child.stdout(), stderr: child.stderr() };
+}
+export interface Ended {
+  readonly code: number | string;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Kills what a failed test left behind; for `afterAll`. */
+export async function killRunning(): Promise<void> {
+  const ends = [...running].map((child) => new Promise((resolve) => child.once('close', resolve)));
+  for (const child of running) child.kill('SIGKILL');
+  await Promise.all(ends);
+}
+
+/** Gives a port of 127.0.0.1 on which nobody listens now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new TypeError('a TCP server has an address with a port');
+  return address.port;
+}

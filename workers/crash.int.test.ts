@@ -1,0 +1,106 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Platform } from '../src/platform/open-platform.ts';
+import { runDigest } from '../src/platform/run-digest.ts';
+import { connect } from '../src/postgres/pool.ts';
+import {
+  collectCrashing,
+  collectUndisturbed,
+  countEvents,
+  environmentOf,
+  finish,
+  liveAndRebuilt,
+  plan,
+  planRun,
+  type Soundness,
+  soundnessOf,
+} from '../src/testing/crashing-run.ts';
+import { openTestPlatform } from '../src/testing/open-test-platform.ts';
+import { until } from '../src/testing/until.ts';
+import { killRunning, startProcess } from '../src/testing/worker-process.ts';
+
+type Home = Platform & { readonly home: string };
+
+const undisturbed = new Map<number, { digest: string; trees: number; record: Soundness }>();
+beforeAll(async () => {
+  const platform = await openTestPlatform();
+  try {
+    for (const seed of [11, 12, 13, 14, 15]) {
+      const runId = await collectUndisturbed(platform, seed);
+      const { digest, trees } = await runDigest(platform.database.db, runId);
+      undisturbed.set(seed, { digest, trees, record: await soundnessOf(platform.database, runId) });
+    }
+  } finally {
+    await platform.close();
+  }
+});
+
+let platform: Home;
+beforeEach(async () => {
+  platform = await openTestPlatform();
+});
+afterEach(async () => {
+  await killRunning();
+  await platform.close();
+});
+afterAll(killRunning);
+
+describe('a run that processes collect', () => {
+  test.each([
+    { seed: 11, victims: ['collector'], kills: 4 },
+    { seed: 12, victims: ['projector'], kills: 4 },
+    { seed: 13, victims: ['collector', 'projector'], kills: 5 },
+  ] as const)(
+    'with $kills kills of $victims (seed $seed) ends in the trees it would have had, each event once',
+    async (disturbance) => {
+      const { runId, kills } = await collectCrashing(platform, disturbance);
+      expect(kills.length).toBeGreaterThan(0);
+      await checkRecord(runId, disturbance.seed);
+    },
+  );
+
+  test('and two projectors fold, killed in turn, misses nothing and folds nothing twice', async () => {
+    const { runId, kills } = await collectCrashing(platform, { seed: 14, victims: ['projector'], kills: 4, projectors: 2 });
+    expect(kills.length).toBeGreaterThan(0);
+    await checkRecord(runId, 14);
+  });
+});
+
+describe('an append', () => {
+  test('that became durable after its collector was killed is not made again', async () => {
+    const { database, databaseUrl } = platform;
+    // Holds every append from the 30th record on inside its transaction, for as long as the test holds the lock.
+    await database.pool.query(`
+      create function hold() returns trigger language plpgsql as $$ begin
+        if (select count(*) from log_records) >= 30 then perform pg_advisory_xact_lock_shared(7); end if;
+        return null; end $$;
+      create trigger hold after insert on log_records for each statement execute function hold()`);
+    const holder = await connect(databaseUrl);
+    await holder.query('select pg_advisory_lock(7)');
+    const held = async () => {
+      const { rows } = await database.pool.query<{ held: number }>(
+        "select count(*) as held from pg_locks where locktype = 'advisory' and not granted and objid = 7",
+      );
+      return rows[0]?.held === 1;
+    };
+    const { runId, startCollector } = await planRun(platform, 15);
+    const collector = startCollector();
+    await until(held);
+    const before = await countEvents(platform);
+    collector.kill('SIGKILL');
+    await collector.ended;
+    await holder.end();
+    await until(async () => (await countEvents(platform)) > before);
+    const projector = startProcess('workers/project.ts', [], environmentOf(platform));
+    await finish(platform, startCollector(), [projector]);
+    await checkRecord(runId, 15);
+  });
+});
+
+async function checkRecord(runId: string, seed: number): Promise<void> {
+  const expected = undisturbed.get(seed);
+  expect(await runDigest(platform.database.db, runId)).toEqual({ digest: expected?.digest, trees: plan.tasks.length });
+  expect(await soundnessOf(platform.database, runId)).toEqual(expected?.record);
+  expect(expected?.record).toMatchObject({ anomalies: [], quarantined: [], trees: plan.tasks.length });
+  const { live, rebuilt } = await liveAndRebuilt(platform);
+  expect(live).toEqual(rebuilt);
+}

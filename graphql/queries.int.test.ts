@@ -1,25 +1,482 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { pack } from '../src/events/packed.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
 import { Story } from '../src/testing/story.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
 const story = new Story();
+const experimentId = story.id('experiment');
+const long = `${'a'.repeat(65_535)}\u{1F333}${'z'.repeat(10_000)}`; // the cut at 65,536 halves the tree
+let run: string;
+let tree: ReturnType<Story['tree']>;
+let good: { rolloutId: string; steps: string[] };
+let poor: { rolloutId: string; steps: string[] };
+let going: string;
+let bigStep: string;
+let bigTree: ReturnType<Story['tree']>;
+
 beforeAll(async () => {
   api = await openTestGraphql();
-  const run = story.run();
-  const tree = story.tree(run);
-  story.walk(tree, 0, 3, 1);
-  story.walk(tree, 1, 2, 0);
+  story.tell('ExperimentDeclared', { experimentId, name: 'depth', question: 'How deep?' }, experimentId);
+  run = story.run('first', { experimentId, config: { lr: 0.5, nested: [1] }, seed: 2 ** 40 });
+  story.tell('MetricRecorded', { runId: run, metric: 'loss', value: 0.5, at: 1 }, run);
+  story.tell('MetricRecorded', { runId: run, metric: 'loss', value: 0.25, at: 2 }, run);
+  story.tell('MetricRecorded', { runId: run, metric: 'kl', value: 0.1, at: 2 }, run);
+  tree = story.tree(run, 'stick', { plannedRollouts: 3 });
+  good = story.walk(tree, 0, 3, 1);
+  poor = story.walk(tree, 1, 2, 0);
+  const [first = '', second = '', leaf = ''] = good.steps;
+  const process = story.reward(tree, second, 0.25, { component: 'process', raw: null });
+  story.tell(
+    'RewardRevised',
+    { rewardId: process, treeId: tree.treeId, value: 0.5, scorer: { name: 'judge', revision: '2' }, reason: 'looked again' },
+    run,
+  );
+  story.reward(tree, null, -0.125, { component: 'length', rolloutId: good.rolloutId, raw: null });
+  const backUp = (simulation: number, value: number, path: string[]) =>
+    story.tell('ValueBackedUp', { treeId: tree.treeId, simulation, leafStepId: path.at(-1) ?? '', value, path }, run);
+  backUp(0, 1, [tree.rootStepId, first]);
+  backUp(1, 0.5, [tree.rootStepId, first, second]);
+  backUp(2, -1, [tree.rootStepId, poor.steps[0] ?? '']);
+  const toolCallId = story.id('tool');
+  story.tell(
+    'ToolCalled',
+    {
+      toolCallId,
+      treeId: tree.treeId,
+      stepId: leaf,
+      ordinal: 0,
+      tool: 'search',
+      arguments: '{"q":1}',
+      output: 'none',
+      outcome: 'error',
+      durationMs: 2.5,
+    },
+    run,
+  );
+  story.tell('ReplayDiverged', { treeId: tree.treeId, stepId: leaf, field: 'observation', recorded: 'a', replayed: 'b' }, run);
+  going = story.rollout(tree, 2);
+  story.finishRun(run, { message: 'done' });
+  bigTree = story.tree(story.run('second', { kind: 'search', policy: null }), 'big', {
+    task: { ...taskOf('big'), depth: null, environment: 'tools' },
+  });
+  const observation = await api.blobs.put(Buffer.from(long), 'text/plain');
+  const mask = pack('uint8', [1, 0, 1]);
+  const maskBlob = await api.blobs.put(Buffer.from(String(mask.bytes), 'base64'), 'application/octet-stream');
+  const gone = { blob: 'f'.repeat(64), size: 70_000, mediaType: 'text/plain' };
+  bigStep = story.step(bigTree, null, bigTree.rootStepId, 1, {
+    observation,
+    usage: { promptTokens: 7, completionTokens: 3 },
+    admissibleActions: ['look', 'go'],
+    tokens: { ids: pack('int32', [5, -6, 7]), logProbs: pack('float32', [-0.5, -1, 0]), mask: { ...mask, bytes: maskBlob } },
+  });
+  story.step(bigTree, null, bigStep, 2, { thought: gone });
   await givenEvents(api.database.db, story.events);
 });
 afterAll(() => api.close());
 
-test('first', async () => {
-  const answer = await api.ask(
-    `{ runs(first: 2) { totalCount nodes { id totals { trees steps successRate } successByDepth { taskDepth successRate } trees(first: 2) { nodes { id size { steps leaves depth } steps { id depth rewards { value } statistics { visits } } leaves { id } rollouts { return trajectory { length returns { component value} steps { id } } } } } } } lag { projection lag } position }`,
-  );
-  console.log(JSON.stringify(answer, null, 1));
-  console.log(api.statements().length);
+function taskOf(alias: string) {
+  const observationHash = 'a'.repeat(64);
+  return {
+    taskId: story.id('task', alias),
+    environment: 'textcraft',
+    serverFingerprint: 'world-1',
+    observationHash,
+    alias,
+    goal: alias,
+    depth: 1,
+    split: 'test',
+  };
+}
+
+async function data(query: string, variables = {}) {
+  const answer = await api.ask(query, variables);
   expect(answer.errors).toBeUndefined();
+  return answer.data;
+}
+
+describe('a run', () => {
+  test('is shown with its experiment and everything that determines it', async () => {
+    expect(
+      await data(
+        'query ($id: ID!) { run(id: $id) { id name kind seed codeVersion config environments { environment fingerprint } policy { id version } outcome message startedAt finishedAt experiment { name question runs { nodes { id } } } } }',
+        { id: run },
+      ),
+    ).toEqual({
+      run: {
+        id: run,
+        name: 'first',
+        kind: 'collect',
+        seed: 2 ** 40,
+        codeVersion: 'test',
+        config: { lr: 0.5, nested: [1] },
+        environments: [{ environment: 'textcraft', fingerprint: 'world-1' }],
+        policy: { id: 'random', version: 0 },
+        outcome: 'completed',
+        message: 'done',
+        startedAt: '2026-01-01T00:00:02.000Z',
+        finishedAt: expect.stringMatching(/^2026-01-01T00:00:\d\d\.000Z$/),
+        experiment: { name: 'depth', question: 'How deep?', runs: { nodes: [{ id: run }] } },
+      },
+    });
+  });
+
+  test('has totals, success by depth and metrics', async () => {
+    const found = await data(
+      'query ($id: ID!) { run(id: $id) { totals { trees closedTrees rollouts terminated truncated failed cancelled steps successes successRate meanReturn } successByDepth { taskDepth trees rollouts successes successRate meanReturn } loss: metrics(name: "loss") { metric value at } last: metrics(last: 1) { metric } } }',
+      { id: run },
+    );
+    expect(found.run).toEqual({
+      totals: {
+        trees: 1,
+        closedTrees: 0,
+        rollouts: 3,
+        terminated: 2,
+        truncated: 0,
+        failed: 0,
+        cancelled: 0,
+        steps: 5,
+        successes: 1,
+        successRate: 0.5,
+        meanReturn: (1 + 0.5 - 0.125) / 2,
+      },
+      successByDepth: [
+        { taskDepth: 1, trees: 1, rollouts: 3, successes: 1, successRate: 0.5, meanReturn: (1 + 0.5 - 0.125) / 2 },
+      ],
+      loss: [
+        { metric: 'loss', value: 0.5, at: 1 },
+        { metric: 'loss', value: 0.25, at: 2 },
+      ],
+      last: [{ metric: 'kl' }],
+    });
+  });
+
+  test('without trees has zeros, and no rates', async () => {
+    const lone = new Story('lone');
+    const id = lone.run();
+    await givenEvents(api.database.db, lone.events);
+    const found = await data(
+      'query ($id: ID!) { run(id: $id) { totals { trees steps successRate meanReturn } successByDepth { trees } } }',
+      { id },
+    );
+    expect(found.run).toEqual({ totals: { trees: 0, steps: 0, successRate: null, meanReturn: null }, successByDepth: [] });
+  });
+
+  test.each([
+    ['{ kind: search }', ['second']],
+    ['{ running: false }', ['first']],
+    ['{ outcome: completed, environment: "textcraft" }', ['first']],
+    ['{ environment: "nowhere" }', []],
+    ['{ started: { until: "2026-01-01T00:00:03Z" } }', ['first']],
+    ['{ started: { from: "2026-01-01T01:00:03+01:00" } }', ['second']],
+  ])('is chosen by %s', async (filter, names) => {
+    const found = await data(`{ runs(filter: ${filter}) { nodes { name } } }`);
+    expect(found.runs.nodes.map(({ name }: { name: string }) => name).filter((name: string) => name !== 'run')).toEqual(names);
+  });
+});
+
+describe('a tree', () => {
+  test('comes whole, parents before children, with its leaves, size and simulations', async () => {
+    const found = await data(
+      'query ($id: ID!) { tree(id: $id) { run { name } task { environment alias goal depth } rootId root { depth observation } size { steps depth leaves } simulations leaves { id } steps { id parentId depth } rollouts { id ordinal outcome } divergences { field recorded replayed stepId } } }',
+      { id: tree.treeId },
+    );
+    const [a, b, c] = good.steps;
+    const [d, e] = poor.steps;
+    expect(found.tree).toEqual({
+      run: { name: 'first' },
+      task: { environment: 'textcraft', alias: 'stick', goal: 'craft stick', depth: 1 },
+      rootId: tree.rootStepId,
+      root: { depth: 0, observation: 'Goal: craft stick.' },
+      size: { steps: 6, depth: 3, leaves: 2 },
+      simulations: 3,
+      leaves: [{ id: c }, { id: e }],
+      steps: [
+        { id: tree.rootStepId, parentId: null, depth: 0 },
+        { id: a, parentId: tree.rootStepId, depth: 1 },
+        { id: b, parentId: a, depth: 2 },
+        { id: c, parentId: b, depth: 3 },
+        { id: d, parentId: tree.rootStepId, depth: 1 },
+        { id: e, parentId: d, depth: 2 },
+      ],
+      rollouts: [
+        { id: good.rolloutId, ordinal: 0, outcome: 'terminated' },
+        { id: poor.rolloutId, ordinal: 1, outcome: 'terminated' },
+        { id: going, ordinal: 2, outcome: null },
+      ],
+      divergences: [{ field: 'observation', recorded: 'a', replayed: 'b', stepId: c }],
+    });
+  });
+
+  test('comes in parts by the offset of the log', async () => {
+    const part = async (first: number, after: number | null): Promise<{ id: string; logOffset: number }[]> =>
+      (
+        await data(
+          'query ($id: ID!, $first: Int, $after: SafeInt) { tree(id: $id) { steps(first: $first, after: $after) { id logOffset } } }',
+          { id: tree.treeId, first, after },
+        )
+      ).tree.steps;
+    const one = await part(4, null);
+    const two = await part(4, one.at(-1)?.logOffset ?? null);
+    expect([...one, ...two].map(({ id }) => id)).toEqual([tree.rootStepId, ...good.steps, ...poor.steps]);
+  });
+
+  test('of more steps than come whole is refused, and read in parts', async () => {
+    const huge = new Story('huge');
+    const of = huge.tree(huge.run(), 'huge');
+    for (let i = 0; i < 2_000; i++) huge.step(of, null, of.rootStepId, 1);
+    await givenEvents(api.database.db, huge.events);
+    const answer = await api.ask('query ($id: ID!) { tree(id: $id) { steps { id } } }', { id: of.treeId });
+    expect(answer.errors?.[0]).toMatchObject({
+      extensions: { code: 'TREE_TOO_LARGE' },
+      message: expect.stringMatching(/more than 2000 steps; read it in parts/),
+    });
+    expect(
+      (await data('query ($id: ID!) { tree(id: $id) { steps(first: 5000) { id } } }', { id: of.treeId })).tree.steps,
+    ).toHaveLength(2_001);
+  });
+
+  test.each([
+    ['{ environment: "tools" }', ['big']],
+    ['{ taskDepth: 1, environment: "textcraft" }', ['stick']],
+    ['{ closed: true }', []],
+    ['{ split: "test" }', ['big']],
+  ])('is chosen by %s', async (filter, aliases) => {
+    const found = await data(`{ trees(filter: ${filter}) { nodes { task { alias } } } }`);
+    const seen = found.trees.nodes.map(({ task }: { task: { alias: string } }) => task.alias);
+    expect(seen.filter((alias: string) => ['stick', 'big'].includes(alias))).toEqual(aliases);
+  });
+});
+
+describe('a step', () => {
+  test('has its neighbours, path, rewards, tool calls and divergences', async () => {
+    const found = await data(
+      'query ($id: ID!) { step(id: $id) { parent { id } children { id } path { id } tree { id } rollout { ordinal } timings { policyMs environmentMs } policySpans { policyId version from to } usage { promptTokens } toolCalls { tool arguments output outcome durationMs ordinal } divergences { field } largeTexts { size } } }',
+      { id: good.steps[2] },
+    );
+    expect(found.step).toEqual({
+      parent: { id: good.steps[1] },
+      children: [],
+      path: [{ id: tree.rootStepId }, ...good.steps.map((id) => ({ id }))],
+      tree: { id: tree.treeId },
+      rollout: { ordinal: 0 },
+      timings: { policyMs: 1, environmentMs: 1 },
+      policySpans: [{ policyId: 'random', version: 0, from: 0, to: 1 }],
+      usage: null,
+      toolCalls: [{ tool: 'search', arguments: '{"q":1}', output: 'none', outcome: 'error', durationMs: 2.5, ordinal: 0 }],
+      divergences: [{ field: 'observation' }],
+      largeTexts: [],
+    });
+  });
+
+  test('shows each reward in force with all its judgements', async () => {
+    const found = await data(
+      'query ($id: ID!) { step(id: $id) { none: rewards(component: "other") { id } rewards(component: "process") { component value assignedValue revisionCount scorer { name revision } raw { value } revisions { ordinal value reason scorer { name revision } } } } }',
+      { id: good.steps[1] },
+    );
+    expect(found.step.none).toEqual([]);
+    expect(found.step.rewards).toEqual([
+      {
+        component: 'process',
+        value: 0.5,
+        assignedValue: 0.25,
+        revisionCount: 1,
+        scorer: { name: 'judge', revision: '2' },
+        raw: null,
+        revisions: [
+          { ordinal: expect.any(Number), value: 0.5, reason: 'looked again', scorer: { name: 'judge', revision: '2' } },
+        ],
+      },
+    ]);
+  });
+
+  test('has search statistics, now and as of any simulation, alone as in its whole tree', async () => {
+    const fields =
+      'now: statistics { visits valueSum value } zero: statistics(asOfSimulation: 0) { visits } one: statistics(asOfSimulation: 1) { visits value } two: statistics(asOfSimulation: 2) { visits valueSum }';
+    const alone = await data(`query ($id: ID!) { step(id: $id) { ${fields} } }`, { id: tree.rootStepId });
+    expect(alone.step).toEqual({
+      now: { visits: 3, valueSum: 0.5, value: 0.5 / 3 },
+      zero: null,
+      one: { visits: 1, value: 1 },
+      two: { visits: 2, valueSum: 1.5 },
+    });
+    const whole = await data(`query ($id: ID!) { tree(id: $id) { steps { id ${fields} } } }`, { id: tree.treeId });
+    expect(whole.tree.steps[0]).toEqual({ id: tree.rootStepId, ...alone.step });
+    expect(whole.tree.steps[2]).toEqual({
+      id: good.steps[1],
+      now: { visits: 1, valueSum: 0.5, value: 0.5 },
+      zero: null,
+      one: null,
+      two: { visits: 1, valueSum: 0.5 },
+    });
+  });
+
+  test('has its sampled tokens packed, also where they lie in the blob store', async () => {
+    const found = await data(
+      'query ($id: ID!) { step(id: $id) { usage { promptTokens completionTokens } admissibleActions tokens { ids { dtype length base64 } logProbs { base64 } mask { dtype length base64 } } } }',
+      { id: bigStep },
+    );
+    expect(found.step).toEqual({
+      usage: { promptTokens: 7, completionTokens: 3 },
+      admissibleActions: ['look', 'go'],
+      tokens: {
+        ids: { dtype: 'int32', length: 3, base64: pack('int32', [5, -6, 7]).bytes },
+        logProbs: { base64: pack('float32', [-0.5, -1, 0]).bytes },
+        mask: { dtype: 'uint8', length: 3, base64: pack('uint8', [1, 0, 1]).bytes },
+      },
+    });
+  });
+
+  test('shows the beginning of a large text, its size, and any part of it', async () => {
+    const found = await data(
+      'query ($id: ID!) { step(id: $id) { observation largeTexts { field size mediaType part: text(offset: 65535, length: 4) text } } }',
+      { id: bigStep },
+    );
+    const beginning = `${'a'.repeat(65_535)}\uFFFD`;
+    expect(found.step).toEqual({
+      observation: beginning,
+      largeTexts: [
+        { field: 'observation', size: Buffer.byteLength(long), mediaType: 'text/plain', part: '\u{1F333}zz', text: beginning },
+      ],
+    });
+    const answer = await api.ask('query ($id: ID!) { step(id: $id) { largeTexts { text(length: 1000001) } } }', { id: bigStep });
+    expect(answer.errors?.[0]?.message).toMatch('length must be from 1 to 1000000');
+  });
+
+  test('whose large text the store lacks says so by the path of the field; its other fields can be read', async () => {
+    const query = (field: string) => `query ($id: ID!) { tree(id: $id) { steps { ${field} } } }`;
+    const answer = await api.ask(query('thought'), { id: bigTree.treeId });
+    expect(answer.errors).toMatchObject([{ extensions: { code: 'TEXT_MISSING' }, path: ['tree', 'steps', 2, 'thought'] }]);
+    expect((await data(query('action'), { id: bigTree.treeId })).tree.steps).toHaveLength(3);
+  });
+});
+
+describe('a trajectory', () => {
+  test('is the path of a finished rollout with its return, whole and by component', async () => {
+    const found = await data(
+      'query ($rollout: ID!) { trajectory(rollout: $rollout) { id return returns { component value rewards } length leafId steps { id } rewards { component value } only: rewards(component: "length") { value } rollout { success stepCount return rewards { component } } tree { id } } }',
+      { rollout: good.rolloutId },
+    );
+    expect(found.trajectory).toEqual({
+      id: good.rolloutId,
+      return: 1.375,
+      returns: [
+        { component: 'environment', value: 1, rewards: 1 },
+        { component: 'length', value: -0.125, rewards: 1 },
+        { component: 'process', value: 0.5, rewards: 1 },
+      ],
+      length: 3,
+      leafId: good.steps[2],
+      steps: [{ id: tree.rootStepId }, ...good.steps.map((id) => ({ id }))],
+      rewards: [
+        { component: 'process', value: 0.5 },
+        { component: 'environment', value: 1 },
+        { component: 'length', value: -0.125 },
+      ],
+      only: [{ value: -0.125 }],
+      rollout: { success: true, stepCount: 3, return: 1.375, rewards: [{ component: 'length' }] },
+      tree: { id: tree.treeId },
+    });
+  });
+
+  test('is not there while the rollout goes on', async () => {
+    const found = await data(
+      'query ($id: ID!) { trajectory(rollout: $id) { id } rollout(id: $id) { finishedAt return trajectory { id } leaf { id } } }',
+      { id: going },
+    );
+    expect(found).toEqual({ trajectory: null, rollout: { finishedAt: null, return: null, trajectory: null, leaf: null } });
+  });
+
+  test.each([
+    ['{ return: { from: 1 } }', () => [good.rolloutId]],
+    ['{ return: { until: 1.375 } }', () => [poor.rolloutId]],
+    ['{ success: false }', () => [poor.rolloutId]],
+    ['{ outcomes: [terminated, failed] }', () => [poor.rolloutId, good.rolloutId]],
+    ['{ outcomes: [] }', () => []],
+    ['{ stepCount: { from: 3 } }', () => [good.rolloutId]],
+    [
+      '{ policy: "random", policyVersion: { from: 0, until: 1 }, environment: "textcraft" }',
+      () => [poor.rolloutId, good.rolloutId],
+    ],
+    ['{ policyVersion: { from: 1 } }', () => []],
+    ['{ finishedIn: { until: "2026-01-01T00:00:13Z" } }', () => [good.rolloutId]],
+  ])('is chosen by %s', async (filter, ids) => {
+    const found = await data(`{ trajectories(filter: ${filter}) { nodes { id } } }`);
+    expect(found.trajectories.nodes.map(({ id }: { id: string }) => id)).toEqual(ids());
+  });
+
+  test('the path of any step is asked for by its id; that of an unknown one is empty', async () => {
+    expect((await data('query ($leaf: ID!) { path(leaf: $leaf) { depth } }', { leaf: good.steps[1] })).path).toEqual([
+      { depth: 0 },
+      { depth: 1 },
+      { depth: 2 },
+    ]);
+    expect((await data('query ($leaf: ID!) { path(leaf: $leaf) { depth } }', { leaf: story.id('nothing') })).path).toEqual([]);
+  });
+});
+
+describe('what went wrong in the log', () => {
+  test('is listed: anomalies of the journal, and what is in quarantine', async () => {
+    const odd = new Story('odd');
+    const runId = odd.run();
+    const [started] = odd.events;
+    const orphan = odd.step({ treeId: odd.id('no tree'), runId }, null, odd.id('no parent'), 1);
+    const events = odd.events.map((event) => (event.type === 'StepTaken' ? { ...event, sequence: 5 } : event));
+    if (started) await givenEvents(api.database.db, [...events, started]);
+    const found = await data(
+      '{ anomalies(first: 10) { totalCount nodes { kind detail stream } } quarantine(filter: { released: false, projection: "step-tree" }) { totalCount nodes { projection type code field reason body size releasedAt } } }',
+    );
+    expect(found.anomalies.nodes).toContainEqual({ kind: 'duplicate', detail: expect.any(String), stream: runId });
+    expect(found.anomalies.nodes).toContainEqual({ kind: 'gap', detail: expect.stringMatching(/5/), stream: odd.id('no tree') });
+    expect(found.anomalies.totalCount).toBe(found.anomalies.nodes.length);
+    expect(found.quarantine.totalCount).toBe(1);
+    const [record] = found.quarantine.nodes;
+    expect(record).toMatchObject({
+      projection: 'step-tree',
+      type: 'StepTaken',
+      releasedAt: null,
+      reason: expect.stringMatching(/./),
+    });
+    expect(record.body).toContain(orphan);
+    expect(record.size).toBe(Buffer.byteLength(record.body));
+  });
+});
+
+describe('an argument is refused by its name:', () => {
+  test.each([
+    ['{ run(id: "7") { id } }', 'id must be a UUID, not "7"'],
+    ['{ path(leaf: "x") { id } }', 'leaf must be a UUID, not "x"'],
+    [`{ trajectories(filter: { tree: "' or 1=1" }) { nodes { id } } }`, `filter.tree must be a UUID, not "' or 1=1"`],
+    [
+      '{ runs(filter: { started: { from: "yesterday" } }) { nodes { id } } }',
+      'a DateTime is an ISO 8601 instant with its zone, such as 2026-01-31T09:30:00Z, not "yesterday"',
+    ],
+    ['{ runs(filter: { started: { from: "2026-01-01T00:00:00" } }) { nodes { id } } }', 'with its zone'],
+  ])('%s', async (query, message) => {
+    const answer = await api.ask(query);
+    expect(answer.errors?.[0]?.message).toContain(message);
+    expect(['BAD_USER_INPUT', 'GRAPHQL_VALIDATION_FAILED']).toContain(answer.errors?.[0]?.extensions.code);
+  });
+
+  test('a list that hangs on a record takes no other record', async () => {
+    const answer = await api.ask(
+      'query ($id: ID!, $other: ID!) { run(id: $id) { trees(filter: { run: $other }) { nodes { id } } } }',
+      { id: run, other: story.id('x') },
+    );
+    expect(answer.errors?.[0]?.message).toBe(`filter: this list holds only what belongs to ${run}; leave run out`);
+  });
+
+  test('an id is taken in capitals too, and an unknown one is null', async () => {
+    expect(await data('query ($id: ID!) { run(id: $id) { name } }', { id: run.toUpperCase() })).toEqual({
+      run: { name: 'first' },
+    });
+    const id = story.id('unknown');
+    expect(
+      await data(
+        'query ($id: ID!) { run(id: $id) { id } tree(id: $id) { id } step(id: $id) { id } rollout(id: $id) { id } experiment(id: $id) { id } }',
+        { id },
+      ),
+    ).toEqual({ run: null, tree: null, step: null, rollout: null, experiment: null });
+  });
 });

@@ -11,13 +11,14 @@ import { type Database, openDatabase } from '../../src/postgres/database.ts';
 import type { Tables } from '../../src/postgres/tables.ts';
 import { createTestDatabase } from '../../src/testing/database.ts';
 import { createGraphql, type GraphqlOptions } from '../create-graphql.ts';
-import { openNotices } from '../live/notices.ts';
+import { type Notices, openNotices } from '../live/notices.ts';
 
 /** The GraphQL API over a database, a log and a blob store of its own, asked without a port. */
 export interface TestGraphql {
   readonly database: Database;
   readonly log: EventLog;
   readonly blobs: BlobStore;
+  readonly notices: Notices;
   /** The statements that the API has sent since the last call. */
   statements(): readonly string[];
   fetch(body: object, init?: RequestInit): Promise<Response>;
@@ -58,6 +59,7 @@ export async function openTestGraphql(): Promise<TestGraphql> {
     database,
     log,
     blobs,
+    notices,
     create,
     statements() {
       const sent = statements;

@@ -1,0 +1,252 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { catalogue } from '../../src/events/catalogue.ts';
+import { encode } from '../../src/events/codec.ts';
+import type { Envelope } from '../../src/events/envelope.ts';
+import type { Subscription } from '../../src/log/event-log.ts';
+import { formatPosition, positionAfter } from '../../src/log/position.ts';
+import { runProjections } from '../../src/projections/runner.ts';
+import { Story } from '../../src/testing/story.ts';
+import { openTestGraphql, type TestGraphql } from '../testing/open-test-graphql.ts';
+import { type ReadEvent, readEvents } from '../testing/read-events.ts';
+import type { Notices } from './notices.ts';
+
+let api: TestGraphql;
+let notifiedOnly: TestGraphql | Pick<TestGraphql, 'fetch' | 'ask'>;
+let projector: Subscription;
+let waiting = 0;
+
+beforeAll(async () => {
+  api = await openTestGraphql();
+  notifiedOnly = await api.create({ notices: withoutPolls(api.notices) });
+  projector = await runProjections({ log: api.log, database: api.database });
+});
+afterAll(async () => {
+  await projector.close();
+  await api.close();
+});
+
+/** Takes the net away, so that only a notice ends a wait; and counts who waits. */
+function withoutPolls(notices: Notices): Notices {
+  return {
+    get count() {
+      return notices.count;
+    },
+    async beyond(count, _limitMs, signal) {
+      waiting++;
+      await notices.beyond(count, 600_000, signal);
+      waiting--;
+    },
+  };
+}
+
+/** Appends events to the real log. Gives the position after them. */
+async function append(events: readonly Envelope[]): Promise<string> {
+  const records = events.map((event) => ({ topic: catalogue[event.type].topic, key: event.stream, value: encode(event) }));
+  return formatPosition(positionAfter(await api.log.append(records)));
+}
+
+async function appendAndProject(events: readonly Envelope[]): Promise<string> {
+  const position = await append(events);
+  const answer = await api.ask('query ($position: String!) { waitFor(position: $position) { waitedMs } }', { position });
+  expect(answer.errors).toBeUndefined();
+  return position;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let i = 0; i < 500 && !holds(); i++) await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(holds()).toBe(true);
+}
+
+/** A run with some trees, so that events lie in all partitions of two topics. */
+function tell(name: string, trees: number): Story & { runId: string; treeIds: string[] } {
+  const story = new Story(name);
+  const runId = story.run(name);
+  const treeIds = Array.from({ length: trees }, (_, i) => {
+    const tree = story.tree(runId, `${name} ${i}`);
+    story.walk(tree, 0, 2, 1);
+    return tree.treeId;
+  });
+  return Object.assign(story, { runId, treeIds });
+}
+
+describe('waiting for a position', () => {
+  const query =
+    'query ($position: String!, $run: ID!, $timeoutMs: Int! = 10000) { waitFor(position: $position, timeoutMs: $timeoutMs) { position waitedMs query { run(id: $run) { totals { trees rollouts steps meanReturn } } } } }';
+
+  test('reads what was appended before it, woken by notice alone', async () => {
+    for (let i = 0; i < 5; i++) {
+      const story = tell(`mine ${i}`, 3);
+      const position = await append(story.events);
+      const answer = await notifiedOnly.ask(query, { position, run: story.runId });
+      expect(answer.errors).toBeUndefined();
+      expect(answer.data.waitFor).toEqual({
+        position,
+        waitedMs: expect.any(Number),
+        query: { run: { totals: { trees: 3, rollouts: 3, steps: 6, meanReturn: 1 } } },
+      });
+    }
+  });
+
+  test('of the end of the log ends with no lag', async () => {
+    await append(tell('lag', 2).events);
+    const { position } = (await api.ask('{ position }')).data;
+    const answer = await api.ask(
+      'query ($position: String!) { waitFor(position: $position) { query { lag { projection state lag partitions { topic partition cursor end lag } } } } }',
+      { position },
+    );
+    const { lag } = answer.data.waitFor.query;
+    expect(lag.map(({ projection }: { projection: string }) => projection)).toEqual([
+      'journal',
+      'rewards',
+      'runs',
+      'search-statistics',
+      'step-tree',
+    ]);
+    for (const { state, lag: behind, partitions } of lag) {
+      expect({ state, behind }).toEqual({ state: 'running', behind: 0 });
+      for (const partition of partitions) expect(partition.cursor).toBe(partition.end);
+    }
+    const [journal] = lag;
+    const shown = journal.partitions.map(
+      (p: { topic: string; partition: number; end: number }) => `${p.topic}.${p.partition}:${p.end}`,
+    );
+    expect(shown.join(',')).toBe(position);
+  });
+
+  test('that no log has is refused at once', async () => {
+    const answer = await api.ask(query, { position: 'trees.0:999999999', run: tell('x', 0).runId });
+    expect(answer.errors?.[0]).toMatchObject({
+      message: expect.stringMatching(/position lies past the end of the log, runs\.0:\d+/),
+      extensions: { code: 'BAD_USER_INPUT' },
+    });
+    const nonsense = await api.ask(query, { position: 'soon', run: tell('x', 0).runId });
+    expect(nonsense.errors?.[0]?.message).toMatch(/position: "soon" is not topic.partition:offset; a position looks like/);
+  });
+
+  test('ends in time with who is behind while no projector runs, and says when one has stopped', async () => {
+    await projector.close();
+    const story = tell('late', 1);
+    const position = await append(story.events);
+    const late = await api.ask(query, { position, run: story.runId, timeoutMs: 200 });
+    expect(late.errors?.[0]).toMatchObject({
+      message: expect.stringMatching(/not reached within 200 ms by journal \(at runs\.0:.*, step-tree \(at .*trees/),
+      extensions: { code: 'TIMED_OUT' },
+    });
+    const behind = (await api.ask('{ lag { projection lag } }')).data.lag;
+    expect(behind[0]).toEqual({ projection: 'journal', lag: story.events.length });
+    const state = (name: string, to: 'running' | 'stopped') =>
+      api.database.db
+        .updateTable('projections')
+        .set({ state: to, reason: to === 'stopped' ? 'a bug' : null })
+        .where('name', '=', name)
+        .execute();
+    await state('rewards', 'stopped');
+    const stopped = await api.ask(query, { position, run: story.runId });
+    expect(stopped.errors?.[0]).toMatchObject({
+      message: expect.stringMatching(/the projection rewards stopped and will not reach the position: a bug/),
+      extensions: { code: 'PROJECTION_STOPPED' },
+    });
+    await state('rewards', 'running');
+    projector = await runProjections({ log: api.log, database: api.database });
+    expect((await api.ask(query, { position, run: story.runId })).errors).toBeUndefined();
+  });
+});
+
+describe('the live tail', () => {
+  const idsOf = (events: readonly { id: string }[]) => events.map(({ id }) => id);
+
+  test('gives every event of a run once, each stream in its order', async () => {
+    const story = tell('whole', 4);
+    await appendAndProject(story.events);
+    const reader = await readEvents(api, { after: '', run: story.runId });
+    const events = await reader.take(story.events.length);
+    await reader.leave();
+    expect(new Set(idsOf(events))).toEqual(new Set(idsOf(story.events)));
+    for (const stream of [story.runId, ...story.treeIds]) {
+      const ofStream = (all: readonly { stream: string; id: string }[]) => idsOf(all.filter((event) => event.stream === stream));
+      expect(ofStream(events)).toEqual(ofStream(story.events));
+    }
+  });
+
+  test('resumes after the position of any event without gap or repeat', async () => {
+    const story = tell('resume', 5);
+    await appendAndProject(story.events);
+    const reader = await readEvents(api, { after: '', run: story.runId });
+    const all = await reader.take(story.events.length);
+    await reader.leave();
+    await fc.assert(
+      fc.asyncProperty(fc.nat(all.length - 2), async (at) => {
+        const again = await readEvents(api, { after: all[at]?.position, run: story.runId });
+        const rest = await again.take(all.length - at - 1);
+        await again.leave();
+        expect(new Set(idsOf(rest))).toEqual(new Set(idsOf(all.slice(at + 1))));
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  test('goes on with what arrives, woken by notice alone, through many small appends and breaks of the reader', async () => {
+    const story = tell('arriving', 12);
+    let reader = await readEvents(notifiedOnly, { run: story.runId });
+    const seen: ReadEvent[] = [];
+    for (let from = 0; from < story.events.length; from += 7) {
+      const part = story.events.slice(from, from + 7);
+      await append(part);
+      seen.push(...(await reader.take(part.length)));
+      if (from % 3 === 0) {
+        await reader.leave();
+        reader = await readEvents(notifiedOnly, { run: story.runId, after: seen.at(-1)?.position });
+      }
+    }
+    await reader.leave();
+    expect(idsOf(seen).sort()).toEqual(idsOf(story.events).sort());
+  });
+
+  test('of one tree, and of some types, holds nothing else', async () => {
+    const story = tell('chosen', 3);
+    await appendAndProject(story.events);
+    const [tree] = story.treeIds;
+    const ofTree = await readEvents(api, { after: '', tree });
+    const expected = story.events.filter(({ stream }) => stream === tree);
+    expect(idsOf(await ofTree.take(expected.length))).toEqual(idsOf(expected));
+    await ofTree.leave();
+    const ofTypes = await readEvents(api, { after: '', run: story.runId, types: ['RunStarted', 'RolloutFinished'] });
+    const types = (await ofTypes.take(4)).map(({ type }) => type).sort();
+    expect(types).toEqual(['RolloutFinished', 'RolloutFinished', 'RolloutFinished', 'RunStarted']);
+    await ofTypes.leave();
+  });
+
+  test('reads no more than its reader takes', async () => {
+    const story = tell('slow', 100);
+    await appendAndProject(story.events);
+    api.statements();
+    const slow = await readEvents(api, { after: '', run: story.runId });
+    const [first] = await slow.take(1);
+    expect(first).toBeDefined();
+    // One slice holds at most 64 events of each of the four partitions; the run has 601.
+    expect(api.statements().filter((sql) => sql.includes('from cursors')).length).toBe(1);
+    expect(await slow.take(story.events.length - 1)).toHaveLength(600);
+    await slow.leave();
+  });
+
+  test('ends its wait when the reader leaves', async () => {
+    const story = tell('leaving', 1);
+    await appendAndProject(story.events);
+    const before = waiting;
+    const reader = await readEvents(notifiedOnly, { after: '', run: story.runId });
+    await reader.take(story.events.length);
+    void reader.take(1).catch(() => undefined); // pulls until the tail waits
+    await until(() => waiting === before + 1);
+    await reader.leave();
+    await until(() => waiting === before);
+  });
+
+  test.each([
+    [{ after: 'yesterday' }, /after: \\?"yesterday\\?" is not topic/],
+    [{ types: ['StepsTaken'] }, /no event type; `espalier schemas` lists them/],
+    [{ run: '1' }, /run must be a UUID/],
+  ])('by %p is refused', async (variables, message) => {
+    await expect(readEvents(api, variables).then((reader) => reader.take(1))).rejects.toThrow(message);
+  });
+});

@@ -4,9 +4,10 @@ import { parseReact } from '../../environments/parse-react.ts';
 import type { DataOf, EventType } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { type Episode, type EpisodeTurn, parseAgentTrajItem } from './agent-traj-item.ts';
+import type { AgentTrajOptions } from './agent-traj-options.ts';
 import type { LinedDraft } from './lined-draft.ts';
 import { badRow, readRows } from './read-rows.ts';
-import { type AgentTrajOptions, type Survey, taskKey } from './survey-agent-traj.ts';
+import { type Survey, taskKey } from './survey-agent-traj.ts';
 
 /** Names the mapping from items to events. A change of the mapping raises it, and so gives other runs other ids. */
 const IMPORTER = 'agent-traj/1';

@@ -4,11 +4,12 @@ import type { Receipt } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import { codeOf, DatasetError, reasonOf } from '../dataset-error.ts';
 import { agentTrajDrafts, agentTrajRunId } from './agent-traj-drafts.ts';
+import type { AgentTrajOptions } from './agent-traj-options.ts';
 import { newToRecord } from './check-against-record.ts';
 import { eventFileDrafts, isEventFile } from './event-file-drafts.ts';
 import { chunkDrafts, type LinedDraft } from './lined-draft.ts';
 import { readRows } from './read-rows.ts';
-import { type AgentTrajOptions, surveyAgentTraj } from './survey-agent-traj.ts';
+import { surveyAgentTraj } from './survey-agent-traj.ts';
 
 export interface ImportOptions {
   /** The file to take: our own JSONL, or an AgentTraj file (a JSON array, or one item per line). */

@@ -1,0 +1,196 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { arbitraryRecord } from '../../testing/arbitrary-record.ts';
+import { datasetWorkshop } from '../../testing/dataset-workshop.ts';
+import { givenPrepared, projectingAppender } from '../../testing/projecting-log.ts';
+import { readModels } from '../../testing/read-models.ts';
+import { Story } from '../../testing/story.ts';
+import type { ExportFormat } from '../export/format.ts';
+import type { ImportOptions } from './import-trajectories.ts';
+
+const shop = datasetWorkshop();
+const allEvents: ExportFormat = { kind: 'jsonl', scope: 'trajectories' };
+
+describe('our own JSONL', () => {
+  test.each(['trajectories', 'trees'] as const)(
+    'any record: export → import into an empty one → export gives equal bytes (%s)',
+    async (scope) => {
+      const format: ExportFormat = { kind: 'jsonl', scope };
+      await fc.assert(
+        fc.asyncProperty(arbitraryRecord, async (events) => {
+          await shop.startAnew();
+          await givenPrepared(shop.db, events, shop.blobs);
+          const first = await readFile(await shop.exportTo('first', format));
+          await shop.startAnew();
+          await shop.importing({ source: shop.path('first') });
+          const second = await readFile(await shop.exportTo('second', format));
+          expect(second.equals(first)).toBe(true);
+        }),
+        { numRuns: 12 },
+      );
+    },
+  );
+
+  test('any record: whole trees come back as the same read models, and every chat format gives the same bytes', async () => {
+    const formats: ExportFormat[] = [
+      { kind: 'openai', weights: 'own', metadata: 'include' },
+      { kind: 'sharegpt', weights: 'policy' },
+      { kind: 'parquet', weights: 'policy' },
+    ];
+    const volatile = ['log_offset', 'offset', 'position', 'sequence', 'producer', 'body'];
+    await fc.assert(
+      fc.asyncProperty(arbitraryRecord, async (events) => {
+        // A tree that no finished rollout stands in is not exported; every tree here gets one.
+        await shop.startAnew();
+        await givenPrepared(shop.db, events, shop.blobs);
+        const before = await Promise.all([
+          ...formats.map((format) => shop.exportTo(format.kind, format)),
+          shop.exportTo('all', { kind: 'jsonl', scope: 'trees' }),
+        ]);
+        const models = await readModels(shop.db, volatile);
+        const files = await Promise.all(before.map((path) => readFile(path)));
+        await shop.startAnew();
+        await shop.importing({ source: shop.path('all') });
+        const after = await readModels(shop.db, volatile);
+        for (const [i, format] of formats.entries()) {
+          const again = await readFile(await shop.exportTo(`${format.kind}-again`, format));
+          expect(again.equals(files[i] ?? Buffer.alloc(0))).toBe(true);
+        }
+        const finished = new Set((await treesWithTrajectories()).map(({ tree_id }) => tree_id));
+        for (const table of [
+          'trees',
+          'steps',
+          'rollouts',
+          'rewards',
+          'reward_revisions',
+          'returns',
+          'backups',
+          'node_statistics',
+          'tool_calls',
+        ])
+          expect(after[table]).toEqual(models[table]?.filter((row) => finished.has(JSON.parse(row).tree_id)));
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  const treesWithTrajectories = () =>
+    shop.db.selectFrom('rollouts').select('tree_id').where('finished_at', 'is not', null).execute();
+
+  test('a filtered export takes the prefix that another rollout walked, and comes back as it is', async () => {
+    const told = new Story();
+    const tree = told.tree(told.run());
+    const guide = told.rollout(tree, 0);
+    const shared = told.step(tree, guide, tree.rootStepId, 1);
+    const own = told.step(tree, guide, shared, 2);
+    told.reward(tree, shared, 0.5);
+    told.reward(tree, own, 1);
+    told.finishRollout(tree, guide, own);
+    const branch = told.rollout(tree, 1, { fromStepId: shared });
+    const leaf = told.step(tree, branch, shared, 2);
+    told.finishRollout(tree, branch, leaf, { success: false });
+    told.reward(tree, null, -1, { rolloutId: branch });
+    await givenPrepared(shop.db, told.events, shop.blobs);
+    const failed = { success: 'false' };
+    const first = await readFile(await shop.exportTo('first', allEvents, failed), 'utf8');
+    const steps = first.split('\n').filter((line) => line.includes('"StepTaken"'));
+    expect(steps.map((line) => JSON.parse(line).data.stepId)).toEqual([shared, leaf]);
+    expect(first).not.toContain(own);
+    await shop.startAnew();
+    const report = await shop.importing({ source: shop.path('first') });
+    expect(report).toMatchObject({ source: 'events', trees: 1, rollouts: 2, steps: 2, alreadyThere: 0 });
+    expect(await shop.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+    expect(await readFile(await shop.exportTo('second', allEvents, failed), 'utf8')).toBe(first);
+  });
+
+  test('importing into the record it came from, or twice, appends nothing', async () => {
+    const [events] = fc.sample(arbitraryRecord, { numRuns: 1, seed: 7 });
+    await givenPrepared(shop.db, events ?? [], shop.blobs);
+    const source = await shop.exportTo('all', { kind: 'jsonl', scope: 'trees' });
+    const before = await readModels(shop.db);
+    const appender = projectingAppender(shop.db, shop.blobs);
+    const report = await shop.importing({ source, appender });
+    expect(report.events).toBeGreaterThan(0);
+    expect(report.alreadyThere).toBe(report.events);
+    expect(report.receipts).toEqual([]);
+    expect(appender.appended).toEqual([]);
+    expect(await readModels(shop.db)).toEqual(before);
+  });
+
+  test('an import that was stopped in the middle goes on where it ended', async () => {
+    const told = new Story();
+    const runId = told.run();
+    for (let i = 0; i < 200; i++) told.walk(told.tree(runId, `task ${i}`), 0, 2, 1);
+    await givenPrepared(shop.db, told.events, shop.blobs);
+    const source = await shop.exportTo('all', allEvents);
+    const before = await readFile(source);
+    await shop.startAnew();
+    const stop = new AbortController();
+    const onProgress: ImportOptions['onProgress'] = (progress) => {
+      if (progress.kind === 'appending') stop.abort();
+    };
+    await expect(shop.importing({ source, signal: stop.signal, onProgress })).rejects.toThrow('aborted');
+    const report = await shop.importing({ source });
+    expect(report.alreadyThere).toBe(500);
+    expect(report.events).toBe(1 + 200 * 6);
+    expect((await readFile(await shop.exportTo('again', allEvents))).equals(before)).toBe(true);
+  });
+
+  describe('is refused whole, and nothing is appended, when', () => {
+    async function refusal(edit: (lines: string[]) => string[]): Promise<string> {
+      const told = new Story();
+      const tree = told.tree(told.run());
+      told.walk(tree, 0, 2, 1);
+      await givenPrepared(shop.db, told.events, shop.blobs);
+      const lines = (await readFile(await shop.exportTo('good', allEvents), 'utf8')).trimEnd().split('\n');
+      await shop.startAnew();
+      await writeFile(shop.path('source'), `${edit(lines).join('\n')}\n`);
+      const appender = projectingAppender(shop.db, shop.blobs);
+      const message = await shop.importing({ appender }).then(
+        () => 'imported',
+        (error: Error) => error.message,
+      );
+      expect(appender.appended).toEqual([]);
+      return message;
+    }
+    const change = (i: number, from: RegExp, to: string) => (lines: string[]) =>
+      lines.map((line, k) => (k === i ? line.replace(from, to) : line));
+
+    // 1 header, 2 run, 3 tree, 4 rollout, 5 and 6 steps, 7 reward, 8 end of rollout, 9 the end
+    test.each<[string, (lines: string[]) => string[], string]>([
+      ['its last line is missing', (lines) => lines.slice(0, -1), 'line 8: the file is cut off after 7 events'],
+      [
+        'lines are missing',
+        (lines) => lines.filter((_, i) => i !== 6),
+        'line 8: the file ends with 6 events where it should hold 7',
+      ],
+      ['it is cut inside a line', (lines) => [...lines.slice(0, 4), lines[4]?.slice(0, 50) ?? ''], 'line 5: is not UTF-8 JSON'],
+      ['something follows its end', (lines) => [...lines, lines[1] ?? ''], 'line 10: something follows'],
+      ['its version is another', change(0, /"version":1/, '"version":2'), 'line 1: the file has version 2 of espalier-events'],
+      ['a type is unknown', change(4, /"StepTaken"/, '"StepTook"'), 'line 5: type "StepTook" is not in the catalogue'],
+      ['a field is of another kind', change(4, /"depth":1/, '"depth":"1"'), 'line 5: data.depth'],
+      ['a depth does not follow', change(5, /"depth":2/, '"depth":3'), 'line 6: StepTaken'],
+      ['a step is missing', (lines) => lines.filter((_, i) => i !== 4), 'has no step'],
+      ['a step stands before its parent', (lines) => lines.toSpliced(4, 2, lines[5] ?? '', lines[4] ?? ''), 'line 5: StepTaken'],
+      ['an event stands twice', (lines) => lines.toSpliced(5, 0, lines[4] ?? ''), 'line 6: StepTaken'],
+      ['a tree was not opened', (lines) => lines.filter((_, i) => i !== 2), 'line 3: RolloutStarted'],
+    ])('%s', async (_, edit, message) => {
+      expect(await refusal(edit)).toContain(message);
+    });
+  });
+
+  test('another fact under an id of the record is a conflict that names it, and nothing is appended', async () => {
+    const told = new Story();
+    told.walk(told.tree(told.run()), 0, 1, 1);
+    await givenPrepared(shop.db, told.events, shop.blobs);
+    const text = await readFile(await shop.exportTo('good', allEvents), 'utf8');
+    await writeFile(shop.path('source'), text.replace('Inventory: You are not', 'Inventory: You were not'));
+    const appender = projectingAppender(shop.db, shop.blobs);
+    await expect(shop.importing({ appender })).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('another StepTaken'),
+    });
+    expect(appender.appended).toEqual([]);
+  });
+});

@@ -1,0 +1,78 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
+import { exportTrajectories } from '../datasets/export/export-trajectories.ts';
+import type { ExportFormat } from '../datasets/export/format.ts';
+import { parseTrajectoryQuery, type QueryTexts } from '../datasets/export/trajectory-query.ts';
+import { agentTrajDefaults } from '../datasets/import/agent-traj-options.ts';
+import { type ImportOptions, type ImportReport, importTrajectories } from '../datasets/import/import-trajectories.ts';
+import { type Database, openDatabase } from '../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { MemoryBlobs } from './memory-blobs.ts';
+import { projectingAppender } from './projecting-log.ts';
+import { emptyReadModels } from './read-models.ts';
+
+/** What tests of imports and exports work with: a database, a blob store and a folder, empty before each test. */
+export interface DatasetWorkshop {
+  readonly db: Database['db'];
+  readonly blobs: MemoryBlobs;
+  /** Gives a path in the test's folder. */
+  path(name: string): string;
+  /** Exports under a name; gives the path. */
+  exportTo(name: string, format: ExportFormat, texts?: QueryTexts): Promise<string>;
+  /** Imports the file named `source` unless another is given; events are projected as they are appended. */
+  importing(change?: Partial<ImportOptions>): Promise<ImportReport>;
+  /** Forgets every event and every blob; files stay. */
+  startAnew(): Promise<void>;
+}
+
+/** Opens a workshop for the tests of a file; jest's hooks empty and close it. */
+export function datasetWorkshop(): DatasetWorkshop {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let folder: string;
+  let blobs = new MemoryBlobs();
+  beforeAll(async () => {
+    testDatabase = await createTestDatabase();
+    database = await openDatabase(testDatabase.url);
+  });
+  afterAll(async () => {
+    await database.close();
+    await testDatabase.drop();
+  });
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'espalier-datasets-'));
+    await startAnew();
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  async function startAnew(): Promise<void> {
+    await emptyReadModels(database.db);
+    blobs = new MemoryBlobs();
+  }
+  const path = (name: string) => join(folder, name);
+  const signal = new AbortController().signal;
+  const onProgress = () => undefined;
+  return {
+    get db() {
+      return database.db;
+    },
+    get blobs() {
+      return blobs;
+    },
+    path,
+    startAnew,
+    async exportTo(name, format, texts = {}) {
+      const query = parseTrajectoryQuery(texts);
+      const policy = { existing: 'replace', empty: 'allow', codeVersion: 'test', waitMs: 2_000, signal, onProgress } as const;
+      await exportTrajectories({ db: database.db, blobs, query, format, out: path(name), ...policy });
+      return path(name);
+    },
+    importing(change = {}) {
+      const appender = projectingAppender(database.db, blobs);
+      const defaults = { source: path('source'), db: database.db, appender, agentTraj: agentTrajDefaults, signal, onProgress };
+      return importTrajectories({ ...defaults, ...change });
+    },
+  };
+}

@@ -49,7 +49,10 @@ export async function openPlatform(config: Config, name: string): Promise<Platfo
     await ensureWritable(config.home);
     const kafka =
       config.kafkaBrokers &&
-      prefixedLog(await openKafkaLog({ brokers: config.kafkaBrokers, clientId: `espalier-${name}` }), config.kafkaPrefix);
+      prefixedLog(
+        await openKafkaLog({ brokers: config.kafkaBrokers, clientId: `espalier-${name}`, sessionMs: config.kafkaSessionMs }),
+        config.kafkaPrefix,
+      );
     if (kafka) closers.push(() => kafka.close());
     let databaseUrl = config.databaseUrl;
     if (databaseUrl === null) {

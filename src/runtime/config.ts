@@ -12,6 +12,8 @@ export interface Config {
   readonly kafkaBrokers: readonly string[] | null;
   /** Stands before the name of every topic and consumer group in Kafka, so that installations share a cluster without meeting. */
   readonly kafkaPrefix: string;
+  /** How long Kafka waits for a silent member of a group before it gives its partitions to others, ms. */
+  readonly kafkaSessionMs: number;
   /** Partitions of each topic that this program creates. */
   readonly partitions: number;
   readonly host: string;
@@ -69,6 +71,11 @@ export const VARIABLES = {
     unset: 'espalier.',
     about: 'stands before the names of topics and groups in Kafka',
   },
+  ESPALIER_KAFKA_SESSION_MS: {
+    rule: count(6_000, 300_000),
+    unset: '30000',
+    about: 'how long a killed consumer keeps its partitions, ms',
+  },
   ESPALIER_PARTITIONS: { rule: count(1, 1_000), unset: '8', about: 'partitions of each topic that is created' },
   ESPALIER_HOST: {
     rule: z.string().max(255),
@@ -116,6 +123,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     databaseUrl: read(env, 'DATABASE_URL') ?? null,
     kafkaBrokers: read(env, 'KAFKA_BROKERS') ?? null,
     kafkaPrefix: read(env, 'ESPALIER_KAFKA_PREFIX') ?? 'espalier.',
+    kafkaSessionMs: read(env, 'ESPALIER_KAFKA_SESSION_MS') ?? 30_000,
     partitions: read(env, 'ESPALIER_PARTITIONS') ?? 8,
     host: read(env, 'ESPALIER_HOST') ?? '127.0.0.1',
     port: read(env, 'ESPALIER_PORT') ?? 4_000,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { createAppender } from '../append/appender.ts';
+import { type AgentTrajTexts, parseAgentTrajOptions } from '../datasets/import/agent-traj-options.ts';
 import { importTrajectories } from '../datasets/import/import-trajectories.ts';
-import { agentTrajDefaults, checkAgentTrajOptions } from '../datasets/import/survey-agent-traj.ts';
 import { positionAfter } from '../log/position.ts';
 import { CODE_VERSION } from '../platform/code-version.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
@@ -9,15 +9,7 @@ import { ensureProjector } from './ensure-projector.ts';
 import { progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
-interface ImportFlags {
-  readonly run?: string;
-  readonly environment?: string;
-  readonly fingerprint: string;
-  readonly split?: string;
-  readonly policy: string;
-  readonly rewardScale: number;
-  readonly recordedAt: string;
-}
+type ImportFlags = AgentTrajTexts & { readonly run?: string; readonly fingerprint?: string };
 
 const WAIT_MS = 120_000;
 
@@ -29,22 +21,14 @@ export function addImport(program: Command): void {
     .argument('<file>')
     .option('--run <id>', 'AgentTraj: the run to import into; derived from the content when left out')
     .option('--environment <name>', 'AgentTraj: the environment of every item; read from item_id when left out')
-    .option('--fingerprint <text>', 'AgentTraj: the server that numbered the tasks', agentTrajDefaults.serverFingerprint)
+    .option('--fingerprint <text>', 'AgentTraj: the server that numbered the tasks')
     .option('--split <name>', 'AgentTraj: train, test, …')
-    .option('--policy <id>', 'AgentTraj: who acted, as id or id@version', agentTrajDefaults.policy.policyId)
-    .option('--reward-scale <n>', 'AgentTraj: what a full reward is in the file (SciWorld: 100)', Number, 1)
-    .option('--recorded-at <time>', 'AgentTraj: when it happened, if that is known', agentTrajDefaults.recordedAt);
+    .option('--policy <id>', 'AgentTraj: who acted, as id or id@version')
+    .option('--reward-scale <n>', 'AgentTraj: what a full reward is in the file (SciWorld: 100)')
+    .option('--recorded-at <time>', 'AgentTraj: when it happened, if that is known');
   command.action((file: string, flags: ImportFlags) => {
-    const [policyId = '', version = '0'] = flags.policy.split('@');
-    const agentTraj = checkAgentTrajOptions({
-      runId: flags.run ?? null,
-      environment: flags.environment ?? null,
-      serverFingerprint: flags.fingerprint,
-      split: flags.split ?? null,
-      policy: { policyId, version: Number(version) },
-      rewardScale: flags.rewardScale,
-      recordedAt: flags.recordedAt,
-    });
+    const { run, fingerprint, ...texts } = flags;
+    const agentTraj = parseAgentTrajOptions({ ...texts, runId: run, serverFingerprint: fingerprint });
     return withPlatform('import', async ({ log, blobs, database, ...platform }, signal) => {
       const projector = await ensureProjector({ log, blobs, database, ...platform });
       const line = progressLine();

@@ -15,7 +15,7 @@ export function addStatus(program: Command): void {
     withPlatform('status', async (platform) => {
       const status = await readStatus(platform);
       if (wantsJson(command)) return say(JSON.stringify(status));
-      say(`log ${platform.mode.log}, database ${platform.mode.database}; position ${status.position || '(empty)'}`);
+      say(`log ${platform.mode.log}, database ${platform.mode.database}; ${totals(status.ends)}`);
       say();
       say(
         table(
@@ -34,6 +34,14 @@ export function addStatus(program: Command): void {
       );
     }),
   );
+}
+
+/** Says how many records each topic holds; topics that nobody wrote to are left out. */
+function totals(ends: Readonly<Record<string, number>>): string {
+  const written = Object.entries(ends).filter(([, records]) => records > 0);
+  return written.length === 0
+    ? 'nothing appended yet'
+    : written.map(([topic, records]) => `${records} records in ${topic}`).join(', ');
 }
 
 async function readStatus({ database: { db }, log }: Platform) {
@@ -66,6 +74,9 @@ async function readStatus({ database: { db }, log }: Platform) {
     .execute();
   return {
     position: formatPosition(ends),
+    ends: Object.fromEntries(
+      [...ends].map(([topic, partitions]) => [topic, [...partitions.values()].reduce((sum, end) => sum + end, 0)]),
+    ),
     projections: projections.map((projection) => {
       const cursor = cursors.get(projection.name);
       let lag = 0;

@@ -36,6 +36,12 @@ for (const add of [
 ])
   add(program);
 
+// A reader that closes the pipe (`| head`) has what it wanted.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
 try {
   await program.parseAsync();
 } catch (error) {

@@ -58,7 +58,13 @@ export function environmentOf({ databaseUrl, home, config }: Home): Readonly<Rec
     ESPALIER_HOME: home,
     ESPALIER_PARTITIONS: String(config.partitions),
     ESPALIER_PORT: '0',
-    ...(config.kafkaBrokers ? { KAFKA_BROKERS: config.kafkaBrokers.join(',') } : {}),
+    ...(config.kafkaBrokers
+      ? {
+          KAFKA_BROKERS: config.kafkaBrokers.join(','),
+          ESPALIER_KAFKA_PREFIX: config.kafkaPrefix,
+          ESPALIER_KAFKA_SESSION_MS: '6000', // how long the group waits for a killed member; brokers take no less
+        }
+      : {}),
   };
 }
 
@@ -159,7 +165,7 @@ export async function settle({ log, database }: Platform): Promise<void> {
 
 /** What must hold of a record after any crash, as one value to compare. */
 export interface Soundness {
-  readonly anomalies: readonly unknown[];
+  readonly anomalies: readonly { readonly kind: string; readonly detail: string }[];
   readonly quarantined: readonly unknown[];
   readonly trees: number;
   /** Events in the journal by type. */

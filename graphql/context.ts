@@ -1,9 +1,9 @@
 import type { BlobStore } from '../src/blobs/blob-store.ts';
 import type { EventLog } from '../src/log/event-log.ts';
 import type { Db } from '../src/postgres/database.ts';
+import type { Notices } from '../src/postgres/notices.ts';
 import type { Projection } from '../src/projections/projection.ts';
 import { LargeTexts } from './large-text.ts';
-import type { Notices } from './live/notices.ts';
 import { createLoaders, type Loaders } from './loaders/create-loaders.ts';
 
 /** What the API stands on: the read models, the end of the log, the blobs, and word of moved cursors. */
@@ -11,8 +11,8 @@ export interface Sources {
   readonly db: Db;
   readonly log: Pick<EventLog, 'ends'>;
   readonly blobs: Pick<BlobStore, 'get'>;
-  /** Word of moved cursors; see openNotices. */
-  readonly notices: Notices;
+  /** The notices of `CURSOR_CHANNEL`. */
+  readonly notices: Pick<Notices, 'count' | 'beyond'>;
   readonly projections: readonly Projection[];
 }
 /** What the server says of a request. */

@@ -69,12 +69,23 @@ beforeAll(async () => {
     observation,
     usage: { promptTokens: 7, completionTokens: 3 },
     admissibleActions: ['look', 'go'],
+    call: CALL,
     tokens: { ids: pack('int32', [5, -6, 7]), logProbs: pack('float32', [-0.5, -1, 0]), mask: { ...mask, bytes: maskBlob } },
   });
   story.step(bigTree, null, bigStep, 2, { thought: gone });
   await givenEvents(api.database.db, story.events);
 });
 afterAll(() => api.close());
+
+const CALL = {
+  responseId: 'r-1',
+  model: 'm',
+  requestHash: 'b'.repeat(64),
+  attempts: 2,
+  latencyMs: 12.5,
+  usage: { promptTokens: 9, completionTokens: 1 },
+  trimmed: { from: 1, to: 3 },
+};
 
 function taskOf(alias: string) {
   const observationHash = 'a'.repeat(64);
@@ -314,10 +325,11 @@ describe('a step', () => {
 
   test('has its sampled tokens packed, also where they lie in the blob store', async () => {
     const found = await data(
-      'query ($id: ID!) { step(id: $id) { usage { promptTokens completionTokens } admissibleActions tokens { ids { dtype length base64 } logProbs { base64 } mask { dtype length base64 } } } }',
+      'query ($id: ID!) { step(id: $id) { call { responseId model requestHash attempts latencyMs usage { promptTokens } trimmed { from to } } usage { promptTokens completionTokens } admissibleActions tokens { ids { dtype length base64 } logProbs { base64 } mask { dtype length base64 } } } }',
       { id: bigStep },
     );
     expect(found.step).toEqual({
+      call: { ...CALL, usage: { promptTokens: 9 } },
       usage: { promptTokens: 7, completionTokens: 3 },
       admissibleActions: ['look', 'go'],
       tokens: {

@@ -1065,6 +1065,8 @@ export type Step = {
   readonly usage?: Maybe<Usage>;
   /** Why the policy stopped writing. */
   readonly finishReason?: Maybe<Scalars['String']['output']>;
+  /** The request to a model server that gave the answer; null where the policy asks none. */
+  readonly call?: Maybe<ModelCall>;
   /** How long it took. */
   readonly timings: Timings;
   /** The hash of the environment's state before the action: equal hashes are the same anchor. */
@@ -1148,6 +1150,34 @@ export type Usage = {
   readonly promptTokens: Scalars['Int']['output'];
   /** Tokens of the answer. */
   readonly completionTokens: Scalars['Int']['output'];
+};
+
+/** An answered request to a model server: enough to find it again in the server's own record. */
+export type ModelCall = {
+  readonly __typename?: 'ModelCall';
+  /** The server's id of the answer. */
+  readonly responseId?: Maybe<Scalars['String']['output']>;
+  /** The model that the server says it was. */
+  readonly model?: Maybe<Scalars['String']['output']>;
+  /** The SHA-256 of the request. */
+  readonly requestHash: Scalars['String']['output'];
+  /** How many times it was sent until it was answered. */
+  readonly attempts: Scalars['Int']['output'];
+  /** From the first sending to the whole answer, in milliseconds, the waits between attempts included. */
+  readonly latencyMs: Scalars['Float']['output'];
+  /** How many tokens the server counted, for all the choices of the request together. */
+  readonly usage?: Maybe<Usage>;
+  /** The steps of the history, [from, to), that were left out so that the prompt fits; null when it was whole. */
+  readonly trimmed?: Maybe<Range>;
+};
+
+/** A range [from, to). */
+export type Range = {
+  readonly __typename?: 'Range';
+  /** The first. */
+  readonly from: Scalars['Int']['output'];
+  /** The one after the last. */
+  readonly to: Scalars['Int']['output'];
 };
 
 /** How long a step took, in milliseconds. */
@@ -1543,6 +1573,8 @@ export type ResolversTypes = {
   Tokens: ResolverTypeWrapper<Omit<Tokens, 'ids' | 'logProbs' | 'mask'> & { ids: ResolversTypes['PackedArray'], logProbs?: Maybe<ResolversTypes['PackedArray']>, mask?: Maybe<ResolversTypes['PackedArray']> }>;
   PackedArray: ResolverTypeWrapper<Packed>;
   Usage: ResolverTypeWrapper<Usage>;
+  ModelCall: ResolverTypeWrapper<ModelCall>;
+  Range: ResolverTypeWrapper<Range>;
   Timings: ResolverTypeWrapper<Timings>;
   SearchStatistics: ResolverTypeWrapper<NodeStatistics>;
   ToolCall: ResolverTypeWrapper<ToolCallRecord>;
@@ -1616,6 +1648,8 @@ export type ResolversParentTypes = {
   Tokens: Omit<Tokens, 'ids' | 'logProbs' | 'mask'> & { ids: ResolversParentTypes['PackedArray'], logProbs?: Maybe<ResolversParentTypes['PackedArray']>, mask?: Maybe<ResolversParentTypes['PackedArray']> };
   PackedArray: Packed;
   Usage: Usage;
+  ModelCall: ModelCall;
+  Range: Range;
   Timings: Timings;
   SearchStatistics: NodeStatistics;
   ToolCall: ToolCallRecord;
@@ -1992,6 +2026,7 @@ export type StepResolvers<ContextType = Context, ParentType extends ResolversPar
   tokens?: Resolver<Maybe<ResolversTypes['Tokens']>, ParentType, ContextType>;
   usage?: Resolver<Maybe<ResolversTypes['Usage']>, ParentType, ContextType>;
   finishReason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  call?: Resolver<Maybe<ResolversTypes['ModelCall']>, ParentType, ContextType>;
   timings?: Resolver<ResolversTypes['Timings'], ParentType, ContextType>;
   stateHash?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   admissibleActions?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
@@ -2025,6 +2060,21 @@ export type PackedArrayResolvers<ContextType = Context, ParentType extends Resol
 export type UsageResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Usage'] = ResolversParentTypes['Usage']> = {
   promptTokens?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   completionTokens?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
+export type ModelCallResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ModelCall'] = ResolversParentTypes['ModelCall']> = {
+  responseId?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  model?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  requestHash?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  attempts?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  latencyMs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  usage?: Resolver<Maybe<ResolversTypes['Usage']>, ParentType, ContextType>;
+  trimmed?: Resolver<Maybe<ResolversTypes['Range']>, ParentType, ContextType>;
+};
+
+export type RangeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Range'] = ResolversParentTypes['Range']> = {
+  from?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  to?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
 };
 
 export type TimingsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Timings'] = ResolversParentTypes['Timings']> = {
@@ -2173,6 +2223,8 @@ export type Resolvers<ContextType = Context> = {
   Tokens?: TokensResolvers<ContextType>;
   PackedArray?: PackedArrayResolvers<ContextType>;
   Usage?: UsageResolvers<ContextType>;
+  ModelCall?: ModelCallResolvers<ContextType>;
+  Range?: RangeResolvers<ContextType>;
   Timings?: TimingsResolvers<ContextType>;
   SearchStatistics?: SearchStatisticsResolvers<ContextType>;
   ToolCall?: ToolCallResolvers<ContextType>;

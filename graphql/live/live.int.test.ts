@@ -5,11 +5,11 @@ import { encode } from '../../src/events/codec.ts';
 import type { Envelope } from '../../src/events/envelope.ts';
 import type { Subscription } from '../../src/log/event-log.ts';
 import { formatPosition, positionAfter } from '../../src/log/position.ts';
+import type { Notices } from '../../src/postgres/notices.ts';
 import { runProjections } from '../../src/projections/runner.ts';
 import { Story } from '../../src/testing/story.ts';
 import { openTestGraphql, type TestGraphql } from '../testing/open-test-graphql.ts';
 import { type ReadEvent, readEvents } from '../testing/read-events.ts';
-import type { Notices } from './notices.ts';
 
 let api: TestGraphql;
 let notifiedOnly: TestGraphql | Pick<TestGraphql, 'fetch' | 'ask'>;
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 /** Takes the net away, so that only a notice ends a wait; and counts who waits. */
-function withoutPolls(notices: Notices): Notices {
+function withoutPolls(notices: Notices): Pick<Notices, 'count' | 'beyond'> {
   return {
     get count() {
       return notices.count;

@@ -1,7 +1,7 @@
 import type { Offsets } from '../../src/log/event-log.ts';
 import type { Db } from '../../src/postgres/database.ts';
+import type { Notices } from '../../src/postgres/notices.ts';
 import { type JournalRecord, readTail, type TailFilter } from '../../src/projections/journal/read-events.ts';
-import type { Notices } from './notices.ts';
 
 /** An event of the journal and the position just after it: every event up to it and none after it is seen. */
 export interface TailItem {
@@ -18,7 +18,7 @@ const POLL_MS = 1_000; // the net below lost notices; a notice wakes at once
  */
 export function tail(
   db: Db,
-  notices: Notices,
+  notices: Pick<Notices, 'count' | 'beyond'>,
   from: Offsets,
   filter: TailFilter,
   signal: AbortSignal,
@@ -47,7 +47,7 @@ export function tail(
 
 async function* follow(
   db: Db,
-  notices: Notices,
+  notices: Pick<Notices, 'count' | 'beyond'>,
   from: Offsets,
   filter: TailFilter,
   signal: AbortSignal,

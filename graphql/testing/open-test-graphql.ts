@@ -8,10 +8,11 @@ import { TOPICS } from '../../src/events/catalogue.ts';
 import { openEmbeddedLog } from '../../src/log/embedded-log.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { type Database, openDatabase } from '../../src/postgres/database.ts';
+import { countNotices, type Notices } from '../../src/postgres/notices.ts';
 import type { Tables } from '../../src/postgres/tables.ts';
+import { CURSOR_CHANNEL } from '../../src/projections/runner.ts';
 import { createTestDatabase } from '../../src/testing/database.ts';
 import { createGraphql, type GraphqlOptions } from '../create-graphql.ts';
-import { type Notices, openNotices } from '../live/notices.ts';
 
 /** The GraphQL API over a database, a log and a blob store of its own, asked without a port. */
 export interface TestGraphql {
@@ -46,7 +47,7 @@ export async function openTestGraphql(): Promise<TestGraphql> {
   const log = await openEmbeddedLog({ url });
   await log.ensureTopics(TOPICS, 2);
   const blobs = openFileBlobStore(folder);
-  const notices = await openNotices(url);
+  const notices = await countNotices(url, [CURSOR_CHANNEL]);
   let statements: string[] = [];
   const db = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool: database.pool }),

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { DataOf } from '../../events/catalogue.ts';
 import type { Packed } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Blobs } from '../../postgres/tables.ts';
@@ -27,6 +28,7 @@ export interface StepRecord {
   readonly tokens: { readonly ids: Packed; readonly logProbs: Packed | null; readonly mask: Packed | null } | null;
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
   readonly finishReason: string | null;
+  readonly call: DataOf<'StepTaken'>['call'];
   readonly timings: { readonly policyMs: number; readonly environmentMs: number };
   readonly stateHash: string | null;
   readonly admissibleActions: readonly string[] | null;
@@ -48,6 +50,7 @@ const COLUMNS = {
   tokens: sql`s.tokens`,
   usage: sql`s.prompt_tokens, s.completion_tokens`,
   finishReason: sql`s.finish_reason as "finishReason"`,
+  call: sql`s.call`,
   timings: sql`s.policy_ms, s.environment_ms`,
   stateHash: sql`s.state_hash as "stateHash"`,
   admissibleActions: sql`s.admissible as "admissibleActions"`,

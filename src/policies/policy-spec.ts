@@ -63,10 +63,12 @@ export function parsePolicySpec(value: unknown): PolicySpec {
   throw new PolicySpecError(issue?.path.join('.') || 'configuration', issue?.message ?? 'does not fit');
 }
 
-export const POLICY_FORMS = 'random, planner, planner:EPSILON, linear, linear:FILE or openai:MODEL@URL';
+export const POLICY_FORMS =
+  'random, planner, planner:EPSILON, linear, linear:FILE, openai:MODEL@URL, or a JSON object with all the fields of one';
 
 /** Reads the short form of the command line, such as `planner:0.2` or `openai:qwen@http://127.0.0.1:8000/v1`. @throws PolicySpecError. */
 export function parsePolicyText(text: string): PolicySpec {
+  if (text.trimStart().startsWith('{')) return parsePolicySpec(parseObject(text));
   const colon = text.indexOf(':');
   const kind = colon < 0 ? text : text.slice(0, colon);
   const rest = colon < 0 ? undefined : text.slice(colon + 1);
@@ -96,5 +98,15 @@ export function parsePolicyText(text: string): PolicySpec {
     }
     default:
       throw new PolicySpecError('kind', `${JSON.stringify(text.slice(0, 80))} is unknown; write ${POLICY_FORMS}`);
+  }
+}
+
+function parseObject(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new PolicySpecError('configuration', `is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
   }
 }

@@ -1,27 +1,99 @@
-import { type RawBuilder, sql } from 'kysely';
+import { CompiledQuery, type RawBuilder, sql } from 'kysely';
+import { CopyText } from './copying-client.ts';
+import type { Trx } from './database.ts';
+
+/** Column → type, both literals of the code, never data. */
+type Columns<Row> = Readonly<Record<keyof Row & string, string>>;
 
 /**
  * Writes `jsonb_to_recordset(rows) as r(column type, …)`: many rows in one parameter. Of the ways to insert in bulk inside a transaction
  * it was the fastest that needs no COPY (57 k rows/s against 43 k for unnest and 34 k for multi-row values; 800-byte rows, two cores).
  */
-export function recordset<Row extends object>(
-  rows: readonly Row[],
-  columns: Readonly<Record<keyof Row & string, string>>,
-): RawBuilder<unknown> {
+export function recordset<Row extends object>(rows: readonly Row[], columns: Columns<Row>): RawBuilder<unknown> {
   const list = Object.entries(columns).map(([column, type]) => `"${column}" ${type}`);
   return sql`jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(${sql.raw(list.join(', '))})`;
 }
 
-/** Inserts rows into a table, skipping those whose key is already there. Column names and types are literals of the code, never data. */
-export function insertRows<Row extends object>(
+const COPY_ROWS = 100; // below it COPY's two more round trips cost what it saves
+
+/**
+ * Inserts rows into a table, skipping those whose key is already there. Many rows go by COPY, which takes half the time of the statement
+ * but knows no `on conflict`: when it meets a key that is there (rare: folds look up what they know), the statement does the work.
+ */
+export async function insertRows<Row extends object>(
+  trx: Trx,
   table: string,
   rows: readonly Row[],
-  columns: Readonly<Record<keyof Row & string, string>>,
-): RawBuilder<unknown> {
-  const names = sql.raw(
-    Object.keys(columns)
-      .map((column) => `"${column}"`)
-      .join(', '),
+  columns: Columns<Row>,
+): Promise<void> {
+  if (rows.length === 0) return;
+  if (rows.length >= COPY_ROWS && (await copyRows(trx, table, rows, columns))) return;
+  const names = sql.raw(namesOf(columns));
+  await sql`insert into ${sql.raw(table)} (${names}) select ${names} from ${recordset(rows, columns)} on conflict do nothing`.execute(
+    trx,
   );
-  return sql`insert into ${sql.raw(table)} (${names}) select ${names} from ${recordset(rows, columns)} on conflict do nothing`;
+}
+
+/** Gives false, with nothing written, when a key was there already or twice among the rows. */
+async function copyRows<Row extends object>(
+  trx: Trx,
+  table: string,
+  rows: readonly Row[],
+  columns: Columns<Row>,
+): Promise<boolean> {
+  await sql`savepoint copy`.execute(trx);
+  try {
+    const data = new CopyText(copyTextOf(rows, columns));
+    await trx.executeQuery(CompiledQuery.raw(`copy ${table} (${namesOf(columns)}) from stdin`, [data]));
+  } catch (error) {
+    if (!isKeyTaken(error)) throw error;
+    await sql`rollback to savepoint copy`.execute(trx);
+    return false;
+  }
+  await sql`release savepoint copy`.execute(trx);
+  return true;
+}
+
+function namesOf(columns: Readonly<Record<string, string>>): string {
+  return Object.keys(columns)
+    .map((column) => `"${column}"`)
+    .join(', ');
+}
+
+function isKeyTaken(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === '23505';
+}
+
+/** Writes rows as COPY's text form: a line per row, tabs between fields, `\N` for null. */
+export function copyTextOf<Row extends object>(rows: readonly Row[], columns: Columns<Row>): string {
+  const fields = Object.entries<string>(columns);
+  let text = '';
+  for (const row of rows) {
+    let separator = '';
+    for (const [column, type] of fields) {
+      text += separator + fieldText((row as Record<string, unknown>)[column], type); // `columns` names the fields of a row
+      separator = '\t';
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+function fieldText(value: unknown, type: string): string {
+  if (value === null || value === undefined) return '\\N';
+  if (typeof value === 'number' || typeof value === 'boolean') return type === 'jsonb' ? JSON.stringify(value) : String(value);
+  if (type === 'jsonb') return escaped(JSON.stringify(value));
+  if (type === 'uuid[]' && Array.isArray(value)) return `{${value.join(',')}}`;
+  if (typeof value !== 'string') throw new TypeError(`COPY cannot write ${typeof value} as ${type}`);
+  return type === 'uuid' ? value : escaped(value);
+}
+
+/** Four searches that mostly find nothing are faster than one expression with a callback (a 1 KB body: 0.4 µs against 3 µs). */
+function escaped(text: string): string {
+  let safe = text;
+  if (safe.includes('\\')) safe = safe.replaceAll('\\', '\\\\');
+  if (safe.includes('\n')) safe = safe.replaceAll('\n', '\\n');
+  if (safe.includes('\r')) safe = safe.replaceAll('\r', '\\r');
+  if (safe.includes('\t')) safe = safe.replaceAll('\t', '\\t');
+  return safe;
 }

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { CopyingClient } from './copying-client.ts';
 
 /** int8 columns hold offsets and counters, all below 2^53: read them as numbers, and refuse the row that is not. */
 const INT8 = 20;
@@ -24,6 +25,7 @@ export interface PoolOptions {
 /** Opens a pool of connections. Who opens it closes it with `pool.end()`. */
 export function openPool(url: string, options: PoolOptions = {}): pg.Pool {
   const pool = new pg.Pool({
+    Client: CopyingClient,
     connectionString: url,
     max: options.max ?? 10,
     application_name: options.applicationName ?? 'espalier',
@@ -32,6 +34,8 @@ export function openPool(url: string, options: PoolOptions = {}): pg.Pool {
   });
   // An idle connection that breaks is replaced by the pool; without a listener Node would end the process for it.
   pool.on('error', () => undefined);
+  // One in use that breaks fails its query; pg tells it as an event as well, which without a listener would end the process too.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 

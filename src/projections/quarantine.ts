@@ -39,7 +39,7 @@ export async function quarantine(
       body: hex(Buffer.from(bytes)),
     })),
   ];
-  await insertRows('public.quarantine', rows, COLUMNS).execute(trx);
+  await insertRows(trx, 'public.quarantine', rows, COLUMNS);
 }
 
 const COLUMNS = {

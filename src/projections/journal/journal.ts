@@ -54,11 +54,11 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   }
 
   if (events.length > 0) {
-    await insertRows('events', events, EVENT_COLUMNS).execute(trx);
+    await insertRows(trx, 'events', events, EVENT_COLUMNS);
     await writePositions(events, positions, trx);
     await writeSequences(events, sequences, trx);
   }
-  if (anomalies.length > 0) await insertRows('anomalies', anomalies, ANOMALY_COLUMNS).execute(trx);
+  await insertRows(trx, 'anomalies', anomalies, ANOMALY_COLUMNS);
   return poison;
 }
 

@@ -53,18 +53,16 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     }
   }
 
-  if (trees.length > 0) await insertRows('reward_trees', trees, { tree_id: 'uuid', run_id: 'uuid' }).execute(trx);
-  if (edges.length > 0)
-    await insertRows('reward_edges', edges, { step_id: 'uuid', tree_id: 'uuid', parent_step_id: 'uuid' }).execute(trx);
-  if (assigned.size > 0) await insertRows('rewards', [...assigned.values()], REWARD_COLUMNS).execute(trx);
-  if (ends.length > 0) {
-    const columns = { rollout_id: 'uuid', tree_id: 'uuid', run_id: 'uuid', leaf_step_id: 'uuid', value: 'double precision' };
-    await insertRows('returns', ends, columns).execute(trx);
-  }
+  await insertRows(trx, 'reward_trees', trees, { tree_id: 'uuid', run_id: 'uuid' });
+  await insertRows(trx, 'reward_edges', edges, { step_id: 'uuid', tree_id: 'uuid', parent_step_id: 'uuid' });
+  await insertRows(trx, 'rewards', [...assigned.values()], REWARD_COLUMNS);
+  await insertRows(trx, 'returns', ends, RETURN_COLUMNS);
   poison.push(...(await revise(revised, trx)));
   await recomputeReturns(changedBy(batch), trx);
   return poison;
 }
+
+const RETURN_COLUMNS = { rollout_id: 'uuid', tree_id: 'uuid', run_id: 'uuid', leaf_step_id: 'uuid', value: 'double precision' };
 
 interface RewardRow {
   readonly reward_id: string;
@@ -151,7 +149,7 @@ async function revise(deliveries: readonly Delivery<Envelope<'RewardRevised'>>[]
     latest.set(data.rewardId, { ...judged, revisions: reward.revisions, revised_at: occurredAt });
   }
 
-  if (history.length > 0) await insertRows('reward_revisions', history, REVISION_COLUMNS).execute(trx);
+  await insertRows(trx, 'reward_revisions', history, REVISION_COLUMNS);
   if (latest.size > 0) {
     await sql`
       update rewards set value = r.value, scorer = r.scorer, scorer_revision = r.scorer_revision, revisions = r.revisions, revised_at = r.revised_at

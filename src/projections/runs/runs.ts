@@ -41,15 +41,15 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     if (isOf(delivery, 'MetricRecorded')) metrics.push(metricRow(delivery.event));
   }
 
-  if (experiments.length > 0) await insertRows('experiments', experiments, EXPERIMENT_COLUMNS).execute(trx);
-  if (started.length > 0) await insertRows('runs', started, RUN_COLUMNS).execute(trx);
+  await insertRows(trx, 'experiments', experiments, EXPERIMENT_COLUMNS);
+  await insertRows(trx, 'runs', started, RUN_COLUMNS);
   if (finished.size > 0) {
     await sql`
       update runs set finished_at = r.finished_at, outcome = r.outcome, message = r.message
       from ${recordset([...finished.values()], { run_id: 'uuid', finished_at: 'timestamptz', outcome: 'text', message: 'text' })}
       where runs.run_id = r.run_id and runs.finished_at is null`.execute(trx);
   }
-  if (metrics.length > 0) await insertRows('metrics', metrics, METRIC_COLUMNS).execute(trx);
+  await insertRows(trx, 'metrics', metrics, METRIC_COLUMNS);
   return poison;
 }
 

@@ -136,9 +136,9 @@ function missingRollout(rolloutId: string, treeId: string): Refused {
 }
 
 async function write(rows: Rows, trx: Trx): Promise<void> {
-  if (rows.trees.length > 0) await insertRows('trees', rows.trees, row.TREE_COLUMNS).execute(trx);
-  if (rows.steps.length > 0) await insertRows('steps', rows.steps, row.STEP_COLUMNS).execute(trx);
-  if (rows.rollouts.length > 0) await insertRows('rollouts', rows.rollouts, row.ROLLOUT_COLUMNS).execute(trx);
+  await insertRows(trx, 'trees', rows.trees, row.TREE_COLUMNS);
+  await insertRows(trx, 'steps', rows.steps, row.STEP_COLUMNS);
+  await insertRows(trx, 'rollouts', rows.rollouts, row.ROLLOUT_COLUMNS);
   if (rows.ends.length > 0) {
     await sql`
       update rollouts set finished_at = r.finished_at, outcome = r.outcome, success = r.success, leaf_step_id = r.leaf_step_id,
@@ -152,6 +152,6 @@ async function write(rows: Rows, trx: Trx): Promise<void> {
       from ${recordset(rows.closed, { tree_id: 'uuid', closed_at: 'timestamptz', close_reason: 'text' })}
       where trees.tree_id = r.tree_id and trees.closed_at is null`.execute(trx);
   }
-  if (rows.toolCalls.length > 0) await insertRows('tool_calls', rows.toolCalls, row.TOOL_CALL_COLUMNS).execute(trx);
-  if (rows.divergences.length > 0) await insertRows('divergences', rows.divergences, row.DIVERGENCE_COLUMNS).execute(trx);
+  await insertRows(trx, 'tool_calls', rows.toolCalls, row.TOOL_CALL_COLUMNS);
+  await insertRows(trx, 'divergences', rows.divergences, row.DIVERGENCE_COLUMNS);
 }

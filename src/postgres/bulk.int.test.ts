@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { insertRows } from './bulk.ts';
+import { type Database, openDatabase } from './database.ts';
+
+const COLUMNS = {
+  id: 'uuid',
+  "text'": 'text',
+  n: 'bigint',
+  x: 'double precision',
+  yes: 'boolean',
+  at: 'timestamptz',
+  json: 'jsonb',
+  path: 'uuid[]',
+};
+type Row = Record<keyof typeof COLUMNS, unknown>;
+
+let made: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  made = await createTestDatabase();
+  database = await openDatabase(made.url);
+  const columns = Object.entries(COLUMNS).map(([name, type]) => `"${name}" ${type}`);
+  for (const table of ['few', 'many'])
+    await database.pool.query(`create table ${table} (${columns.join(', ')}, primary key (id))`);
+});
+afterAll(async () => {
+  await database.close();
+  await made.drop();
+});
+
+const id = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+const row = (n: number, parts: Partial<Row> = {}): Row => ({
+  id: id(n),
+  "text'": `row ${n}`,
+  n,
+  x: n / 3,
+  yes: n % 2 === 0,
+  at: '2026-01-02T03:04:05.678Z',
+  json: { n },
+  path: [id(n), id(n + 1)],
+  ...parts,
+});
+const insert = (table: string, rows: readonly Row[]): Promise<void> =>
+  database.db.transaction().execute((trx) => insertRows(trx, table, rows, COLUMNS));
+const read = async (table: string): Promise<unknown[]> => (await database.pool.query(`select * from ${table} order by id`)).rows;
+const empty = (): Promise<unknown> => database.pool.query('truncate few, many');
+
+describe('inserting rows in bulk', () => {
+  test('COPY and the statement write the same rows, whatever the values hold', async () => {
+    const hostile = fc.oneof(
+      fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', '')),
+      fc.constantFrom('', '\\', '\\N', '\\.', '\n\\.\n', '\t', '\r\n', 'a\\tb', '"{}', "'", '\u2028', '\u{1F600}'),
+    );
+    const values = fc.record({
+      "text'": fc.option(hostile),
+      n: fc.option(fc.maxSafeInteger()),
+      x: fc.double({ noNaN: true, noDefaultInfinity: true }),
+      yes: fc.option(fc.boolean()),
+      json: fc.option(fc.oneof(hostile, fc.boolean(), fc.integer(), fc.array(hostile), fc.dictionary(hostile, hostile))),
+      path: fc.option(fc.array(fc.nat(99).map(id))),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(values, { minLength: 100, maxLength: 120 }), async (parts) => {
+        await empty();
+        const rows = parts.map((part, n) => row(n, part));
+        for (const each of rows) await insert('few', [each]);
+        await insert('many', rows);
+        expect(await read('many')).toEqual(await read('few'));
+      }),
+      { numRuns: 8 },
+    );
+  });
+
+  test('a key that is there already is skipped, and so is one that comes twice: the first stands', async () => {
+    await empty();
+    await insert('many', [row(7, { "text'": 'before' })]);
+    await insert('many', [...Array.from({ length: 150 }, (_, n) => row(n)), row(9, { "text'": 'again' })]);
+    const rows = (await read('many')) as Row[];
+    expect(rows).toHaveLength(150);
+    expect(rows[7]?.["text'"]).toBe('before');
+    expect(rows[9]?.["text'"]).toBe('row 9');
+  });
+
+  test('what Postgres cannot hold fails the whole insert with a data error, and the connection goes on', async () => {
+    await empty();
+    const rows = Array.from({ length: 150 }, (_, n) => row(n, n === 99 ? { n: 2 ** 70 } : {}));
+    await expect(insert('many', rows)).rejects.toMatchObject({ code: expect.stringMatching(/^22/) });
+    expect(await read('many')).toEqual([]);
+    expect((await sql`select 1 as one`.execute(database.db)).rows).toEqual([{ one: 1 }]);
+  });
+
+  test('a connection lost in the middle of COPY fails the insert and not the process', async () => {
+    await empty();
+    const rows = Array.from({ length: 20_000 }, (_, n) => row(n, { "text'": 'x'.repeat(500) }));
+    const lost = database.db.transaction().execute(async (trx) => {
+      const { rows: own } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
+      const inserting = insertRows(trx, 'many', rows, COLUMNS);
+      await database.pool.query('select pg_terminate_backend($1)', [own[0]?.pid]);
+      await inserting;
+    });
+    await expect(lost).rejects.toThrow();
+    expect(await read('many')).toEqual([]);
+  });
+});

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Platform } from '../src/platform/open-platform.ts';
 import { runDigest } from '../src/platform/run-digest.ts';
-import { connect } from '../src/postgres/pool.ts';
 import {
   collectCrashing,
   collectUndisturbed,
@@ -14,6 +13,7 @@ import {
   type Soundness,
   soundnessOf,
 } from '../src/testing/crashing-run.ts';
+import { holdAppends } from '../src/testing/hold-appends.ts';
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { until } from '../src/testing/until.ts';
 import { killRunning, startProcess } from '../src/testing/worker-process.ts';
@@ -67,28 +67,14 @@ describe('a run that processes collect', () => {
 
 describe('an append', () => {
   test('that became durable after its collector was killed is not made again', async () => {
-    const { database, databaseUrl } = platform;
-    // Holds every append from the 30th record on inside its transaction, for as long as the test holds the lock.
-    await database.pool.query(`
-      create function hold() returns trigger language plpgsql as $$ begin
-        if (select count(*) from log_records) >= 30 then perform pg_advisory_xact_lock_shared(7); end if;
-        return null; end $$;
-      create trigger hold after insert on log_records for each statement execute function hold()`);
-    const holder = await connect(databaseUrl);
-    await holder.query('select pg_advisory_lock(7)');
-    const held = async () => {
-      const { rows } = await database.pool.query<{ held: number }>(
-        "select count(*) as held from pg_locks where locktype = 'advisory' and not granted and objid = 7",
-      );
-      return rows[0]?.held === 1;
-    };
+    const appends = await holdAppends(platform, 30);
     const { runId, startCollector } = await planRun(platform, 15);
     const collector = startCollector();
-    await until(held);
+    await appends.held();
     const before = await countEvents(platform);
     collector.kill('SIGKILL');
     await collector.ended;
-    await holder.end();
+    await appends.release();
     await until(async () => (await countEvents(platform)) > before);
     const projector = startProcess('workers/project.ts', [], environmentOf(platform));
     await finish(platform, startCollector(), [projector]);

@@ -10,7 +10,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { progressLine, say } from './terminal.ts';
-import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 export interface CollectFlags {
   readonly environment: string;
@@ -36,20 +36,20 @@ export function addCollect(program: Command): void {
     .option('--environment <name>', `${ENVIRONMENT_FORMS}`, 'textcraft')
     .option('--policy <spec>', POLICY_FORMS, 'random')
     .option('--tasks <tasks>', 'how many tasks, spread over the depths; or a list of aliases: 3,17,40', '32')
-    .option('--rollouts <n>', 'rollouts per task', wholeNumber('--rollouts', 1), 8)
+    .option('--rollouts <n>', 'rollouts per task', wholeNumber('--rollouts', 1, 100_000), 8)
     .addOption(
       new Option('--branching <where>', 'where rollouts start: all at the root, or anywhere in the tree')
         .choices(['root', 'anywhere'])
         .default('root'),
     )
-    .option('--max-steps <n>', 'steps after which a rollout is truncated', wholeNumber('--max-steps', 1), 30)
-    .option('--temperature <t>', 'sampling temperature', Number, 1)
+    .option('--max-steps <n>', 'steps after which a rollout is truncated', wholeNumber('--max-steps', 1, 10_000), 30)
+    .option('--temperature <t>', 'sampling temperature', numberBetween('--temperature', 0, 100), 1)
     .option('--seed <n>', 'seed of the run: equal seeds, equal trees', wholeNumber('--seed', 0), 1)
     .option('--task-seed <n>', 'seed of what the environment draws at reset', wholeNumber('--task-seed', 0), 0)
-    .option('--name <name>', 'name of the run', 'collect')
+    .option('--name <name>', 'name of the run', nameOfRun, 'collect')
     .option('--run <id>', 'id of the new run (a UUID); drawn when left out')
     .option('--resume <id>', 'go on with this run, as it was planned')
-    .option('--concurrency <n>', 'trees at a time', wholeNumber('--concurrency', 1), 8);
+    .option('--concurrency <n>', 'trees at a time', wholeNumber('--concurrency', 1, 10_000), 8);
   command.action(async (flags: CollectFlags) => {
     const json = wantsJson(command);
     await withPlatform('collect', async (platform, signal) => {
@@ -124,6 +124,11 @@ async function plannedTasks(flags: CollectFlags, kind: Awaited<ReturnType<typeof
   const chosen =
     aliases?.map((alias) => ({ alias })) ?? (await chooseTasks(kind, wholeNumber('--tasks', 1)(flags.tasks), flags.taskSeed));
   return chosen.map(({ alias }) => ({ alias, rollouts: flags.rollouts, branching: flags.branching }));
+}
+
+function nameOfRun(text: string): string {
+  if (text.length < 1 || text.length > 200) throw new Error(`--name takes 1 to 200 characters, not ${text.length}`);
+  return text;
 }
 
 function checkedId(option: string, text: string): string {

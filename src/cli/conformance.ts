@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { conformanceMain } from '../conformance/conformance-main.ts';
 import { say } from './terminal.ts';
@@ -11,6 +12,9 @@ export function addConformance(program: Command): void {
     .argument('<dir>', 'a folder of vector files');
   command.action(async (dir: string) => {
     const json = wantsJson(command);
+    await stat(dir).catch((error: Error) => {
+      throw new Error(`cannot read ${dir} (${error.message}); name a folder of vector files`);
+    });
     const counts = await conformanceMain(dir, json ? () => undefined : say);
     if (json) say(JSON.stringify(counts));
     if (counts.failed > 0) process.exitCode = 1;

@@ -1,7 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { jsonSchemas } from '../events/json-schema.ts';
+import { makeFolder } from '../platform/make-folder.ts';
 import { say } from './terminal.ts';
 
 /** `espalier schemas`: the JSON Schema of every event type, for producers in other languages. */
@@ -17,7 +18,9 @@ export function addSchemas(program: Command): void {
         throw new Error(`there is no event type ${type}; there are ${Object.keys(schemas).join(', ')}`);
       const chosen = type === undefined ? schemas : { [type]: schemas[type] };
       if (options.out === undefined) return say(JSON.stringify(type === undefined ? chosen : chosen[type], null, 2));
-      await mkdir(options.out, { recursive: true });
+      await makeFolder(resolve(options.out)).catch((error: Error) => {
+        throw new Error(`cannot write to ${options.out} (${error.message}); name a folder that is writable`);
+      });
       for (const [name, schema] of Object.entries(chosen))
         await writeFile(join(options.out, `${name}.schema.json`), `${JSON.stringify(schema, null, 2)}\n`);
       say(`${Object.keys(chosen).length} schemas written to ${options.out}`);

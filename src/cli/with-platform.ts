@@ -36,3 +36,13 @@ export function wholeNumber(option: string, min: number, max = Number.MAX_SAFE_I
     return value;
   };
 }
+
+/** Parses a number of a command line. @throws Error that names the option. */
+export function numberBetween(option: string, min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = text.trim() === '' ? Number.NaN : Number(text);
+    if (!(value >= min && value <= max))
+      throw new Error(`${option} takes a number from ${min} to ${max}, not ${JSON.stringify(text)}`);
+    return value;
+  };
+}

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, mkdir } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { openFileBlobStore } from '../blobs/file-blob-store.ts';
@@ -14,6 +14,7 @@ import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
 import { migrate } from '../postgres/migrate.ts';
 import { installProjections } from '../projections/install.ts';
 import type { Config } from '../runtime/config.ts';
+import { makeFolder } from './make-folder.ts';
 
 /** What every process of the platform works with. Who opens it closes it. */
 export interface Platform {
@@ -26,12 +27,21 @@ export interface Platform {
   close(): Promise<void>;
 }
 
-/** The home folder cannot be used. */
-export class HomeUnusable extends Error {
-  override readonly name = 'HomeUnusable';
-  constructor(folder: string, cause: unknown) {
+/** A folder of the configuration cannot be used. */
+export class FolderUnusable extends Error {
+  override readonly name = 'FolderUnusable';
+  constructor(variable: 'ESPALIER_HOME' | 'ESPALIER_BLOBS', folder: string, cause: unknown) {
     const why = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
-    super(`cannot write to ${folder} (${why}); make it writable, or set ESPALIER_HOME to a folder that is`, { cause });
+    super(`cannot write to ${folder} (${why}); make it writable, or set ${variable} to a folder that is`, { cause });
+  }
+}
+
+/** The Kafka cluster cannot be used: nobody answers at the addresses, or not as a broker does. */
+export class KafkaUnusable extends Error {
+  override readonly name = 'KafkaUnusable';
+  constructor(cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`${why}; check KAFKA_BROKERS, or unset it to keep the log in Postgres tables`, { cause });
   }
 }
 
@@ -46,11 +56,18 @@ export async function openPlatform(config: Config, name: string): Promise<Platfo
     for (const closer of closers.splice(0).reverse()) await closer();
   };
   try {
-    await ensureWritable(config.home);
+    await ensureWritable('ESPALIER_HOME', config.home);
+    await ensureWritable('ESPALIER_BLOBS', config.blobs); // now, not at the first large payload of a run
     const kafka =
       config.kafkaBrokers &&
       prefixedLog(
-        await openKafkaLog({ brokers: config.kafkaBrokers, clientId: `espalier-${name}`, sessionMs: config.kafkaSessionMs }),
+        await openKafkaLog({
+          brokers: config.kafkaBrokers,
+          clientId: `espalier-${name}`,
+          sessionMs: config.kafkaSessionMs,
+        }).catch((error: unknown) => {
+          throw new KafkaUnusable(error);
+        }),
         config.kafkaPrefix,
       );
     if (kafka) closers.push(() => kafka.close());
@@ -101,11 +118,11 @@ async function refuseAnotherLog(db: Db, identity: string): Promise<void> {
   if (held.identity !== identity) throw new LogMismatch(held.identity, identity);
 }
 
-async function ensureWritable(folder: string): Promise<void> {
+async function ensureWritable(variable: 'ESPALIER_HOME' | 'ESPALIER_BLOBS', folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     await access(folder, constants.W_OK);
   } catch (error) {
-    throw new HomeUnusable(folder, error);
+    throw new FolderUnusable(variable, folder, error);
   }
 }

@@ -1,0 +1,197 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Platform } from '../platform/open-platform.ts';
+import { countEvents, environmentOf } from '../testing/crashing-run.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
+
+let platform: Platform & { readonly home: string };
+let env: Readonly<Record<string, string>>;
+let files: string;
+let taken: Server;
+let port: number;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  env = environmentOf(platform);
+  files = await mkdtemp(join(tmpdir(), 'espalier-input-'));
+  await writeFile(join(files, 'text.jsonl'), 'hello\n');
+  await writeFile(join(files, 'random.jsonl'), Buffer.from([0xff, 0xfe, 0x00, 0x80, 0x0a, 0x7b]));
+  await writeFile(join(files, 'half.jsonl'), '{"item_id":"textcraft_0","conversations":[{"from":"human","val');
+  await writeFile(join(files, 'empty.jsonl'), '');
+  taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  port = (taken.address() as { port: number }).port; // a TCP server has an address with a port
+});
+afterAll(async () => {
+  await killRunning();
+  taken.close();
+  await platform.close();
+  await rm(files, { recursive: true });
+});
+
+const NOBODY = '01234567-89ab-7def-8123-456789abcdef';
+
+/** Runs a command that must refuse: one line, no stack, within 15 s, and nothing new in the log or among the files. */
+async function refusal(
+  args: readonly string[],
+  changes: Readonly<Record<string, string>> = {},
+): Promise<{ code: unknown; line: string }> {
+  const before = { events: await countEvents(platform), files: readdirSync(files).sort() };
+  const began = Date.now();
+  const { code, stdout, stderr } = await runEspalier(args, { ...env, ...changes });
+  expect(Date.now() - began).toBeLessThan(15_000);
+  expect(stdout).toBe('');
+  expect(stderr).not.toMatch(/^\s+at /m);
+  const [line = '', ...rest] = stderr.trimEnd().split('\n');
+  expect(rest.filter((more) => !more.startsWith('('))).toEqual([]); // hints of the option parser stand in brackets
+  expect({ events: await countEvents(platform), files: readdirSync(files).sort() }).toEqual(before);
+  return { code, line };
+}
+
+describe('a wrong place', () => {
+  test.each([
+    [
+      'an address of a database that is none',
+      { DATABASE_URL: 'nonsense' },
+      /DATABASE_URL must be a URL that begins with postgres:/,
+    ],
+    [
+      'a database where nobody is',
+      { DATABASE_URL: 'postgres://me:secret@127.0.0.1:9/x' },
+      /cannot reach Postgres at postgres:\/\/me@127\.0\.0\.1:9\/x: connect ECONNREFUSED.*check DATABASE_URL/,
+    ],
+    [
+      'a list of brokers that is none',
+      { KAFKA_BROKERS: 'http://x' },
+      /KAFKA_BROKERS must be a list host:port,host:port, not "http:\/\/x"/,
+    ],
+    ['a broker where nobody is', { KAFKA_BROKERS: '127.0.0.1:9' }, /Kafka at 127\.0\.0\.1:9.*check KAFKA_BROKERS/],
+    [
+      'a home below a file',
+      { ESPALIER_HOME: join(process.cwd(), 'package.json', 'x') },
+      /cannot write to .*package\.json.x \(ENOTDIR\).*ESPALIER_HOME/,
+    ],
+    ['a home where the system lets nobody write', { ESPALIER_HOME: '/proc/x/y' }, /cannot write to \/proc\/x\/y.*ESPALIER_HOME/],
+    [
+      'a blob folder that is a file',
+      { ESPALIER_BLOBS: join(process.cwd(), 'package.json') },
+      /cannot write to .*package\.json.*ESPALIER_BLOBS/,
+    ],
+    [
+      'a level of logging that is none',
+      { ESPALIER_LOG_LEVEL: 'loud' },
+      /ESPALIER_LOG_LEVEL must be one of debug, info, warn, error, not "loud"/,
+    ],
+  ])('%s is named with the remedy', async (_name, changes, message) => {
+    const { code, line } = await refusal(['status'], changes);
+    expect(line).toMatch(message);
+    expect(line).not.toContain('secret');
+    expect(code).toBe(1);
+  });
+
+  test('a database that does not know the user, or does not exist, is named', async () => {
+    const stranger = new URL(platform.databaseUrl);
+    stranger.username = 'stranger';
+    stranger.password = 'secret';
+    const missing = new URL(platform.databaseUrl);
+    missing.pathname = '/no_such_database';
+    for (const url of [stranger, missing]) {
+      const { code, line } = await refusal(['status'], { DATABASE_URL: url.toString() });
+      expect(line).toMatch(/cannot reach Postgres at .*(stranger|no_such_database).*check DATABASE_URL/);
+      expect(line).not.toContain('secret');
+      expect(code).toBe(1);
+    }
+  });
+
+  test('a port in use is named by whoever serves, and the embedded database that was started is stopped', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'espalier-taken-'));
+    try {
+      const { DATABASE_URL: _given, ...embedded } = env;
+      const child = startProcess('workers/all.ts', [], { ...embedded, ESPALIER_HOME: home, ESPALIER_PORT: String(port) });
+      expect(await child.ended).toBe(1);
+      const lines = child.stderr().trimEnd().split('\n');
+      expect(lines).toHaveLength(1);
+      expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+        level: 'error',
+        message: `port ${port} on 127.0.0.1 is in use; stop what listens there, or set ESPALIER_PORT to another (0 takes a free one)`,
+      });
+      expect(existsSync(join(home, 'postgres', 'data', 'PG_VERSION'))).toBe(true);
+      expect(existsSync(join(home, 'postgres', 'data', 'postmaster.pid'))).toBe(false);
+    } finally {
+      await rm(home, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('a wrong command line', () => {
+  test.each([
+    ['an unknown command', ['frobnicate'], /unknown command 'frobnicate'/],
+    ['an unknown option', ['collect', '--nope'], /unknown option '--nope'/],
+    ['a choice that there is not', ['collect', '--branching', 'up'], /--branching.*'up'.*root, anywhere/],
+    ['a missing file name', ['export'], /--out/],
+  ])('%s is told, with exit code 2', async (_name, args, message) => {
+    const { code, line } = await refusal(args);
+    expect(line).toMatch(message);
+    expect(code).toBe(2);
+  });
+
+  test.each([
+    ['a policy', ['collect', '--policy', 'nonsense'], /policy: kind "nonsense" is unknown; write random, planner/],
+    ['an environment', ['collect', '--environment', 'nowhere'], /no environment "nowhere"; name textcraft/],
+    ['a task', ['collect', '--tasks', '0,99999'], /--tasks: textcraft has no task "99999"; it has 0 to/],
+    ['a count', ['collect', '--rollouts', '1000000'], /--rollouts takes a whole number from 1 to 100000, not "1000000"/],
+    ['a temperature', ['collect', '--temperature', 'warm'], /--temperature takes a number from 0 to 100, not "warm"/],
+    ['a run id', ['collect', '--resume', 'XYZ'], /--resume takes a run id, a UUID in lower case, not "XYZ"/],
+    [
+      'a run that nobody began',
+      ['collect', '--resume', NOBODY],
+      new RegExp(`there is no run ${NOBODY}; .espalier status. lists`),
+    ],
+    ['a tree that nobody opened', ['tree', NOBODY], new RegExp(`there is no tree ${NOBODY}`)],
+    ['an event type', ['schemas', 'Nope'], /no event type Nope; there are ExperimentDeclared/],
+    [
+      'a place of the quarantine',
+      ['quarantine', 'release', 'trees.0:1'],
+      /nothing is quarantined at trees\.0:1; .espalier quarantine list./,
+    ],
+    ['a scope', ['keys', 'create', '--name', 'x', '--scopes', 'all'], /no scope "all"; there are/],
+    ['a folder of vectors', ['conformance', '/no/such/folder'], /cannot read \/no\/such\/folder.*name a folder of vector files/],
+  ])('%s that there is not is told, with what there is', async (_name, args, message) => {
+    const { code, line } = await refusal(args);
+    expect(line).toMatch(message);
+    expect(code).toBe(1);
+  });
+});
+
+describe('a wrong file', () => {
+  test.each([
+    ['text', 'text.jsonl', /line 1: .*nothing was imported/],
+    ['random bytes', 'random.jsonl', /line 1: .*nothing was imported/],
+    ['half a line', 'half.jsonl', /line 1: .*nothing was imported/],
+    ['nothing', 'empty.jsonl', /line 1: is empty; nothing was imported/],
+    ['no file', 'missing.jsonl', /cannot read .*missing\.jsonl: there is no such file/],
+  ])('to import, %s, is told by name and line', async (_name, file, message) => {
+    const { code, line } = await refusal(['import', join(files, file)]);
+    expect(line).toMatch(message);
+    expect(line).toContain(join(files, file));
+    expect(code).toBe(1);
+  });
+
+  test('to export into that is there already, or whose folder is not, stays as it is', async () => {
+    const there = await refusal(['export', '--allow-empty', '--out', join(files, 'text.jsonl')]);
+    expect(there).toEqual({
+      code: 1,
+      line: expect.stringMatching(/text\.jsonl is already there; choose another name, or replace it with --force/),
+    });
+    expect(await readFile(join(files, 'text.jsonl'), 'utf8')).toBe('hello\n');
+    const nowhere = await refusal(['export', '--allow-empty', '--out', join(files, 'none', 'x.jsonl')]);
+    expect(nowhere).toEqual({
+      code: 1,
+      line: expect.stringMatching(/cannot write .*none.x\.jsonl: the folder does not exist; create it first/),
+    });
+  });
+});

@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { newId } from '../events/new-id.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import { runDigest } from '../platform/run-digest.ts';
+import { environmentOf } from '../testing/crashing-run.ts';
+import { holdAppends } from '../testing/hold-appends.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
+
+let platform: Platform & { readonly home: string };
+let env: Readonly<Record<string, string>>;
+beforeEach(async () => {
+  platform = await openTestPlatform();
+  env = environmentOf(platform);
+});
+afterEach(async () => {
+  await killRunning();
+  await platform.close();
+});
+
+const ARGS = ['collect', '--tasks', '0,40,7', '--rollouts', '3', '--policy', 'planner:0.4', '--max-steps', '12', '--seed', '5'];
+
+async function anomalies(): Promise<readonly unknown[]> {
+  const { db } = platform.database;
+  return [
+    ...(await db.selectFrom('anomalies').selectAll().execute()),
+    ...(await db.selectFrom('quarantine').selectAll().execute()),
+  ];
+}
+
+describe('espalier collect', () => {
+  test('told to stop ends after the steps in hand, says how to go on, and then reaches the trees it would have reached', async () => {
+    const appends = await holdAppends(platform, 20);
+    const runId = newId();
+    const child = startProcess('src/cli/main.ts', [...ARGS, '--run', runId], env);
+    await appends.held();
+    child.kill('SIGINT');
+    await child.saying(/stopping after the work in hand/);
+    await appends.release();
+    expect(await child.ended).toBe(0);
+    expect(child.stdout()).toContain(`run ${runId} stopped`);
+    expect(child.stdout()).toContain(`go on with: espalier collect --resume ${runId}`);
+    const { db } = platform.database;
+    expect(await db.selectFrom('runs').select('finished_at').where('run_id', '=', runId).execute()).toEqual([
+      { finished_at: null },
+    ]);
+
+    const resumed = await runEspalier(['--json', 'collect', '--resume', runId], env);
+    expect(JSON.parse(resumed.stdout)).toMatchObject({ run: runId, state: 'completed', trees: 3, rollouts: 9 });
+    const whole = await runEspalier(['--json', ...ARGS], env);
+    const { run } = JSON.parse(whole.stdout) as { run: string }; // as the command prints it
+    expect(await runDigest(db, runId)).toEqual(await runDigest(db, run));
+    expect(await anomalies()).toEqual([]);
+  });
+
+  test('of a run that another process collects is refused, and leaves that one alone', async () => {
+    const appends = await holdAppends(platform, 20);
+    const runId = newId();
+    const first = startProcess('src/cli/main.ts', [...ARGS, '--run', runId], env);
+    await appends.held();
+    for (const args of [
+      [...ARGS, '--run', runId],
+      ['collect', '--resume', runId],
+    ]) {
+      const second = await runEspalier(args, env);
+      expect(second.stderr).toBe(`espalier: run ${runId} is being collected by another process; wait for it, or stop it first\n`);
+      expect(second.code).toBe(1);
+    }
+    await appends.release();
+    expect(await first.ended).toBe(0);
+    expect(first.stdout()).toContain(`run ${runId} completed: 9 rollouts`);
+    expect(await anomalies()).toEqual([]);
+  });
+
+  test('under the id of a run that was begun with another plan or seed is refused', async () => {
+    const runId = newId();
+    expect((await runEspalier([...ARGS, '--run', runId], env)).code).toBe(0);
+    const digest = await runDigest(platform.database.db, runId);
+    for (const other of [
+      ['--seed', '6'],
+      ['--rollouts', '4'],
+      ['--policy', 'random'],
+    ]) {
+      const again = await runEspalier([...ARGS, ...other, '--run', runId], env);
+      expect(again.stderr).toBe(
+        `espalier: run ${runId} was begun with another plan or seed; resume it with the ones recorded, or begin a new run\n`,
+      );
+      expect(again.code).toBe(1);
+    }
+    expect(await runDigest(platform.database.db, runId)).toEqual(digest);
+  });
+});

@@ -33,8 +33,9 @@ export async function startWorker(
   const logFile = join(logs, `${name}.log`);
   const out = createWriteStream(logFile, { flags: 'a' });
   const script = fileURLToPath(new URL(`../../../workers/${name}.ts`, import.meta.url));
-  // The loader that runs this program runs the worker.
-  const child = spawn(process.execPath, [...process.execArgv, script, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), script, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
   const lines = createInterface({ input: child.stderr });
   let last = '';

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { catalogue, type EventType, isEventType } from '../events/catalogue.ts';
 import type { Delivery } from '../events/envelope.ts';
 import type { Db, Trx } from '../postgres/database.ts';
@@ -29,9 +29,9 @@ export interface Applied {
  * database takes back tables and cursor together, so that what was lost is folded again.
  */
 export async function applySlice(db: Db, projection: Projection, slice: Slice, write: Write = foldAndWrite): Promise<Applied> {
+  if (!slice.items.some((item) => concerns(projection, item)) && (await passCursor(db, projection, slice)))
+    return { cursor: slice.next, quarantined: 0 };
   return db.transaction().execute(async (trx) => {
-    await sql`set local synchronous_commit = off`.execute(trx);
-    await sql`set local search_path = ${sql.raw(schemaNameOf(projection))}, public`.execute(trx);
     const cursor = await lockCursor(trx, projection, slice);
     if (cursor >= slice.next) return { cursor, quarantined: 0 };
     if (cursor < slice.from) return { cursor, quarantined: 0 };
@@ -62,27 +62,43 @@ async function foldAndWrite(trx: Trx, projection: Projection, slice: Slice, item
   return poison.length + refused.length;
 }
 
-async function lockCursor(trx: Trx, projection: Projection, { topic, partition }: Slice): Promise<number> {
+/** Locks the cursor row and gives its offset. One statement also sets up the transaction: a batch costs a dozen round trips as it is. */
+async function lockCursor(trx: Trx, projection: Projection, slice: Slice): Promise<number> {
   const locked = await sql<{ next_offset: number }>`
-    select next_offset from public.cursors
-    where projection = ${projection.name} and version = ${projection.version} and topic = ${topic} and partition = ${partition} for update`.execute(
-    trx,
-  );
+    select next_offset, set_config('synchronous_commit', 'off', true), set_config('search_path', ${`${schemaNameOf(projection)}, public`}, true)
+    from public.cursors where ${isCursorOf(projection, slice)} for update`.execute(trx);
   const cursor = locked.rows[0]?.next_offset;
   if (cursor !== undefined) return cursor;
   await sql`
     insert into public.cursors (projection, version, topic, partition, next_offset)
-    values (${projection.name}, ${projection.version}, ${topic}, ${partition}, 0) on conflict do nothing`.execute(trx);
-  return lockCursor(trx, projection, { topic, partition, from: 0, next: 0, items: [] });
+    values (${projection.name}, ${projection.version}, ${slice.topic}, ${slice.partition}, 0) on conflict do nothing`.execute(
+    trx,
+  );
+  return lockCursor(trx, projection, slice);
 }
 
-async function moveCursor(trx: Trx, projection: Projection, { topic, partition, next }: Slice, from: number): Promise<void> {
+async function moveCursor(trx: Trx, projection: Projection, slice: Slice, from: number): Promise<void> {
   const moved = await sql`
-    update public.cursors set next_offset = ${next}, updated_at = now()
-    where projection = ${projection.name} and version = ${projection.version} and topic = ${topic} and partition = ${partition}
-      and next_offset = ${from}`.execute(trx);
+    update public.cursors set next_offset = ${slice.next}, updated_at = now()
+    where ${isCursorOf(projection, slice)} and next_offset = ${from}`.execute(trx);
   if (moved.numAffectedRows !== 1n)
-    throw new CursorMoved(`cursor of ${projection.name} on ${topic}.${partition} is no longer at ${from}`);
+    throw new CursorMoved(`cursor of ${projection.name} on ${slice.topic}.${slice.partition} is no longer at ${from}`);
+}
+
+/**
+ * Moves the cursor past a slice in which nothing concerns the projection: most slices of most projections, in one statement instead of
+ * four. Gives false, with nothing moved, when the cursor is not where the slice begins.
+ */
+async function passCursor(db: Db, projection: Projection, slice: Slice): Promise<boolean> {
+  const moved = await sql`
+    with quick as materialized (select set_config('synchronous_commit', 'off', true) as setting)
+    update public.cursors set next_offset = ${slice.next}, updated_at = now() from quick
+    where ${isCursorOf(projection, slice)} and next_offset = ${slice.from}`.execute(db);
+  return moved.numAffectedRows === 1n;
+}
+
+function isCursorOf({ name, version }: Projection, { topic, partition }: Slice): RawBuilder<unknown> {
+  return sql`projection = ${name} and version = ${version} and topic = ${topic} and partition = ${partition}`;
 }
 
 function offsetOf(item: Item): number {

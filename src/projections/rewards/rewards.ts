@@ -4,7 +4,7 @@ import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { insertRows, recordset } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
-import { recomputeReturns } from './returns.ts';
+import { type FinishedRollout, writeReturns } from './returns.ts';
 
 const HANDLES: readonly EventType[] = ['TreeOpened', 'StepTaken', 'RolloutFinished', 'RewardAssigned', 'RewardRevised'];
 
@@ -18,7 +18,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   const edges: object[] = [];
   const trees: object[] = [];
   const assigned = new Map<string, RewardRow>();
-  const ends: object[] = [];
+  const finished = new Map<string, FinishedRollout>();
   const revised: Delivery<Envelope<'RewardRevised'>>[] = [];
   const runOf = await runsOfTrees(batch, trx);
   const poison: Poison[] = [];
@@ -49,20 +49,18 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     if (isOf(delivery, 'RewardRevised')) revised.push(delivery);
     if (isOf(delivery, 'RolloutFinished')) {
       const { rolloutId, leafStepId } = delivery.event.data;
-      ends.push({ rollout_id: rolloutId, tree_id: treeId, run_id: runId, leaf_step_id: leafStepId, value: 0 });
+      if (!finished.has(rolloutId))
+        finished.set(rolloutId, { rollout_id: rolloutId, tree_id: treeId, run_id: runId, leaf_step_id: leafStepId });
     }
   }
 
   await insertRows(trx, 'reward_trees', trees, { tree_id: 'uuid', run_id: 'uuid' });
   await insertRows(trx, 'reward_edges', edges, { step_id: 'uuid', tree_id: 'uuid', parent_step_id: 'uuid' });
   await insertRows(trx, 'rewards', [...assigned.values()], REWARD_COLUMNS);
-  await insertRows(trx, 'returns', ends, RETURN_COLUMNS);
   poison.push(...(await revise(revised, trx)));
-  await recomputeReturns(changedBy(batch), trx);
+  await writeReturns([...finished.values()], changedBy(batch), trx);
   return poison;
 }
-
-const RETURN_COLUMNS = { rollout_id: 'uuid', tree_id: 'uuid', run_id: 'uuid', leaf_step_id: 'uuid', value: 'double precision' };
 
 interface RewardRow {
   readonly reward_id: string;
@@ -178,14 +176,11 @@ const REVISION_COLUMNS = {
   occurred_at: 'timestamptz',
 };
 
-function changedBy(batch: readonly Delivery[]): { rewardIds: string[]; rolloutIds: string[] } {
-  const rewardIds: string[] = [];
-  const rolloutIds: string[] = [];
-  for (const delivery of batch) {
-    if (isOf(delivery, 'RewardAssigned') || isOf(delivery, 'RewardRevised')) rewardIds.push(delivery.event.data.rewardId);
-    if (isOf(delivery, 'RolloutFinished')) rolloutIds.push(delivery.event.data.rolloutId);
-  }
-  return { rewardIds, rolloutIds };
+/** Gives the rewards that a batch assigned or revised. */
+function changedBy(batch: readonly Delivery[]): readonly string[] {
+  return batch.flatMap((delivery) =>
+    isOf(delivery, 'RewardAssigned') || isOf(delivery, 'RewardRevised') ? [delivery.event.data.rewardId] : [],
+  );
 }
 
 async function runsOfTrees(batch: readonly Delivery[], trx: Trx): Promise<Map<string, string>> {

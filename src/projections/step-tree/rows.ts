@@ -55,6 +55,11 @@ export function treeRow({ data, occurredAt }: Envelope<'TreeOpened'>): Record<ke
   };
 }
 
+export const CLOSE_COLUMNS = { tree_id: 'uuid', closed_at: 'timestamptz', close_reason: 'text' };
+export function closeRow({ data, occurredAt }: Envelope<'TreeClosed'>): Record<keyof typeof CLOSE_COLUMNS, unknown> {
+  return { tree_id: data.treeId, closed_at: occurredAt, close_reason: data.reason };
+}
+
 export const STEP_COLUMNS = {
   step_id: 'uuid',
   tree_id: 'uuid',

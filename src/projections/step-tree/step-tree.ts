@@ -36,11 +36,11 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
 }
 
 interface Rows {
-  readonly trees: object[];
+  readonly trees: ReturnType<typeof row.treeRow>[];
   readonly steps: row.StepRow[];
-  readonly rollouts: object[];
-  readonly ends: object[];
-  readonly closed: object[];
+  readonly rollouts: ReturnType<typeof row.rolloutRow>[];
+  readonly ends: ReturnType<typeof row.endRow>[];
+  readonly closed: ReturnType<typeof row.closeRow>[];
   readonly toolCalls: object[];
   readonly divergences: object[];
 }
@@ -114,7 +114,7 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
   if (isOf(delivery, 'ReplayDiverged')) rows.divergences.push(row.divergenceRow(delivery.event));
   if (isOf(delivery, 'TreeClosed') && !known.closed.has(treeId)) {
     known.closed.add(treeId);
-    rows.closed.push({ tree_id: treeId, closed_at: delivery.event.occurredAt, close_reason: delivery.event.data.reason });
+    rows.closed.push(row.closeRow(delivery.event));
   }
   return undefined;
 }
@@ -135,23 +135,41 @@ function missingRollout(rolloutId: string, treeId: string): Refused {
   };
 }
 
+/** Writes the rows. What begins and ends in one batch is written once, whole: an update would write its row and its index entries again. */
 async function write(rows: Rows, trx: Trx): Promise<void> {
-  await insertRows(trx, 'trees', rows.trees, row.TREE_COLUMNS);
+  const trees = joinEnds(rows.trees, rows.closed, 'tree_id');
+  const rollouts = joinEnds(rows.rollouts, rows.ends, 'rollout_id');
+  await insertRows(trx, 'trees', trees.whole, { ...row.TREE_COLUMNS, ...row.CLOSE_COLUMNS });
   await insertRows(trx, 'steps', rows.steps, row.STEP_COLUMNS);
-  await insertRows(trx, 'rollouts', rows.rollouts, row.ROLLOUT_COLUMNS);
-  if (rows.ends.length > 0) {
+  await insertRows(trx, 'rollouts', rollouts.whole, { ...row.ROLLOUT_COLUMNS, ...row.END_COLUMNS });
+  if (rollouts.later.length > 0) {
     await sql`
       update rollouts set finished_at = r.finished_at, outcome = r.outcome, success = r.success, leaf_step_id = r.leaf_step_id,
              steps = r.steps, reason = r.reason
-      from ${recordset(rows.ends, row.END_COLUMNS)}
+      from ${recordset(rollouts.later, row.END_COLUMNS)}
       where rollouts.rollout_id = r.rollout_id and rollouts.finished_at is null`.execute(trx);
   }
-  if (rows.closed.length > 0) {
+  if (trees.later.length > 0) {
     await sql`
       update trees set closed_at = r.closed_at, close_reason = r.close_reason
-      from ${recordset(rows.closed, { tree_id: 'uuid', closed_at: 'timestamptz', close_reason: 'text' })}
+      from ${recordset(trees.later, row.CLOSE_COLUMNS)}
       where trees.tree_id = r.tree_id and trees.closed_at is null`.execute(trx);
   }
   await insertRows(trx, 'tool_calls', rows.toolCalls, row.TOOL_CALL_COLUMNS);
   await insertRows(trx, 'divergences', rows.divergences, row.DIVERGENCE_COLUMNS);
+}
+
+/** Joins each beginning of a batch with its end, where the batch holds both; `later` are the ends of what began before. */
+function joinEnds<Key extends string, Begin extends Record<Key, unknown>, End extends Record<Key, unknown>>(
+  begins: readonly Begin[],
+  ends: readonly End[],
+  key: Key,
+): { readonly whole: readonly (Begin & Partial<End>)[]; readonly later: readonly End[] } {
+  const endOf = new Map<unknown, End>(ends.map((end) => [end[key], end]));
+  const whole = begins.map((begin) => {
+    const end = endOf.get(begin[key]);
+    endOf.delete(begin[key]);
+    return { ...begin, ...end };
+  });
+  return { whole, later: [...endOf.values()] };
 }

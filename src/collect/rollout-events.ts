@@ -88,9 +88,10 @@ export function stepEvent({ tree }: Walk, data: DataOf<'StepTaken'>): Draft {
 
 /** The environment's reward: recorded when it says something, and always at the end. */
 export function rewards({ tree, rolloutId }: Walk, stepId: string, result: StepResult, done: boolean): Draft[] {
-  if (result.reward.value === 0 && !done) return [];
+  const { raw, scale, kind } = result.reward;
+  const value = result.reward.gain ?? result.reward.value; // a return is the sum of a path's rewards
+  if (value === 0 && !done) return [];
   const rewardId = derivedId('reward', stepId, 'environment');
-  const { value, raw, scale, kind } = result.reward;
   const data: DataOf<'RewardAssigned'> = {
     rewardId,
     treeId: tree.treeId,

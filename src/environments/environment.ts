@@ -45,6 +45,10 @@ export interface StepResult {
     readonly raw: number;
     readonly scale: number;
     readonly kind: 'final' | 'cumulative' | 'delta';
+    /** What this step adds to the return, where that is not `value`: of a cumulative reward, `value` is all that was earned so far. */
+    readonly gain?: number;
+    /** The environment punished a fatal act, which ends the episode with nothing. */
+    readonly fatal?: boolean;
   };
   readonly terminated: boolean;
   /** The environment cut the episode at a limit of its own. */

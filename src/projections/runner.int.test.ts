@@ -1,0 +1,298 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { openEmbeddedLog } from '../log/embedded-log.ts';
+import type { EventLog, Subscription } from '../log/event-log.ts';
+import { openDatabase } from '../postgres/database.ts';
+import { connect } from '../postgres/pool.ts';
+import { startCuttableProxy } from '../testing/cuttable-proxy.ts';
+import { openTestWorld, type TestWorld } from '../testing/open-test-log.ts';
+import { readModels } from '../testing/read-models.ts';
+import { Story } from '../testing/story.ts';
+import { until } from '../testing/until.ts';
+import type { Projection } from './projection.ts';
+import { projections } from './registry.ts';
+import { type RunnerReport, runProjections } from './runner.ts';
+
+let world: TestWorld;
+const runners: Subscription[] = [];
+beforeEach(async () => {
+  world = await openTestWorld();
+});
+afterEach(async () => {
+  for (const runner of runners.splice(0)) await runner.close();
+  await world.close();
+});
+
+/** A run of two trees; each further call with the same story tells one more walk in both. */
+function tellMore(story: Story): void {
+  const runId = story.id('run', 'run');
+  if (story.events.length === 0) {
+    story.run();
+    for (const name of ['a', 'b']) story.tree(runId, name);
+  }
+  const ordinal = story.events.length;
+  for (const name of ['a', 'b']) {
+    const treeId = story.id('tree', runId, name);
+    story.walk({ treeId, rootStepId: story.id('root', treeId), runId }, ordinal, 3, 1);
+  }
+}
+
+/** Appends what the story has told since the last call. */
+async function appendRest(story: Story): Promise<void> {
+  const from = appended.get(story) ?? 0;
+  await world.append(story.events.slice(from));
+  appended.set(story, story.events.length);
+}
+const appended = new WeakMap<Story, number>();
+
+/** Starts a runner over the world, with what it reports. */
+async function start(
+  options: Partial<Parameters<typeof runProjections>[0]> = {},
+): Promise<{ runner: Subscription; reports: RunnerReport[] }> {
+  const reports: RunnerReport[] = [];
+  const runner = await runProjections({ log: world.log, database: world.database, report: (r) => reports.push(r), ...options });
+  runners.push(runner);
+  return { runner, reports };
+}
+
+/** The read models that an undisturbed runner makes of a story's events. */
+async function undisturbed(story: Story): Promise<Record<string, string[]>> {
+  const other = await openTestWorld();
+  try {
+    await other.append(story.events);
+    const runner = await runProjections({ log: other.log, database: other.database });
+    await other.settled();
+    await runner.close();
+    return await readModels(other.database.db);
+  } finally {
+    await other.close();
+  }
+}
+
+/** The registered projections, one of them replaced. */
+function withProjection(changed: Projection): readonly Projection[] {
+  return projections.map((projection) => (projection.name === changed.name ? changed : projection));
+}
+
+function registered(name: string): Projection {
+  const found = projections.find((projection) => projection.name === name);
+  if (!found) throw new Error(`there is no projection ${name}`);
+  return found;
+}
+
+async function stateOf(name: string): Promise<{ state: string; reason: string | null } | undefined> {
+  return world.database.db.selectFrom('projections').select(['state', 'reason']).where('name', '=', name).executeTakeFirst();
+}
+
+describe('a bug in one projection', () => {
+  test('stops that one alone, and the runner that is started without the bug folds what was missed', async () => {
+    const story = new Story('bug');
+    const buggy: Projection = {
+      ...registered('step-tree'),
+      project: async (batch, trx) => {
+        if (batch.some(({ event }) => event.type === 'RolloutFinished')) throw new TypeError('leaf is undefined');
+        return registered('step-tree').project(batch, trx);
+      },
+    };
+    const { runner, reports } = await start({ projections: withProjection(buggy) });
+    tellMore(story);
+    await appendRest(story);
+    await until(() => reports.some(({ kind }) => kind === 'stopped'));
+    const rest = projections.filter(({ name }) => name !== 'step-tree').map(({ name }) => name);
+    await until(async () => (await finishedReturns()) === 2);
+    expect(reports.filter(({ kind }) => kind === 'stopped')).toEqual([
+      { kind: 'stopped', projection: 'step-tree', reason: 'TypeError: leaf is undefined' },
+    ]);
+    expect(await stateOf('step-tree')).toEqual({ state: 'stopped', reason: 'TypeError: leaf is undefined' });
+    for (const name of rest) expect(await stateOf(name)).toEqual({ state: 'running', reason: null });
+    expect(await world.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+    await runner.close();
+
+    await start();
+    tellMore(story);
+    await appendRest(story);
+    await world.settled();
+    expect(await stateOf('step-tree')).toEqual({ state: 'running', reason: null });
+    expect(await readModels(world.database.db)).toEqual(await undisturbed(story));
+  });
+});
+
+async function finishedReturns(): Promise<number> {
+  return (await world.database.db.selectFrom('returns').select('rollout_id').execute()).length;
+}
+
+describe('the cursor in the database', () => {
+  test('that was set back together with its rows makes the log deliver again; the projections that are ahead drop it', async () => {
+    const story = new Story('set back');
+    tellMore(story);
+    const first = await start();
+    await appendRest(story);
+    await world.settled();
+    await first.runner.close();
+    const { pool } = world.database;
+    await pool.query("delete from cursors where projection = 'rewards'");
+    await pool.query(
+      'truncate rewards_v1.rewards, rewards_v1.reward_revisions, rewards_v1.reward_edges, rewards_v1.reward_trees, rewards_v1.returns',
+    );
+    await start();
+    tellMore(story);
+    await appendRest(story);
+    await world.settled();
+    expect(await readModels(world.database.db)).toEqual(await undisturbed(story));
+  });
+
+  test('of a database that was restored to an older state brings the later events again, to the same rows', async () => {
+    const story = new Story('restored');
+    const models = await openTestWorld(); // the read models in a database beside that of the log
+    const before = await start({ database: models.database });
+    tellMore(story);
+    await appendRest(story);
+    await world.settled(models.database);
+    await before.runner.close();
+    const backup = await copyOf(models);
+    const between = await start({ database: models.database });
+    tellMore(story);
+    await appendRest(story);
+    await world.settled(models.database);
+    await between.runner.close();
+
+    const restored = await openDatabase(backup.url);
+    try {
+      const after = await start({ database: restored });
+      tellMore(story);
+      await appendRest(story);
+      await world.settled(restored);
+      await after.runner.close();
+      expect(await readModels(restored.db)).toEqual(await undisturbed(story));
+    } finally {
+      await restored.close();
+      await backup.drop();
+      await models.close();
+    }
+  });
+
+  test('that the log holds no more stops the projection with the reason, and the others go on', async () => {
+    const story = new Story('forgotten');
+    tellMore(story);
+    const first = await start();
+    await appendRest(story);
+    await world.settled();
+    await first.runner.close();
+    const { pool } = world.database;
+    await pool.query(`delete from log_records where "offset" < 2 and partition_id in
+      (select partition_id from log_partitions join log_topics using (topic_id) where topic = 'trees')`);
+    await pool.query("update cursors set next_offset = 0 where projection = 'rewards'");
+    const { reports } = await start({ log: forgetful(world.log) });
+    tellMore(story);
+    await appendRest(story);
+    await until(() => reports.some(({ kind }) => kind === 'stopped'));
+    const stops = reports.filter((report) => report.kind === 'stopped');
+    expect(stops).toEqual([
+      {
+        kind: 'stopped',
+        projection: 'rewards',
+        reason: expect.stringMatching(/^the log no longer holds trees\.\d from 0 to 2$/),
+      },
+    ]);
+    await until(async () => (await world.database.db.selectFrom('rollouts').select('rollout_id').execute()).length === 4);
+    expect(await stateOf('rewards')).toMatchObject({ state: 'stopped' });
+    expect(await stateOf('step-tree')).toMatchObject({ state: 'running' });
+  });
+});
+
+/** A log that tells, as Kafka does, from which offset on it still holds what it was asked for. */
+function forgetful(log: EventLog): EventLog {
+  return {
+    ...log,
+    subscribe: (options) =>
+      log.subscribe({
+        ...options,
+        handle: (batch, signal) => options.handle({ ...batch, from: batch.records[0]?.offset ?? batch.from }, signal),
+      }),
+  };
+}
+
+/** Copies a database as a restored backup would be. Nobody may be connected to the one that is copied. */
+async function copyOf({ url, database }: TestWorld): Promise<{ url: string; drop(): Promise<void> }> {
+  const name = `${new URL(url).pathname.slice(1)}_backup`;
+  const other = new URL(url);
+  other.pathname = `/${name}`;
+  const server = new URL(url);
+  server.pathname = '/postgres';
+  const run = async (statement: string) => {
+    const client = await connect(server.toString());
+    await client.query(statement).finally(() => client.end());
+  };
+  const original = new URL(url).pathname.slice(1);
+  void database; // its idle connections are ended by the server; the pool makes new ones
+  await run(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${original}' and pid <> pg_backend_pid()`);
+  await until(async () => {
+    try {
+      await run(`create database ${name} template ${original}`);
+      return true;
+    } catch (error) {
+      if ((error as { code?: string }).code === '55006') return false; // somebody is still leaving
+      throw error;
+    }
+  });
+  return { url: other.toString(), drop: () => run(`drop database if exists ${name} with (force)`) };
+}
+
+describe('a lost connection to the database', () => {
+  test('is waited out: nothing is lost, folded twice or stopped', async () => {
+    const proxy = await startCuttableProxy(world.url);
+    const far = await openDatabase(proxy.url, { connectMs: 500 });
+    try {
+      const story = new Story('cut');
+      const { reports } = await start({ database: far });
+      tellMore(story);
+      await appendRest(story);
+      await world.settled();
+      for (let cut = 0; cut < 3; cut++) {
+        proxy.cut();
+        const retries = () => reports.filter(({ kind }) => kind === 'retrying').length;
+        const before = retries();
+        tellMore(story);
+        await appendRest(story);
+        await until(() => retries() > before);
+        proxy.mend();
+        await world.settled();
+      }
+      expect(reports.filter(({ kind }) => kind === 'stopped' || kind === 'quarantined')).toEqual([]);
+      expect(await readModels(world.database.db)).toEqual(await undisturbed(story));
+    } finally {
+      await runners.pop()?.close();
+      await far.close();
+      await proxy.close();
+    }
+  });
+});
+
+describe('two runners of one group', () => {
+  test('share the partitions, and the one that is left takes over those of the other', async () => {
+    const story = new Story('shared');
+    const other = await openEmbeddedLog({ url: world.url });
+    try {
+      const one = await start();
+      const two = await start({ log: other });
+      const folded = ({ reports }: typeof one) => reports.reduce((sum, r) => sum + (r.kind === 'projected' ? r.events : 0), 0);
+      await until(async () => {
+        tellMore(story);
+        await appendRest(story);
+        await world.settled();
+        return folded(one) > 0 && folded(two) > 0;
+      });
+      const before = folded(one);
+      await two.runner.close();
+      for (let i = 0; i < 3; i++) {
+        tellMore(story);
+        await appendRest(story);
+      }
+      await world.settled();
+      expect(folded(one) - before).toBe(3 * 2 * 6); // three walks in two trees of six events each
+      expect(await world.database.db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
+      expect(await readModels(world.database.db)).toEqual(await undisturbed(story));
+    } finally {
+      await other.close();
+    }
+  });
+});

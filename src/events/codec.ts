@@ -30,11 +30,13 @@ export function decode(bytes: Uint8Array): Decoded {
   } catch (error) {
     return refuse('malformed', '', `is not UTF-8 JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
+  const decoded = parseEnvelope(value);
+  if (decoded.kind === 'refused' || !text.includes('\\u')) return decoded;
   // Only an escape can bring a NUL or half a surrogate pair through UTF-8. Our doors repair them; a producer that wrote past the doors did not.
-  const broken = text.includes('\\u') ? wellFormed(value).repaired[0] : undefined;
-  if (broken !== undefined)
-    return refuse('invalid', broken, 'holds NUL or half a surrogate pair, which no store can keep; replace it by U+FFFD');
-  return parseEnvelope(value);
+  // Looked for in what fits the schema, whose depth is bounded: the look is recursive, and the bytes may be nested without end.
+  const [broken] = wellFormed(decoded.event).repaired;
+  if (broken === undefined) return decoded;
+  return refuse('invalid', broken, 'holds NUL or half a surrogate pair, which no store can keep; replace it by U+FFFD');
 }
 
 /** Checks a parsed JSON value against the schema of its type and version, and brings an old version up to the current one. */

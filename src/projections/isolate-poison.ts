@@ -3,7 +3,7 @@ import { type Applied, applySlice, type Slice } from './apply-slice.ts';
 import type { Item } from './decode-records.ts';
 import { isDataFault } from './fault.ts';
 import type { Projection } from './projection.ts';
-import { quarantine } from './quarantine.ts';
+import { cannotStore, quarantine } from './quarantine.ts';
 
 /**
  * Applies a slice, and when Postgres refuses a value in it (which the schemas should have caught) halves it until the one event to blame
@@ -26,7 +26,7 @@ export async function applyIsolatingPoison(db: Db, projection: Projection, slice
 }
 
 function setAside(db: Db, projection: Projection, slice: Slice, error: unknown): Promise<Applied> {
-  const reason = `Postgres cannot store it: ${error instanceof Error ? error.message : String(error)}`;
+  const reason = cannotStore(error);
   return applySlice(db, projection, slice, async (trx, _projection, _slice, items) => {
     const poison = items.flatMap((item) =>
       item.kind === 'event' ? [{ delivery: item.delivery, code: 'unstorable' as const, field: '', reason }] : [],

@@ -4,6 +4,7 @@ import { insertRows } from '../postgres/bulk.ts';
 import type { Db, Trx } from '../postgres/database.ts';
 import type { Slice } from './apply-slice.ts';
 import type { Item } from './decode-records.ts';
+import { isDataFault } from './fault.ts';
 import { type Poison, type Projection, schemaNameOf } from './projection.ts';
 
 /** Sets aside, in the projection's transaction, what it refused and what is no event; the record's bytes are kept whole. */
@@ -42,6 +43,11 @@ export async function quarantine(
   await insertRows(trx, 'public.quarantine', rows, COLUMNS);
 }
 
+/** Says why an event waits that no check of ours refused, but Postgres. */
+export function cannotStore(error: unknown): string {
+  return `Postgres cannot store it: ${error instanceof Error ? error.message : String(error)}`;
+}
+
 const COLUMNS = {
   projection: 'text',
   topic: 'text',
@@ -66,11 +72,22 @@ export type Released = { readonly kind: 'released' } | { readonly kind: 'refused
  * Offers a quarantined record to its projection again: after its parent arrived, or after an upgrade that can read it. What is still
  * refused stays where it is, with the reason.
  */
-export async function releaseFromQuarantine(
-  db: Db,
-  projection: Projection,
-  place: { readonly topic: string; readonly partition: number; readonly offset: number },
-): Promise<Released> {
+export async function releaseFromQuarantine(db: Db, projection: Projection, place: Place): Promise<Released> {
+  try {
+    return await release(db, projection, place);
+  } catch (error) {
+    if (isDataFault(error)) return { kind: 'refused', reason: cannotStore(error) };
+    throw error;
+  }
+}
+
+interface Place {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+}
+
+function release(db: Db, projection: Projection, place: Place): Promise<Released> {
   return db.transaction().execute(async (trx) => {
     const found = await sql<{ body: Buffer }>`
       select body from public.quarantine

@@ -36,7 +36,9 @@ export const policyRef = z.strictObject({ policyId: name, version: count });
 export type PolicyRef = z.infer<typeof policyRef>;
 
 /** Any JSON value nested at most 64 deep: configuration and other free-form parts. Deeper nesting is an attack on parsers, not a setting. */
-export const json = z.unknown().refine(isShallowJson, 'must be JSON nested at most 64 deep');
+export const json = z
+  .unknown()
+  .refine(isShallowJson, 'must be JSON nested at most 64 deep, its numbers within the range of a double');
 
 function isShallowJson(value: unknown): boolean {
   let level: unknown[] = [value];
@@ -45,6 +47,7 @@ function isShallowJson(value: unknown): boolean {
     const below: unknown[] = [];
     for (const item of level) {
       if (item === undefined || typeof item === 'function' || typeof item === 'bigint' || typeof item === 'symbol') return false;
+      if (typeof item === 'number' && !Number.isFinite(item)) return false; // 1e999 parses, and JSON writes it as null
       if (typeof item === 'object' && item !== null) below.push(...Object.values(item));
     }
     level = below;

@@ -88,7 +88,7 @@ function runRow({ data, occurredAt }: Envelope<'RunStarted'>): object {
     kind: data.kind,
     seed: data.seed,
     code_version: data.codeVersion,
-    config: data.config,
+    config: data.config ?? {}, // a run whose configuration is JSON's null; a recordset would make it the null of SQL
     environments: data.environments,
     policy_id: data.policy?.policyId ?? null,
     policy_version: data.policy?.version ?? null,

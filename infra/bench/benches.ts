@@ -1,9 +1,19 @@
+import { benchAppend } from './append.ts';
+import { benchLag } from './lag.ts';
 import type { Outcome } from './outcome.ts';
 import { benchProject } from './project.ts';
 import type { Stage } from './stage.ts';
+import { benchStorage } from './storage.ts';
+import { benchTree } from './tree.ts';
 
 /** The benches by name, in the order in which they run. */
-export const BENCHES = { project: benchProject } satisfies Record<string, (stage: Stage) => Promise<Outcome>>;
+export const BENCHES = {
+  append: benchAppend,
+  project: benchProject,
+  lag: benchLag,
+  tree: benchTree,
+  storage: benchStorage,
+} satisfies Record<string, (stage: Stage) => Promise<Outcome>>;
 
 /** Tells whether a bench has this name. */
 export function isBench(name: string): name is keyof typeof BENCHES {

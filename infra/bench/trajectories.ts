@@ -51,6 +51,24 @@ export function tellTrajectories({ trees, rollouts, steps, name }: Shape): reado
   return story.events;
 }
 
+/** Mixes trees as a collector does that walks `atOnce` of them together; the order within each stream stays. */
+export function interleave(events: readonly Envelope[], atOnce: number): readonly Envelope[] {
+  const byStream = new Map<string, Envelope[]>();
+  for (const event of events) {
+    const stream = byStream.get(event.stream);
+    if (stream) stream.push(event);
+    else byStream.set(event.stream, [event]);
+  }
+  const streams = [...byStream.values()];
+  const mixed: Envelope[] = [];
+  for (let first = 0; first < streams.length; first += atOnce) {
+    const together = streams.slice(first, first + atOnce);
+    const longest = Math.max(...together.map(({ length }) => length));
+    for (let i = 0; i < longest; i++) mixed.push(...together.flatMap((stream) => stream.slice(i, i + 1)));
+  }
+  return mixed;
+}
+
 /** Encodes events as the log takes them. */
 export function recordsOf(events: readonly Envelope[]): readonly LogRecord[] {
   return events.map((event) => ({ topic: catalogue[event.type].topic, key: event.stream, value: encode(event) }));

@@ -2,7 +2,7 @@ import type { BlobStore } from '../blobs/blob-store.ts';
 import { catalogue, type DataOf, type EventType } from '../events/catalogue.ts';
 import type { Envelope, Producer } from '../events/envelope.ts';
 import { newId } from '../events/new-id.ts';
-import type { EventLog, Receipt } from '../log/event-log.ts';
+import type { EventLog, LogRecord, Receipt } from '../log/event-log.ts';
 import { prepareEvents } from './prepare-events.ts';
 
 /** An event before the appender fills in its metadata. With a derived `id`, a repeated append is recognised by every reader. */
@@ -18,7 +18,10 @@ export type Draft<T extends EventType = EventType> = T extends EventType
   : never;
 
 export interface Appender {
-  /** Completes drafts, prepares and appends them in order. Resolves when they are durable. */
+  /**
+   * Completes drafts, prepares and appends them in order. Resolves when they are durable.
+   * @throws EventRefused when one does not fit its schema: then none of the call is appended.
+   */
   append(drafts: readonly Draft[]): Promise<readonly Receipt[]>;
 }
 
@@ -38,12 +41,13 @@ export function createAppender(options: AppenderOptions): Appender {
   const next = new Map<string, number>();
   let tail: Promise<unknown> = Promise.resolve();
 
-  async function complete(drafts: readonly Draft[]): Promise<Envelope[]> {
+  async function complete(drafts: readonly Draft[]): Promise<{ events: Envelope[]; counters: Map<string, number> }> {
     const events: Envelope[] = [];
+    const counters = new Map<string, number>();
     for (const draft of drafts) {
       const stream = streamOf(draft);
-      const sequence = next.get(stream) ?? (await options.sequenceOf?.(stream)) ?? 0;
-      next.set(stream, sequence + 1);
+      const sequence = counters.get(stream) ?? next.get(stream) ?? (await options.sequenceOf?.(stream)) ?? 0;
+      counters.set(stream, sequence + 1);
       events.push({
         id: draft.id ?? newId(),
         type: draft.type,
@@ -57,16 +61,22 @@ export function createAppender(options: AppenderOptions): Appender {
         data: draft.data,
       } as Envelope); // type and data come from one draft, whose union ties them
     }
-    return events;
+    return { events, counters };
+  }
+
+  async function prepare(drafts: readonly Draft[]): Promise<readonly LogRecord[]> {
+    const { events, counters } = await complete(drafts);
+    const records = await prepareEvents(events, blobs);
+    // Only now: a refused draft uses up no number, or readers would see a hole where nothing is missing.
+    for (const [stream, sequence] of counters) next.set(stream, sequence);
+    return records;
   }
 
   return {
     append(drafts) {
       // Numbering and preparing run one call after the other, so that sequence and log order agree; the log call itself is not waited
       // for by the next caller: the adapter keeps the order of calls and coalesces them.
-      const prepared = tail
-        .then(async () => prepareEvents(await complete(drafts), blobs))
-        .then((records) => ({ receipts: log.append(records) }));
+      const prepared = tail.then(() => prepare(drafts)).then((records) => ({ receipts: log.append(records) }));
       tail = prepared.then(
         () => undefined,
         () => undefined,

@@ -3,7 +3,7 @@ import { catalogue } from '../events/catalogue.ts';
 import { encode, parseEnvelope } from '../events/codec.ts';
 import type { Envelope } from '../events/envelope.ts';
 import type { BlobRef } from '../events/schemas/values.ts';
-import { wellFormed } from '../events/well-formed.ts';
+import { LOOK_DEPTH, wellFormed } from '../events/well-formed.ts';
 import type { LogRecord } from '../log/event-log.ts';
 
 /** Payloads above this many UTF-8 bytes leave the event for the blob store. */
@@ -39,20 +39,20 @@ async function prepare(event: Envelope, blobs: BlobStore): Promise<LogRecord> {
 }
 
 /** Replaces every long string inside a value by a blob reference; fields that may not be references are refused by the schema after. */
-async function offload(value: unknown, blobs: BlobStore): Promise<unknown> {
+async function offload(value: unknown, blobs: BlobStore, depth = 0): Promise<unknown> {
   if (typeof value === 'string')
     return isLong(value) ? blobs.put(Buffer.from(value, 'utf8'), 'text/plain; charset=utf-8') : value;
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || depth === LOOK_DEPTH) return value;
   if (Array.isArray(value)) {
     // Arrays of the catalogue hold short items; walking them only when one is long keeps the common case free.
     return value.some((item) => typeof item === 'object' || isLong(item))
-      ? Promise.all(value.map((item) => offload(item, blobs)))
+      ? Promise.all(value.map((item) => offload(item, blobs, depth + 1)))
       : value;
   }
   const copy: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
     const packedBytes = key === 'bytes' && 'dtype' in value && typeof item === 'string' && isLong(item);
-    copy[key] = packedBytes ? await putBytes(item, blobs) : await offload(item, blobs);
+    copy[key] = packedBytes ? await putBytes(item, blobs) : await offload(item, blobs, depth + 1);
   }
   return copy;
 }

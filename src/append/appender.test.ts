@@ -1,0 +1,237 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { BlobStore } from '../blobs/blob-store.ts';
+import { openFileBlobStore } from '../blobs/file-blob-store.ts';
+import { decode } from '../events/codec.ts';
+import type { Envelope } from '../events/envelope.ts';
+import { pack } from '../events/packed.ts';
+import type { Text } from '../events/schemas/values.ts';
+import type { EventLog, LogRecord } from '../log/event-log.ts';
+import { Story } from '../testing/story.ts';
+import { type Appender, type AppenderOptions, createAppender, type Draft } from './appender.ts';
+import { EventRefused, INLINE_LIMIT } from './prepare-events.ts';
+
+let folder: string;
+let blobs: BlobStore;
+let records: LogRecord[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'espalier-append-'));
+  blobs = openFileBlobStore(folder);
+  records = [];
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** An appender whose log keeps what it is given, in order. */
+function open(options: Partial<AppenderOptions> = {}): Appender {
+  const log: Pick<EventLog, 'append'> = {
+    append: async (added) => added.map((record) => ({ topic: record.topic, partition: 0, offset: records.push(record) - 1 })),
+  };
+  return createAppender({
+    log: log as EventLog, // an appender calls nothing but `append`
+    blobs,
+    producer: { name: 'tester', version: '1' },
+    clock: () => Date.UTC(2026, 0, 2),
+    ...options,
+  });
+}
+
+function events(): readonly Envelope[] {
+  return records.map(({ value }) => {
+    const decoded = decode(value);
+    if (decoded.kind === 'refused') throw new Error(`appended what does not decode: ${decoded.refusal.message}`);
+    return decoded.event;
+  });
+}
+
+const story = new Story('append');
+const runId = story.id('run');
+
+function metric(changes: { readonly metric?: string; readonly value?: number; readonly runId?: string } = {}): Draft {
+  return { type: 'MetricRecorded', correlationId: runId, data: { runId, metric: 'loss', value: 1, at: null, ...changes } };
+}
+
+function step(changes: Partial<Extract<Draft, { type: 'StepTaken' }>['data']>): Draft {
+  const told = new Story('step');
+  const tree = told.tree(runId);
+  told.step(tree, null, tree.rootStepId, 1, changes);
+  const [, taken] = told.events;
+  if (taken?.type !== 'StepTaken') throw new Error('the story tells a tree and a step');
+  return { type: 'StepTaken', correlationId: runId, data: taken.data };
+}
+
+describe('an appended event', () => {
+  test('carries its topic, key, producer, time and place in the sequence of its stream', async () => {
+    const receipts = await open().append([metric(), metric({ value: 2 })]);
+    expect(receipts).toHaveLength(2);
+    expect(records.map(({ topic, key }) => ({ topic, key }))).toEqual([
+      { topic: 'runs', key: runId },
+      { topic: 'runs', key: runId },
+    ]);
+    expect(events()).toEqual(
+      [1, 2].map((value, sequence) => ({
+        id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
+        type: 'MetricRecorded',
+        schemaVersion: 1,
+        stream: runId,
+        sequence,
+        occurredAt: '2026-01-02T00:00:00.000Z',
+        correlationId: runId,
+        causationId: null,
+        producer: { name: 'tester', version: '1' },
+        data: { runId, metric: 'loss', value, at: null },
+      })),
+    );
+  });
+
+  test('keeps the id, the cause and the time that its draft names', async () => {
+    const [id, causationId] = [story.id('mine'), story.id('cause')];
+    await open().append([{ ...metric(), id, causationId, occurredAt: '2025-05-05T05:05:05.005Z' }]);
+    expect(events()).toEqual([expect.objectContaining({ id, causationId, occurredAt: '2025-05-05T05:05:05.005Z' })]);
+  });
+
+  test('goes on with the sequence that its producer left', async () => {
+    const asked: string[] = [];
+    const appender = open({
+      sequenceOf: async (stream) => {
+        asked.push(stream);
+        return 41;
+      },
+    });
+    await appender.append([metric()]);
+    await appender.append([metric()]);
+    expect(events().map(({ sequence }) => sequence)).toEqual([41, 42]);
+    expect(asked).toEqual([runId]);
+  });
+
+  test('of calls made at the same time keeps the order of the calls, for every stream', async () => {
+    // Blobs take their time, so a later call without one could overtake.
+    const appender = open();
+    const other = story.id('other run');
+    const calls = Array.from({ length: 40 }, (_, i) =>
+      i % 4 === 0
+        ? step({ observation: `${i} `.repeat(40_000) })
+        : metric({ value: i, ...(i % 2 === 0 ? { runId: other } : {}) }),
+    );
+    await Promise.all(calls.map((draft) => appender.append([draft])));
+    expect(events().map(({ type }) => type)).toEqual(calls.map(({ type }) => type));
+    for (const stream of new Set(events().map((event) => event.stream))) {
+      const of = events().filter((event) => event.stream === stream);
+      expect(of.map(({ sequence }) => sequence)).toEqual(of.map((_, i) => i));
+    }
+  });
+});
+
+describe('text that no store can hold', () => {
+  test('is repaired once, and the event lists where', async () => {
+    await open().append([
+      step({
+        response: 'a\0b',
+        thought: 'fine',
+        action: '\ud800 half',
+        admissibleActions: ['x', 'y\udfff'],
+        finishReason: 'sto\0p',
+      }),
+    ]);
+    const [event] = events();
+    expect(event?.repaired).toEqual(['data.response', 'data.action', 'data.finishReason', 'data.admissibleActions.1']);
+    expect(event?.data).toMatchObject({
+      response: 'a\uFFFDb',
+      thought: 'fine',
+      action: '\uFFFD half',
+      admissibleActions: ['x', 'y\uFFFD'],
+      finishReason: 'sto\uFFFDp',
+    });
+  });
+
+  test('is not mentioned where there is none', async () => {
+    await open().append([step({ response: 'whole \u{1F333}' })]);
+    expect(events()[0]).not.toHaveProperty('repaired');
+  });
+});
+
+describe('a payload over 64 KiB', () => {
+  async function textOf(text: Text): Promise<string> {
+    return typeof text === 'string' ? text : Buffer.from(await blobs.get(text.blob)).toString('utf8');
+  }
+
+  test('lies in the blob store, and is read back equal; one of exactly 64 KiB stays in the event', async () => {
+    const long = `${'€'.repeat(INLINE_LIMIT / 3)}ab`; // one byte over, in far fewer characters
+    const edge = 'x'.repeat(INLINE_LIMIT);
+    await open().append([step({ observation: long, response: edge })]);
+    const [event] = events();
+    if (event?.type !== 'StepTaken') throw new Error('a step was appended');
+    expect(event.data.response).toBe(edge);
+    expect(event.data.observation).toEqual({
+      blob: expect.stringMatching(/^[0-9a-f]{64}$/),
+      size: Buffer.byteLength(long),
+      mediaType: 'text/plain; charset=utf-8',
+    });
+    expect(await textOf(event.data.observation)).toBe(long);
+  });
+
+  test('of packed tokens lies there as bytes', async () => {
+    const ids = Array.from({ length: 30_000 }, (_, i) => i - 15_000);
+    await open().append([step({ tokens: { ids: pack('int32', ids), logProbs: null, mask: null } })]);
+    const [event] = events();
+    const packed = event?.type === 'StepTaken' ? event.data.tokens?.ids : undefined;
+    expect(packed).toMatchObject({ dtype: 'int32', length: 30_000 });
+    const bytes = packed?.bytes;
+    if (typeof bytes !== 'object') throw new Error('120,000 bytes are over the limit');
+    expect(bytes).toMatchObject({ size: 120_000, mediaType: 'application/octet-stream' });
+    expect(Buffer.from(await blobs.get(bytes.blob)).readInt32LE(0)).toBe(-15_000);
+  });
+
+  test('is durable before the event that names it', async () => {
+    const failing: BlobStore = { ...blobs, put: () => Promise.reject(new Error('no space left')) };
+    await expect(open({ blobs: failing }).append([metric(), step({ observation: 'x'.repeat(70_000) })])).rejects.toThrow(
+      'no space left',
+    );
+    expect(records).toEqual([]);
+  });
+
+  test('where none may lie is refused', async () => {
+    await expect(open().append([metric({ metric: 'x'.repeat(70_000) })])).rejects.toThrow(EventRefused);
+    expect(records).toEqual([]);
+  });
+});
+
+describe('a refused draft', () => {
+  test('names the field; nothing of its call is appended, and the sequence has no hole', async () => {
+    const appender = open();
+    await appender.append([metric()]);
+    const refused = appender.append([metric(), metric({ metric: '' }), metric()]);
+    const behind = appender.append([metric({ value: 2 })]);
+    await expect(refused).rejects.toMatchObject({ name: 'EventRefused', path: 'data.metric' });
+    await expect(refused).rejects.toThrow(/^MetricRecorded: data\.metric /);
+    await behind;
+    await expect(appender.append([metric({ value: Number.NaN })])).rejects.toThrow(EventRefused);
+    await appender.append([metric({ value: 3 })]);
+    expect(events().map(({ sequence, data }) => [sequence, (data as { value: number }).value])).toEqual([
+      [0, 1],
+      [1, 2],
+      [2, 3],
+    ]);
+  });
+
+  test('leaves no blob of a call in which nothing was long', async () => {
+    await expect(open().append([metric({ metric: '' })])).rejects.toThrow(EventRefused);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('whose configuration is nested without end is refused as one, not as a fault of the program', async () => {
+    let config: unknown = 'a\ud800';
+    for (let i = 0; i < 100_000; i++) config = [config];
+    const draft: Draft = {
+      type: 'RunStarted',
+      correlationId: runId,
+      data: {
+        ...{ runId, experimentId: null, name: 'deep', kind: 'collect', seed: 1, codeVersion: '1' },
+        ...{ config, environments: [], policy: null },
+      },
+    };
+    await expect(open().append([draft])).rejects.toThrow(EventRefused);
+    expect(records).toEqual([]);
+  });
+});

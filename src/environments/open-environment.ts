@@ -1,13 +1,17 @@
+import { AGENTGYM_FORM, parseAddress } from './agentgym/address.ts';
+import { openAgentGym } from './agentgym/open-agentgym.ts';
 import { EnvironmentError, type EnvironmentKind } from './environment.ts';
+import { surviving } from './surviving.ts';
 import { openTextCraft } from './textcraft/textcraft.ts';
 
 /** The environments that a plan may name. */
-export const ENVIRONMENT_FORMS = 'textcraft or textcraft:FOLDER';
+export const ENVIRONMENT_FORMS = `textcraft, textcraft:FOLDER or ${AGENTGYM_FORM}`;
 
 /** Opens the environment that a plan names. Who opens it closes it. @throws EnvironmentError that says which names there are. */
 export async function openEnvironment(text: string): Promise<EnvironmentKind> {
   if (text === 'textcraft') return openTextCraft();
   if (text.startsWith('textcraft:')) return openTextCraft({ folder: text.slice('textcraft:'.length) });
+  if (text.startsWith('agentgym:')) return surviving(await openAgentGym(parseAddress(text)));
   throw new EnvironmentError(
     'unknown-task',
     `there is no environment ${JSON.stringify(text.slice(0, 200))}; name ${ENVIRONMENT_FORMS}`,

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { EnvironmentError } from '../environment.ts';
+import { SERVER_NAMES, type ServerDescriptor } from './descriptor.ts';
+import { DESCRIPTORS } from './descriptors.ts';
+import { abridge, type CallOptions, callServer } from './server-call.ts';
+
+/** What a server can be seen to be, without creating anything on it. */
+export interface ServerReport {
+  readonly url: string;
+  /** What `GET /` says. */
+  readonly liveness: string;
+  /** The routes it has, sorted: all that it publishes, or of those that the environment may use the ones that exist. */
+  readonly routes: readonly string[];
+  readonly routesFrom: 'openapi' | 'probes';
+  readonly canClose: boolean;
+}
+
+/**
+ * Looks at a server before a run: that it is there, that it is the environment that is asked for, and which routes it has. Only GET requests
+ * are sent. @param extra routes that this run needs beside the environment's own.
+ * @throws EnvironmentError `unreachable`, or `protocol` that says what is wrong there and, where that can be seen, what it is instead.
+ */
+export async function checkServer(
+  descriptor: ServerDescriptor,
+  calls: CallOptions,
+  extra: readonly string[] = [],
+): Promise<ServerReport> {
+  const url = calls.baseUrl.href;
+  const liveness = await livenessOf(calls);
+  const seen = await routesOf(descriptor, calls, extra);
+  const has = (route: string) => seen.routes.includes(descriptor.prefix + route);
+
+  const isOther = liveness !== descriptor.liveness || descriptor.lacks.some(has);
+  const missing = [...descriptor.needs, ...(descriptor.words ? [descriptor.words] : [])].filter((route) => !has(route));
+  if (isOther || missing.length === descriptor.needs.length) throw otherServer(descriptor, url, liveness, seen.routes);
+  if (missing.length > 0) throw lacking(descriptor, url, missing, '');
+  const lacksExtra = extra.filter((route) => !has(route));
+  if (lacksExtra.length > 0)
+    throw lacking(descriptor, url, lacksExtra, ' (stock AgentGym has them not; Agent-R patched its server)');
+  return { url, liveness, ...seen, canClose: has('/close') };
+}
+
+async function livenessOf(calls: CallOptions): Promise<string> {
+  const { status, body } = await callServer({ method: 'GET', path: '/', repeat: 'safe' }, calls);
+  if (status !== 200)
+    throw new EnvironmentError('protocol', `${calls.baseUrl.href} is no AgentGym server: GET / answers HTTP ${status}`);
+  const said = z.string().safeParse(softJson(body));
+  return said.success ? said.data : body.slice(0, 200);
+}
+
+type Routes = Pick<ServerReport, 'routes' | 'routesFrom'>;
+
+/** FastAPI publishes its routes; where it does not, a GET tells: 404 for none, 405 for a POST route, 422 for one that lacks its parameters. */
+async function routesOf(descriptor: ServerDescriptor, calls: CallOptions, extra: readonly string[]): Promise<Routes> {
+  const published = await callServer({ method: 'GET', path: '/openapi.json', repeat: 'safe' }, calls);
+  const read = z.looseObject({ paths: z.record(z.string(), z.unknown()) }).safeParse(softJson(published.body));
+  if (published.status === 200 && read.success) return { routes: Object.keys(read.data.paths).sort(), routesFrom: 'openapi' };
+
+  const { needs, lacks, words, prefix } = descriptor;
+  const wanted = [...needs, ...lacks, ...extra, ...(words ? [words] : []), '/close'].map((route) => prefix + route);
+  const routes = [];
+  for (const route of wanted) {
+    const { status } = await callServer({ method: 'GET', path: route, repeat: 'safe' }, calls);
+    if (status !== 404) routes.push(route);
+  }
+  return { routes: routes.sort(), routesFrom: 'probes' };
+}
+
+function otherServer(
+  { name, title, liveness: wanted }: ServerDescriptor,
+  url: string,
+  liveness: string,
+  routes: readonly string[],
+) {
+  const other = SERVER_NAMES.map((known) => DESCRIPTORS[known]).find(
+    (known) =>
+      known.name !== name &&
+      known.liveness === liveness &&
+      known.needs.every((route) => routes.includes(known.prefix + route)) &&
+      !known.lacks.some((route) => routes.includes(known.prefix + route)),
+  );
+  const instead = other ? `it is ${other.title}: write agentgym:${other.name}@…` : `it says ${JSON.stringify(abridge(liveness))}`;
+  return new EnvironmentError('protocol', `${url} is not ${title} (which says ${JSON.stringify(wanted)}); ${instead}`);
+}
+
+function lacking({ title }: ServerDescriptor, url: string, routes: readonly string[], hint: string): EnvironmentError {
+  return new EnvironmentError('protocol', `${title} at ${url} lacks the routes ${routes.join(', ')}${hint}`);
+}
+
+function softJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,123 @@
+import type { ServerDescriptor, ServerName } from './descriptor.ts';
+
+const FAMILY_ID = {
+  family: 'id',
+  prefix: '',
+  needs: ['/create', '/reset', '/step', '/observation'],
+  lacks: [],
+  create: null,
+  unknownTask: /list index out of range/,
+  actions: 'none',
+  showActions: 'no',
+  words: null,
+  openings: 'differ',
+  action: 'line',
+  client: 'segment',
+} as const;
+
+const FAMILY_ENV_IDX = { ...FAMILY_ID, family: 'env_idx' } as const;
+
+const EPISODE_REWARD = {
+  observation: 'observation',
+  reward: 'reward',
+  scale: 1,
+  kind: 'final',
+  negative: 'nothing',
+  success: 'full-reward',
+} as const;
+
+const OBJECT = { with: {}, answer: 'object', preface: null } as const;
+
+/** The servers that a plan may name. A new one is an entry here and an instruction in `instructions.ts`. */
+export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = {
+  textcraft: {
+    ...FAMILY_ID,
+    name: 'textcraft',
+    title: 'TextCraft',
+    liveness: 'This is environment TextCraft.',
+    create: {}, // the server asks for an object; `commands` and `goal` in it have no effect
+    reset: { ...OBJECT, task: 'data_idx' },
+    unknownTask: /(?!)/, // it takes the number modulo its goals
+    step: EPISODE_REWARD,
+    goal: /^Goal: (.+?)\.?$/m,
+    client: 'textcraft',
+  },
+  sciworld: {
+    ...FAMILY_ID,
+    name: 'sciworld',
+    title: 'ScienceWorld',
+    liveness: 'This is environment ScienceWorld.',
+    reset: { ...OBJECT, task: 'data_idx', preface: 'task_description' },
+    step: { ...EPISODE_REWARD, reward: 'score', scale: 100, kind: 'cumulative', negative: 'fatal' },
+    goal: /^(?:Task Description:\s*)?(.+)$/m,
+  },
+  webshop: {
+    ...FAMILY_ENV_IDX,
+    name: 'webshop',
+    title: 'WebShop',
+    liveness: 'ok',
+    needs: ['/create', '/reset', '/step', '/observation', '/instruction_text'],
+    reset: { ...OBJECT, task: 'session_id', answer: 'tuple' },
+    step: { ...EPISODE_REWARD, observation: 'state' },
+    goal: /Instruction:\s*(?:\[SEP\]\s*)?([^[]+?)\s*(?:\[SEP\]|$)/,
+  },
+  alfworld: {
+    ...FAMILY_ID,
+    name: 'alfworld',
+    title: 'AlfWorld',
+    liveness: 'This is environment AlfWorld.',
+    reset: { ...OBJECT, task: 'game', with: { world_type: 'Text' } },
+    step: EPISODE_REWARD,
+    actions: 'field',
+    showActions: 'below',
+    goal: /^Your task is to: (.+?)\.?\s*$/m,
+  },
+  babyai: {
+    ...FAMILY_ID,
+    name: 'babyai',
+    title: 'BabyAI',
+    liveness: 'This is environment BabyAI.',
+    reset: { ...OBJECT, task: 'data_idx' },
+    // The server ends an episode only for a reward above 0.5, so every end is a success.
+    step: { ...EPISODE_REWARD, reward: 'score', kind: 'cumulative', success: 'any-end' },
+    actions: 'text',
+    goal: /^Your goal: (.+)$/m,
+    client: 'babyai',
+  },
+  searchqa: {
+    ...FAMILY_ENV_IDX,
+    name: 'searchqa',
+    title: 'SearchQA',
+    liveness: 'ok',
+    lacks: ['/instruction_text', '/list_envs'],
+    create: { id: 0 },
+    reset: { ...OBJECT, task: 'id', answer: 'text' },
+    step: EPISODE_REWARD,
+    goal: /Question:\s*([\s\S]+?)\s*$/,
+    action: 'tag',
+    client: 'raw',
+  },
+  maze: {
+    ...FAMILY_ID,
+    name: 'maze',
+    title: 'LMRL-Gym',
+    prefix: '/maze',
+    liveness: 'This is environment LMRL-Gym.',
+    reset: { ...OBJECT, task: 'game' },
+    unknownTask: /The game .* is not valid/,
+    step: EPISODE_REWARD,
+    goal: /(The goal is at position \d+, \d+)/,
+  },
+  wordle: {
+    ...FAMILY_ID,
+    name: 'wordle',
+    title: 'LMRL-Gym',
+    prefix: '/wordle',
+    liveness: 'This is environment LMRL-Gym.',
+    reset: { ...OBJECT, task: 'seed' },
+    step: EPISODE_REWARD,
+    words: '/filtered_vocab',
+    openings: 'alike',
+    goal: /^(?:Let's start )(.+?)!?$/m,
+  },
+};

@@ -1,0 +1,174 @@
+import { type Environment, EnvironmentError, type StepResult } from '../environment.ts';
+import { type ClientRevision, clientAction } from './client-action.ts';
+import type { Lease, LeasePool } from './lease-pool.ts';
+import { normaliseReward, type Reward } from './normalise-reward.ts';
+import { openTask, shownText } from './open-task.ts';
+import { parseResponse } from './parse-response.ts';
+import { type RemoteStep, type Server, stepRemote } from './remote.ts';
+import { snapAction } from './snap-action.ts';
+import { readSurroundings } from './surroundings.ts';
+
+export interface EpisodeOptions {
+  readonly server: Server;
+  readonly pool: LeasePool;
+  readonly tasks: ReadonlySet<string>;
+  /** What is done to an action before it is sent: nothing (the default), or what a published client or Agent-R did. */
+  readonly rewrite: Rewrite;
+}
+
+export type Rewrite =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'client'; readonly revision: ClientRevision }
+  | { readonly kind: 'snap' };
+
+/** What an episode remembers between its steps. */
+interface Course {
+  readonly reward: Reward;
+  /** Steps in a row over which the server failed. */
+  readonly faults: number;
+  /** Agent-R's form of the history: `(action, observation)`. */
+  readonly history: readonly string[];
+}
+
+const FAULT_LIMIT = 3; // a server that fails over so many actions in a row fails over everything
+
+/**
+ * Opens an environment on a leased place of a server. Nothing is sent before the first reset. A step over which the server fails, while its
+ * environment is still there, is an observation that the agent sees and the record keeps; three in a row are an error.
+ */
+export async function openEpisode(options: EpisodeOptions): Promise<Environment> {
+  const { server, pool, tasks } = options;
+  const { title, step: rules, action: form } = server.descriptor;
+  let lease = await pool.take();
+  let phase: 'idle' | 'running' | 'broken' | 'closed' = 'idle';
+  let course = begin();
+
+  function begin(): Course {
+    return { reward: normaliseReward(rules, 0, 0), faults: 0, history: [] };
+  }
+
+  function running(): Lease {
+    pool.touch();
+    if (phase === 'broken' || lease.isForgotten)
+      throw new EnvironmentError('gone', `${title} has lost the episode`, { retryable: true });
+    if (phase !== 'running') throw new EnvironmentError('gone', 'no task is running: reset first');
+    return lease;
+  }
+
+  async function renew(): Promise<void> {
+    phase = 'broken';
+    await pool.giveBack(lease, 'broken');
+    lease = await pool.take();
+  }
+
+  return {
+    reset: async ({ alias }) => {
+      if (phase === 'closed') throw new EnvironmentError('gone', 'the environment was closed');
+      if (!tasks.has(alias)) throw unlisted(options, alias);
+      if (phase === 'broken' || lease.isForgotten) await renew();
+      pool.touch();
+      const opened = await openTask(server, lease.id, Number(alias)).catch(async (error: unknown) => {
+        phase = 'broken';
+        if (!(error instanceof EnvironmentError) || error.code !== 'gone') throw error;
+        await renew(); // the server was started anew; before the first step nothing is lost
+        return openTask(server, lease.id, Number(alias));
+      });
+      phase = 'running';
+      course = begin();
+      return opened;
+    },
+
+    step: async (action) => {
+      const { id } = running();
+      try {
+        const sent = await rewritten(options, id, action, course.history);
+        if (sent.kind === 'refuse') return refused(sent.observation, unmoved(course.reward));
+        const result = await stepRemote(server, id, sent.action);
+        running(); // an id that was given to another meanwhile answered from that one's episode
+        course = after(course, rules, sent.action, result);
+        if (result.kind === 'stepped') return describe(server, result, course.reward);
+        if (course.faults < FAULT_LIMIT)
+          return refused(`The environment failed over this action: ${result.reason}`, unmoved(course.reward));
+        throw new EnvironmentError('protocol', `${title} fails over every action: ${result.reason}`);
+      } catch (error) {
+        phase = 'broken'; // nobody knows in what state it is
+        throw error;
+      }
+    },
+
+    parse: (response) => parseResponse(form, response),
+
+    close: async () => {
+      if (phase === 'closed') return;
+      const condition = phase === 'broken' ? 'broken' : 'usable';
+      phase = 'closed';
+      await pool.giveBack(lease, condition);
+    },
+  };
+}
+
+function after(
+  { reward, faults, history }: Course,
+  rules: Server['descriptor']['step'],
+  sent: string,
+  result: RemoteStep,
+): Course {
+  if (result.kind === 'failed') return { reward, faults: faults + 1, history };
+  return {
+    reward: normaliseReward(rules, result.raw, reward.value),
+    faults: 0,
+    history: [...history, `(${sent}, ${result.observation})`],
+  };
+}
+
+/** The reward of a step that did not happen: a cumulative one stands where it stood, any other is nothing. */
+function unmoved(reward: Reward): Reward {
+  return reward.kind === 'cumulative' ? { ...reward, gain: 0 } : { ...reward, value: 0, raw: 0 };
+}
+
+async function rewritten(
+  { server, rewrite }: EpisodeOptions,
+  id: number,
+  action: string,
+  history: readonly string[],
+): Promise<ReturnType<typeof clientAction>> {
+  switch (rewrite.kind) {
+    case 'none':
+      return { kind: 'post', action };
+    case 'client':
+      return clientAction(server.descriptor.client, rewrite.revision, action);
+    case 'snap':
+      return { kind: 'post', action: snapAction(action, await readSurroundings(server, id), history) };
+    default:
+      return rewrite satisfies never;
+  }
+}
+
+function describe(server: Server, result: Extract<RemoteStep, { kind: 'stepped' }>, reward: Reward): StepResult {
+  const isFatal = reward.fatal === true;
+  const terminated = result.done || isFatal;
+  const isWon = server.descriptor.step.success === 'any-end' ? result.done : reward.value >= 1;
+  return {
+    observation: shownText(server, result.observation, result.actions),
+    reward,
+    terminated,
+    truncated: false,
+    success: terminated ? isWon && !isFatal : null,
+    executable: true,
+    admissibleActions: terminated ? null : result.actions,
+    stateHash: null,
+  };
+}
+
+function refused(observation: string, reward: Reward): StepResult {
+  const open = { terminated: false, truncated: false, success: null };
+  return { observation, reward, ...open, executable: false, admissibleActions: null, stateHash: null };
+}
+
+function unlisted({ server, tasks }: EpisodeOptions, alias: string): EnvironmentError {
+  const [first] = tasks;
+  return new EnvironmentError(
+    'unknown-task',
+    `${server.descriptor.title} was opened with ${tasks.size} tasks from ${first} on, not with ${JSON.stringify(alias.slice(0, 80))}`,
+  );
+}

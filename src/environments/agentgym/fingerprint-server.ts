@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import { EnvironmentError } from '../environment.ts';
+import type { ServerReport } from './check-server.ts';
+import { INSTRUCTIONS_REVISION } from './instructions.ts';
+import { resetRemote, type Server } from './remote.ts';
+
+/** Raised when this adapter changes what an agent sees or what a reward is: trees of different revisions are never merged. */
+const ADAPTER_REVISION = 1;
+
+/** Tasks that every server has; fixed, so that the fingerprint does not depend on the tasks of one run. */
+const SAMPLE = [0, 1, 2] as const;
+
+export interface Fingerprint {
+  readonly hash: string;
+  /** Whether a task opened twice opens alike. The TextCraft server of 2025-03 changes its world at every reset (§7.5). */
+  readonly repeats: boolean;
+}
+
+/**
+ * Hashes what can be seen of a server: its name, what `GET /` says, its routes, and how three tasks open. Servers publish no version, and the
+ * same number names different tasks on differently started ones (§7.6): where that is so, their openings differ. A server whose openings
+ * do not repeat is known by the rest alone.
+ */
+export async function fingerprintServer(server: Server, report: ServerReport, id: number): Promise<Fingerprint> {
+  const openings: string[] = [];
+  for (const task of SAMPLE) openings.push(await openingOf(server, id, task));
+  const again = await openingOf(server, id, SAMPLE[0]);
+  const repeats = again === openings[0];
+  const seen = [
+    ...['agentgym', ADAPTER_REVISION, INSTRUCTIONS_REVISION],
+    ...[server.descriptor.name, report.liveness, report.routes],
+    repeats ? openings : 'openings do not repeat',
+  ];
+  return { hash: createHash('sha256').update(JSON.stringify(seen)).digest('hex'), repeats };
+}
+
+async function openingOf(server: Server, id: number, task: number): Promise<string> {
+  try {
+    return (await resetRemote(server, id, task)).observation;
+  } catch (error) {
+    if (error instanceof EnvironmentError && error.code === 'unknown-task') return 'no such task';
+    throw error;
+  }
+}

@@ -1,0 +1,79 @@
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+
+/** What became of one HTTP request. */
+export type Exchange =
+  | { readonly kind: 'answered'; readonly status: number; readonly body: string }
+  /** It never left: nobody listens there, or the name is unknown. Safe to send again, whatever it asks for. */
+  | { readonly kind: 'unsent'; readonly cause: Error }
+  /** It left, and the connection broke before the whole answer was here: whether the server acted is unknown. */
+  | { readonly kind: 'broken'; readonly cause: Error }
+  /** The answer was not here in time: whether the server acts, or will, is unknown. */
+  | { readonly kind: 'late' };
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: URL;
+  /** Sent as JSON; no body when undefined. */
+  readonly json: unknown;
+  /** The limit for everything, from connecting to the last byte. */
+  readonly timeoutMs: number;
+}
+
+const ANSWER_LIMIT = 16 * 1024 * 1024; // bytes; the largest real answer, Wordle's vocabulary, has 0.1 % of it
+
+/**
+ * Sends one request and waits for the whole answer. Every request has a connection of its own, as AgentGym's clients do it: a kept one that
+ * the server has just closed (uvicorn does after 5 s) could not be told from a server that died over the request. And `fetch` gives up on a
+ * slow answer after 300 s, where a ScienceWorld or WebArena step may be given more.
+ */
+export function exchange({ method, url, json, timeoutMs }: HttpRequest): Promise<Exchange> {
+  return new Promise((resolve) => {
+    const payload = json === undefined ? undefined : Buffer.from(JSON.stringify(json), 'utf8');
+    const headers = {
+      accept: 'application/json',
+      connection: 'close',
+      ...(payload ? { 'content-type': 'application/json', 'content-length': payload.length } : {}),
+    };
+    const send = url.protocol === 'https:' ? requestHttps : requestHttp;
+    const sent = send(url, { method, headers, agent: false });
+    let connected = false;
+
+    const end = (result: Exchange): void => {
+      clearTimeout(limit);
+      resolve(result);
+      sent.destroy();
+    };
+    const fail = (cause: Error): void => end({ kind: connected ? 'broken' : 'unsent', cause });
+    const limit = setTimeout(
+      () => end(connected ? { kind: 'late' } : { kind: 'unsent', cause: noConnection(timeoutMs) }),
+      timeoutMs,
+    );
+
+    sent.on('socket', (socket) =>
+      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+        connected = true;
+      }),
+    );
+    sent.on('error', fail); // also what follows a destroy: by then the promise has its answer
+    sent.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      response.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        chunks.push(chunk);
+        if (size > ANSWER_LIMIT) fail(new Error(`the answer is longer than ${ANSWER_LIMIT} bytes`));
+      });
+      response.on('error', fail);
+      response.on('aborted', () => fail(new Error('the connection was closed within the answer')));
+      response.on('end', () =>
+        end({ kind: 'answered', status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
+      );
+    });
+    sent.end(payload);
+  });
+}
+
+function noConnection(timeoutMs: number): Error {
+  return new Error(`no connection within ${timeoutMs} ms`);
+}

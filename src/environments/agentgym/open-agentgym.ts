@@ -1,0 +1,81 @@
+import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
+import type { AgentGymAddress } from './address.ts';
+import { checkServer, type ServerReport } from './check-server.ts';
+import type { ClientRevision } from './client-action.ts';
+import { DESCRIPTORS } from './descriptors.ts';
+import { openEpisode, type Rewrite } from './episode.ts';
+import { fingerprintServer } from './fingerprint-server.ts';
+import { LeasePool } from './lease-pool.ts';
+import type { CallOptions } from './server-call.ts';
+import { SURROUNDINGS_ROUTES } from './surroundings.ts';
+
+export interface AgentGymOptions extends AgentGymAddress {
+  /** For how long an unreachable server is tried again during a run, in milliseconds. Opening tries once: a wrong address is told at once. */
+  readonly patienceMs?: number;
+  /** How long a new environment is waited for while none of those at the limit is used, in milliseconds. */
+  readonly idleLimitMs?: number;
+  /** Sends actions as a published client would have, to reproduce its results; the bare action when not given. */
+  readonly client?: ClientRevision;
+}
+
+export interface AgentGymKind extends EnvironmentKind {
+  readonly report: ServerReport;
+  /** Whether the server opens a task twice alike; where it does not, replays diverge. */
+  readonly repeats: boolean;
+}
+
+const TIMEOUT_MS = 300_000; // the default of AgentGym's clients
+const PATIENCE_MS = 30_000; // ScienceWorld's server needs some 10 s to start
+const LIMIT = 16; // environments at a time: a ScienceWorld one is a Java machine of some 200 MB
+const IDLE_LIMIT_MS = 1_800_000; // far above what a model may take to answer
+
+/**
+ * Opens an environment on an AgentGym server: checks that it is the right one and has what a run needs, and takes its fingerprint. The seed
+ * of a reset has no meaning there; equal aliases open alike as long as the server says so. Who opens it closes it.
+ * @throws EnvironmentError `unreachable`, or `protocol` when another environment is behind the URL or it lacks a route.
+ */
+export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKind> {
+  const descriptor = DESCRIPTORS[options.server];
+  if (options.snap && options.server !== 'sciworld')
+    throw new EnvironmentError('protocol', `snap=${options.snap} is for sciworld, not for ${options.server}`);
+  const atOnce: CallOptions = {
+    baseUrl: baseOf(options.url, descriptor.prefix),
+    timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+    patienceMs: 0,
+  };
+  const report = await checkServer(descriptor, atOnce, options.snap ? SURROUNDINGS_ROUTES : []);
+  const calls = { ...atOnce, patienceMs: options.patienceMs ?? PATIENCE_MS };
+  const server = { descriptor, calls, canClose: report.canClose };
+  const pool = new LeasePool(server, { limit: options.limit ?? LIMIT, idleLimitMs: options.idleLimitMs ?? IDLE_LIMIT_MS });
+  try {
+    const lease = await pool.take();
+    const { hash, repeats } = await fingerprintServer(server, report, lease.id);
+    await pool.giveBack(lease, 'usable');
+    const tasks = new Set(options.tasks);
+    return {
+      name: descriptor.name,
+      fingerprint: hash,
+      taskAliases: options.tasks,
+      report,
+      repeats,
+      create: () => openEpisode({ server, pool, tasks, rewrite: rewriteOf(options) }),
+      close: () => pool.close(),
+    };
+  } catch (error) {
+    await pool.close();
+    throw error;
+  }
+}
+
+/** AgentGym's own clients are given `…/maze`; either form will do. */
+function baseOf(url: string, prefix: string): URL {
+  const base = new URL(url);
+  const path = base.pathname.replace(/\/+$/, '');
+  base.pathname = prefix !== '' && path.endsWith(prefix) ? path.slice(0, -prefix.length) : path;
+  return base;
+}
+
+function rewriteOf({ snap, client }: AgentGymOptions): Rewrite {
+  if (snap) return { kind: 'snap' };
+  return client ? { kind: 'client', revision: client } : { kind: 'none' };
+}

@@ -1,0 +1,205 @@
+import { z } from 'zod';
+import { EnvironmentError } from '../environment.ts';
+import type { ServerDescriptor } from './descriptor.ts';
+import { type Answer, abridge, type Call, type CallOptions, callServer, jsonOf } from './server-call.ts';
+
+/** A server of a known kind at an address. */
+export interface Server {
+  readonly descriptor: ServerDescriptor;
+  readonly calls: CallOptions;
+  readonly canClose: boolean;
+}
+
+export interface RemoteOpening {
+  readonly observation: string;
+  readonly actions: readonly string[] | null;
+}
+
+export type RemoteStep =
+  | {
+      readonly kind: 'stepped';
+      readonly observation: string;
+      readonly raw: number;
+      readonly done: boolean;
+      readonly actions: readonly string[] | null;
+    }
+  /** The server failed over this action; its environment is still there. */
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/** Creates an environment and gives its id on the server. @throws EnvironmentError `unreachable` or `protocol`. */
+export async function createRemote(server: Server): Promise<number> {
+  const { descriptor } = server;
+  // A create whose answer was lost may have left an environment behind; asking again would leave another.
+  const answer = await post(server, '/create', descriptor.create ?? undefined, 'unsafe').catch((error: unknown) => {
+    if (!(error instanceof EnvironmentError) || error.code !== 'gone') throw error;
+    throw new EnvironmentError('unreachable', error.message, { retryable: true, cause: error });
+  });
+  const json = jsonOf(`POST ${descriptor.prefix}/create`, answer);
+  const said = errorIn(json);
+  if (said !== null) throw new EnvironmentError('protocol', `${descriptor.title} cannot create an environment: ${abridge(said)}`);
+  const shape = descriptor.family === 'id' ? z.looseObject({ id: z.int() }).transform(({ id }) => id) : z.int();
+  return parsed('/create', shape, json);
+}
+
+/** Starts a task in an environment. Repeated freely: a reset forgets what was. @throws EnvironmentError `unknown-task`, `gone`, `protocol` … */
+export async function resetRemote(server: Server, id: number, task: number): Promise<RemoteOpening> {
+  const { descriptor } = server;
+  const { reset, family } = descriptor;
+  const answer = await post(server, '/reset', { [family]: id, [reset.task]: task, ...reset.with }, 'safe');
+  if (answer.status >= 500) {
+    await mustBeAlive(server, id, answer);
+    throw new EnvironmentError('unknown-task', `${descriptor.title} failed to start task ${task}: ${failureOf(answer)}`);
+  }
+  const json = jsonOf(`POST ${descriptor.prefix}/reset`, answer);
+  const said = errorIn(json);
+  if (said !== null) throw refusedReset(server, id, task, said);
+  return openingIn(descriptor, json);
+}
+
+/**
+ * Executes one action. Never sent twice. @throws EnvironmentError `gone` when the server does not know the environment any more or the
+ * connection broke (retryable, on another environment); `unreachable` when it is not answered in time; `protocol` for a nonsensical answer.
+ */
+export async function stepRemote(server: Server, id: number, action: string): Promise<RemoteStep> {
+  const { descriptor } = server;
+  const answer = await post(server, '/step', { [descriptor.family]: id, action }, 'unsafe');
+  if (answer.status >= 500) {
+    await mustBeAlive(server, id, answer);
+    return { kind: 'failed', reason: failureOf(answer) };
+  }
+  const json = jsonOf(`POST ${descriptor.prefix}/step`, answer);
+  const said = errorIn(json);
+  if (said !== null) {
+    if (isGone(said)) throw gone(server, id, said);
+    if (said.includes('has finished')) throw new EnvironmentError('protocol', `the episode is over: ${abridge(said)}`);
+    return { kind: 'failed', reason: said };
+  }
+  return stepIn(descriptor, json);
+}
+
+/** Gives an environment back, where the server can take it. Never throws: what a server keeps is not the caller's failure. */
+export async function closeRemote(server: Server, id: number): Promise<void> {
+  if (!server.canClose) return;
+  const brief = { ...server.calls, timeoutMs: Math.min(server.calls.timeoutMs, CLOSE_TIMEOUT_MS), patienceMs: 0 };
+  await post({ ...server, calls: brief }, '/close', { [server.descriptor.family]: id }, 'unsafe').catch(() => undefined);
+}
+const CLOSE_TIMEOUT_MS = 10_000; // ScienceWorld stops a JVM; longer than this and the end of a run would wait for a dead server
+
+/** Reads a GET route of an environment. @throws EnvironmentError `gone`, `unreachable`, or `protocol` when the answer has another shape. */
+export async function readRemote<T>(server: Server, id: number, route: string, shape: z.ZodType<T>): Promise<T> {
+  const answer = await get(server, route, id);
+  if (answer.status >= 500) await mustBeAlive(server, id, answer);
+  const json = jsonOf(`GET ${server.descriptor.prefix}${route}`, answer);
+  const said = errorIn(json);
+  if (said !== null)
+    throw isGone(said) ? gone(server, id, said) : new EnvironmentError('protocol', `GET ${route}: ${abridge(said)}`);
+  return parsed(route, shape, json);
+}
+
+function post(server: Server, route: string, json: unknown, repeat: Call['repeat']): Promise<Answer> {
+  return callServer({ method: 'POST', path: server.descriptor.prefix + route, json, repeat }, server.calls);
+}
+
+function get({ descriptor, calls }: Server, route: string, id: number): Promise<Answer> {
+  return callServer({ method: 'GET', path: `${descriptor.prefix}${route}?${descriptor.family}=${id}`, repeat: 'safe' }, calls);
+}
+
+/** The published servers' words for an id they do not know, or know no more (their `_check_id`). */
+function isGone(said: string): boolean {
+  return /\bid\b.*\bis not valid|has been deleted/.test(said);
+}
+
+function gone({ descriptor }: Server, id: number, said: string): EnvironmentError {
+  return new EnvironmentError('gone', `${descriptor.title} has lost environment ${id}: ${abridge(said)}`, { retryable: true });
+}
+
+function refusedReset(server: Server, id: number, task: number, said: string): EnvironmentError {
+  const { title, unknownTask } = server.descriptor;
+  if (unknownTask.test(said)) return new EnvironmentError('unknown-task', `${title} has no task ${task}: ${abridge(said)}`);
+  if (isGone(said)) return gone(server, id, said);
+  return new EnvironmentError('protocol', `${title} cannot start task ${task}: ${abridge(said)}`);
+}
+
+/** Tells a server that failed over a request from one that has lost the environment: both are HTTP 500. */
+async function mustBeAlive(server: Server, id: number, failed: Answer): Promise<void> {
+  const { status, body } = await get(server, '/observation', id);
+  const said = status === 200 ? errorIn(softJson(body)) : body;
+  if (said !== null && !said.includes('has finished')) throw gone(server, id, failureOf(failed));
+}
+
+function failureOf({ status, body }: Answer): string {
+  return `HTTP ${status}, ${abridge(body)}`;
+}
+
+function errorIn(json: unknown): string | null {
+  const found = z.looseObject({ error: z.unknown() }).safeParse(json);
+  if (!found.success) return null;
+  return typeof found.data.error === 'string' ? found.data.error : JSON.stringify(found.data.error);
+}
+
+function softJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function openingIn({ reset, actions }: ServerDescriptor, json: unknown): RemoteOpening {
+  switch (reset.answer) {
+    case 'text':
+      return { observation: parsed('/reset', z.string(), json), actions: null };
+    case 'tuple':
+      return { observation: parsed('/reset', z.tuple([z.string()], z.unknown()), json)[0], actions: null };
+    case 'object': {
+      const { observation } = parsed('/reset', z.looseObject({ observation: z.string() }), json);
+      const preface = reset.preface && parsed('/reset', z.looseObject({ [reset.preface]: z.string() }), json)[reset.preface];
+      return {
+        observation: preface === null ? observation : `${preface}\n${observation}`,
+        actions: actionsIn(actions, json, observation),
+      };
+    }
+    default:
+      return reset.answer satisfies never;
+  }
+}
+
+function stepIn({ step, actions }: ServerDescriptor, json: unknown): RemoteStep {
+  const shape = z.looseObject({ [step.observation]: z.string(), [step.reward]: z.number(), done: z.boolean() });
+  const fields = parsed('/step', shape, json);
+  const observation = String(fields[step.observation]); // the schema has found a text there
+  return {
+    kind: 'stepped',
+    observation,
+    raw: Number(fields[step.reward]), // and a number here
+    done: fields.done === true,
+    actions: actionsIn(actions, json, observation),
+  };
+}
+
+function actionsIn(where: ServerDescriptor['actions'], json: unknown, observation: string): readonly string[] | null {
+  switch (where) {
+    case 'none':
+      return null;
+    case 'field':
+      return parsed('/step', z.looseObject({ available_actions: z.array(z.string()) }), json).available_actions;
+    case 'text': {
+      const list = /^Available actions: (\[.*\])$/m.exec(observation)?.[1];
+      const read = z.array(z.string()).safeParse(softJson(list ?? ''));
+      return read.success ? read.data : []; // with nothing to do, BabyAI writes the opening bracket alone
+    }
+    default:
+      return where satisfies never;
+  }
+}
+
+function parsed<T>(route: string, shape: z.ZodType<T>, json: unknown): T {
+  const result = shape.safeParse(json);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const at = issue?.path.length ? `${issue.path.join('.')}: ` : '';
+  throw new EnvironmentError(
+    'protocol',
+    `${route} answered another shape (${at}${issue?.message}): ${abridge(json)}; is this another environment?`,
+  );
+}

@@ -1,0 +1,107 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { EnvironmentError } from '../environment.ts';
+import { type Exchange, exchange } from './http-exchange.ts';
+
+export interface CallOptions {
+  readonly baseUrl: URL;
+  /** The limit for one request in milliseconds. */
+  readonly timeoutMs: number;
+  /** For how long a server that cannot be reached is tried again, in milliseconds: restarts of a server take that long. */
+  readonly patienceMs: number;
+}
+
+export interface Call {
+  readonly method: 'GET' | 'POST';
+  /** Path and query below the base URL, `/step`. */
+  readonly path: string;
+  readonly json?: unknown;
+  /** Whether sending it twice does what sending it once does. A step is `unsafe`: a request that may have been executed is never repeated. */
+  readonly repeat: 'safe' | 'unsafe';
+}
+
+/** What a server that is there said. */
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 2_000;
+const BROKEN_LIMIT = 3; // tries of a repeatable request whose connection breaks: a server that dies over it dies again
+
+/**
+ * Calls a server. What never reached it is tried again while patience lasts, and so is what it put off (429, 503); a broken connection is
+ * tried again only where that is safe.
+ * @throws EnvironmentError `unreachable` when nobody answers in time (retryable); `gone` when an unsafe request was cut off, so that the
+ * episode's state is unknown (retryable: on a fresh environment).
+ */
+export async function callServer(call: Call, options: CallOptions): Promise<Answer> {
+  const url = urlOf(options.baseUrl, call.path);
+  const deadline = performance.now() + options.patienceMs;
+  let broken = 0;
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    const result = await exchange({ method: call.method, url, json: call.json, timeoutMs: options.timeoutMs });
+    if (result.kind === 'answered' && result.status !== 429 && result.status !== 503) return result;
+    if (result.kind === 'broken') broken++;
+    const mayRepeat = result.kind === 'broken' ? call.repeat === 'safe' && broken < BROKEN_LIMIT : result.kind !== 'late';
+    if (!mayRepeat || performance.now() + pause > deadline) throw failure(call, url, options, result);
+    await delay(pause);
+  }
+}
+
+/** Appends a path to a base URL that may have a path of its own. */
+function urlOf(baseUrl: URL, path: string): URL {
+  return new URL(`${baseUrl.origin}${baseUrl.pathname.replace(/\/+$/, '')}${path}`);
+}
+
+/** Reads the JSON of an answer with status 200. @throws EnvironmentError `protocol` that tells what came instead. */
+export function jsonOf(what: string, { status, body }: Answer): unknown {
+  if (status !== 200) throw new EnvironmentError('protocol', `${what} answered HTTP ${status}: ${abridge(body)}`);
+  try {
+    return JSON.parse(body);
+  } catch (cause) {
+    throw new EnvironmentError('protocol', `${what} did not answer JSON but ${abridge(body)}`, { cause });
+  }
+}
+
+function failure(call: Call, url: URL, { timeoutMs }: CallOptions, result: Exchange): EnvironmentError {
+  const what = `${call.method} ${url}`;
+  switch (result.kind) {
+    case 'answered':
+      return new EnvironmentError('unreachable', `${what} is put off: HTTP ${result.status}, ${abridge(result.body)}`, {
+        retryable: true,
+      });
+    case 'unsent':
+      return new EnvironmentError('unreachable', `cannot reach ${url.origin}: ${reasonOf(result.cause)}`, {
+        retryable: true,
+        cause: result.cause,
+      });
+    case 'late':
+      return new EnvironmentError('unreachable', `${what} has not answered within ${timeoutMs} ms`, { retryable: true });
+    case 'broken':
+      return call.repeat === 'safe'
+        ? new EnvironmentError('unreachable', `${what} broke off: ${reasonOf(result.cause)}`, {
+            retryable: true,
+            cause: result.cause,
+          })
+        : new EnvironmentError('gone', `${what} broke off, so whether it was executed is unknown: ${reasonOf(result.cause)}`, {
+            retryable: true,
+            cause: result.cause,
+          });
+    default:
+      return result satisfies never;
+  }
+}
+
+/** A refused connection to a name with several addresses has an empty message and carries its reasons in `errors`. */
+function reasonOf(cause: Error): string {
+  const [first] = cause instanceof AggregateError ? cause.errors : [];
+  return first instanceof Error ? first.message : cause.message;
+}
+
+/** Shortens what a server said to what a message can hold. */
+export function abridge(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return line.length <= 300 ? line || 'nothing' : `${line.slice(0, 300)}…`;
+}

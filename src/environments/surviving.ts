@@ -1,0 +1,99 @@
+import { type Environment, EnvironmentError, type EnvironmentKind, type Opening, type StepResult } from './environment.ts';
+
+/** A task and what was done and seen in it so far. */
+export interface EpisodePath {
+  readonly task: { readonly alias: string; readonly seed: number };
+  readonly firstObservation: string;
+  readonly steps: readonly { readonly action: string; readonly observation: string }[];
+}
+
+export type Rebuilt =
+  | { readonly kind: 'rebuilt'; readonly environment: Environment; readonly last: StepResult | null }
+  /** Another world answers: at the opening (0) or after the step of this number. */
+  | { readonly kind: 'diverged'; readonly at: number; readonly recorded: string; readonly replayed: string };
+
+/**
+ * Brings a new environment to where another one stood, by reset and replay, with every observation compared. Who gets the environment
+ * closes it. @throws EnvironmentError as reset and step do.
+ */
+export async function rebuildEnvironment(kind: EnvironmentKind, path: EpisodePath): Promise<Rebuilt> {
+  const environment = await kind.create();
+  try {
+    const { observation } = await environment.reset(path.task);
+    let seen = observation;
+    let last: StepResult | null = null;
+    for (const [i, recorded] of [path.firstObservation, ...path.steps.map((step) => step.observation)].entries()) {
+      const step = path.steps[i - 1];
+      if (step) {
+        last = await environment.step(step.action);
+        seen = last.observation;
+      }
+      if (seen === recorded) continue;
+      await environment.close();
+      return { kind: 'diverged', at: i, recorded, replayed: seen };
+    }
+    return { kind: 'rebuilt', environment, last };
+  } catch (error) {
+    await environment.close();
+    throw error;
+  }
+}
+
+/**
+ * Makes the environments of a kind survive what a fresh one can mend: a server that was started anew, a broken connection, a step that was
+ * not answered in time. The lost environment is given up, another is brought to the same place, and the step is taken there: no environment
+ * ever takes a step twice. Environments that are copied or have a player of their own keep neither: this is for remote ones.
+ * @param tries how often one step may be tried on a fresh environment before its error stands.
+ */
+export function surviving(kind: EnvironmentKind, tries = 2): EnvironmentKind {
+  return { ...kind, create: () => survivingEnvironment(kind, tries) };
+}
+
+async function survivingEnvironment(kind: EnvironmentKind, tries: number): Promise<Environment> {
+  let environment = await kind.create();
+  let path: EpisodePath | null = null;
+
+  async function rebuild(lost: EpisodePath): Promise<void> {
+    await environment.close(); // first: where environments are few, the new one may need its place
+    const rebuilt = await rebuildEnvironment(kind, lost);
+    if (rebuilt.kind === 'diverged') throw anotherWorld(lost, rebuilt);
+    environment = rebuilt.environment;
+  }
+
+  return {
+    reset: async (task): Promise<Opening> => {
+      const opening = await environment.reset(task);
+      path = { task, firstObservation: opening.observation, steps: [] };
+      return opening;
+    },
+    step: async (action) => {
+      let mustRebuild = false;
+      for (let left = tries; ; left--) {
+        try {
+          if (mustRebuild && path) await rebuild(path);
+          const result = await environment.step(action);
+          if (path) path = { ...path, steps: [...path.steps, { action, observation: result.observation }] };
+          return result;
+        } catch (error) {
+          if (left === 0 || path === null || !isMendable(error)) throw error;
+          mustRebuild = true;
+        }
+      }
+    },
+    parse: (response) => environment.parse(response),
+    close: () => environment.close(),
+  };
+}
+
+function isMendable(error: unknown): boolean {
+  return error instanceof EnvironmentError && error.retryable;
+}
+
+function anotherWorld(
+  { task }: EpisodePath,
+  { at, recorded, replayed }: Extract<Rebuilt, { kind: 'diverged' }>,
+): EnvironmentError {
+  const where = at === 0 ? 'opens otherwise' : `answers step ${at} otherwise`;
+  const [was, is] = [recorded, replayed].map((text) => JSON.stringify(text.slice(0, 200)));
+  return new EnvironmentError('gone', `the server came back, but task ${task.alias} ${where} than before: ${was} became ${is}`);
+}

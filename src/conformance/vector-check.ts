@@ -26,6 +26,11 @@ export function judgeEqual(name: string, actual: unknown, expected: unknown): Ju
   return failed(name, `expected ${abridge(expected)}, got ${abridge(actual)}`);
 }
 
+/** Passes a case when both numbers differ by at most 1e-12: logarithms and roots may differ in the last bit between languages. */
+export function judgeClose(name: string, actual: number, expected: number): JudgedCase {
+  return Math.abs(actual - expected) <= 1e-12 ? passed(name) : failed(name, `expected ${expected}, got ${actual}`);
+}
+
 export function passed(name: string): JudgedCase {
   return { case: name, status: 'passed', detail: '' };
 }

@@ -1,0 +1,79 @@
+import type { ChatMessage } from '../history/prompt.ts';
+import type { SearchedStep } from '../search/searched-step.ts';
+
+/** A turn of a revision trajectory. `loss` tells whether its reply is trained on; `stepId` is null for a turn that nobody took. */
+export interface RevisedTurn {
+  readonly part: 'bad' | 'signal' | 'good';
+  readonly stepId: string | null;
+  readonly response: string;
+  readonly observation: string;
+  readonly loss: boolean;
+}
+
+/** A message of a published row: only replies after the first observation carry a loss flag. */
+export type LossMessage = ChatMessage & { readonly loss?: boolean };
+
+/**
+ * Splices as Agent-R does (specification, §2.6): the bad steps kept, the signal as a turn of its own with the action `wait` and the answer `ok.`, then
+ * the good trajectory without the steps whose replies stand at the same place of what came before. When the judge rejected a step
+ * that both share, the rest of the shared steps follows again: kept here, since faithful.
+ */
+export function spliceAsPublished(
+  kept: readonly SearchedStep[],
+  good: readonly SearchedStep[],
+  reflection: string,
+): readonly RevisedTurn[] {
+  const before = [...kept.map((step) => turnOf('bad', step, false)), signalTurn(reflection)];
+  let shared = 0;
+  while (shared < good.length && good[shared]?.response === before[shared]?.response) shared++;
+  return [...before, ...good.slice(shared).map((step) => turnOf('good', step, true))];
+}
+
+/**
+ * How a revision says that it turns back. `turn`: as published, with a pseudo action that the environment never saw (§6 item 12).
+ * `thought`: as the beginning of the first good reply, so that every action of the trajectory is one that can be executed.
+ */
+export type SignalForm = 'turn' | 'thought';
+
+/**
+ * Splices soundly: the bad trajectory up to its transition, the signal, and the good trajectory from the step where the two part. What they share
+ * stands once and is, like the bad steps, context.
+ * @param branch how many first steps they share. @throws RangeError when the transition lies before the first step that differs.
+ */
+export function splice(
+  pair: { readonly bad: readonly SearchedStep[]; readonly good: readonly SearchedStep[]; readonly branch: number },
+  transition: number,
+  reflection: string,
+  form: SignalForm,
+): readonly RevisedTurn[] {
+  const { bad, good, branch } = pair;
+  if (transition < branch) throw new RangeError(`transition ${transition} lies before the first step that differs, ${branch}`);
+  const prefix = bad.slice(0, transition + 1).map((step) => turnOf('bad', step, false));
+  const suffix = good.slice(branch).map((step) => turnOf('good', step, true));
+  const [first, ...rest] = suffix;
+  if (form === 'turn' || !first) return [...prefix, signalTurn(reflection), ...suffix];
+  return [...prefix, { ...first, part: 'signal', response: reflectFirst(reflection, first.response) }, ...rest];
+}
+
+/** Writes turns as messages behind those that opened the conversation. */
+export function lossMessages(opening: readonly ChatMessage[], turns: readonly RevisedTurn[]): readonly LossMessage[] {
+  const told = turns.flatMap(({ response, observation, loss }): LossMessage[] => [
+    { role: 'assistant', content: response, loss },
+    { role: 'user', content: observation },
+  ]);
+  return [...opening.map(({ role, content }) => ({ role, content })), ...told];
+}
+
+/** Puts a thought before the thought of a reply. */
+export function reflectFirst(reflection: string, response: string): string {
+  const marker = /^\s*Thought:\s*/.exec(response)?.[0];
+  return marker === undefined ? `Thought: ${reflection}\n${response}` : `${marker}${reflection} ${response.slice(marker.length)}`;
+}
+
+function turnOf(part: 'bad' | 'good', { stepId, response, observation }: SearchedStep, loss: boolean): RevisedTurn {
+  return { part, stepId, response, observation, loss };
+}
+
+function signalTurn(reflection: string): RevisedTurn {
+  return { part: 'signal', stepId: null, response: `Thought: ${reflection}\nAction: wait`, observation: 'ok.', loss: true };
+}

@@ -1,0 +1,38 @@
+/** What a judge said of a step. `unparsed`: its reply holds no verdict that can be read; that is not a bad step. */
+export type Verdict = 'good' | 'bad' | 'uncertain' | 'unparsed';
+
+const LABEL = /^(good|bad|uncertain)\b/i;
+const MARKER = /judge?ments?["'*_\s]*[:：]/gi;
+const DECORATION = /^[\s<>*_"'`[\]({]+/;
+/** The template handed back, `<Good/Bad/Uncertain>`, names a label first but chooses none. */
+const CHOICE = /^(good|bad|uncertain)\s*(?:[/|,]|or\b)\s*(?:or\s+)?(good|bad|uncertain)\b/i;
+
+/**
+ * Reads a judge's reply: the label that directly follows the last `Judgement:` (or `Judgment:`, in any case, with or without markup), or
+ * a reply that is nothing but a label. All else is `unparsed`, "not good" included: the published substring test accepts it, and takes
+ * what it cannot read for bad (specification of Agent-R, §2.4, §6 item 11).
+ */
+export function parseVerdict(reply: string): Verdict {
+  const marker = [...reply.matchAll(MARKER)].at(-1);
+  const said = (marker ? reply.slice(marker.index + marker[0].length) : reply).replace(DECORATION, '');
+  if (CHOICE.test(said)) return 'unparsed';
+  if (!marker && !/^(good|bad|uncertain)[\s.>*_"'`\])}]*$/i.test(said)) return 'unparsed';
+  const label = LABEL.exec(said)?.[1]?.toLowerCase();
+  return label === 'good' || label === 'bad' || label === 'uncertain' ? label : 'unparsed';
+}
+
+export interface PublishedVerdict {
+  /** The text after the last `Judgement:`, or the whole reply; what the row keeps. */
+  readonly judgement: string;
+  readonly verdict: 'good' | 'bad' | 'uncertain';
+}
+
+/**
+ * Reads a judge's reply as Agent-R does (§2.4): any "good" or "uncertain" in the text after the last `Judgement:` accepts the step, everything
+ * else, even an empty reply, rejects it. `Judgment` is no marker.
+ */
+export function parseVerdictAsPublished(reply: string): PublishedVerdict {
+  const judgement = (reply.split('Judgement:').at(-1) ?? '').trim();
+  const lower = judgement.toLowerCase();
+  return { judgement, verdict: lower.includes('good') ? 'good' : lower.includes('uncertain') ? 'uncertain' : 'bad' };
+}

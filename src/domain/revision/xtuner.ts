@@ -1,0 +1,37 @@
+import type { LossMessage } from './splice.ts';
+
+/** A turn of xtuner's conversations. Without `output_with_loss: false` xtuner trains on `output`. */
+export interface XtunerTurn {
+  readonly system?: string;
+  readonly input: string;
+  readonly output: string;
+  readonly output_with_loss?: false;
+}
+
+export interface XtunerConversation {
+  readonly conversation: readonly XtunerTurn[];
+}
+
+/**
+ * Converts the messages of a row for xtuner (specification of Agent-R, §2.8): the first turn holds the system text, then every reply is the
+ * output to the message before it. An observation that nothing answers is left out.
+ * @param masks `keep` writes `output_with_loss: false` on every reply that is not marked to be trained on, the acknowledgement included;
+ * `drop` does as the published `rewrite()`, which trains on the bad steps too (§6 item 13).
+ * @throws RangeError when a reply does not follow a user message.
+ */
+export function toXtuner(messages: readonly LossMessage[], masks: 'keep' | 'drop'): XtunerConversation {
+  const system = messages[0]?.role === 'system' ? messages[0].content : undefined;
+  const turns: XtunerTurn[] = [];
+  for (const [i, message] of messages.entries()) {
+    if (message.role !== 'assistant') continue;
+    const input = messages[i - 1];
+    if (input?.role !== 'user') throw new RangeError(`message ${i} is a reply to no user message`);
+    turns.push({
+      ...(turns.length === 0 && system !== undefined ? { system } : {}),
+      input: input.content,
+      output: message.content,
+      ...(masks === 'keep' && message.loss !== true ? ({ output_with_loss: false } as const) : {}),
+    });
+  }
+  return { conversation: turns };
+}

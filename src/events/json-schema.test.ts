@@ -1,0 +1,69 @@
+import { describe, expect, test } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import fc from 'fast-check';
+import { arbitraryEvent } from '../testing/arbitrary-event.ts';
+import { everyEvent } from '../testing/every-event.ts';
+import { catalogue, type EventType } from './catalogue.ts';
+import { parseEnvelope } from './codec.ts';
+import { jsonSchemas } from './json-schema.ts';
+
+// A validator from other hands: what it takes and refuses by the published schemas is what other producers will go by.
+const ajv = new Ajv2020({ strict: true, allErrors: false });
+formats.default(ajv);
+ajv.addFormat('base64', /^(?:[0-9a-zA-Z+/]{4})*(?:[0-9a-zA-Z+/]{2}==|[0-9a-zA-Z+/]{3}=)?$/);
+const schemas = jsonSchemas();
+const TYPES = Object.keys(catalogue) as EventType[]; // the keys of the catalogue are its types
+const validators = new Map(TYPES.map((type) => [type, ajv.compile(schemas[type])]));
+
+function accepts(type: EventType, value: unknown): boolean {
+  return validators.get(type)?.(value) === true;
+}
+
+describe('the published JSON Schemas', () => {
+  test('are one for every type, in draft 2020-12, with its topic and key', () => {
+    expect(Object.keys(schemas).sort()).toEqual([...TYPES].sort());
+    for (const type of TYPES)
+      expect(schemas[type]).toMatchObject({
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        title: type,
+        description: `topic ${catalogue[type].topic}; stream and key: data.${catalogue[type].stream}`,
+      });
+  });
+
+  test('take an event of every type', () => {
+    for (const event of everyEvent()) expect([event.type, accepts(event.type, event)]).toEqual([event.type, true]);
+  });
+
+  test.each(TYPES)('of %s takes what the codec takes', (type) => {
+    fc.assert(
+      fc.property(arbitraryEvent(type, schemas[type]), (event) => {
+        expect(parseEnvelope(event).kind).toBe('event');
+        expect(accepts(type, event)).toBe(true);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('refuse what the codec refuses for its shape: a part left out, another kind of value, a field that is none', () => {
+    for (const event of everyEvent()) {
+      const wrong = [
+        ...partsLeftOut(event),
+        ...partsLeftOut(event.data).map((data) => ({ ...event, data })),
+        ...Object.keys(event.data).map((key) => ({ ...event, data: { ...event.data, [key]: [[]] } })),
+        { ...event, data: { ...event.data, extra: 1 } },
+        { ...event, extra: 1 },
+      ];
+      for (const value of wrong)
+        expect([event.type, value, accepts(event.type, value)]).toEqual([
+          event.type,
+          value,
+          parseEnvelope(value).kind === 'event',
+        ]);
+    }
+  });
+});
+
+function partsLeftOut(value: object): object[] {
+  return Object.keys(value).map((key) => Object.fromEntries(Object.entries(value).filter(([other]) => other !== key)));
+}

@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { everyEvent } from '../testing/every-event.ts';
+import { catalogue, type EventType } from './catalogue.ts';
+import { decode, encode } from './codec.ts';
+import { upcast } from './upcasters.ts';
+
+const FOLDER = new URL('./fixtures/', import.meta.url);
+const fixtures = readdirSync(FOLDER).map((file) => {
+  const [, type = '', version = ''] = /^(\w+)\.v(\d+)\.json$/.exec(file) ?? [];
+  return { file, type, version: Number(version), bytes: readFileSync(new URL(file, FOLDER)) };
+});
+
+describe('upcast', () => {
+  const steps = {
+    RunStarted: {
+      1: ({ data, ...event }: Record<string, unknown>) => ({ ...event, data: { ...(data as object), second: true } }),
+      2: ({ data, ...event }: Record<string, unknown>) => ({ ...event, data: { ...(data as object), third: true } }),
+    },
+  };
+
+  test('lifts an event one version at a time to the current one, and leaves the given one alone', () => {
+    const old = { type: 'RunStarted', schemaVersion: 1, data: { name: 'a' } };
+    expect(upcast('RunStarted', 1, old, steps)).toEqual({
+      ...{ type: 'RunStarted', schemaVersion: 3 },
+      data: { name: 'a', second: true, third: true },
+    });
+    expect(upcast('RunStarted', 2, { ...old, schemaVersion: 2 }, steps)).toEqual({
+      ...{ type: 'RunStarted', schemaVersion: 3 },
+      data: { name: 'a', third: true },
+    });
+    expect(old).toEqual({ type: 'RunStarted', schemaVersion: 1, data: { name: 'a' } });
+  });
+
+  test('has a step from every version that a type has left behind', () => {
+    for (const [type, { version }] of Object.entries(catalogue))
+      for (let v = 1; v < version; v++)
+        expect(upcast(type as EventType, v, { schemaVersion: v })).toMatchObject({ schemaVersion: version }); // a key of the catalogue
+    expect(() => upcast('RunStarted', 7, { schemaVersion: 7 }, steps)).toThrow('no upcaster from version 7 of RunStarted');
+  });
+});
+
+describe('frozen fixtures', () => {
+  // A new one is told in src/testing/every-event.ts and written by src/testing/write-fixtures.ts.
+  test('there is one of every version of every type', () => {
+    const wanted = Object.entries(catalogue).flatMap(([type, { version }]) =>
+      Array.from({ length: version }, (_, i) => `${type}.v${i + 1}.json`),
+    );
+    expect(fixtures.map(({ file }) => file).sort()).toEqual(wanted.sort());
+  });
+
+  test.each(fixtures)('$file is still read as an event of the current version', ({ type, version, bytes }) => {
+    const decoded = decode(bytes);
+    if (decoded.kind === 'refused') throw new Error(JSON.stringify(decoded.refusal));
+    expect(decoded.event.type).toBe(type);
+    const { version: current } = catalogue[type as EventType]; // as decoded
+    expect(decoded.event.schemaVersion).toBe(current);
+    if (version === current) expect(JSON.parse(encode(decoded.event).toString())).toEqual(JSON.parse(bytes.toString()));
+  });
+
+  test('those of the current version are what is written today', () => {
+    for (const event of everyEvent()) {
+      const frozen = fixtures.find(({ type, version }) => type === event.type && version === event.schemaVersion);
+      expect(JSON.parse(frozen?.bytes.toString() ?? 'null')).toEqual(event);
+    }
+  });
+});

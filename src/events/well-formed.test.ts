@@ -1,0 +1,67 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { LOOK_DEPTH, wellFormed } from './well-formed.ts';
+
+/** Text with halves of surrogate pairs and NUL in it. */
+const broken = fc
+  .array(fc.constantFrom('a', '\0', '\ud83c', '\udf33', '\u{1F333}', 'é'), { maxLength: 6 })
+  .map((parts) => parts.join(''));
+const value = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    broken,
+    fc.constantFrom(null, true, 1.5),
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(fc.constantFrom('a', 'b', 'c'), tie('value'), { maxKeys: 3 }),
+  ),
+})).value;
+
+describe('wellFormed', () => {
+  test('leaves only text that can be stored, changes nothing else, and lists every place once', () => {
+    fc.assert(
+      fc.property(fc.record({ text: broken, value }), (given) => {
+        const before = structuredClone(given);
+        const { value: repaired, repaired: paths } = wellFormed(given);
+        expect(given).toEqual(before);
+        const [was, is] = [textsOf(given), textsOf(repaired)];
+        expect([...is.keys()]).toEqual([...was.keys()]);
+        const changed: string[] = [];
+        for (const [path, text] of was) {
+          const now = is.get(path) ?? '';
+          expect(now.isWellFormed() && !now.includes('\0')).toBe(true);
+          expect(now).toHaveLength(text.length);
+          if (now !== text) changed.push(path);
+        }
+        expect([...paths].sort()).toEqual(changed.sort());
+        expect(wellFormed(repaired)).toEqual({ value: repaired, repaired: [] });
+      }),
+    );
+  });
+
+  test('gives what is whole back as it is, without a copy', () => {
+    const whole = { a: ['text', { b: '\u{1F333}' }], c: null };
+    expect(wellFormed(whole).value).toBe(whole);
+  });
+
+  test('copies only the way down to what it repairs', () => {
+    const given = { left: { text: 'whole' }, right: { text: 'a\0' } };
+    const { value: repaired } = wellFormed(given);
+    expect(repaired).toEqual({ left: { text: 'whole' }, right: { text: 'a\uFFFD' } });
+    expect(repaired.left).toBe(given.left);
+  });
+
+  test('ends at a depth that no schema takes, however deep it goes on', () => {
+    let deep: unknown = 'a\0';
+    for (let i = 0; i < 200_000; i++) deep = [deep];
+    expect(wellFormed(deep)).toEqual({ value: deep, repaired: [] });
+    let last: unknown = 'a\0';
+    for (let i = 0; i < LOOK_DEPTH; i++) last = [last];
+    expect(wellFormed(last).repaired).toHaveLength(1);
+  });
+});
+
+function textsOf(given: unknown, path = ''): Map<string, string> {
+  if (typeof given === 'string') return new Map([[path, given]]);
+  if (typeof given !== 'object' || given === null) return new Map();
+  return new Map(Object.entries(given).flatMap(([key, item]) => [...textsOf(item, path === '' ? key : `${path}.${key}`)]));
+}

@@ -1,0 +1,56 @@
+import type { Envelope } from '../events/envelope.ts';
+import { pack } from '../events/packed.ts';
+import { Story } from './story.ts';
+
+/** Tells one event of every type of the catalogue, with every optional part there; the frozen fixtures were written from it. */
+export function everyEvent(): readonly Envelope[] {
+  const told = new Story('fixtures');
+  const experimentId = told.id('experiment');
+  const sha = (digit: string) => digit.repeat(64);
+  told.tell('ExperimentDeclared', { experimentId, name: 'depth', question: 'Does depth help? 深さ' }, experimentId);
+  const runId = told.run('run', { experimentId, config: { nested: [1, { a: null }, 'text'] } });
+  told.tell('MetricRecorded', { runId, metric: 'loss', value: -0.125, at: 7 }, runId);
+  const tree = told.tree(runId, 'stick', {
+    instruction: { blob: sha('a'), size: 70_000, mediaType: 'text/plain; charset=utf-8' },
+  });
+  const rolloutId = told.rollout(tree);
+  const stepId = told.step(tree, rolloutId, tree.rootStepId, 1, {
+    response: 'Thought: é🌳\nAction: get 1 stick',
+    tokens: { ids: pack('int32', [1, -2, 3]), logProbs: pack('float32', [-0.5, 0, -1.25]), mask: pack('uint8', [1, 0, 1]) },
+    usage: { promptTokens: 10, completionTokens: 3 },
+    call: {
+      ...{ responseId: 'r-1', model: 'm', requestHash: sha('b'), attempts: 2, latencyMs: 12.5 },
+      ...{ usage: { promptTokens: 10, completionTokens: 3 }, trimmed: { from: 9, to: 4 } },
+    },
+    stateHash: sha('c'),
+    admissibleActions: ['inventory', 'get 1 stick'],
+  });
+  const { treeId } = tree;
+  told.tell(
+    'ToolCalled',
+    {
+      toolCallId: told.id('call'),
+      treeId,
+      stepId,
+      ordinal: 0,
+      tool: 'search',
+      arguments: '{"q":1}',
+      output: 'found',
+      outcome: 'ok',
+      durationMs: 1.5,
+    },
+    runId,
+  );
+  const rewardId = told.reward(tree, stepId, 0.5, { rolloutId });
+  told.tell(
+    'RewardRevised',
+    { rewardId, treeId, value: 1, scorer: { name: 'judge', revision: '2' }, reason: 'seen again' },
+    runId,
+  );
+  told.tell('ValueBackedUp', { treeId, simulation: 3, leafStepId: stepId, value: 0.75, path: [tree.rootStepId, stepId] }, runId);
+  told.tell('ReplayDiverged', { treeId, stepId, field: 'observation', recorded: 'a', replayed: 'b' }, runId);
+  told.finishRollout(tree, rolloutId, stepId, { success: null, outcome: 'truncated' });
+  told.closeTree(tree, 1);
+  told.finishRun(runId, { trees: 1, rollouts: 1, steps: 1 });
+  return told.events.map((event) => ({ ...event, causationId: told.id('cause'), repaired: ['data.nothing'] }));
+}

@@ -5,7 +5,7 @@ const LABEL = /^(good|bad|uncertain)\b/i;
 const MARKER = /judge?ments?["'*_\s]*[:：]/gi;
 const DECORATION = /^[\s<>*_"'`[\]({]+/;
 /** The template handed back, `<Good/Bad/Uncertain>`, names a label first but chooses none. */
-const CHOICE = /^(good|bad|uncertain)\s*(?:[/|,]|or\b)\s*(?:or\s+)?(good|bad|uncertain)\b/i;
+const CHOICE = /^(good|bad|uncertain)[\s>]*(?:[/|,]|or\b)[\s<]*(?!\1)(good|bad|uncertain)\b/i;
 
 /**
  * Reads a judge's reply: the label that directly follows the last `Judgement:` (or `Judgment:`, in any case, with or without markup), or

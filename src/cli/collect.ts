@@ -3,6 +3,7 @@ import { chooseTasks } from '../collect/choose-tasks.ts';
 import type { Progress } from '../collect/collect-run.ts';
 import { type CollectPlan, collectPlan, type PlannedTask } from '../collect/plan.ts';
 import { isUuid } from '../domain/ids.ts';
+import { SEARCH_DEFAULTS } from '../domain/search/next-search-step.ts';
 import { ENVIRONMENT_FORMS, openEnvironment } from '../environments/open-environment.ts';
 import { newId } from '../events/new-id.ts';
 import { type Collection, collectInto, readCollection } from '../platform/collect-into.ts';
@@ -26,6 +27,11 @@ export interface CollectFlags {
   readonly run?: string;
   readonly resume?: string;
   readonly concurrency: number;
+  readonly search?: 'mcts';
+  readonly iterations: number;
+  readonly candidates: number;
+  readonly maxDepth: number;
+  readonly exploration: number;
 }
 
 /** `espalier collect`: rollouts of a policy in an environment, recorded step by step; `--resume` goes on with a run that was killed. */
@@ -42,6 +48,21 @@ export function addCollect(program: Command): void {
         .choices(['root', 'anywhere'])
         .default('root'),
     )
+    .addOption(new Option('--search <method>', 'search every task in place of rolling out').choices(['mcts']))
+    .option('--iterations <n>', 'mcts: walks from the root', wholeNumber('--iterations', 1), SEARCH_DEFAULTS.iterations)
+    .option(
+      '--candidates <n>',
+      'mcts: replies asked for at each node',
+      wholeNumber('--candidates', 1, 128),
+      SEARCH_DEFAULTS.candidates,
+    )
+    .option(
+      '--max-depth <n>',
+      'mcts: a path has at most this many actions and one more',
+      wholeNumber('--max-depth', 1),
+      SEARCH_DEFAULTS.maxDepth,
+    )
+    .option('--exploration <c>', 'mcts: the constant of UCT', Number, SEARCH_DEFAULTS.exploration)
     .option('--max-steps <n>', 'steps after which a rollout is truncated', wholeNumber('--max-steps', 1, 10_000), 30)
     .option('--temperature <t>', 'sampling temperature', numberBetween('--temperature', 0, 100), 1)
     .option('--seed <n>', 'seed of the run: equal seeds, equal trees', wholeNumber('--seed', 0), 1)
@@ -107,6 +128,7 @@ async function newCollection(flags: CollectFlags): Promise<Pick<Collection, 'run
       policy: flags.policy,
       temperature: flags.temperature,
       maxSteps: flags.maxSteps,
+      search: flags.search ? searchOf(flags) : null,
     });
     return { runId: flags.run ? checkedId('--run', flags.run) : newId(), name: flags.name, seed: flags.seed, plan };
   } finally {
@@ -123,7 +145,8 @@ async function plannedTasks(flags: CollectFlags, kind: Awaited<ReturnType<typeof
     );
   const chosen =
     aliases?.map((alias) => ({ alias })) ?? (await chooseTasks(kind, wholeNumber('--tasks', 1)(flags.tasks), flags.taskSeed));
-  return chosen.map(({ alias }) => ({ alias, rollouts: flags.rollouts, branching: flags.branching }));
+  const rollouts = flags.search ? flags.iterations : flags.rollouts;
+  return chosen.map(({ alias }) => ({ alias, rollouts, branching: flags.branching }));
 }
 
 function nameOfRun(text: string): string {
@@ -134,4 +157,8 @@ function nameOfRun(text: string): string {
 function checkedId(option: string, text: string): string {
   if (!isUuid(text)) throw new Error(`${option} takes a run id, a UUID in lower case, not ${JSON.stringify(text)}`);
   return text;
+}
+
+function searchOf({ iterations, candidates, maxDepth, exploration }: CollectFlags): CollectPlan['search'] {
+  return { iterations, candidates, maxDepth, exploration };
 }

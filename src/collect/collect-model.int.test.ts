@@ -43,6 +43,7 @@ function collection(policy: object, signal = new AbortController().signal): Coll
     policy: JSON.stringify(policy),
     temperature: 1,
     maxSteps: 4,
+    search: null,
   };
   return { runId: newId(), name: 'model', seed: 1, plan, concurrency: 1, signal, mode: 'new' };
 }

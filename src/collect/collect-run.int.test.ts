@@ -41,6 +41,7 @@ const plan: CollectPlan = {
   policy: 'planner:0.4',
   temperature: 1,
   maxSteps: 12,
+  search: null,
 };
 
 /** An appender that dies after so many calls, as a killed process does. */

@@ -101,7 +101,7 @@ function startOf({
       runId,
       experimentId: null,
       name,
-      kind: 'collect',
+      kind: plan.search ? 'search' : 'collect',
       seed,
       codeVersion,
       config: plan,

@@ -6,6 +6,7 @@ import type { EnvironmentKind, Opening } from '../environments/environment.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Policy } from '../policies/policy.ts';
 import { allOrStop } from './all-or-stop.ts';
+import { growSearch } from './grow-search.ts';
 import type { CollectPlan, PlannedTask } from './plan.ts';
 import type { RecordedTree } from './recorded-run.ts';
 import type { TreeNode } from './rollout-events.ts';
@@ -50,6 +51,12 @@ export async function collectTree(options: TreeOptions): Promise<void> {
   const { task, tree, signal } = options;
   if (tree?.closed) return countRecorded(options);
   const growing = await openTree(options);
+  if (options.plan.search) {
+    const params = { ...options.plan.search, tieBreak: { kind: 'first' } as const };
+    const reason = await growSearch(growing, { params, facts: tree?.searchFacts ?? [] });
+    if (reason !== 'stopped') await options.appender.append([closing(growing, reason)]);
+    return;
+  }
   if (task.branching === 'root') {
     const walks = Array.from(
       { length: task.rollouts },
@@ -61,7 +68,7 @@ export async function collectTree(options: TreeOptions): Promise<void> {
       await walkRollout(growing, ordinal, startOf(growing, ordinal));
     }
   }
-  if (!signal.aborted) await options.appender.append([closing(growing)]);
+  if (!signal.aborted) await options.appender.append([closing(growing, 'completed')]);
 }
 
 function countRecorded({ tree, onRollout, onStep }: TreeOptions): void {
@@ -115,12 +122,13 @@ function openingEvent({ runId, plan, task, kind, treeId, rootStepId, opening }: 
   };
 }
 
-function closing({ runId, treeId, task }: GrowingTree): Draft {
+function closing({ runId, treeId, task, plan, nodes }: GrowingTree, reason: 'completed' | 'exhausted'): Draft {
+  const ended = [...nodes.values()].filter((node) => node.ended).length;
   return {
     type: 'TreeClosed',
     id: derivedId('TreeClosed', treeId),
     correlationId: runId,
-    data: { treeId, reason: 'completed', rollouts: task.rollouts },
+    data: { treeId, reason, rollouts: plan.search ? ended : task.rollouts },
   };
 }
 

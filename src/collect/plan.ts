@@ -17,6 +17,15 @@ export const collectPlan = z.strictObject({
   policy: z.string().max(2_000),
   temperature: z.number().min(0).max(100),
   maxSteps: z.int().min(1).max(10_000),
+  /** Set for a Monte-Carlo tree search of every task in place of rollouts: its walks, replies per node, depth limit and constant of UCT. */
+  search: z
+    .strictObject({
+      iterations: z.int().min(1).max(100_000),
+      candidates: z.int().min(1).max(128),
+      maxDepth: z.int().min(1).max(10_000),
+      exploration: z.number().min(0).max(1_000),
+    })
+    .nullable(),
 });
 export type CollectPlan = z.infer<typeof collectPlan>;
 export type PlannedTask = CollectPlan['tasks'][number];

@@ -1,10 +1,14 @@
+import type { SearchFact } from '../domain/search/search-facts.ts';
 import type { Db } from '../postgres/database.ts';
+import { readSearchFacts } from './read-search-facts.ts';
 
 /** What the record holds of one tree: enough to go on where it ends. Steps are in the order in which they were taken. */
 export interface RecordedTree {
   readonly closed: boolean;
   readonly rollouts: ReadonlyMap<number, RecordedRollout>;
   readonly steps: ReadonlyMap<string, RecordedStep>;
+  /** What happened in a search of it, in log order. */
+  readonly searchFacts: readonly SearchFact[];
   /** Steps that carry a reward already. */
   readonly rewarded: ReadonlySet<string>;
 }
@@ -106,6 +110,7 @@ async function readTree(db: Db, treeId: string, resolve: (sha256: string) => Pro
   }
   return {
     closed: tree.closed_at !== null,
+    searchFacts: await readSearchFacts(db, treeId),
     rollouts: new Map(
       rollouts.map((r) => [
         r.ordinal,

@@ -43,19 +43,25 @@ export function started({ tree, rolloutId, fromStepId, ordinal, seed }: Walk): D
   };
 }
 
-export function stepData(
-  walk: Walk,
-  at: TreeNode,
-  act: Act,
-  parsed: ParsedResponse,
-  result: StepResult,
-  timings: DataOf<'StepTaken'>['timings'],
-  done: boolean,
-): DataOf<'StepTaken'> {
-  const { tree, rolloutId } = walk;
+/** A step as it was taken: where, by which act, and what the environment answered. */
+export interface Taken {
+  readonly tree: GrowingTree;
+  readonly stepId: string;
+  /** Null for a step of a search that no walk ended in. */
+  readonly rolloutId: string | null;
+  readonly at: TreeNode;
+  readonly act: Act;
+  readonly parsed: ParsedResponse;
+  readonly result: StepResult;
+  readonly timings: DataOf<'StepTaken'>['timings'];
+  /** Nothing follows: the environment ended, or a limit was reached. */
+  readonly done: boolean;
+}
+
+export function stepData({ tree, stepId, rolloutId, at, act, parsed, result, timings, done }: Taken): DataOf<'StepTaken'> {
   const sampled = act.tokens?.ids.length ?? act.usage?.completionTokens ?? 0;
   return {
-    stepId: derivedId('step', rolloutId, at.depth + 1),
+    stepId,
     treeId: tree.treeId,
     parentStepId: at.stepId,
     rolloutId,
@@ -82,12 +88,17 @@ export function stepData(
   };
 }
 
-export function stepEvent({ tree }: Walk, data: DataOf<'StepTaken'>): Draft {
+export function stepEvent(tree: GrowingTree, data: DataOf<'StepTaken'>): Draft {
   return { type: 'StepTaken', id: derivedId('StepTaken', data.stepId), correlationId: tree.runId, data };
 }
 
 /** The environment's reward: recorded when it says something, and always at the end. */
-export function rewards({ tree, rolloutId }: Walk, stepId: string, result: StepResult, done: boolean): Draft[] {
+export function rewards(
+  { tree, rolloutId }: Pick<Taken, 'tree' | 'rolloutId'>,
+  stepId: string,
+  result: StepResult,
+  done: boolean,
+): Draft[] {
   const { raw, scale, kind } = result.reward;
   const value = result.reward.gain ?? result.reward.value; // a return is the sum of a path's rewards
   if (value === 0 && !done) return [];

@@ -2,8 +2,10 @@ import type { Draft } from '../append/appender.ts';
 import { seedFrom } from '../domain/random/seed-from.ts';
 import type { Environment, StepResult } from '../environments/environment.ts';
 import { derivedId } from '../events/derived-id.ts';
-import { type Act, type ActRequest, PolicyError } from '../policies/policy.ts';
+import type { Act } from '../policies/policy.ts';
+import { askPolicy } from './ask-policy.ts';
 import type { GrowingTree } from './collect-tree.ts';
+import { pathTo, restoreEnvironment } from './restore-environment.ts';
 import {
   finished,
   type Outcome,
@@ -40,10 +42,10 @@ export async function walkRollout(tree: GrowingTree, ordinal: number, fromStepId
   try {
     if (!recorded) await append(walk, [started(walk)]);
     const path = pathTo(tree, taken.at(-1)?.stepId ?? fromStepId);
-    const replayed = await replay(walk, environment, path);
+    const replayed = await restoreEnvironment(tree, environment, path, rolloutId);
     if (replayed.kind === 'diverged')
       return await finish(walk, path.at(-1), 'failed', null, 'the environment did not repeat what was recorded');
-    if (taken.length > 0 && replayed.last && (replayed.last.terminated || isLast(walk, taken.length))) {
+    if (taken.length > 0 && replayed.last && (endsIn(replayed.last) || isLast(walk, taken.length))) {
       // The last step is in the record, its reward or the end of the rollout is not: a kill fell between them.
       const leaf = path.at(-1);
       if (leaf && !tree.tree?.rewarded.has(leaf.stepId)) await append(walk, rewards(walk, leaf.stepId, replayed.last, true));
@@ -62,20 +64,23 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
     const at = path.at(-1);
     if (!at) throw new RangeError('a path begins with the root');
     const began = tree.clock();
-    const chosen = await choose(walk, environment, path);
-    if (chosen.kind === 'failed') return finish(walk, at, 'failed', null, chosen.reason);
+    const asked = await askPolicy(tree, environment, path, { seed: walk.seed, n: 1 });
+    if (asked.kind === 'failed') return finish(walk, at, 'failed', null, asked.reason);
+    const act = asked.acts[0] as Act; // there is at least one
     const decided = tree.clock();
-    const parsed = environment.parse(chosen.act.response);
+    const parsed = environment.parse(act.response);
     const result = await environment.step(parsed.action);
-    const done = result.terminated || result.truncated || isLast(walk, steps + 1);
+    const done = endsIn(result) || isLast(walk, steps + 1);
     const timings = { policyMs: Math.max(0, decided - began), environmentMs: Math.max(0, tree.clock() - decided) };
-    const step = stepData(walk, at, chosen.act, parsed, result, timings, done);
-    const drafts = [stepEvent(walk, step), ...rewards(walk, step.stepId, result, done)];
+    const { rolloutId } = walk;
+    const stepId = derivedId('step', rolloutId, at.depth + 1);
+    const step = stepData({ tree, stepId, rolloutId, at, act, parsed, result, timings, done });
+    const drafts = [stepEvent(tree, step), ...rewards(walk, stepId, result, done)];
     const node = {
       stepId: step.stepId,
       parentStepId: at.stepId,
       depth: step.depth,
-      response: chosen.act.response,
+      response: act.response,
       action: parsed.action,
       observation: result.observation,
       admissibleActions: result.admissibleActions,
@@ -90,74 +95,8 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
   }
 }
 
-/** Asks the policy. What it cannot answer here fails this rollout alone; what it can answer nowhere is thrown and ends the run. */
-async function choose(
-  walk: Walk,
-  environment: Environment,
-  path: readonly TreeNode[],
-): Promise<{ kind: 'act'; act: Act } | { kind: 'failed'; reason: string }> {
-  const { tree, seed } = walk;
-  const { opening } = tree;
-  const at = path.at(-1);
-  const request: ActRequest = {
-    goal: opening.goal,
-    instruction: opening.instruction,
-    firstObservation: opening.observation,
-    history: path.slice(1).map(({ response, action, observation }) => ({ response, action, observation })),
-    admissibleActions: at?.admissibleActions ?? null,
-    expertAction: async () => (await environment.expertAction?.()) ?? null,
-    seed: seedFrom('step', seed, path.length),
-    n: 1,
-    temperature: tree.plan.temperature,
-  };
-  try {
-    const [act] = await tree.policy.act(request, tree.signal);
-    return act ? { kind: 'act', act } : { kind: 'failed', reason: 'the policy gave no act' };
-  } catch (error) {
-    if (error instanceof PolicyError && error.code !== 'unreachable' && error.code !== 'refused')
-      return { kind: 'failed', reason: error.message.slice(0, 9_000) };
-    throw error;
-  }
-}
-
-type Replayed = { readonly kind: 'same'; readonly last: StepResult | undefined } | { readonly kind: 'diverged' };
-
-async function replay(walk: Walk, environment: Environment, path: readonly TreeNode[]): Promise<Replayed> {
-  const { tree } = walk;
-  await environment.reset({ alias: tree.task.alias, seed: tree.plan.taskSeed });
-  let last: StepResult | undefined;
-  for (const node of path.slice(1)) {
-    last = await environment.step(node.action);
-    if (sameText(last.observation, node.observation)) continue;
-    const data = {
-      treeId: tree.treeId,
-      stepId: node.stepId,
-      field: 'observation' as const,
-      recorded: node.observation,
-      replayed: last.observation,
-    };
-    await append(walk, [
-      { type: 'ReplayDiverged', id: derivedId('ReplayDiverged', walk.rolloutId, node.stepId), correlationId: tree.runId, data },
-    ]);
-    return { kind: 'diverged' };
-  }
-  return { kind: 'same', last };
-}
-
-/** Compares as stored: what cannot be stored was replaced on append. */
-function sameText(a: string, b: string): boolean {
-  return a === b || a.toWellFormed().replaceAll('\0', '\uFFFD') === b;
-}
-
-function pathTo(tree: GrowingTree, stepId: string): TreeNode[] {
-  const path: TreeNode[] = [];
-  for (let id: string | null = stepId; id !== null; ) {
-    const node = tree.nodes.get(id);
-    if (!node) throw new RangeError(`tree ${tree.treeId} has no step ${id}`);
-    path.push(node);
-    id = node.parentStepId;
-  }
-  return path.reverse();
+function endsIn(result: StepResult): boolean {
+  return result.terminated || result.truncated;
 }
 
 function isLast({ tree }: Walk, steps: number): boolean {

@@ -57,7 +57,10 @@ export class TreeShape {
       }
       case 'ToolCalled':
       case 'ReplayDiverged':
+      case 'NodeExpanded':
         return this.#unknownStep(event.data.stepId);
+      case 'NodeAdded':
+        return this.#unknownStep(event.data.stepId) ?? this.#unknownStep(event.data.parentStepId);
       case 'TreeClosed': {
         if (this.#closed) return 'the tree was closed before';
         this.#closed = true;

@@ -20,6 +20,8 @@ export const catalogue = {
   ToolCalled: { topic: 'trees', version: 1, stream: 'treeId', data: trees.toolCalled },
   RewardAssigned: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rewardAssigned },
   RewardRevised: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rewardRevised },
+  NodeAdded: { topic: 'trees', version: 1, stream: 'treeId', data: trees.nodeAdded },
+  NodeExpanded: { topic: 'trees', version: 1, stream: 'treeId', data: trees.nodeExpanded },
   ValueBackedUp: { topic: 'trees', version: 1, stream: 'treeId', data: trees.valueBackedUp },
   ReplayDiverged: { topic: 'trees', version: 1, stream: 'treeId', data: trees.replayDiverged },
   RolloutFinished: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rolloutFinished },

@@ -73,7 +73,7 @@ export async function readCollection(platform: Platform, runId: string): Promise
     .executeTakeFirst();
   if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
   const plan = collectPlan.safeParse(run.config);
-  if (run.kind !== 'collect' || !plan.success)
+  if (!['collect', 'search'].includes(run.kind) || !plan.success)
     throw new RunRefused(`run ${runId} is a run of kind ${run.kind}, not one that \`collect\` began`);
   return { name: run.name, seed: run.seed, plan: plan.data };
 }

@@ -31,6 +31,7 @@ export const plan: CollectPlan = {
   policy: 'planner:0.4',
   temperature: 1,
   maxSteps: 12,
+  search: null,
 };
 
 type Home = Platform & { readonly home: string };

@@ -28,6 +28,7 @@ export async function planDemo(size: DemoSize): Promise<CollectPlan> {
       policy: size.policy,
       temperature: 1,
       maxSteps: 30,
+      search: null,
     };
   } finally {
     await kind.close();

@@ -39,6 +39,8 @@ export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<st
       case 'StepTaken':
       case 'ToolCalled':
       case 'ReplayDiverged':
+      case 'NodeAdded':
+      case 'NodeExpanded':
         return steps.has(event.data.stepId);
       case 'RewardAssigned':
         return isOnKept(event, steps, chosen) && rewards.add(event.data.rewardId).size > 0;

@@ -99,6 +99,31 @@ export const rewardRevised = z.strictObject({
   reason: z.string().max(10_000),
 });
 
+/**
+ * A step became a node of a search: which candidate of its parent it was, what the episode was worth so far (normalised), and why a walk
+ * ends there, if it does. `equivalentTo` is an elder sibling that does the same action after another thought.
+ */
+export const nodeAdded = z.strictObject({
+  treeId: id,
+  stepId: id,
+  parentStepId: id,
+  simulation: counter,
+  ordinal: count,
+  score: finite,
+  end: z.enum(['none', 'terminated', 'truncated', 'disaster', 'depth']),
+  equivalentTo: id.nullable(),
+});
+
+/** All candidates of a node are known: how many were asked for, which said the same as an elder one, and why there are none at all. */
+export const nodeExpanded = z.strictObject({
+  treeId: id,
+  stepId: id,
+  simulation: counter,
+  asked: count,
+  dropped: z.array(z.strictObject({ ordinal: count, sameAs: count })).max(10_000),
+  reason: z.string().max(10_000),
+});
+
 /** One back-up of a search: every step of `path` (root first) gets one visit and `value`. */
 export const valueBackedUp = z.strictObject({
   treeId: id,

@@ -42,6 +42,12 @@ export function referencesOf(event: Envelope): readonly Reference[] {
     case 'ToolCalled':
     case 'ReplayDiverged':
       return [tree(event.data.treeId), step(event.data, 'stepId', event.data.stepId)];
+    case 'NodeAdded': {
+      const { stepId, parentStepId } = event.data;
+      return [tree(event.data.treeId), step(event.data, 'stepId', stepId), step(event.data, 'parentStepId', parentStepId)];
+    }
+    case 'NodeExpanded':
+      return [tree(event.data.treeId), step(event.data, 'stepId', event.data.stepId)];
     case 'RewardAssigned': {
       const { stepId, treeId } = event.data;
       return [tree(treeId), ...(stepId === null ? [] : [step(event.data, 'stepId', stepId)]), ...rollout(event.data)];

@@ -1,0 +1,41 @@
+import { seedFrom } from '../domain/random/seed-from.ts';
+import type { Environment } from '../environments/environment.ts';
+import { type Act, type ActRequest, PolicyError } from '../policies/policy.ts';
+import type { GrowingTree } from './collect-tree.ts';
+import type { TreeNode } from './rollout-events.ts';
+
+export type Asked =
+  | { readonly kind: 'acts'; readonly acts: readonly Act[] }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/**
+ * Asks the policy for acts at the end of a path. What it cannot answer here is a reason to record; what it can answer nowhere (a server that
+ * is away or refuses us) is thrown and ends the run, which stays resumable. @param seed of the walk; the depth is mixed in.
+ */
+export async function askPolicy(
+  tree: GrowingTree,
+  environment: Environment,
+  path: readonly TreeNode[],
+  { seed, n }: { readonly seed: number; readonly n: number },
+): Promise<Asked> {
+  const { opening } = tree;
+  const request: ActRequest = {
+    goal: opening.goal,
+    instruction: opening.instruction,
+    firstObservation: opening.observation,
+    history: path.slice(1).map(({ response, action, observation }) => ({ response, action, observation })),
+    admissibleActions: path.at(-1)?.admissibleActions ?? null,
+    expertAction: async () => (await environment.expertAction?.()) ?? null,
+    seed: seedFrom('step', seed, path.length),
+    n,
+    temperature: tree.plan.temperature,
+  };
+  try {
+    const acts = await tree.policy.act(request, tree.signal);
+    return acts.length > 0 ? { kind: 'acts', acts } : { kind: 'failed', reason: 'the policy gave no act' };
+  } catch (error) {
+    if (error instanceof PolicyError && error.code !== 'unreachable' && error.code !== 'refused')
+      return { kind: 'failed', reason: error.message.slice(0, 9_000) };
+    throw error;
+  }
+}

@@ -1,0 +1,215 @@
+import type { Draft } from '../append/appender.ts';
+import { seedFrom } from '../domain/random/seed-from.ts';
+import { chooseCandidates, gradeOutcome } from '../domain/search/expansion.ts';
+import type { SearchParams, SearchStep } from '../domain/search/next-search-step.ts';
+import { applySearchFacts, type SearchFact } from '../domain/search/search-facts.ts';
+import { type SearchState, searchNode } from '../domain/search/search-tree.ts';
+import type { Environment, ParsedResponse, StepResult } from '../environments/environment.ts';
+import { derivedId } from '../events/derived-id.ts';
+import type { Act } from '../policies/policy.ts';
+import { askPolicy } from './ask-policy.ts';
+import type { GrowingTree } from './collect-tree.ts';
+import { type Episodes, episodeAt, keepEpisode, releaseEpisode } from './episodes.ts';
+import { pathTo } from './restore-environment.ts';
+import { finished, rewards, started, stepData, stepEvent, type TreeNode } from './rollout-events.ts';
+
+type Expansion = Extract<SearchStep, { kind: 'expand' }>;
+interface Candidate {
+  readonly ordinal: number;
+  readonly response: string;
+  readonly action: string;
+  readonly act: Act;
+  readonly parsed: ParsedResponse;
+}
+
+/**
+ * Expands a node: one request for all candidates, then one environment step for each reply that says something new. A child and what it
+ * means for the search are appended together, so that neither is ever without the other; children that an earlier process already
+ * added are kept, and only the missing ones are tried.
+ */
+export async function expandNode(
+  tree: GrowingTree,
+  episodes: Episodes,
+  state: SearchState,
+  step: Expansion,
+  params: SearchParams,
+): Promise<SearchState> {
+  const episode = await episodeAt(episodes, step.stepId);
+  if (!episode) return close(tree, state, step, [], 'the environment did not repeat what was recorded');
+  const path = pathTo(tree, step.stepId);
+  const began = tree.clock();
+  const asked = await askPolicy(tree, episode, path, { seed: seedOf(tree, state, step.stepId), n: step.candidates });
+  const policyMs = Math.max(0, tree.clock() - began);
+  if (asked.kind === 'failed') {
+    await episode.close();
+    return close(tree, state, step, [], asked.reason);
+  }
+  const candidates = asked.acts.map((act, ordinal): Candidate => {
+    const parsed = episode.parse(act.response);
+    return { ordinal, act, parsed, response: act.response, action: parsed.action };
+  });
+  const { kept, dropped } = chooseCandidates(candidates);
+  const present = new Set(step.present.map((child) => child.ordinal));
+  const missing = kept.filter(({ candidate }) => !present.has(candidate.ordinal));
+  // Where episodes cannot be copied, the one that was asked at becomes the first child's.
+  let spare = episode.clone ? null : episode;
+  if (episode.clone) await keepEpisode(episodes, step.stepId, episode);
+  let grown = state;
+  for (const { candidate, equivalentTo } of missing) {
+    if (tree.signal.aborted) break;
+    const child = spare ?? (await episodeAt(episodes, step.stepId));
+    spare = null;
+    if (!child) break;
+    const elder = equivalentTo === null ? null : stepIdOf(step.stepId, equivalentTo);
+    grown = await addChild({ tree, episodes, state: grown, step, params, candidate, elder, child, policyMs });
+  }
+  await spare?.close();
+  if (tree.signal.aborted) return grown; // the next process asks again and adds what is missing
+  await releaseEpisode(episodes, step.stepId);
+  return close(
+    tree,
+    grown,
+    step,
+    dropped.map(({ candidate, sameAs }) => ({ ordinal: candidate.ordinal, sameAs })),
+    '',
+  );
+}
+
+interface Adding {
+  readonly tree: GrowingTree;
+  readonly episodes: Episodes;
+  readonly state: SearchState;
+  readonly step: Expansion;
+  readonly params: SearchParams;
+  readonly candidate: Candidate;
+  readonly elder: string | null;
+  readonly child: Environment;
+  readonly policyMs: number;
+}
+
+async function addChild({
+  tree,
+  episodes,
+  state,
+  step,
+  params,
+  candidate,
+  elder,
+  child,
+  policyMs,
+}: Adding): Promise<SearchState> {
+  const at = nodeOf(tree, step.stepId);
+  const parent = searchNode(state, step.stepId);
+  const stepId = stepIdOf(step.stepId, candidate.ordinal);
+  const began = tree.clock();
+  const result = await child.step(candidate.action);
+  const timings = { policyMs, environmentMs: Math.max(0, tree.clock() - began) };
+  const graded = gradeOutcome(
+    { score: scoreAfter(parent.score, result), terminated: result.terminated, truncated: result.truncated },
+    parent.depth,
+    params.maxDepth,
+  );
+  const done = graded.end !== 'none';
+  const rolloutId = done ? derivedId('rollout', tree.treeId, stepId) : null;
+  const data = stepData({ tree, stepId, rolloutId, at, act: candidate.act, parsed: candidate.parsed, result, timings, done });
+  const node: TreeNode = {
+    stepId,
+    parentStepId: at.stepId,
+    depth: data.depth,
+    response: candidate.response,
+    action: candidate.action,
+    observation: result.observation,
+    admissibleActions: result.admissibleActions,
+    ended: done,
+  };
+  const fact = {
+    kind: 'child-added',
+    simulation: step.simulation,
+    stepId,
+    parentStepId: at.stepId,
+    ordinal: candidate.ordinal,
+    equivalentTo: elder,
+    ...graded,
+  } as const;
+  // A walk that ends is a rollout from the node where it was sampled: it makes the path to its leaf a trajectory.
+  const walk =
+    rolloutId === null
+      ? null
+      : { tree, rolloutId, fromStepId: at.stepId, ordinal: rolloutOrdinal(tree), seed: seedOf(tree, state, step.stepId) };
+  await tree.appender.append([
+    ...(walk ? [started(walk)] : []),
+    stepEvent(tree, data),
+    ...rewards({ tree, rolloutId }, stepId, result, done),
+    nodeAdded(tree, fact),
+    ...(walk ? [finished(walk, node, result.terminated ? 'terminated' : 'truncated', result.success ?? false, graded.end)] : []),
+  ]);
+  tree.nodes.set(stepId, node);
+  tree.onStep();
+  if (done) {
+    tree.onRollout(result.success === true);
+    await child.close();
+  } else await keepEpisode(episodes, stepId, child);
+  return applySearchFacts(state, [fact]);
+}
+
+/** What the episode is worth after a step: the reward itself where it is final or cumulative, the sum so far where it is a delta. */
+function scoreAfter(before: number, { reward }: StepResult): number {
+  return reward.kind === 'delta' ? before + reward.value : reward.value;
+}
+
+function nodeAdded(tree: GrowingTree, { kind: _, ...fact }: SearchFact & { kind: 'child-added' }): Draft {
+  const { end } = fact;
+  if (end === 'stuck') throw new TypeError('a child is never stuck before it was expanded');
+  return {
+    type: 'NodeAdded',
+    id: derivedId('NodeAdded', fact.stepId),
+    correlationId: tree.runId,
+    causationId: derivedId('StepTaken', fact.stepId),
+    data: { treeId: tree.treeId, ...fact, end },
+  };
+}
+
+async function close(
+  tree: GrowingTree,
+  state: SearchState,
+  step: Expansion,
+  dropped: readonly { ordinal: number; sameAs: number }[],
+  reason: string,
+): Promise<SearchState> {
+  const { stepId, simulation, candidates } = step;
+  await tree.appender.append([
+    {
+      type: 'NodeExpanded',
+      id: derivedId('NodeExpanded', tree.treeId, stepId),
+      correlationId: tree.runId,
+      data: { treeId: tree.treeId, stepId, simulation, asked: candidates, dropped: [...dropped], reason },
+    },
+  ]);
+  return applySearchFacts(state, [{ kind: 'node-expanded', simulation, stepId }]);
+}
+
+/** Names the child of a node by its place among the candidates: equal replies give equal trees, ids included. */
+function stepIdOf(parentStepId: string, ordinal: number): string {
+  return derivedId('candidate', parentStepId, ordinal);
+}
+
+/** The seed of the request at a node: from the run's seed and the ordinals on the way there, so that it does not depend on ids. */
+function seedOf(tree: GrowingTree, state: SearchState, stepId: string): number {
+  const ordinals: number[] = [];
+  for (let node = searchNode(state, stepId); node.parentStepId !== null; node = searchNode(state, node.parentStepId))
+    ordinals.push(node.ordinal);
+  return seedFrom('expand', tree.seed, tree.task.alias, tree.treeIndex, ...ordinals.reverse());
+}
+
+/** Numbers the rollouts of a search in the order in which they ended. */
+function rolloutOrdinal(tree: GrowingTree): number {
+  let ended = 0;
+  for (const node of tree.nodes.values()) if (node.ended) ended++;
+  return ended;
+}
+
+function nodeOf(tree: GrowingTree, stepId: string): TreeNode {
+  const node = tree.nodes.get(stepId);
+  if (!node) throw new RangeError(`tree ${tree.treeId} has no step ${stepId}`);
+  return node;
+}

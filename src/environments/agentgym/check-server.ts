@@ -30,10 +30,13 @@ export async function checkServer(
   const seen = await routesOf(descriptor, calls, extra);
   const has = (route: string) => seen.routes.includes(descriptor.prefix + route);
 
-  const isOther = liveness !== descriptor.liveness || descriptor.lacks.some(has);
   const missing = [...descriptor.needs, ...(descriptor.words ? [descriptor.words] : [])].filter((route) => !has(route));
-  if (isOther || missing.length === descriptor.needs.length) throw otherServer(descriptor, url, liveness, seen.routes);
-  if (missing.length > 0) throw lacking(descriptor, url, missing, '');
+  const looksRight = liveness === descriptor.liveness && !descriptor.lacks.some(has);
+  if (!looksRight || missing.length > 0) {
+    const other = recognise(liveness, seen.routes);
+    if (!looksRight || other) throw otherServer(descriptor, url, liveness, other);
+    throw lacking(descriptor, url, missing, '');
+  }
   const lacksExtra = extra.filter((route) => !has(route));
   if (lacksExtra.length > 0)
     throw lacking(descriptor, url, lacksExtra, ' (stock AgentGym has them not; Agent-R patched its server)');
@@ -66,21 +69,22 @@ async function routesOf(descriptor: ServerDescriptor, calls: CallOptions, extra:
   return { routes: routes.sort(), routesFrom: 'probes' };
 }
 
-function otherServer(
-  { name, title, liveness: wanted }: ServerDescriptor,
-  url: string,
-  liveness: string,
-  routes: readonly string[],
-) {
-  const other = SERVER_NAMES.map((known) => DESCRIPTORS[known]).find(
-    (known) =>
-      known.name !== name &&
-      known.liveness === liveness &&
-      known.needs.every((route) => routes.includes(known.prefix + route)) &&
-      !known.lacks.some((route) => routes.includes(known.prefix + route)),
+/** Finds the environment that a server is, by its words and routes. */
+function recognise(liveness: string, routes: readonly string[]): ServerDescriptor | undefined {
+  return SERVER_NAMES.map((name) => DESCRIPTORS[name]).find(
+    ({ liveness: wanted, needs, lacks, prefix }) =>
+      wanted === liveness &&
+      needs.every((route) => routes.includes(prefix + route)) &&
+      !lacks.some((route) => routes.includes(prefix + route)),
   );
+}
+
+function otherServer(asked: ServerDescriptor, url: string, liveness: string, other: ServerDescriptor | undefined) {
   const instead = other ? `it is ${other.title}: write agentgym:${other.name}@…` : `it says ${JSON.stringify(abridge(liveness))}`;
-  return new EnvironmentError('protocol', `${url} is not ${title} (which says ${JSON.stringify(wanted)}); ${instead}`);
+  return new EnvironmentError(
+    'protocol',
+    `${url} is not ${asked.title} (which says ${JSON.stringify(asked.liveness)}); ${instead}`,
+  );
 }
 
 function lacking({ title }: ServerDescriptor, url: string, routes: readonly string[], hint: string): EnvironmentError {

@@ -44,6 +44,8 @@ export interface ServerDescriptor {
     /** The end of an episode is a success when its normalised reward is 1, or always. */
     readonly success: 'full-reward' | 'any-end';
   };
+  /** How an observation begins that says that the action was not understood or could not be done. */
+  readonly refusal: RegExp;
   /** Where the actions that are possible now are listed: in a field, in the observation's last line, or nowhere. */
   readonly actions: 'field' | 'text' | 'none';
   /** Whether the listed actions are written below the observation, as AgentGym's client does for ALFWorld. */

@@ -1,5 +1,7 @@
 import type { ServerDescriptor, ServerName } from './descriptor.ts';
 
+const NEVER = /(?!)/;
+
 const FAMILY_ID = {
   family: 'id',
   prefix: '',
@@ -7,6 +9,7 @@ const FAMILY_ID = {
   lacks: [],
   create: null,
   unknownTask: /list index out of range/,
+  refusal: NEVER,
   actions: 'none',
   showActions: 'no',
   words: null,
@@ -37,8 +40,9 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     liveness: 'This is environment TextCraft.',
     create: {}, // the server asks for an object; `commands` and `goal` in it have no effect
     reset: { ...OBJECT, task: 'data_idx' },
-    unknownTask: /(?!)/, // it takes the number modulo its goals
+    unknownTask: NEVER, // it takes the number modulo its goals
     step: EPISODE_REWARD,
+    refusal: /^(?:Could not |Wrong item format)/,
     goal: /^Goal: (.+?)\.?$/m,
     client: 'textcraft',
   },
@@ -49,6 +53,7 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     liveness: 'This is environment ScienceWorld.',
     reset: { ...OBJECT, task: 'data_idx', preface: 'task_description' },
     step: { ...EPISODE_REWARD, reward: 'score', scale: 100, kind: 'cumulative', negative: 'fatal' },
+    refusal: /^(?:No known action|It's not clear how|Unknown action)/,
     goal: /^(?:Task Description:\s*)?(.+)$/m,
   },
   webshop: {
@@ -70,6 +75,7 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     step: EPISODE_REWARD,
     actions: 'field',
     showActions: 'below',
+    refusal: /^Nothing happens/,
     goal: /^Your task is to: (.+?)\.?\s*$/m,
   },
   babyai: {
@@ -81,6 +87,7 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     // The server ends an episode only for a reward above 0.5, so every end is a success.
     step: { ...EPISODE_REWARD, reward: 'score', kind: 'cumulative', success: 'any-end' },
     actions: 'text',
+    refusal: /^(?:The action is not recognized|You cannot go to|No change in state)/,
     goal: /^Your goal: (.+)$/m,
     client: 'babyai',
   },
@@ -93,6 +100,7 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     create: { id: 0 },
     reset: { ...OBJECT, task: 'id', answer: 'text' },
     step: EPISODE_REWARD,
+    refusal: /^Your previous action is invalid/,
     goal: /Question:\s*([\s\S]+?)\s*$/,
     action: 'tag',
     client: 'raw',
@@ -118,6 +126,7 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     step: EPISODE_REWARD,
     words: '/filtered_vocab',
     openings: 'alike',
+    refusal: /^invalid word/,
     goal: /^(?:Let's start )(.+?)!?$/m,
   },
 };

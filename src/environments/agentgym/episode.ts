@@ -1,4 +1,4 @@
-import { type Environment, EnvironmentError, type StepResult } from '../environment.ts';
+import { type Environment, EnvironmentError, type Opening, type StepResult } from '../environment.ts';
 import { type ClientRevision, clientAction } from './client-action.ts';
 import type { Lease, LeasePool } from './lease-pool.ts';
 import { normaliseReward, type Reward } from './normalise-reward.ts';
@@ -61,18 +61,26 @@ export async function openEpisode(options: EpisodeOptions): Promise<Environment>
     lease = await pool.take();
   }
 
+  /** Before the first step nothing is lost: where the server was started anew, the idle places of before fail one by one, then a new one opens. */
+  async function openSomewhere(task: number): Promise<Opening> {
+    for (let left = pool.size; ; left--) {
+      try {
+        return await openTask(server, lease.id, task);
+      } catch (error) {
+        phase = 'broken';
+        if (left === 0 || !(error instanceof EnvironmentError) || error.code !== 'gone') throw error;
+        await renew();
+      }
+    }
+  }
+
   return {
     reset: async ({ alias }) => {
       if (phase === 'closed') throw new EnvironmentError('gone', 'the environment was closed');
       if (!tasks.has(alias)) throw unlisted(options, alias);
       if (phase === 'broken' || lease.isForgotten) await renew();
       pool.touch();
-      const opened = await openTask(server, lease.id, Number(alias)).catch(async (error: unknown) => {
-        phase = 'broken';
-        if (!(error instanceof EnvironmentError) || error.code !== 'gone') throw error;
-        await renew(); // the server was started anew; before the first step nothing is lost
-        return openTask(server, lease.id, Number(alias));
-      });
+      const opened = await openSomewhere(Number(alias));
       phase = 'running';
       course = begin();
       return opened;
@@ -154,7 +162,7 @@ function describe(server: Server, result: Extract<RemoteStep, { kind: 'stepped' 
     terminated,
     truncated: false,
     success: terminated ? isWon && !isFatal : null,
-    executable: true,
+    executable: !server.descriptor.refusal.test(result.observation),
     admissibleActions: terminated ? null : result.actions,
     stateHash: null,
   };

@@ -1,0 +1,364 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { type AgentGymServer, type Fault, type GymWorld, startAgentGymServer } from '../../testing/agentgym-server.ts';
+import { sciworldWorld, textcraftWorld, webshopWorld } from '../../testing/agentgym-server-worlds.ts';
+import { until } from '../../testing/until.ts';
+import type { Environment, EnvironmentKind } from '../environment.ts';
+import { surviving } from '../surviving.ts';
+import { openTextCraft } from '../textcraft/textcraft.ts';
+import type { ServerName } from './descriptor.ts';
+import { type AgentGymOptions, openAgentGym } from './open-agentgym.ts';
+
+const local = await openTextCraft();
+const WORLDS = { textcraft: () => textcraftWorld(local), sciworld: sciworldWorld, webshop: webshopWorld };
+
+let server: AgentGymServer;
+let kind: EnvironmentKind;
+let environment: Environment;
+afterEach(async () => {
+  await environment.close();
+  await kind.close();
+  await server.close();
+});
+
+async function given(name: keyof typeof WORLDS, options: Partial<AgentGymOptions> = {}): Promise<void> {
+  server = await startAgentGymServer(WORLDS[name]);
+  kind = await open(name, options);
+  environment = await kind.create();
+}
+
+function open(name: ServerName, options: Partial<AgentGymOptions> = {}): Promise<EnvironmentKind> {
+  return openAgentGym({
+    server: name,
+    url: server.url,
+    tasks: ['0', '1', '2', '70'],
+    timeoutMs: 2_000,
+    patienceMs: 0,
+    ...options,
+  });
+}
+
+const start = (alias = '0') => environment.reset({ alias, seed: 0 });
+const count = (path: string) => server.requests.filter(({ route }) => route === path).length;
+const sent = (path: string) => server.requests.filter(({ route }) => route === path).map(({ body }) => body);
+
+describe('a task that is not there', () => {
+  test('is told without a request when the plan does not list it', async () => {
+    await given('sciworld');
+    const before = server.requests.length;
+    for (const alias of ['3', '-1', '00', 'boil']) {
+      await expect(start(alias)).rejects.toMatchObject({ code: 'unknown-task', retryable: false });
+    }
+    expect(server.requests).toHaveLength(before);
+  });
+
+  test.each(['sciworld', 'webshop'] as const)('is told when the server says so in its way: %s', async (name) => {
+    await given(name);
+    await expect(start('70')).rejects.toMatchObject({ code: 'unknown-task', retryable: false });
+    expect((await start('1')).goal).toMatch(/melt|blue/);
+  });
+});
+
+describe('an answer that makes no sense', () => {
+  test.each<[string, string, Fault, string]>([
+    [
+      'malformed JSON',
+      '/step',
+      { kind: 'body', body: '{"observation": "a' },
+      'POST /step did not answer JSON but {"observation": "a',
+    ],
+    ['nothing', '/step', { kind: 'body', body: '' }, 'POST /step did not answer JSON but nothing'],
+    [
+      'a missing field',
+      '/step',
+      { kind: 'body', body: '{"observation": "a", "done": false}' },
+      '/step answered another shape (reward:',
+    ],
+    ['NaN', '/step', { kind: 'body', body: '{"observation": "a", "reward": NaN, "done": false}' }, 'did not answer JSON'],
+    [
+      'a lost route',
+      '/step',
+      { kind: 'status', status: 404, body: '{"detail":"Not Found"}' },
+      'POST /step answered HTTP 404: {"detail"',
+    ],
+    ['a refused body', '/step', { kind: 'status', status: 422, body: '{"detail":[]}' }, 'POST /step answered HTTP 422'],
+    ['an opening of another shape', '/reset', { kind: 'body', body: '["a", null]' }, '/reset answered another shape'],
+    ['an unforeseen error text', '/reset', { kind: 'body', body: '{"error": "disk full"}' }, 'cannot start task 0: disk full'],
+  ])('is a clear error: %s', async (_what, path, fault, message) => {
+    await given('textcraft');
+    if (path === '/step') await start();
+    server.fail(path, fault);
+    const failing = path === '/step' ? environment.step('inventory') : start();
+    await expect(failing).rejects.toMatchObject({
+      code: 'protocol',
+      retryable: false,
+      message: expect.stringContaining(message),
+    });
+  });
+
+  test('to a create is a clear error too', async () => {
+    await given('textcraft');
+    server.fail('/create', { kind: 'body', body: '{"error": "out of memory"}' }, { kind: 'body', body: '7' });
+    await expect(kind.create()).rejects.toThrow('TextCraft cannot create an environment: out of memory');
+    await expect(kind.create()).rejects.toThrow('/create answered another shape');
+  });
+});
+
+describe('a step over which the server fails', () => {
+  test('is an observation while the environment is there, for both families', async () => {
+    await given('webshop');
+    await start();
+    const crashed = await environment.step('click[crash]');
+    expect(crashed).toMatchObject({
+      observation: 'The environment failed over this action: HTTP 500, Internal Server Error',
+      ...{ executable: false, terminated: false, success: null, reward: { value: 0, raw: 0 } },
+    });
+    expect((await environment.step('search[cup]')).executable).toBe(true);
+  });
+
+  test('with HTTP 200 and an error is an observation that keeps what was earned', async () => {
+    await given('sciworld');
+    await start();
+    await environment.step('focus on water');
+    server.fail('/step', { kind: 'body', body: '{"error": "Py4JError"}' });
+    expect(await environment.step('mix water')).toMatchObject({
+      observation: 'The environment failed over this action: Py4JError',
+      ...{ executable: false, reward: { value: 0.5, raw: 50, gain: 0 } },
+    });
+  });
+
+  test('three times in a row is an error', async () => {
+    await given('webshop');
+    await start();
+    for (const _ of [1, 2]) expect((await environment.step('click[crash]')).executable).toBe(false);
+    await expect(environment.step('click[crash]')).rejects.toMatchObject({
+      code: 'protocol',
+      message: expect.stringContaining('fails over every action'),
+    });
+  });
+
+  test('after the end is an error, not an observation', async () => {
+    await given('sciworld');
+    await start();
+    await environment.step('focus on agent');
+    await expect(environment.step('look around')).rejects.toMatchObject({
+      code: 'protocol',
+      message: expect.stringContaining('has finished'),
+    });
+  });
+});
+
+describe('a server that does not answer', () => {
+  test('in time ends the step with an error that may be mended elsewhere; the step is not sent again', async () => {
+    await given('textcraft', { timeoutMs: 80 });
+    await start();
+    server.fail('/step', { kind: 'silent', acts: false });
+    await expect(environment.step('inventory')).rejects.toMatchObject({
+      ...{ code: 'unreachable', retryable: true, message: expect.stringContaining('/step has not answered within 80 ms') },
+    });
+    expect(count('/step')).toBe(1);
+    await expect(environment.step('inventory')).rejects.toMatchObject({ code: 'gone', retryable: true });
+    expect(count('/step')).toBe(1);
+  });
+
+  test.each(['before-headers', 'within-body'] as const)(
+    'wholly: a step cut off %s may have been executed, and is never repeated',
+    async (when) => {
+      await given('textcraft', { patienceMs: 5_000 });
+      await start();
+      server.fail('/step', { kind: 'cut', when, acts: true });
+      await expect(environment.step('inventory')).rejects.toMatchObject({
+        ...{ code: 'gone', retryable: true, message: expect.stringContaining('whether it was executed is unknown') },
+      });
+      expect(count('/step')).toBe(1);
+    },
+  );
+
+  test('a reset that was cut off is sent again, for it forgets what was', async () => {
+    await given('textcraft', { patienceMs: 5_000 });
+    const before = count('/reset');
+    server.fail('/reset', { kind: 'cut', when: 'before-headers', acts: true }, { kind: 'cut', when: 'within-body', acts: true });
+    expect((await start()).goal).toMatch(/^craft /);
+    expect(count('/reset')).toBe(before + 3);
+  });
+
+  test('what is put off (503) is sent again while patience lasts', async () => {
+    await given('textcraft', { patienceMs: 5_000 });
+    await start();
+    server.fail('/step', { kind: 'status', status: 503, body: 'busy' });
+    expect((await environment.step('inventory')).executable).toBe(true);
+    expect(count('/step')).toBe(2);
+  });
+
+  test('and is closed: every call says so, and closing does not throw', async () => {
+    await given('textcraft');
+    await start();
+    await server.close();
+    await expect(environment.step('inventory')).rejects.toMatchObject({ code: 'unreachable', retryable: true });
+    await expect(kind.create()).rejects.toMatchObject({ code: 'unreachable' });
+    await environment.close();
+    await kind.close();
+    server = await startAgentGymServer(WORLDS.textcraft); // for afterEach
+  });
+});
+
+describe('a server that was started anew', () => {
+  test.each(['textcraft', 'sciworld', 'webshop'] as const)('has lost the episode: %s', async (name) => {
+    await given(name);
+    await start();
+    server.restart();
+    await expect(environment.step('inventory')).rejects.toMatchObject({ code: 'gone', retryable: true });
+    expect(await start('1')).toBeDefined(); // a reset begins anew, so it mends itself
+    expect((await environment.step('inventory')).observation).not.toBe('');
+  });
+
+  test('and gave our id to another environment: ours never plays in it', async () => {
+    await given('sciworld');
+    await start();
+    await environment.step('focus on water');
+    server.restart();
+    const other = await kind.create(); // numbered from 0 again
+    await other.reset({ alias: '2', seed: 0 });
+    await expect(environment.step('activate stove')).rejects.toMatchObject({ code: 'gone', retryable: true });
+    expect((await other.step('look around')).reward.value).toBe(0);
+    await other.close();
+  });
+});
+
+/** The actions that each environment was sent, in the order of creation; the tests that ask play in one at a time. */
+function livesOf({ requests }: AgentGymServer): unknown[][] {
+  const lives: unknown[][] = [];
+  for (const { route, body } of requests) {
+    if (route === '/create') lives.push([]);
+    if (route === '/step') lives.at(-1)?.push(Object(body).action);
+  }
+  return lives;
+}
+
+describe('surviving', () => {
+  async function givenSurviving(name: keyof typeof WORLDS, options: Partial<AgentGymOptions> = {}): Promise<void> {
+    server = await startAgentGymServer(WORLDS[name]);
+    kind = surviving(await open(name, options));
+    environment = await kind.create();
+  }
+
+  test.each<[string, () => void]>([
+    ['a restart', () => server.restart()],
+    ['a step that was executed but cut off', () => server.fail('/step', { kind: 'cut', when: 'within-body', acts: true })],
+    ['a step that was executed but not answered in time', () => server.fail('/step', { kind: 'silent', acts: true })],
+  ])('goes on where it was after %s, and no environment takes a step twice', async (_what, harm) => {
+    await givenSurviving('sciworld', { timeoutMs: 150 });
+    await start();
+    await environment.step('focus on water');
+    harm();
+    const step = await environment.step('activate stove');
+    expect(step).toMatchObject({
+      observation: 'You activate stove.',
+      terminated: true,
+      success: true,
+      reward: { value: 1, gain: 0.5 },
+    });
+    for (const life of livesOf(server)) expect(new Set(life).size).toBe(life.length);
+    expect(livesOf(server).at(-1)).toEqual(['focus on water', 'activate stove']);
+  });
+
+  test('gives up after its tries', async () => {
+    await givenSurviving('textcraft', { timeoutMs: 60 });
+    await start();
+    const silent: Fault = { kind: 'silent', acts: false };
+    server.fail('/step', silent, silent, silent, silent);
+    await expect(environment.step('inventory')).rejects.toMatchObject({ code: 'unreachable' });
+    expect(count('/step')).toBe(3);
+  });
+
+  test('refuses to go on in another world: the task opens otherwise after the restart', async () => {
+    let seed = 0;
+    server = await startAgentGymServer((): GymWorld => textcraftWorld(local, seed++));
+    kind = surviving(await open('textcraft'));
+    environment = await kind.create();
+    await start('2');
+    server.restart();
+    await expect(environment.step('inventory')).rejects.toMatchObject({
+      ...{ code: 'gone', retryable: false, message: expect.stringContaining('task 2 opens otherwise than before') },
+    });
+  });
+
+  test('a mistake of the caller is not tried again', async () => {
+    await givenSurviving('sciworld');
+    await expect(start('99')).rejects.toMatchObject({ code: 'unknown-task' });
+    await expect(environment.step('look around')).rejects.toMatchObject({ code: 'gone', retryable: false });
+  });
+});
+
+describe('the environments on a server', () => {
+  test('are lent again and closed at the end, all of them', async () => {
+    await given('sciworld');
+    const others = [await kind.create(), await kind.create()];
+    for (const one of others) await one.close();
+    const again = await kind.create();
+    await again.close();
+    expect(count('/create')).toBe(3);
+    expect(count('/close')).toBe(0);
+    await environment.close();
+    await kind.close();
+    expect(
+      sent('/close')
+        .map((body) => JSON.stringify(body))
+        .sort(),
+    ).toEqual(['{"id":0}', '{"id":1}', '{"id":2}']);
+    await expect(kind.create()).rejects.toMatchObject({ code: 'gone', retryable: false });
+  });
+
+  test('are never more than the limit; who asks for more waits until one comes back', async () => {
+    await given('sciworld', { limit: 2 });
+    const second = await kind.create();
+    const order: string[] = [];
+    const waiting = ['third', 'fourth'].map(async (name) => {
+      const one = await kind.create();
+      order.push(name);
+      return one;
+    });
+    expect(count('/create')).toBe(2);
+    await second.close();
+    await (await waiting[0])?.close();
+    await (await waiting[1])?.close();
+    expect(order).toEqual(['third', 'fourth']);
+    expect(count('/create')).toBe(2);
+  });
+
+  test('a broken one makes room for a new one', async () => {
+    await given('sciworld', { limit: 1, timeoutMs: 80 });
+    await start();
+    const waiting = kind.create();
+    server.fail('/step', { kind: 'silent', acts: false });
+    await expect(environment.step('look around')).rejects.toMatchObject({ code: 'unreachable' });
+    await environment.close();
+    await (await waiting).close();
+    expect([count('/create'), count('/close')]).toEqual([2, 1]);
+  });
+
+  test('a wait in which nothing moves ends with an error, and so do waits at the end of the run', async () => {
+    await given('sciworld', { limit: 1, idleLimitMs: 60 });
+    await expect(kind.create()).rejects.toMatchObject({
+      ...{ code: 'unreachable', retryable: true, message: expect.stringContaining('all 1 environments') },
+    });
+    const waiting = kind.create();
+    const refused = expect(waiting).rejects.toMatchObject({ code: 'gone', message: 'the environment was closed' });
+    await kind.close();
+    await refused;
+  });
+
+  test('that the server cannot take back (no /close) are left alone', async () => {
+    await given('webshop');
+    await start();
+    await environment.close();
+    await kind.close();
+    expect(count('/close')).toBe(0);
+  });
+
+  test('a server that hangs at the close does not hold up the end for longer than the limit', async () => {
+    await given('sciworld', { timeoutMs: 80 });
+    server.fail('/close', { kind: 'silent', acts: true });
+    await kind.close();
+    await until(() => count('/close') === 1);
+  });
+});

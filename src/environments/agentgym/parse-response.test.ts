@@ -1,0 +1,26 @@
+import { expect, test } from '@jest/globals';
+import { parseResponse } from './parse-response.ts';
+
+test('an action of one line is read as in TextCraft, so an invented observation never reaches the server', () => {
+  const response = 'Thought: t\nAction: go to hall\nObservation: You are in the hall.';
+  expect(parseResponse('line', response)).toEqual({ thought: 't', action: 'go to hall', wellFormatted: false });
+});
+
+test('a tagged action is the first complete tag, and the thought what stands in <think>', () => {
+  const response = '<think>I look it up.</think>\n<search>capital of France</search>';
+  const action = '<search>capital of France</search>';
+  expect(parseResponse('tag', response)).toEqual({ thought: 'I look it up.', action, wellFormatted: true });
+  expect(parseResponse('tag', `${response}<information>Lyon</information><answer>Lyon</answer>`)).toEqual({
+    thought: 'I look it up.',
+    action,
+    wellFormatted: false,
+  });
+});
+
+test('without a complete tag the whole response is sent, for the server to say what it wants', () => {
+  expect(parseResponse('tag', 'Paris, I think. <answer>Par')).toEqual({
+    thought: 'Paris, I think. <answer>Par',
+    action: 'Paris, I think. <answer>Par',
+    wellFormatted: false,
+  });
+});

@@ -52,5 +52,10 @@ export function everyEvent(): readonly Envelope[] {
   told.finishRollout(tree, rolloutId, stepId, { success: null, outcome: 'truncated' });
   told.closeTree(tree, 1);
   told.finishRun(runId, { trees: 1, rollouts: 1, steps: 1 });
+  // New types stand at the end: the ids and sequences of the frozen ones before them stay as they are.
+  const added = { treeId, stepId, parentStepId: tree.rootStepId, simulation: 2, ordinal: 1, score: 0.5, end: 'terminated' as const };
+  told.tell('NodeAdded', { ...added, equivalentTo: told.id('elder') }, runId);
+  const dropped = [{ ordinal: 3, sameAs: 1 }];
+  told.tell('NodeExpanded', { treeId, stepId: tree.rootStepId, simulation: 2, asked: 4, dropped, reason: 'said nothing else' }, runId);
   return told.events.map((event) => ({ ...event, causationId: told.id('cause'), repaired: ['data.nothing'] }));
 }

@@ -5,7 +5,7 @@ import { runProjections } from '../../src/projections/runner.ts';
 import { waitUntilProjected } from '../../src/projections/wait-until.ts';
 import type { Figure, Outcome } from './outcome.ts';
 import { percentile } from './percentile.ts';
-import { openStage, type Size, type Stage, type StageDatabase } from './stage.ts';
+import type { Size, Stage, StageDatabase } from './stage.ts';
 import { EVENTS_PER_GROUP, GROUP, interleave, recordsOf, tellTrajectories } from './trajectories.ts';
 import { watchCursors } from './watch-cursors.ts';
 
@@ -21,8 +21,7 @@ const PARTITIONS = 8;
  * on both logs. The baseline is the append alone: how long until the event is durable.
  */
 export async function benchLag(stage: Stage): Promise<Outcome> {
-  const beside = openStage(stage.size); // a database of its own per log: cursors are offsets of one log
-  stage.closing(() => beside.close());
+  const beside = stage.another(); // a database of its own per log: cursors are offsets of one log
   const figures = [
     ...(await measureLag(stage.size, await stage.database(), 'Kafka', await stage.kafkaLog())),
     ...(await measureLag(stage.size, await beside.database(), 'the embedded log', await beside.embeddedLog())),

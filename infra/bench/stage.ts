@@ -28,6 +28,8 @@ export interface Stage {
   /** The Kafka log on that broker, under topic names of its own. */
   kafkaLog(): Promise<EventLog>;
   embeddedLog(): Promise<EventLog>;
+  /** A second stage beside this one, with a database of its own. It closes with this one. */
+  another(): Stage;
   /** Makes a topic of the given name for raw clients, removed with the stage. */
   rawTopic(partitions: number): Promise<string>;
   /** What is always told: machine and versions of what was opened. */
@@ -100,6 +102,11 @@ export function openStage(size: Size, env: Readonly<Record<string, string | unde
       const log = await openEmbeddedLog({ url: (await stage.database()).url });
       closing(() => log.close());
       return log;
+    },
+    another() {
+      const beside = openStage(size, env);
+      closing(() => beside.close());
+      return beside;
     },
     async rawTopic(partitions) {
       const topic = `${prefix}raw-${randomBytes(4).toString('hex')}`;

@@ -47,7 +47,7 @@ export type Answer = { readonly kind: 'done'; readonly next: number } | { readon
 export interface SubscribeOptions {
   readonly group: string;
   readonly topics: readonly string[];
-  /** Called for one batch of a partition at a time. A throw stops the subscription and rejects `finished`. */
+  /** Called for one batch of a partition at a time; several partitions may be in hand at once. A throw stops the subscription and rejects `finished`. */
   readonly handle: (batch: LogBatch, signal: AbortSignal) => Promise<Answer>;
   /** The most records in one batch. */
   readonly batchLimit?: number;

@@ -14,7 +14,7 @@ export function recordset<Row extends object>(rows: readonly Row[], columns: Col
   return sql`jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(${sql.raw(list.join(', '))})`;
 }
 
-const COPY_ROWS = 100; // below it COPY's two more round trips cost what it saves
+const COPY_ROWS = 50; // below it the two more round trips of COPY cost what it saves
 
 /**
  * Inserts rows into a table, skipping those whose key is already there. Many rows go by COPY, which takes half the time of the statement

@@ -1,0 +1,50 @@
+import { describe, expect, test } from '@jest/globals';
+import { describeOutcome, type Figure, isMet, ratioOf } from './outcome.ts';
+import { median, percentile } from './percentile.ts';
+
+const figure: Figure = {
+  name: 'work',
+  value: 800,
+  unit: 'events/s',
+  baseline: { name: 'simple', value: 1_000, unit: 'events/s' },
+  goal: { kind: 'ratio', least: 0.8 },
+};
+
+describe('the outcome of a bench', () => {
+  test('a ratio goal is met from its least ratio on, and never without a baseline', () => {
+    expect(isMet(figure)).toBe(true);
+    expect(isMet({ ...figure, value: 799 })).toBe(false);
+    expect(isMet({ ...figure, baseline: null })).toBe(false);
+    expect(ratioOf(figure)).toBe(0.8);
+  });
+
+  test('a limit is met below it alone, and a figure without a goal is not judged', () => {
+    const late: Figure = { ...figure, unit: 'ms', value: 250, goal: { kind: 'below', limit: 250 } };
+    expect(isMet(late)).toBe(false);
+    expect(isMet({ ...late, value: 249.9 })).toBe(true);
+    expect(isMet({ ...late, goal: null })).toBeUndefined();
+  });
+
+  test('a line says figure, baseline, ratio, goal and whether it is met; the last one the conditions', () => {
+    expect(
+      describeOutcome({ bench: 'b', figures: [figure, { ...figure, value: 1 }], conditions: { cores: 2, batch: 500 } }),
+    ).toBe(
+      [
+        'b        work: 800 events/s | simple: 1,000 events/s | ratio 0.80 | goal ratio >= 0.8: met',
+        'b        work: 1 events/s | simple: 1,000 events/s | ratio 0.00 | goal ratio >= 0.8: NOT MET',
+        '         (cores 2; batch 500)',
+      ].join('\n'),
+    );
+  });
+});
+
+describe('percentiles', () => {
+  test('are samples that were seen (nearest rank), whatever their order', () => {
+    const samples = Array.from({ length: 100 }, (_, i) => 100 - i);
+    expect(percentile(samples, 0.5)).toBe(50);
+    expect(percentile(samples, 0.99)).toBe(99);
+    expect(percentile(samples, 1)).toBe(100);
+    expect(median([3, 1, 2])).toBe(2);
+    expect(() => percentile([], 0.5)).toThrow(RangeError);
+  });
+});

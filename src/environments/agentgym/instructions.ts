@@ -38,7 +38,7 @@ ${FORM}`,
 
   babyai: `You are in a building of rooms and reach the goal that you are given.
 
-Actions: turn left, turn right, move forward, go to THING NUMBER, pick up THING NUMBER, go through DOOR NUMBER (an open door), toggle and go through DOOR NUMBER (a closed door; a locked one needs that you carry the key of its colour), toggle (the door right in front of you), drop, check available actions.
+Actions: turn left, turn right, move forward, go to THING NUMBER, pickup THING NUMBER, go through DOOR NUMBER (an open door), toggle and go through DOOR NUMBER (a closed door; a locked one needs that you carry the key of its colour), toggle (the door right in front of you), drop, check available actions.
 What you can do at the moment is listed below each observation.
 
 ${FORM}`,

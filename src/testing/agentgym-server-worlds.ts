@@ -356,7 +356,7 @@ export function lmrlgymWorld(): GymWorld {
         return { observation: one.observation, reward: one.done ? 1 : 0, done: one.done };
       }),
     ),
-    route('GET', '/wordle/filtered_vocab', byId, ({ id }) => orError(() => (games.get(id), words))),
+    route('GET', '/wordle/filtered_vocab', byId, ({ id }) => orError(() => (games.get(id) ? words : []))),
     route('GET', '/wordle/observation', byId, ({ id }) => orError(() => games.get(id).observation)),
   ];
   return { liveness: 'This is environment LMRL-Gym.', routes: [...maze, ...wordle] };

@@ -19,9 +19,7 @@ beforeAll(async () => {
   env = environmentOf(platform);
   files = await mkdtemp(join(tmpdir(), 'espalier-input-'));
   await writeFile(join(files, 'text.jsonl'), 'hello\n');
-  await writeFile(join(files, 'random.jsonl'), Buffer.from([0xff, 0xfe, 0x00, 0x80, 0x0a, 0x7b]));
   await writeFile(join(files, 'half.jsonl'), '{"item_id":"textcraft_0","conversations":[{"from":"human","val');
-  await writeFile(join(files, 'empty.jsonl'), '');
   taken = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => taken.once('listening', resolve));
   port = (taken.address() as { port: number }).port; // a TCP server has an address with a port
@@ -35,6 +33,7 @@ afterAll(async () => {
 
 const NOBODY = '01234567-89ab-7def-8123-456789abcdef';
 
+// One process costs two seconds: one case for each way of refusing; what each option, filter and format refuses is shown beside its parser.
 /** Runs a command that must refuse: one line, no stack, within 15 s, and nothing new in the log or among the files. */
 async function refusal(
   args: readonly string[],
@@ -64,11 +63,6 @@ describe('a wrong place', () => {
       { DATABASE_URL: 'postgres://me:secret@127.0.0.1:9/x' },
       /cannot reach Postgres at postgres:\/\/me@127\.0\.0\.1:9\/x: connect ECONNREFUSED.*check DATABASE_URL/,
     ],
-    [
-      'a list of brokers that is none',
-      { KAFKA_BROKERS: 'http://x' },
-      /KAFKA_BROKERS must be a list host:port,host:port, not "http:\/\/x"/,
-    ],
     ['a broker where nobody is', { KAFKA_BROKERS: '127.0.0.1:9' }, /Kafka at 127\.0\.0\.1:9.*check KAFKA_BROKERS/],
     [
       'a home below a file',
@@ -80,11 +74,6 @@ describe('a wrong place', () => {
       'a blob folder that is a file',
       { ESPALIER_BLOBS: join(process.cwd(), 'package.json') },
       /cannot write to .*package\.json.*ESPALIER_BLOBS/,
-    ],
-    [
-      'a level of logging that is none',
-      { ESPALIER_LOG_LEVEL: 'loud' },
-      /ESPALIER_LOG_LEVEL must be one of debug, info, warn, error, not "loud"/,
     ],
   ])('%s is named with the remedy', async (_name, changes, message) => {
     const { code, line } = await refusal(['status'], changes);
@@ -131,8 +120,6 @@ describe('a wrong command line', () => {
   test.each([
     ['an unknown command', ['frobnicate'], /unknown command 'frobnicate'/],
     ['an unknown option', ['collect', '--nope'], /unknown option '--nope'/],
-    ['a choice that there is not', ['collect', '--branching', 'up'], /--branching.*'up'.*root, anywhere/],
-    ['a missing file name', ['export'], /--out/],
   ])('%s is told, with exit code 2', async (_name, args, message) => {
     const { code, line } = await refusal(args);
     expect(line).toMatch(message);
@@ -143,23 +130,17 @@ describe('a wrong command line', () => {
     ['a policy', ['collect', '--policy', 'nonsense'], /policy: kind "nonsense" is unknown; write random, planner/],
     ['an environment', ['collect', '--environment', 'nowhere'], /no environment "nowhere"; name textcraft/],
     ['a task', ['collect', '--tasks', '0,99999'], /--tasks: textcraft has no task "99999"; it has 0 to/],
-    ['a count', ['collect', '--rollouts', '1000000'], /--rollouts takes a whole number from 1 to 100000, not "1000000"/],
     ['a temperature', ['collect', '--temperature', 'warm'], /--temperature takes a number from 0 to 100, not "warm"/],
-    ['a run id', ['collect', '--resume', 'XYZ'], /--resume takes a run id, a UUID in lower case, not "XYZ"/],
     [
       'a run that nobody began',
       ['collect', '--resume', NOBODY],
       new RegExp(`there is no run ${NOBODY}; .espalier status. lists`),
     ],
-    ['a tree that nobody opened', ['tree', NOBODY], new RegExp(`there is no tree ${NOBODY}`)],
-    ['an event type', ['schemas', 'Nope'], /no event type Nope; there are ExperimentDeclared/],
     [
       'a place of the quarantine',
       ['quarantine', 'release', 'trees.0:1'],
       /nothing is quarantined at trees\.0:1; .espalier quarantine list./,
     ],
-    ['a scope', ['keys', 'create', '--name', 'x', '--scopes', 'all'], /no scope "all"; there are/],
-    ['a folder of vectors', ['conformance', '/no/such/folder'], /cannot read \/no\/such\/folder.*name a folder of vector files/],
   ])('%s that there is not is told, with what there is', async (_name, args, message) => {
     const { code, line } = await refusal(args);
     expect(line).toMatch(message);
@@ -169,10 +150,7 @@ describe('a wrong command line', () => {
 
 describe('a wrong file', () => {
   test.each([
-    ['text', 'text.jsonl', /line 1: .*nothing was imported/],
-    ['random bytes', 'random.jsonl', /line 1: .*nothing was imported/],
     ['half a line', 'half.jsonl', /line 1: .*nothing was imported/],
-    ['nothing', 'empty.jsonl', /line 1: is empty; nothing was imported/],
     ['no file', 'missing.jsonl', /cannot read .*missing\.jsonl: there is no such file/],
   ])('to import, %s, is told by name and line', async (_name, file, message) => {
     const { code, line } = await refusal(['import', join(files, file)]);

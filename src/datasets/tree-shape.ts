@@ -17,6 +17,8 @@ export class TreeShape {
   readonly #rollouts = new Set<string>();
   readonly #ended = new Set<string>();
   readonly #rewards = new Set<string>();
+  readonly #revisions = new Set<string>();
+  readonly #checked = new Set<string>();
   #opened = false;
   #closed = false;
 
@@ -61,6 +63,22 @@ export class TreeShape {
         return this.#unknownStep(event.data.stepId);
       case 'NodeAdded':
         return this.#unknownStep(event.data.stepId) ?? this.#unknownStep(event.data.parentStepId);
+      case 'StepJudged':
+        return this.#unknownStep(event.data.leafStepId) ?? this.#unknownStep(event.data.stepId);
+      case 'RevisionComposed':
+        return (
+          this.#unknownStep(event.data.goodLeafStepId) ??
+          this.#unknownStep(event.data.badLeafStepId) ??
+          this.#unknownStep(event.data.branchStepId) ??
+          this.#unknownStep(event.data.transitionStepId) ??
+          once(this.#revisions, event.data.revisionId, 'revision')
+        );
+      case 'RevisionVerified':
+      case 'RevisionRejected': {
+        const { revisionId } = event.data;
+        if (!this.#revisions.has(revisionId)) return `the tree has no revision ${revisionId} before this event`;
+        return once(this.#checked, revisionId, 'outcome of revision');
+      }
       case 'TreeClosed': {
         if (this.#closed) return 'the tree was closed before';
         this.#closed = true;

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import * as revisions from './schemas/revisions.ts';
 import * as runs from './schemas/runs.ts';
 import * as trees from './schemas/trees.ts';
 
@@ -26,6 +27,10 @@ export const catalogue = {
   ReplayDiverged: { topic: 'trees', version: 1, stream: 'treeId', data: trees.replayDiverged },
   RolloutFinished: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rolloutFinished },
   TreeClosed: { topic: 'trees', version: 1, stream: 'treeId', data: trees.treeClosed },
+  StepJudged: { topic: 'trees', version: 1, stream: 'treeId', data: revisions.stepJudged },
+  RevisionComposed: { topic: 'trees', version: 1, stream: 'treeId', data: revisions.revisionComposed },
+  RevisionVerified: { topic: 'trees', version: 1, stream: 'treeId', data: revisions.revisionVerified },
+  RevisionRejected: { topic: 'trees', version: 1, stream: 'treeId', data: revisions.revisionRejected },
 } as const satisfies Record<string, { topic: Topic; version: number; stream: string; data: z.ZodType }>;
 
 export type EventType = keyof typeof catalogue;

@@ -206,6 +206,48 @@ export interface NodeStatisticsTable {
   visits: number;
   value_sum: number;
 }
+export interface JudgementsTable {
+  judgement_id: string;
+  tree_id: string;
+  run_id: string;
+  leaf_step_id: string;
+  step_id: string;
+  step_index: number;
+  judge: string;
+  prompt_hash: string;
+  verdict: 'good' | 'bad' | 'uncertain' | 'unparsed';
+  reply: string;
+  reused_from: string | null;
+  judged_at: Instant;
+  log_offset: number;
+  blobs: BlobsColumn;
+}
+export interface RevisionsTable {
+  revision_id: string;
+  tree_id: string;
+  run_id: string;
+  good_leaf_step_id: string;
+  bad_leaf_step_id: string;
+  branch_step_id: string;
+  transition_step_id: string;
+  transition_cause: 'bad' | 'none-bad' | 'unparsed' | 'direct';
+  judged: number;
+  reflection: string;
+  signal: 'thought' | 'turn';
+  alpha: number;
+  beta: number;
+  judge: string;
+  content_hash: string;
+  state: 'composed' | 'verified' | 'rejected';
+  reached: number | null;
+  threshold: number | null;
+  reason: string | null;
+  detail: string | null;
+  at_step_id: string | null;
+  composed_at: Instant;
+  checked_at: InstantOrNull;
+  log_offset: number;
+}
 export interface ProjectionsTable {
   name: string;
   version: number;
@@ -265,6 +307,8 @@ export interface Tables {
   returns: ReturnsTable;
   backups: BackupsTable;
   node_statistics: NodeStatisticsTable;
+  judgements: JudgementsTable;
+  revisions: RevisionsTable;
   projections: ProjectionsTable;
   cursors: CursorsTable;
   quarantine: QuarantineTable;

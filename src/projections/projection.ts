@@ -26,6 +26,7 @@ export interface Poison {
     | 'missing-rollout'
     | 'missing-run'
     | 'missing-reward'
+    | 'missing-revision'
     | 'conflict'
     | 'depth';
   readonly field: string;

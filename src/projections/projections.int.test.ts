@@ -51,10 +51,33 @@ function tellRun(choices: readonly number[]): Story {
     if (choice % 3 === 0) story.reward(tree, null, 0.1 * choice, { rolloutId, component: 'format' });
     story.tell('ValueBackedUp', { treeId: tree.treeId, simulation: i, leafStepId: stepId, value: choice / 3, path }, runId);
     if (choice % 7 !== 6) story.finishRollout(tree, rolloutId, stepId);
+    if (choice % 4 === 1) tellRevision(story, { ...tree, leafStepId: stepId, branchStepId: from.id, choice, i });
   });
   story.closeTree(trees[0]!, 1);
   story.finishRun(runId);
   return story;
+}
+
+/** A judgement, a revision and, for most, what became of it: once or twice, of which the first is the fact. */
+function tellRevision(
+  story: Story,
+  told: { treeId: string; runId: string; leafStepId: string; branchStepId: string; choice: number; i: number },
+): void {
+  const { treeId, runId, leafStepId, branchStepId, choice, i } = told;
+  const judge = { name: 'planner', revision: '1' };
+  const promptHash = (choice % 10).toString().repeat(64);
+  story.tell(
+    'StepJudged',
+    { treeId, leafStepId, stepId: leafStepId, index: 0, judge, promptHash, verdict: 'bad', reply: 'r' },
+    runId,
+  );
+  const revisionId = story.id('revision', i);
+  const steps = { goodLeafStepId: leafStepId, badLeafStepId: leafStepId, branchStepId, transitionStepId: leafStepId };
+  const rest = { transitionCause: 'bad', judged: 1, reflection: 'No.', signal: 'thought', alpha: 0.5, beta: 0.2 } as const;
+  story.tell('RevisionComposed', { revisionId, treeId, ...steps, ...rest, judge, contentHash: promptHash }, runId);
+  if (choice % 8 === 1) story.tell('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, runId);
+  if (choice % 3 === 1)
+    story.tell('RevisionRejected', { revisionId, treeId, reason: 'below', reached: 0, stepId: leafStepId, detail: '0' }, runId);
 }
 
 const choices = fc.array(fc.nat(1_000), { minLength: 1, maxLength: 25 });

@@ -1,9 +1,10 @@
 import { journal } from './journal/journal.ts';
 import type { Projection } from './projection.ts';
+import { revisions } from './revisions/revisions.ts';
 import { rewards } from './rewards/rewards.ts';
 import { runs } from './runs/runs.ts';
 import { searchStatistics } from './search-statistics/search-statistics.ts';
 import { stepTree } from './step-tree/step-tree.ts';
 
 /** Every projection of the platform, in the order in which a batch is offered to them. */
-export const projections: readonly Projection[] = [journal, runs, stepTree, rewards, searchStatistics];
+export const projections: readonly Projection[] = [journal, runs, stepTree, rewards, searchStatistics, revisions];

@@ -53,9 +53,31 @@ export function everyEvent(): readonly Envelope[] {
   told.closeTree(tree, 1);
   told.finishRun(runId, { trees: 1, rollouts: 1, steps: 1 });
   // New types stand at the end: the ids and sequences of the frozen ones before them stay as they are.
-  const added = { treeId, stepId, parentStepId: tree.rootStepId, simulation: 2, ordinal: 1, score: 0.5, end: 'terminated' as const };
+  const added = {
+    treeId,
+    stepId,
+    parentStepId: tree.rootStepId,
+    simulation: 2,
+    ordinal: 1,
+    score: 0.5,
+    end: 'terminated' as const,
+  };
   told.tell('NodeAdded', { ...added, equivalentTo: told.id('elder') }, runId);
   const dropped = [{ ordinal: 3, sameAs: 1 }];
-  told.tell('NodeExpanded', { treeId, stepId: tree.rootStepId, simulation: 2, asked: 4, dropped, reason: 'said nothing else' }, runId);
+  told.tell(
+    'NodeExpanded',
+    { treeId, stepId: tree.rootStepId, simulation: 2, asked: 4, dropped, reason: 'said nothing else' },
+    runId,
+  );
+  const revision = { revisionId: told.id('revision'), treeId };
+  const judge = { name: 'planner', revision: '1' };
+  const judged = { treeId, leafStepId: stepId, stepId, index: 0, judge, promptHash: sha('d'), verdict: 'bad' as const };
+  told.tell('StepJudged', { ...judged, reply: 'Judgement: Bad' }, runId);
+  const leaves = { goodLeafStepId: stepId, badLeafStepId: stepId, branchStepId: tree.rootStepId, transitionStepId: stepId };
+  const found = { transitionCause: 'bad' as const, judged: 1, reflection: 'I erred.', signal: 'thought' as const };
+  told.tell('RevisionComposed', { ...revision, ...leaves, ...found, alpha: 0.5, beta: 0.2, judge, contentHash: sha('e') }, runId);
+  told.tell('RevisionVerified', { ...revision, reached: 1, threshold: 0.5 }, runId);
+  const refused = { reason: 'impossible' as const, reached: null, stepId, detail: 'it was used up' };
+  told.tell('RevisionRejected', { ...revision, ...refused }, runId);
   return told.events.map((event) => ({ ...event, causationId: told.id('cause'), repaired: ['data.nothing'] }));
 }

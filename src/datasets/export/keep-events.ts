@@ -27,6 +27,7 @@ export function orderEvents(events: readonly Envelope[]): readonly TreeEvent[] {
 export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<string>): readonly TreeEvent[] {
   const { steps, started } = touchedIds(events, chosen);
   const rewards = new Set<string>();
+  const revisions = new Set<string>();
   return events.filter((event) => {
     switch (event.type) {
       case 'TreeOpened':
@@ -48,6 +49,15 @@ export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<st
         return rewards.has(event.data.rewardId);
       case 'ValueBackedUp':
         return [...event.data.path, event.data.leafStepId].every((stepId) => steps.has(stepId));
+      case 'StepJudged':
+        return steps.has(event.data.leafStepId);
+      case 'RevisionComposed': {
+        const { goodLeafStepId, badLeafStepId } = event.data;
+        return steps.has(goodLeafStepId) && steps.has(badLeafStepId) && revisions.add(event.data.revisionId).size > 0;
+      }
+      case 'RevisionVerified':
+      case 'RevisionRejected':
+        return revisions.has(event.data.revisionId);
       default:
         return refuseUnknown(event);
     }

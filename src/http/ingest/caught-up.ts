@@ -13,6 +13,7 @@ const HOMES: Readonly<Record<Kind, { readonly projection: string; readonly topic
   step: { projection: 'step-tree', topic: 'trees' },
   rollout: { projection: 'step-tree', topic: 'trees' },
   reward: { projection: 'rewards', topic: 'trees' },
+  revision: { projection: 'revisions', topic: 'trees' },
 };
 
 const LIMIT_MS = 2_000;

@@ -96,4 +96,5 @@ const REMEDIES: Readonly<Record<Kind, string>> = {
   step: 'append its StepTaken first, or earlier in the same request; the root comes with TreeOpened',
   rollout: 'append its RolloutStarted first, or earlier in the same request',
   reward: 'append its RewardAssigned first, or earlier in the same request',
+  revision: 'append its RevisionComposed first, or earlier in the same request',
 };

@@ -49,4 +49,6 @@ const LOOK_UPS = {
     sql<Row>`select rollout_id as id, tree_id, null as depth from rollouts where rollout_id = any(${ids}::uuid[])`,
   reward: (ids: string[]) =>
     sql<Row>`select reward_id as id, tree_id, null as depth from rewards where reward_id = any(${ids}::uuid[])`,
+  revision: (ids: string[]) =>
+    sql<Row>`select revision_id as id, tree_id, null as depth from revisions where revision_id = any(${ids}::uuid[])`,
 } as const satisfies Record<Kind, (ids: string[]) => unknown>;

@@ -1,6 +1,6 @@
 import type { Envelope } from '../../events/envelope.ts';
 
-export type Kind = 'run' | 'tree' | 'step' | 'rollout' | 'reward';
+export type Kind = 'run' | 'tree' | 'step' | 'rollout' | 'reward' | 'revision';
 
 /** Something an event names that must be on record before it. */
 export interface Reference {
@@ -67,6 +67,23 @@ export function referencesOf(event: Envelope): readonly Reference[] {
       return [tree(event.data.treeId), ...rollout(event.data), step(event.data, 'leafStepId', event.data.leafStepId)];
     case 'TreeClosed':
       return [tree(event.data.treeId)];
+    case 'StepJudged': {
+      const { treeId, leafStepId, stepId } = event.data;
+      return [tree(treeId), step(event.data, 'leafStepId', leafStepId), step(event.data, 'stepId', stepId)];
+    }
+    case 'RevisionComposed':
+      return [
+        tree(event.data.treeId),
+        ...(['goodLeafStepId', 'badLeafStepId', 'branchStepId', 'transitionStepId'] as const).map((field) =>
+          step(event.data, field, event.data[field]),
+        ),
+      ];
+    case 'RevisionVerified':
+      return [tree(event.data.treeId), revision(event.data)];
+    case 'RevisionRejected': {
+      const { treeId, stepId } = event.data;
+      return [tree(treeId), revision(event.data), ...(stepId === null ? [] : [step(event.data, 'stepId', stepId)])];
+    }
     default:
       return event satisfies never;
   }
@@ -88,6 +105,8 @@ export function declarationsOf(event: Envelope): readonly Declaration[] {
       return [{ kind: 'step', id: event.data.stepId, treeId: event.data.treeId, depth: event.data.depth }];
     case 'RewardAssigned':
       return [{ kind: 'reward', id: event.data.rewardId, treeId: event.data.treeId, depth: null }];
+    case 'RevisionComposed':
+      return [{ kind: 'revision', id: event.data.revisionId, treeId: event.data.treeId, depth: null }];
     default:
       return [];
   }
@@ -99,6 +118,10 @@ function tree(id: string): Reference {
 
 function step(data: { readonly treeId: string }, field: string, id: string): Reference {
   return { kind: 'step', id, field: `data.${field}`, treeId: data.treeId };
+}
+
+function revision({ revisionId, treeId }: { readonly revisionId: string; readonly treeId: string }): Reference {
+  return { kind: 'revision', id: revisionId, field: 'data.revisionId', treeId };
 }
 
 function rollout(data: { readonly treeId: string; readonly rolloutId: string | null }): readonly Reference[] {

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { DataOf } from '../../events/catalogue.ts';
+import { type Database, openDatabase } from '../../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { givenEvents } from '../../testing/given-events.ts';
+import { emptyReadModels } from '../../testing/read-models.ts';
+import { Story } from '../../testing/story.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase(testDatabase.url);
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+beforeEach(() => emptyReadModels(database.db));
+
+const sha = (digit: string) => digit.repeat(64);
+const judge = { name: 'planner', revision: '2' };
+
+function told() {
+  const story = new Story('revisions');
+  const runId = story.run();
+  const tree = story.tree(runId);
+  const good = story.walk(tree, 0, 2, 1);
+  const bad = story.walk(tree, 1, 2, 0);
+  const revisionId = story.id('revision');
+  const composed: DataOf<'RevisionComposed'> = {
+    revisionId,
+    treeId: tree.treeId,
+    goodLeafStepId: good.steps[1]!, // a walk of two steps has two
+    badLeafStepId: bad.steps[1]!,
+    branchStepId: tree.rootStepId,
+    transitionStepId: bad.steps[0]!,
+    transitionCause: 'bad',
+    judged: 1,
+    reflection: 'I was too hasty.',
+    signal: 'thought',
+    alpha: 0.5,
+    beta: 0.2,
+    judge,
+    contentHash: sha('c'),
+  };
+  return { story, runId, tree, bad, revisionId, composed };
+}
+
+describe('the revisions projection', () => {
+  test('keeps a judgement with what was asked, what was answered and where it was taken from', async () => {
+    const { story, runId, tree, bad } = told();
+    const [stepId, leafStepId] = bad.steps as [string, string]; // two steps
+    const data = { treeId: tree.treeId, leafStepId, stepId, index: 0, judge, promptHash: sha('a'), verdict: 'good' as const };
+    const first = story.tell('StepJudged', { ...data, reply: 'closer' }, runId);
+    const again = story.tell(
+      'StepJudged',
+      { ...data, leafStepId: stepId, reply: { blob: sha('b'), size: 70_000, mediaType: 't' } },
+      runId,
+    );
+    await givenEvents(database.db, [...story.events.slice(0, -1), { ...again, causationId: first.id }]);
+    const rows = await database.db.selectFrom('judgements').selectAll().orderBy('log_offset').execute();
+    const shared = {
+      tree_id: tree.treeId,
+      run_id: runId,
+      step_id: stepId,
+      step_index: 0,
+      judge: 'planner@2',
+      prompt_hash: sha('a'),
+    };
+    expect(rows).toEqual([
+      {
+        ...shared,
+        judgement_id: first.id,
+        leaf_step_id: leafStepId,
+        verdict: 'good',
+        reply: 'closer',
+        reused_from: null,
+        judged_at: new Date(first.occurredAt),
+        log_offset: expect.any(Number),
+        blobs: null,
+      },
+      {
+        ...shared,
+        judgement_id: again.id,
+        leaf_step_id: stepId,
+        verdict: 'good',
+        reply: '',
+        reused_from: first.id,
+        judged_at: new Date(again.occurredAt),
+        log_offset: expect.any(Number),
+        blobs: { reply: { blob: sha('b'), size: 70_000, mediaType: 't' } },
+      },
+    ]);
+  });
+
+  test.each(['at once', 'one by one'])('lets the first outcome of a revision stand, whether events come %s', async (how) => {
+    const { story, runId, tree, revisionId, composed } = told();
+    const { treeId } = tree;
+    const told_first = story.tell('RevisionComposed', composed, runId);
+    const verified = story.tell('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, runId);
+    story.tell('RevisionRejected', { revisionId, treeId, reason: 'below', reached: 0, stepId: null, detail: '' }, runId);
+    if (how === 'at once') await givenEvents(database.db, story.events);
+    else for (const event of story.events) await givenEvents(database.db, [event]);
+    expect(await database.db.selectFrom('revisions').selectAll().execute()).toEqual([
+      {
+        revision_id: revisionId,
+        tree_id: treeId,
+        run_id: runId,
+        good_leaf_step_id: composed.goodLeafStepId,
+        bad_leaf_step_id: composed.badLeafStepId,
+        branch_step_id: composed.branchStepId,
+        transition_step_id: composed.transitionStepId,
+        transition_cause: 'bad',
+        judged: 1,
+        reflection: 'I was too hasty.',
+        signal: 'thought',
+        alpha: 0.5,
+        beta: 0.2,
+        judge: 'planner@2',
+        content_hash: sha('c'),
+        state: 'verified',
+        reached: 1,
+        threshold: 0.5,
+        reason: null,
+        detail: null,
+        at_step_id: null,
+        composed_at: new Date(told_first.occurredAt),
+        checked_at: new Date(verified.occurredAt),
+        log_offset: expect.any(Number),
+      },
+    ]);
+  });
+
+  test('keeps why a revision was rejected, and where', async () => {
+    const { story, runId, tree, revisionId, composed } = told();
+    story.tell('RevisionComposed', composed, runId);
+    const stepId = composed.goodLeafStepId;
+    const data = { revisionId, treeId: tree.treeId, reason: 'impossible' as const, reached: null, stepId, detail: 'used up' };
+    story.tell('RevisionRejected', data, runId);
+    await givenEvents(database.db, story.events);
+    const row = await database.db
+      .selectFrom('revisions')
+      .select(['state', 'reason', 'reached', 'at_step_id', 'detail'])
+      .executeTakeFirst();
+    expect(row).toEqual({ state: 'rejected', reason: 'impossible', reached: null, at_step_id: stepId, detail: 'used up' });
+  });
+
+  test('sets an outcome aside when its tree has no such revision', async () => {
+    const { story, runId, tree, revisionId, composed } = told();
+    story.tell('RevisionVerified', { revisionId, treeId: tree.treeId, reached: 1, threshold: 0.5 }, runId);
+    const other = story.tree(runId, 'other');
+    story.tell('RevisionComposed', composed, runId);
+    story.tell('RevisionVerified', { revisionId, treeId: other.treeId, reached: 1, threshold: 0.5 }, runId);
+    await givenEvents(database.db, story.events);
+    const aside = await database.db.selectFrom('quarantine').select(['projection', 'code', 'field']).execute();
+    const missing = { projection: 'revisions', code: 'missing-revision', field: 'data.revisionId' };
+    expect(aside).toEqual([missing, missing]);
+    const { state } = await database.db.selectFrom('revisions').select('state').executeTakeFirstOrThrow();
+    expect(state).toBe('composed');
+  });
+});

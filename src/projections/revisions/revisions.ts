@@ -1,0 +1,76 @@
+import { sql } from 'kysely';
+import type { EventType } from '../../events/catalogue.ts';
+import type { Delivery } from '../../events/envelope.ts';
+import { insertRows, recordset } from '../../postgres/bulk.ts';
+import type { Trx } from '../../postgres/database.ts';
+import { isOf, type Poison, type Projection } from '../projection.ts';
+import {
+  JUDGEMENT_COLUMNS,
+  judgementRow,
+  OUTCOME_COLUMNS,
+  type OutcomeRow,
+  outcomeRow,
+  REVISION_COLUMNS,
+  type RevisionRow,
+  revisionRow,
+} from './rows.ts';
+
+const HANDLES: readonly EventType[] = ['StepJudged', 'RevisionComposed', 'RevisionVerified', 'RevisionRejected'];
+
+/**
+ * Folds judgements and revisions. A revision is composed once, then verified or rejected once: the first outcome is the fact, a later one
+ * changes nothing. An outcome of a revision that its tree does not have goes to quarantine. The run of a row is the event's correlation id.
+ */
+export const revisions: Projection = { name: 'revisions', version: 1, handles: HANDLES, project };
+
+async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
+  const standing = await standingRevisions(batch, trx);
+  const judgements: object[] = [];
+  const composed = new Map<string, RevisionRow>();
+  const outcomes: OutcomeRow[] = [];
+  const poison: Poison[] = [];
+  for (const delivery of batch) {
+    if (isOf(delivery, 'StepJudged')) judgements.push(judgementRow(delivery));
+    if (isOf(delivery, 'RevisionComposed')) {
+      const row = revisionRow(delivery);
+      if (standing.has(row.revision_id)) continue;
+      standing.set(row.revision_id, { treeId: row.tree_id, state: row.state });
+      composed.set(row.revision_id, row);
+    }
+    if (isOf(delivery, 'RevisionVerified') || isOf(delivery, 'RevisionRejected')) {
+      const { treeId, revisionId } = delivery.event.data;
+      const revision = standing.get(revisionId);
+      if (revision?.treeId !== treeId) {
+        const reason = `tree ${treeId} has no revision ${revisionId}; append its RevisionComposed first`;
+        poison.push({ delivery, code: 'missing-revision', field: 'data.revisionId', reason });
+        continue;
+      }
+      if (revision.state !== 'composed') continue;
+      const outcome = outcomeRow(delivery.event);
+      standing.set(revisionId, { treeId, state: outcome.state });
+      const fresh = composed.get(revisionId);
+      if (fresh) composed.set(revisionId, { ...fresh, ...outcome });
+      else outcomes.push(outcome);
+    }
+  }
+  await insertRows(trx, 'judgements', judgements, JUDGEMENT_COLUMNS);
+  await insertRows(trx, 'revisions', [...composed.values()], REVISION_COLUMNS);
+  if (outcomes.length > 0)
+    await sql`
+      update revisions set state = r.state, reached = r.reached, threshold = r.threshold, reason = r.reason, detail = r.detail,
+             at_step_id = r.at_step_id, checked_at = r.checked_at
+      from ${recordset(outcomes, OUTCOME_COLUMNS)}
+      where revisions.revision_id = r.revision_id and revisions.state = 'composed'`.execute(trx);
+  return poison;
+}
+
+async function standingRevisions(
+  batch: readonly Delivery[],
+  trx: Trx,
+): Promise<Map<string, { readonly treeId: string; readonly state: string }>> {
+  const ids = batch.flatMap(({ event }) => ('revisionId' in event.data ? [event.data.revisionId] : []));
+  if (ids.length === 0) return new Map();
+  const { rows } = await sql<{ revision_id: string; tree_id: string; state: string }>`
+    select revision_id, tree_id, state from revisions where revision_id = any(${ids}::uuid[])`.execute(trx);
+  return new Map(rows.map((row) => [row.revision_id, { treeId: row.tree_id, state: row.state }]));
+}

@@ -1,0 +1,76 @@
+import { countRepeatedActions } from '../revision/repeated-actions.ts';
+import { type Bootstrap, bootstrapInterval, type Interval } from './bootstrap-interval.ts';
+
+/** One rollout of an evaluation, from where it began to its end. */
+export interface Episode {
+  readonly taskId: string;
+  readonly taskDepth: number | null;
+  readonly return: number;
+  /** False also for an episode that failed or was cut off: nothing was achieved that anyone saw. */
+  readonly success: boolean;
+  readonly actions: readonly string[];
+}
+
+export interface Measures {
+  readonly tasks: number;
+  readonly episodes: number;
+  readonly meanReturn: number;
+  readonly returnInterval: Interval;
+  readonly successRate: number;
+  readonly successInterval: Interval;
+  readonly meanSteps: number;
+  readonly repeatedActions: readonly { readonly length: number; readonly perEpisode: number }[];
+  readonly byDepth: readonly { readonly taskDepth: number | null; readonly episodes: number; readonly successes: number }[];
+}
+
+/** The lengths of sequences that the loop metric is told for. */
+export const REPEATED_LENGTHS = [1, 2, 3, 4] as const;
+
+/**
+ * Measures the episodes of an evaluation (specification of Agent-R, §3.3): means, seeded intervals over the tasks, loops, success by depth. The same
+ * episodes give the same numbers in any order of the list. @throws RangeError without an episode.
+ */
+export function measureEpisodes(given: readonly Episode[], bootstrap: Bootstrap): Measures {
+  const episodes = [...given].sort(byContent);
+  const tasks = [...groupBy(episodes, ({ taskId }) => taskId).values()];
+  const returns = tasks.map((group) => group.map((episode) => episode.return));
+  const successes = tasks.map((group) => group.map(({ success }) => (success ? 1 : 0)));
+  const returnInterval = bootstrapInterval(returns, bootstrap); // refuses what is empty, before anything is divided
+  const depths = [...groupBy(episodes, ({ taskDepth }) => taskDepth)].sort(
+    ([a], [b]) => (a ?? Number.POSITIVE_INFINITY) - (b ?? Number.POSITIVE_INFINITY),
+  );
+  return {
+    tasks: tasks.length,
+    episodes: episodes.length,
+    meanReturn: mean(returns.flat()),
+    returnInterval,
+    successRate: mean(successes.flat()),
+    successInterval: bootstrapInterval(successes, bootstrap),
+    meanSteps: mean(episodes.map(({ actions }) => actions.length)),
+    repeatedActions: REPEATED_LENGTHS.map((length) => ({
+      length,
+      perEpisode: mean(episodes.map(({ actions }) => countRepeatedActions(actions, length))),
+    })),
+    byDepth: depths.map(([taskDepth, group]) => ({
+      taskDepth,
+      episodes: group.length,
+      successes: group.filter(({ success }) => success).length,
+    })),
+  };
+}
+
+/** Episodes have no order of their own, and a sum of floating-point numbers has: equal episodes are to give equal bits. */
+function byContent(a: Episode, b: Episode): number {
+  if (a.taskId !== b.taskId) return a.taskId < b.taskId ? -1 : 1;
+  return a.return - b.return || Number(a.success) - Number(b.success);
+}
+
+function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return groups;
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

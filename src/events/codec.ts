@@ -88,10 +88,12 @@ export function schemaOf(type: EventType): z.ZodType {
 
 /**
  * Gives the digest of what an event says (type, version, stream, data), not of when and by whom. Two appends of one id must agree in it;
- * keys are sorted, so two producers that order them differently still agree.
+ * keys are sorted, so two producers that order them differently still agree. How long a step took, and which call to a model server gave
+ * its response, are measurements: a resumed producer that takes the same step again measures anew.
  */
 export function contentHash(event: Envelope): string {
-  const { type, schemaVersion, stream, data } = event;
+  const { type, schemaVersion, stream } = event;
+  const { timings: _timings, call: _call, ...data } = event.data as Record<string, unknown>; // absent in most types
   return createHash('sha256')
     .update(canonicalJson([type, schemaVersion, stream, data]))
     .digest('hex');

@@ -168,8 +168,10 @@ export class Member {
       free.map(({ partitionId }) => partitionId),
     );
     for (const partition of free) {
-      const next = cursors.get(partition.partitionId);
-      if (next !== undefined) this.#owned.set(partition.partitionId, { ...partition, next, pending: true, unwanted: false });
+      const remembered = cursors.get(partition.partitionId);
+      if (remembered === undefined) continue;
+      const next = (await this.#options.startAt?.(partition.topic, partition.partition)) ?? remembered;
+      this.#owned.set(partition.partitionId, { ...partition, next, pending: true, unwanted: false });
     }
     this.#records.ring();
   }

@@ -51,6 +51,11 @@ export interface SubscribeOptions {
   readonly handle: (batch: LogBatch, signal: AbortSignal) => Promise<Answer>;
   /** The most records in one batch. */
   readonly batchLimit?: number;
+  /**
+   * Asked each time this member takes a partition: the offset to begin at, for a reader who knows better than the log what the group has
+   * done; undefined begins where the group's last answer was recorded. A fetch under way may still bring one batch from there.
+   */
+  readonly startAt?: (topic: string, partition: number) => Promise<number | undefined>;
 }
 
 export interface Subscription {

@@ -60,6 +60,9 @@ class KafkaSubscription implements Subscription {
     const consumer = this.#consumer;
     const { FETCH, GROUP_JOIN, HEARTBEAT, CRASH } = consumer.events;
     for (const event of [FETCH, GROUP_JOIN, HEARTBEAT]) consumer.on(event, () => this.#sign());
+    consumer.on(GROUP_JOIN, ({ payload: { memberAssignment } }) => {
+      this.#startAt(memberAssignment).catch((error: unknown) => this.#end({ error }));
+    });
     consumer.on(CRASH, ({ payload: { error, restart } }) => {
       this.#sign();
       if (restart) return; // kafkajs connects anew by itself
@@ -128,6 +131,20 @@ class KafkaSubscription implements Subscription {
       this.#handling--;
       this.#sign();
     }
+  }
+
+  async #startAt(assigned: Readonly<Record<string, readonly number[]>>): Promise<void> {
+    const { startAt } = this.#options;
+    if (!startAt) return;
+    const places = Object.entries(assigned).flatMap(([topic, partitions]) =>
+      partitions.map((partition) => ({ topic, partition })),
+    );
+    await Promise.all(
+      places.map(async ({ topic, partition }) => {
+        const offset = await startAt(topic, partition);
+        if (offset !== undefined) this.#seek(topic, partition, offset);
+      }),
+    );
   }
 
   #seek(topic: string, partition: number, offset: number): void {

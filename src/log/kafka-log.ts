@@ -10,7 +10,7 @@ import {
   type Subscription,
 } from './event-log.ts';
 import { installCodecs } from './kafka-log-codecs.ts';
-import { toLogError } from './kafka-log-errors.ts';
+import { isUnknownTopic, toLogError } from './kafka-log-errors.ts';
 import { KafkaProducer } from './kafka-log-producer.ts';
 import { AppendQueue, type PlacedRecord } from './kafka-log-queue.ts';
 import { subscribeKafka } from './kafka-log-subscription.ts';
@@ -35,6 +35,7 @@ export interface KafkaLogOptions {
 
 const OPEN_MS = 10_000;
 const UNKNOWN_TOPIC_TRIES = 4; // a broker learns of a new topic a moment after the controller made it
+const NEW_TOPIC_TRIES = 60; // one that we made comes for certain; on a busy machine that took over a second
 const UNKNOWN_TOPIC_WAIT_MS = 250;
 
 /** Opens the log of a Kafka cluster. @throws LogError `unreachable` within about 10 s when no broker answers. */
@@ -86,10 +87,15 @@ class KafkaLog implements EventLog {
       if (missing.length === 0) return;
       // One by one: a topic that another client made in the meantime must not fail the others.
       for (const topic of missing) {
-        await this.#admin.createTopics({ topics: [topicConfiguration(topic, partitions, this.#options.replication)] });
+        await this.#admin
+          .createTopics({ topics: [topicConfiguration(topic, partitions, this.#options.replication)] })
+          .catch((error: unknown) => {
+            // It was made; the broker that was asked for its leaders has not heard of it yet. We wait for that below.
+            if (!isUnknownTopic(error)) throw error;
+          });
       }
     });
-    await this.#partitionsOf(topics);
+    await this.#partitionsOf(topics, NEW_TOPIC_TRIES);
   }
 
   append(records: readonly LogRecord[]): Promise<readonly Receipt[]> {
@@ -149,14 +155,14 @@ class KafkaLog implements EventLog {
   }
 
   /** Gives the number of partitions of each topic, from memory where it can. @throws LogError `unknown-topic`. */
-  async #partitionsOf(topics: Iterable<string>): Promise<ReadonlyMap<string, number>> {
+  async #partitionsOf(topics: Iterable<string>, tries = UNKNOWN_TOPIC_TRIES): Promise<ReadonlyMap<string, number>> {
     const unknown = () => [...topics].filter((topic) => !this.#partitions.has(topic));
     for (let attempt = 1; unknown().length > 0; attempt++) {
       // All topics at once: asking for one that does not exist would be an error without its name.
       const { topics: all } = await this.#ask('reading topics', () => this.#admin.fetchTopicMetadata());
       for (const { name, partitions } of all) this.#partitions.set(name, partitions.length);
       if (unknown().length === 0) break;
-      if (attempt === UNKNOWN_TOPIC_TRIES) {
+      if (attempt === tries) {
         throw new LogError('unknown-topic', `Kafka at ${this.#options.brokers.join(', ')} has no topic ${unknown().join(', ')}`);
       }
       await new Promise((resolve) => setTimeout(resolve, UNKNOWN_TOPIC_WAIT_MS));

@@ -13,9 +13,10 @@ export function prefixedLog(log: EventLog, prefix: string): EventLog {
       const receipts = await log.append(records.map((record) => ({ ...record, topic: own(record.topic) })));
       return receipts.map((receipt) => ({ ...receipt, topic: bare(receipt.topic) }));
     },
-    subscribe: (options) =>
+    subscribe: ({ startAt, ...options }) =>
       log.subscribe({
         ...options,
+        ...(startAt ? { startAt: (topic: string, partition: number) => startAt(bare(topic), partition) } : {}),
         group: own(options.group),
         topics: options.topics.map(own),
         handle: (batch, signal) => options.handle({ ...batch, topic: bare(batch.topic) }, signal),

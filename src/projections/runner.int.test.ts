@@ -108,8 +108,6 @@ describe('a bug in one projection', () => {
     await runner.close();
 
     await start();
-    tellMore(story);
-    await appendRest(story);
     await world.settled();
     expect(await stateOf('step-tree')).toEqual({ state: 'running', reason: null });
     expect(await readModels(world.database.db)).toEqual(await undisturbed(story));
@@ -134,8 +132,6 @@ describe('the cursor in the database', () => {
       'truncate rewards_v1.rewards, rewards_v1.reward_revisions, rewards_v1.reward_edges, rewards_v1.reward_trees, rewards_v1.returns',
     );
     await start();
-    tellMore(story);
-    await appendRest(story);
     await world.settled();
     expect(await readModels(world.database.db)).toEqual(await undisturbed(story));
   });
@@ -158,8 +154,6 @@ describe('the cursor in the database', () => {
     const restored = await openDatabase(backup.url);
     try {
       const after = await start({ database: restored });
-      tellMore(story);
-      await appendRest(story);
       await world.settled(restored);
       await after.runner.close();
       expect(await readModels(restored.db)).toEqual(await undisturbed(story));

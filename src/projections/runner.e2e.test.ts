@@ -1,0 +1,38 @@
+import { expect, test } from '@jest/globals';
+import { prepareEvents } from '../append/prepare-events.ts';
+import { TOPICS } from '../events/catalogue.ts';
+import { kafkaForTests } from '../testing/kafka.ts';
+import { describeWithKafka } from '../testing/kafka-describe.ts';
+import { MemoryBlobs } from '../testing/memory-blobs.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { readModels } from '../testing/read-models.ts';
+import { Story } from '../testing/story.ts';
+import { runProjections } from './runner.ts';
+import { waitUntilProjected } from './wait-until.ts';
+
+describeWithKafka('the runner over Kafka', () => {
+  test('begins at the cursors of the database: what the group had done already is folded again where rows and cursors were taken back', async () => {
+    const platform = await openTestPlatform((await kafkaForTests()).brokers);
+    const { log, database } = platform;
+    try {
+      const story = new Story('kafka cursors');
+      const tree = story.tree(story.run());
+      story.walk(tree, 0, 4, 1);
+      await log.append(await prepareEvents(story.events, new MemoryBlobs()));
+      const foldAll = async () => {
+        const runner = await runProjections({ log, database });
+        await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 20_000 });
+        await runner.close();
+        return readModels(database.db);
+      };
+      const before = await foldAll();
+      await database.pool.query("delete from cursors where projection in ('rewards', 'runs')");
+      await database.pool.query(
+        'truncate rewards_v1.rewards, rewards_v1.reward_edges, rewards_v1.reward_trees, rewards_v1.returns, runs_v1.runs',
+      );
+      expect(await foldAll()).toEqual(before);
+    } finally {
+      await platform.close();
+    }
+  });
+});

@@ -9,25 +9,31 @@ import { ensureProjector } from './ensure-projector.ts';
 import { progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
-type ImportFlags = AgentTrajTexts & { readonly run?: string; readonly fingerprint?: string };
+type ImportFlags = AgentTrajTexts & { readonly run?: string; readonly fingerprint?: string; readonly agentR?: boolean };
 
 const WAIT_MS = 120_000;
 
-/** `espalier import FILE`: our own JSONL, or AgentGym's AgentTraj files, whole or not at all. */
+/** `espalier import FILE|DIR`: our own JSONL, AgentGym's AgentTraj files, or Agent-R's search trees, whole or not at all. */
 export function addImport(program: Command): void {
   const command = program
     .command('import')
-    .description('import a file: our own jsonl export, or AgentTraj (a JSON array, or one item per line)')
-    .argument('<file>')
-    .option('--run <id>', 'AgentTraj: the run to import into; derived from the content when left out')
-    .option('--environment <name>', 'AgentTraj: the environment of every item; read from item_id when left out')
-    .option('--fingerprint <text>', 'AgentTraj: the server that numbered the tasks')
-    .option('--split <name>', 'AgentTraj: train, test, …')
-    .option('--policy <id>', 'AgentTraj: who acted, as id or id@version')
-    .option('--reward-scale <n>', 'AgentTraj: what a full reward is in the file (SciWorld: 100)')
-    .option('--recorded-at <time>', 'AgentTraj: when it happened, if that is known');
+    .description(
+      "import our own jsonl export, AgentTraj (a JSON array, or one item per line), or a folder of Agent-R's search_results_<n>.json",
+    )
+    .argument('<file or folder>')
+    .option('--agent-r', 'read search trees of Agent-R whatever the name of the file')
+    .option('--run <id>', 'AgentTraj, Agent-R: the run to import into; derived from the content when left out')
+    .option(
+      '--environment <name>',
+      'the environment; read from item_id (AgentTraj) or mcts_result/<task>/ (Agent-R) when left out',
+    )
+    .option('--fingerprint <text>', 'AgentTraj, Agent-R: the server that numbered the tasks')
+    .option('--split <name>', 'AgentTraj, Agent-R: train, test, …')
+    .option('--policy <id>', 'AgentTraj, Agent-R: who acted, as id or id@version')
+    .option('--reward-scale <n>', 'AgentTraj, Agent-R: what a full reward is in the file (SciWorld: 100)')
+    .option('--recorded-at <time>', 'AgentTraj, Agent-R: when it happened, if that is known');
   command.action((file: string, flags: ImportFlags) => {
-    const { run, fingerprint, ...texts } = flags;
+    const { run, fingerprint, agentR, ...texts } = flags;
     const agentTraj = parseAgentTrajOptions({ ...texts, runId: run, serverFingerprint: fingerprint });
     return withPlatform('import', async ({ log, blobs, database, ...platform }, signal) => {
       const projector = await ensureProjector({ log, blobs, database, ...platform });
@@ -35,6 +41,7 @@ export function addImport(program: Command): void {
       try {
         const report = await importTrajectories({
           source: file,
+          form: agentR ? 'agent-r' : 'detect',
           db: database.db,
           appender: createAppender({ log, blobs, producer: { name: 'importer', version: CODE_VERSION }, clock: Date.now }),
           agentTraj,

@@ -71,7 +71,16 @@ export function datasetWorkshop(): DatasetWorkshop {
     },
     importing(change = {}) {
       const appender = projectingAppender(database.db, blobs);
-      const defaults = { source: path('source'), db: database.db, appender, agentTraj: agentTrajDefaults, signal, onProgress };
+      const form = 'detect' as const;
+      const defaults = {
+        source: path('source'),
+        form,
+        db: database.db,
+        appender,
+        agentTraj: agentTrajDefaults,
+        signal,
+        onProgress,
+      };
       return importTrajectories({ ...defaults, ...change });
     },
   };

@@ -28,14 +28,14 @@ export async function newToRecord(db: Db, path: string, drafts: readonly LinedDr
   return fresh;
 }
 
-async function prepared(path: string, { line, draft }: LinedDraft): Promise<Envelope> {
+async function prepared(path: string, { line, file = path, draft }: LinedDraft): Promise<Envelope> {
   try {
     const [record] = await prepareEvents([envelopeOf(draft)], hashOnly);
     const decoded = record && decode(record.value);
     if (decoded?.kind === 'event') return decoded.event;
-    throw badRow(path, line, decoded?.refusal.message ?? 'gives no event');
+    throw badRow(file, line, decoded?.refusal.message ?? 'gives no event');
   } catch (error) {
-    if (error instanceof EventRefused) throw badRow(path, line, error.message, error);
+    if (error instanceof EventRefused) throw badRow(file, line, error.message, error);
     throw error;
   }
 }
@@ -62,10 +62,10 @@ function says(body: string, event: Envelope): boolean {
   return stored.kind === 'event' && contentHash(stored.event) === contentHash(event);
 }
 
-function conflict(path: string, { line, draft }: LinedDraft): DatasetError {
+function conflict(path: string, { line, file = path, draft }: LinedDraft): DatasetError {
   return new DatasetError(
     'conflict',
-    `${path} line ${line}: the record holds another ${draft.type} under the id ${draft.id}; nothing was imported. Import into an empty record, or find out which of the two was changed`,
+    `${file} line ${line}: the record holds another ${draft.type} under the id ${draft.id}; nothing was imported. Import into an empty record, or find out which of the two was changed`,
   );
 }
 

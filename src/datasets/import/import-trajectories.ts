@@ -3,6 +3,8 @@ import type { Appender } from '../../append/appender.ts';
 import type { Receipt } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import { codeOf, DatasetError, reasonOf } from '../dataset-error.ts';
+import { agentRDrafts, surveyAgentR } from './agent-r-drafts.ts';
+import { agentRFiles, isAgentRSource } from './agent-r-files.ts';
 import { agentTrajDrafts, agentTrajRunId } from './agent-traj-drafts.ts';
 import type { AgentTrajOptions } from './agent-traj-options.ts';
 import { newToRecord } from './check-against-record.ts';
@@ -12,12 +14,17 @@ import { readRows } from './read-rows.ts';
 import { surveyAgentTraj } from './survey-agent-traj.ts';
 
 export interface ImportOptions {
-  /** The file to take: our own JSONL, or an AgentTraj file (a JSON array, or one item per line). */
+  /**
+   * What to take: our own JSONL, an AgentTraj file (a JSON array, or one item per line), or the search trees of the published Agent-R (one
+   * `search_results_<n>.json`, or a folder of them).
+   */
   readonly source: string;
+  /** How to read it: by what it looks like, or as search trees whatever their names. */
+  readonly form: 'detect' | 'agent-r';
   /** The read models, asked which events the record already holds. */
   readonly db: Db;
   readonly appender: Appender;
-  /** What an AgentTraj file does not say; our own JSONL says all itself. */
+  /** What files of others do not say; our own JSONL says all itself. */
   readonly agentTraj: AgentTrajOptions;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: ImportProgress) => void;
@@ -27,7 +34,7 @@ export type ImportProgress =
   | { readonly kind: 'appending'; readonly done: number; readonly total: number };
 
 export interface ImportReport {
-  readonly source: 'events' | 'agent-traj';
+  readonly source: 'events' | 'agent-traj' | 'agent-r';
   readonly runs: readonly string[];
   readonly trees: number;
   readonly rollouts: number;
@@ -48,15 +55,17 @@ export interface ImportReport {
  */
 export async function importTrajectories(options: ImportOptions): Promise<ImportReport> {
   const { source, signal, onProgress } = options;
-  const before = await stampOf(source);
-  const plan = await planImport(options);
+  const searches = options.form === 'agent-r' || (await isAgentRSource(source));
+  const stamp = async () => (searches ? stampOfAll(await agentRFiles(source)) : stampOf(source));
+  const before = await stamp();
+  const plan = searches ? await planSearches(options) : await planImport(options);
   const report = new Counter(plan);
   for await (const chunk of chunkDrafts(plan.drafts())) {
     signal.throwIfAborted();
     report.checked(chunk, await newToRecord(options.db, source, chunk));
     onProgress({ kind: 'checking', events: report.events });
   }
-  if ((await stampOf(source)) !== before)
+  if ((await stamp()) !== before)
     throw new DatasetError('cannot-read', `${source} was changed while it was read; import it again`);
   const total = report.events - report.alreadyThere;
   let done = 0;
@@ -78,6 +87,11 @@ interface ImportPlan {
   readonly withoutConversation: number;
   /** Reads the file from its beginning. */
   drafts(): AsyncGenerator<LinedDraft>;
+}
+
+async function planSearches({ source, agentTraj }: ImportOptions): Promise<ImportPlan> {
+  const survey = await surveyAgentR(source, agentTraj);
+  return { source: 'agent-r', withoutConversation: 0, drafts: () => agentRDrafts(survey, agentTraj) };
 }
 
 async function planImport({ source, agentTraj }: ImportOptions): Promise<ImportPlan> {
@@ -141,6 +155,11 @@ class Counter {
       receipts: [...this.#receipts.values()],
     };
   }
+}
+
+async function stampOfAll(files: readonly { readonly path: string }[]): Promise<string> {
+  const stamps = await Promise.all(files.map(async ({ path }) => `${path} ${await stampOf(path)}`));
+  return stamps.join('\n');
 }
 
 async function stampOf(path: string): Promise<string> {

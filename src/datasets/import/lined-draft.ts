@@ -3,6 +3,8 @@ import type { Draft } from '../../append/appender.ts';
 /** An event to append, with the line of the file it comes from. Its id is of the file or its content, never fresh. */
 export interface LinedDraft {
   readonly line: number;
+  /** The file, where an import reads several. */
+  readonly file?: string;
   readonly draft: Draft & { readonly id: string };
 }
 

@@ -22,6 +22,14 @@ export interface PublishedNode {
   readonly children: readonly PublishedNode[];
 }
 
+/** What reading a tree takes of a node; the other fields repeat it. */
+export interface ReadableNode
+  extends Pick<PublishedNode, 'visits' | 'value' | 'obs' | 'llm_response' | 'is_terminal' | 'action' | 'env_score' | 'disaster'> {
+  readonly children: readonly ReadableNode[];
+}
+/** The root: its `state` is what opened the conversation. */
+export type ReadableRoot = ReadableNode & Pick<PublishedNode, 'state'>;
+
 /** A tree without what the published file repeats at every node: the messages before the first reply, and the steps. */
 export interface SearchedTree {
   readonly opening: readonly ChatMessage[];
@@ -32,9 +40,9 @@ export interface SearchedTree {
  * Reads a published tree. Step ids are positions, `0` for the root and `0.2.1` for the second child of its third: the file has none.
  * Texts come from `llm_response`, `action` and `obs`; each node's copy of the whole conversation (42 times the distinct text, §6 item 6) is dropped.
  */
-export function readPublishedTree(root: PublishedNode): SearchedTree {
+export function readPublishedTree(root: ReadableRoot): SearchedTree {
   const rows: SearchedStep[] = [];
-  const waiting: { node: PublishedNode; stepId: string; parentStepId: string | null }[] = [
+  const waiting: { node: ReadableNode; stepId: string; parentStepId: string | null }[] = [
     { node: root, stepId: '0', parentStepId: null },
   ];
   for (let next = waiting.pop(); next; next = waiting.pop()) {
@@ -89,7 +97,7 @@ export function publishedTree(
   return write(tree.root, opening, []);
 }
 
-function rowOf(node: PublishedNode, stepId: string, parentStepId: string | null): SearchedStep {
+function rowOf(node: ReadableNode, stepId: string, parentStepId: string | null): SearchedStep {
   const isRoot = parentStepId === null;
   return {
     stepId,

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import * as evaluations from './schemas/evaluations.ts';
 import * as revisions from './schemas/revisions.ts';
 import * as runs from './schemas/runs.ts';
 import * as trees from './schemas/trees.ts';
@@ -15,6 +16,7 @@ export const catalogue = {
   RunStarted: { topic: 'runs', version: 1, stream: 'runId', data: runs.runStarted },
   RunFinished: { topic: 'runs', version: 1, stream: 'runId', data: runs.runFinished },
   MetricRecorded: { topic: 'runs', version: 1, stream: 'runId', data: runs.metricRecorded },
+  EvaluationFinished: { topic: 'runs', version: 1, stream: 'runId', data: evaluations.evaluationFinished },
   TreeOpened: { topic: 'trees', version: 1, stream: 'treeId', data: trees.treeOpened },
   RolloutStarted: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rolloutStarted },
   StepTaken: { topic: 'trees', version: 1, stream: 'treeId', data: trees.stepTaken },

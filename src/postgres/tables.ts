@@ -248,6 +248,28 @@ export interface RevisionsTable {
   checked_at: InstantOrNull;
   log_offset: number;
 }
+export interface EvaluationsTable {
+  run_id: string;
+  policy_id: string;
+  policy_version: number;
+  environment: string;
+  split: string | null;
+  tasks: number;
+  episodes: number;
+  mean_return: number;
+  return_low: number;
+  return_high: number;
+  success_rate: number;
+  success_low: number;
+  success_high: number;
+  mean_steps: number;
+  bootstrap: Json;
+  repeated_actions: ColumnType<{ length: number; perEpisode: number }[], string, string>;
+  by_depth: ColumnType<{ taskDepth: number | null; episodes: number; successes: number }[], string, string>;
+  recovered_run_id: string | null;
+  trained: ColumnType<Record<string, unknown> | null, string | null, string | null>;
+  finished_at: Instant;
+}
 export interface ProjectionsTable {
   name: string;
   version: number;
@@ -309,6 +331,7 @@ export interface Tables {
   node_statistics: NodeStatisticsTable;
   judgements: JudgementsTable;
   revisions: RevisionsTable;
+  evaluations: EvaluationsTable;
   projections: ProjectionsTable;
   cursors: CursorsTable;
   quarantine: QuarantineTable;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import type { DataOf } from '../events/catalogue.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
@@ -54,6 +55,8 @@ function tellRun(choices: readonly number[]): Story {
     if (choice % 4 === 1) tellRevision(story, { ...tree, leafStepId: stepId, branchStepId: from.id, choice, i });
   });
   story.closeTree(trees[0]!, 1);
+  story.tell('EvaluationFinished', evaluationOf(story, runId), runId);
+  if (choices.length % 2 === 0) story.tell('EvaluationFinished', { ...evaluationOf(story, runId), tasks: 7 }, runId);
   story.finishRun(runId);
   return story;
 }
@@ -78,6 +81,19 @@ function tellRevision(
   if (choice % 8 === 1) story.tell('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, runId);
   if (choice % 3 === 1)
     story.tell('RevisionRejected', { revisionId, treeId, reason: 'below', reached: 0, stepId: leafStepId, detail: '0' }, runId);
+}
+
+function evaluationOf(story: Story, runId: string): DataOf<'EvaluationFinished'> {
+  const none = { low: 0, high: 0 };
+  return {
+    ...{ runId, policy: { policyId: 'linear', version: 1 }, environment: 'textcraft', split: null, tasks: 2, episodes: 2 },
+    ...{ meanReturn: 0, returnInterval: none, successRate: 0, successInterval: none, meanSteps: 3 },
+    bootstrap: { confidence: 0.95, resamples: 100, seed: 1 },
+    repeatedActions: [{ length: 1, perEpisode: 0.5 }],
+    byDepth: [{ taskDepth: 1, episodes: 2, successes: 0 }],
+    recovery: { fromRunId: story.id('failures') },
+    trained: null,
+  };
 }
 
 const choices = fc.array(fc.nat(1_000), { minLength: 1, maxLength: 25 });

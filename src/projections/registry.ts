@@ -1,3 +1,4 @@
+import { evaluations } from './evaluations/evaluations.ts';
 import { journal } from './journal/journal.ts';
 import type { Projection } from './projection.ts';
 import { revisions } from './revisions/revisions.ts';
@@ -7,4 +8,4 @@ import { searchStatistics } from './search-statistics/search-statistics.ts';
 import { stepTree } from './step-tree/step-tree.ts';
 
 /** Every projection of the platform, in the order in which a batch is offered to them. */
-export const projections: readonly Projection[] = [journal, runs, stepTree, rewards, searchStatistics, revisions];
+export const projections: readonly Projection[] = [journal, runs, stepTree, rewards, searchStatistics, revisions, evaluations];

@@ -53,7 +53,12 @@ function fromSchema(schema: Schema): fc.Arbitrary<unknown> {
       return fc.integer({ min: schema.minimum ?? Number.MIN_SAFE_INTEGER, max: schema.maximum ?? Number.MAX_SAFE_INTEGER });
     case 'number':
       return fc
-        .double({ noNaN: true, noDefaultInfinity: true, ...(schema.minimum === undefined ? {} : { min: schema.minimum }) })
+        .double({
+          noNaN: true,
+          noDefaultInfinity: true,
+          ...(schema.minimum === undefined ? {} : { min: schema.minimum }),
+          ...(schema.maximum === undefined ? {} : { max: schema.maximum }),
+        })
         .map((n) => n + 0);
     case 'boolean':
       return fc.boolean();

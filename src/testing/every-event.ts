@@ -79,5 +79,16 @@ export function everyEvent(): readonly Envelope[] {
   told.tell('RevisionVerified', { ...revision, reached: 1, threshold: 0.5 }, runId);
   const refused = { reason: 'impossible' as const, reached: null, stepId, detail: 'it was used up' };
   told.tell('RevisionRejected', { ...revision, ...refused }, runId);
+  const measured = { tasks: 10, episodes: 20, meanReturn: 0.75, successRate: 0.5, meanSteps: 6.5, split: 'test' };
+  const intervals = { returnInterval: { low: 0.6, high: 0.9 }, successInterval: { low: 0.25, high: 0.75 } };
+  const details = {
+    bootstrap: { confidence: 0.95, resamples: 2_000, seed: 7 },
+    repeatedActions: [{ length: 1, perEpisode: 0.5 }],
+    byDepth: [{ taskDepth: null, episodes: 20, successes: 10 }],
+    recovery: { fromRunId: told.id('failures') },
+    trained: { method: 'agent-r', iteration: 1, weights: sha('f'), runIds: [runId], good: 3, revisions: 4, actions: 25 },
+  };
+  const policy = { policyId: 'linear', version: 2 };
+  told.tell('EvaluationFinished', { runId, policy, environment: 'textcraft', ...measured, ...intervals, ...details }, runId);
   return told.events.map((event) => ({ ...event, causationId: told.id('cause'), repaired: ['data.nothing'] }));
 }

@@ -31,6 +31,7 @@ export function referencesOf(event: Envelope): readonly Reference[] {
       return [];
     case 'RunFinished':
     case 'MetricRecorded':
+    case 'EvaluationFinished':
     case 'TreeOpened':
       return [{ kind: 'run', id: event.data.runId, field: 'data.runId', treeId: null }];
     case 'RolloutStarted':

@@ -1,0 +1,20 @@
+import { sql } from 'kysely';
+import type { DataOf } from '../../events/catalogue.ts';
+import type { Db } from '../../postgres/database.ts';
+
+/** The result of an evaluation, as it was recorded. */
+export type EvaluationRecord = DataOf<'EvaluationFinished'> & { readonly finishedAt: Date };
+
+/** Reads the evaluations of runs, in one statement, in no order; runs without one are left out. */
+export async function readEvaluations(db: Db, runs: readonly string[]): Promise<readonly EvaluationRecord[]> {
+  const { rows } = await sql<EvaluationRecord>`
+    select run_id as "runId", json_build_object('policyId', policy_id, 'version', policy_version) as policy, environment, split,
+           tasks, episodes, mean_return as "meanReturn", success_rate as "successRate", mean_steps as "meanSteps",
+           json_build_object('low', return_low, 'high', return_high) as "returnInterval",
+           json_build_object('low', success_low, 'high', success_high) as "successInterval",
+           bootstrap, repeated_actions as "repeatedActions", by_depth as "byDepth", trained,
+           case when recovered_run_id is not null then json_build_object('fromRunId', recovered_run_id) end as recovery,
+           finished_at as "finishedAt"
+    from evaluations where run_id = any(${[...runs]}::uuid[])`.execute(db);
+  return rows;
+}

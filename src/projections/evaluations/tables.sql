@@ -1,0 +1,24 @@
+-- One row per evaluation: a run is evaluated once, and the first result is the fact.
+create table evaluations (
+  run_id           uuid             not null primary key,
+  policy_id        text             not null,
+  policy_version   integer          not null,
+  environment      text             not null,
+  split            text,
+  tasks            integer          not null,
+  episodes         integer          not null,
+  mean_return      double precision not null,
+  return_low       double precision not null,
+  return_high      double precision not null,
+  success_rate     double precision not null,
+  success_low      double precision not null,
+  success_high     double precision not null,
+  mean_steps       double precision not null,
+  bootstrap        jsonb            not null,
+  repeated_actions jsonb            not null,
+  by_depth         jsonb            not null,
+  recovered_run_id uuid,
+  trained          jsonb,
+  finished_at      timestamptz      not null
+);
+create index evaluations_policy on evaluations (policy_id, policy_version);

@@ -1,0 +1,18 @@
+import { createHash } from 'node:crypto';
+import type { RevisedTurn } from '../../domain/revision/splice.ts';
+
+/**
+ * Hashes what a reader of a revision trajectory sees: instruction, first observation, and each turn with its loss flag. Revisions of one hash teach
+ * the same, whatever trees and leaves they came from. Gives the SHA-256 in hex of their JSON.
+ */
+export function revisionContentHash(
+  opening: { readonly instruction: string; readonly firstObservation: string },
+  turns: readonly RevisedTurn[],
+): string {
+  const told = [
+    opening.instruction,
+    opening.firstObservation,
+    turns.map(({ response, observation, loss }) => [response, observation, loss]),
+  ];
+  return createHash('sha256').update(JSON.stringify(told)).digest('hex');
+}

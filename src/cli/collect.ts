@@ -154,7 +154,7 @@ function nameOfRun(text: string): string {
   return text;
 }
 
-function checkedId(option: string, text: string): string {
+export function checkedId(option: string, text: string): string {
   if (!isUuid(text)) throw new Error(`${option} takes a run id, a UUID in lower case, not ${JSON.stringify(text)}`);
   return text;
 }

@@ -3,6 +3,7 @@ import { CODE_VERSION } from '../platform/code-version.ts';
 import { addCollect } from './collect.ts';
 import { addConformance } from './conformance.ts';
 import { addDemo } from './demo.ts';
+import { addEvaluate } from './evaluate.ts';
 import { addExport } from './export.ts';
 import { addImport } from './import.ts';
 import { addKeys } from './keys.ts';
@@ -25,6 +26,7 @@ for (const add of [
   addDemo,
   addUp,
   addCollect,
+  addEvaluate,
   addStatus,
   addTree,
   addExport,

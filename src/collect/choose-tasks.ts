@@ -7,14 +7,20 @@ export interface TaskChoice {
 
 /**
  * Chooses `count` tasks spread evenly over the depths an environment has, and over the tasks of each depth: the same ones every time.
- * Opening every task once is the only way to learn its depth.
+ * Opening every task once is the only way to learn its depth and split. @param split only tasks of this one; null takes all.
  */
-export async function chooseTasks(kind: EnvironmentKind, count: number, taskSeed: number): Promise<readonly TaskChoice[]> {
+export async function chooseTasks(
+  kind: EnvironmentKind,
+  count: number,
+  taskSeed: number,
+  split: string | null = null,
+): Promise<readonly TaskChoice[]> {
   const byDepth = new Map<number, TaskChoice[]>();
   const environment = await kind.create();
   try {
     for (const alias of kind.taskAliases) {
-      const { depth } = await environment.reset({ alias, seed: taskSeed });
+      const { depth, split: own } = await environment.reset({ alias, seed: taskSeed });
+      if (split !== null && own !== split) continue;
       const same = byDepth.get(depth ?? 0) ?? [];
       same.push({ alias, depth });
       byDepth.set(depth ?? 0, same);

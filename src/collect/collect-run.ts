@@ -12,6 +12,8 @@ export interface CollectOptions {
   readonly name: string;
   readonly seed: number;
   readonly plan: CollectPlan;
+  /** The experiment that the run belongs to; it must have been declared. */
+  readonly experimentId?: string | null;
   readonly codeVersion: string;
   readonly kind: EnvironmentKind;
   readonly policy: Policy;
@@ -86,6 +88,7 @@ export async function collectRun(options: CollectOptions): Promise<Progress> {
 
 function startOf({
   runId,
+  experimentId = null,
   name,
   seed,
   plan,
@@ -99,9 +102,9 @@ function startOf({
     correlationId: runId,
     data: {
       runId,
-      experimentId: null,
+      experimentId,
       name,
-      kind: plan.search ? 'search' : 'collect',
+      kind: plan.evaluation ? 'evaluate' : plan.search ? 'search' : 'collect',
       seed,
       codeVersion,
       config: plan,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { trainedOn } from '../events/schemas/evaluations.ts';
 import { name } from '../events/schemas/values.ts';
 
 /**
@@ -26,6 +27,10 @@ export const collectPlan = z.strictObject({
       exploration: z.number().min(0).max(1_000),
     })
     .nullable(),
+  /** There when the rollouts are to measure the policy: what is measured, over which split, and the data that made the policy. */
+  evaluation: z
+    .strictObject({ split: name.nullable(), resamples: z.int().min(1).max(1_000_000), trained: trainedOn.nullable() })
+    .optional(),
 });
 export type CollectPlan = z.infer<typeof collectPlan>;
 export type PlannedTask = CollectPlan['tasks'][number];

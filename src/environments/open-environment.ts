@@ -9,8 +9,9 @@ export const ENVIRONMENT_FORMS = `textcraft, textcraft:FOLDER or ${AGENTGYM_FORM
 
 /** Opens the environment that a plan names. Who opens it closes it. @throws EnvironmentError that says which names there are. */
 export async function openEnvironment(text: string): Promise<EnvironmentKind> {
-  if (text === 'textcraft') return openTextCraft();
-  if (text.startsWith('textcraft:')) return openTextCraft({ folder: text.slice('textcraft:'.length) });
+  if (text === 'textcraft') return openTextCraft({ split: { kind: 'by-hash' } });
+  if (text.startsWith('textcraft:'))
+    return openTextCraft({ folder: text.slice('textcraft:'.length), split: { kind: 'by-hash' } });
   if (text.startsWith('agentgym:')) return surviving(await openAgentGym(parseAddress(text)));
   throw new EnvironmentError(
     'unknown-task',

@@ -15,6 +15,7 @@ import { parsePolicyText } from '../policies/policy-spec.ts';
 import { connect } from '../postgres/pool.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { CODE_VERSION } from './code-version.ts';
+import { nextSequence } from './next-sequence.ts';
 import type { Platform } from './open-platform.ts';
 
 export interface Collection {
@@ -22,6 +23,7 @@ export interface Collection {
   readonly name: string;
   readonly seed: number;
   readonly plan: CollectPlan;
+  readonly experimentId?: string | null;
   readonly concurrency: number;
   readonly signal: AbortSignal;
   readonly progress?: (progress: Progress) => void;
@@ -52,7 +54,9 @@ export async function collectInto(platform: Platform, collection: Collection): P
       blobs: platform.blobs,
       producer: { name: 'collector', version: CODE_VERSION },
       clock: Date.now,
-      ...(collection.mode === 'resume' ? { sequenceOf: (stream: string) => nextSequence(platform, stream) } : {}),
+      ...(collection.mode === 'resume'
+        ? { sequenceOf: (stream: string) => nextSequence(platform.database.db, 'collector', stream) }
+        : {}),
     });
     return await collectRun({ ...collection, codeVersion: CODE_VERSION, kind, policy, appender, recorded, clock: Date.now });
   } finally {
@@ -63,19 +67,24 @@ export async function collectInto(platform: Platform, collection: Collection): P
 }
 
 /** Reads the seed, name and plan of a recorded run, so that a resume needs to be told only its id. @throws RunRefused when there is none. */
-export async function readCollection(platform: Platform, runId: string): Promise<Pick<Collection, 'name' | 'seed' | 'plan'>> {
+export async function readCollection(
+  platform: Platform,
+  runId: string,
+  purpose: 'collect' | 'evaluate' = 'collect',
+): Promise<Pick<Collection, 'name' | 'seed' | 'plan' | 'experimentId'>> {
   const target = await platform.log.ends(TOPICS);
   await waitUntilProjected(platform.database.db, target, { timeoutMs: CATCH_UP_MS });
   const run = await platform.database.db
     .selectFrom('runs')
-    .select(['name', 'seed', 'config', 'kind'])
+    .select(['name', 'seed', 'config', 'kind', 'experiment_id'])
     .where('run_id', '=', runId)
     .executeTakeFirst();
   if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
   const plan = collectPlan.safeParse(run.config);
-  if (!['collect', 'search'].includes(run.kind) || !plan.success)
-    throw new RunRefused(`run ${runId} is a run of kind ${run.kind}, not one that \`collect\` began`);
-  return { name: run.name, seed: run.seed, plan: plan.data };
+  const kinds = purpose === 'collect' ? ['collect', 'search'] : ['evaluate'];
+  if (!kinds.includes(run.kind) || !plan.success)
+    throw new RunRefused(`run ${runId} is a run of kind ${run.kind}, not one that \`${purpose}\` began`);
+  return { name: run.name, seed: run.seed, plan: plan.data, experimentId: run.experiment_id };
 }
 
 const planFile = z.strictObject({ runId: id, name, seed: z.int(), plan: collectPlan });
@@ -112,18 +121,8 @@ async function recordOf(platform: Platform, { runId, plan, seed, signal }: Colle
   return readRecordedRun(db, runId, treeOf, async (sha256) => Buffer.from(await platform.blobs.get(sha256)).toString('utf8'));
 }
 
-async function nextSequence({ database }: Platform, stream: string): Promise<number> {
-  const row = await database.db
-    .selectFrom('stream_producers')
-    .select('sequence')
-    .where('stream', '=', stream)
-    .where('producer', '=', 'collector')
-    .executeTakeFirst();
-  return row ? row.sequence + 1 : 0;
-}
-
 /** Holds a run for this process by a session lock, which ends with the process however that ends. */
-async function lockRun(platform: Platform, runId: string): Promise<{ release(): Promise<void> }> {
+export async function lockRun(platform: Platform, runId: string): Promise<{ release(): Promise<void> }> {
   const client = await connect(platform.databaseUrl, 'espalier run lock');
   client.on('error', () => undefined); // a lost connection frees the lock; the appends it guards do not depend on it
   const key = createHash('sha256').update(`run ${runId}`).digest().readBigInt64BE(0);

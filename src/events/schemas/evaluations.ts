@@ -6,6 +6,20 @@ const share = z.number().min(0).max(1);
 /** A percentile interval over resamples of the tasks, drawn from `seed`: whoever has the episodes can draw it again. */
 const interval = z.strictObject({ low: finite, high: finite });
 
+/** The data that the platform trained a policy on. */
+export const trainedOn = z.strictObject({
+  method: name,
+  iteration: count,
+  /** The weights' SHA-256. */
+  weights: sha256,
+  /** The runs whose trajectories they were trained on, all iterations together. */
+  runIds: z.array(id).max(10_000),
+  good: counter,
+  revisions: counter,
+  /** Actions with loss, in the last iteration. */
+  actions: counter,
+});
+
 /**
  * What a policy achieved on a set of tasks: computed from the rollouts of the run, and recorded so that a table or a plot of many runs needs
  * no rollouts. `trained` names the data that made the policy, where the platform trained it.
@@ -28,18 +42,5 @@ export const evaluationFinished = z.strictObject({
   byDepth: z.array(z.strictObject({ taskDepth: count.nullable(), episodes: count, successes: count })).max(10_000),
   /** The failed trajectories that the episodes went on from; null when they began at the first observation. */
   recovery: z.strictObject({ fromRunId: id }).nullable(),
-  trained: z
-    .strictObject({
-      method: name,
-      iteration: count,
-      /** The weights' SHA-256. */
-      weights: sha256,
-      /** The runs whose trajectories they were trained on, all iterations together. */
-      runIds: z.array(id).max(10_000),
-      good: counter,
-      revisions: counter,
-      /** Actions with loss, in the last iteration. */
-      actions: counter,
-    })
-    .nullable(),
+  trained: trainedOn.nullable(),
 });

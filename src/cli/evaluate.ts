@@ -1,0 +1,155 @@
+import { writeFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { chooseTasks } from '../collect/choose-tasks.ts';
+import { collectPlan } from '../collect/plan.ts';
+import { BOOTSTRAP_DEFAULTS } from '../domain/evaluation/bootstrap-interval.ts';
+import { ENVIRONMENT_FORMS, openEnvironment } from '../environments/open-environment.ts';
+import { newId } from '../events/new-id.ts';
+import { type Collection, readCollection } from '../platform/collect-into.ts';
+import { evaluateInto } from '../platform/evaluate-into.ts';
+import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
+import type { EvaluationRecord } from '../projections/evaluations/read-evaluations.ts';
+import { checkedId, progressText } from './collect.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { plotSvg } from './plot-svg.ts';
+import { progressLine, say, table } from './terminal.ts';
+import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+
+interface EvaluateFlags {
+  readonly environment: string;
+  readonly policy: string;
+  readonly tasks: string;
+  readonly split?: string;
+  readonly rollouts: number;
+  readonly maxSteps: number;
+  readonly temperature: number;
+  readonly seed: number;
+  readonly taskSeed: number;
+  readonly resamples: number;
+  readonly name: string;
+  readonly run?: string;
+  readonly resume?: string;
+  readonly concurrency: number;
+  readonly plot?: string;
+}
+
+/** `espalier evaluate`: measures a policy on a set of tasks; the rollouts are a run like any other, and the result is an event of it. */
+export function addEvaluate(program: Command): void {
+  const command = program
+    .command('evaluate')
+    .description('measure a policy on a set of tasks: success, return, loops, with bootstrap intervals')
+    .option('--environment <name>', ENVIRONMENT_FORMS, 'textcraft')
+    .option('--policy <spec>', POLICY_FORMS, 'random')
+    .option('--tasks <tasks>', 'how many tasks, spread over the depths; all; or a list of aliases: 3,17,40', 'all')
+    .option('--split <name>', 'only tasks of this split, such as test')
+    .option('--rollouts <n>', 'episodes per task', wholeNumber('--rollouts', 1, 100_000), 1)
+    .option('--max-steps <n>', 'steps after which an episode is cut off', wholeNumber('--max-steps', 1, 10_000), 100)
+    .option('--temperature <t>', 'sampling temperature', numberBetween('--temperature', 0, 100), 1)
+    .option('--seed <n>', 'seed of the episodes and of the bootstrap', wholeNumber('--seed', 0), 1)
+    .option('--task-seed <n>', 'seed of what the environment draws at reset', wholeNumber('--task-seed', 0), 0)
+    .option(
+      '--resamples <n>',
+      'resamples of the bootstrap',
+      wholeNumber('--resamples', 1, 1_000_000),
+      BOOTSTRAP_DEFAULTS.resamples,
+    )
+    .option('--name <name>', 'name of the run', 'evaluate')
+    .option('--run <id>', 'id of the new run (a UUID); drawn when left out')
+    .option('--resume <id>', 'go on with this evaluation, as it was planned')
+    .option('--concurrency <n>', 'tasks at a time', wholeNumber('--concurrency', 1, 10_000), 8)
+    .option('--plot <file>', 'write success by depth as an SVG drawing');
+  command.action(async (flags: EvaluateFlags) => {
+    await withPlatform('evaluate', async (platform, signal) => {
+      const projector = await ensureProjector(platform);
+      try {
+        const planned = flags.resume
+          ? { runId: flags.resume, ...(await readCollection(platform, checkedId('--resume', flags.resume), 'evaluate')) }
+          : await plannedEvaluation(flags);
+        const line = progressLine();
+        const began = Date.now();
+        const { result } = await evaluateInto(platform, {
+          ...planned,
+          concurrency: flags.concurrency,
+          signal,
+          mode: flags.resume || flags.run ? 'resume' : 'new',
+          progress: (p) => line.show(progressText(p, (Date.now() - began) / 1_000)),
+        });
+        line.end();
+        if (!result) return say(`run ${planned.runId} stopped; go on with: espalier evaluate --resume ${planned.runId}`);
+        if (flags.plot !== undefined) await writeFile(flags.plot, successPlot(result));
+        say(wantsJson(command) ? JSON.stringify(result) : evaluationText(result));
+      } finally {
+        await projector.close();
+      }
+    });
+  });
+}
+
+async function plannedEvaluation(flags: EvaluateFlags): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {
+  parsePolicyText(flags.policy); // told now rather than after the environment was opened
+  const kind = await openEnvironment(flags.environment);
+  try {
+    const listed = flags.tasks.includes(',') ? flags.tasks.split(',').map((alias) => alias.trim()) : null;
+    const unknown = listed?.find((alias) => !kind.taskAliases.includes(alias));
+    if (unknown !== undefined) throw new Error(`--tasks: ${kind.name} has no task ${JSON.stringify(unknown)}`);
+    const count = flags.tasks === 'all' ? kind.taskAliases.length : listed ? 0 : wholeNumber('--tasks', 1)(flags.tasks);
+    const chosen = listed?.map((alias) => ({ alias })) ?? (await chooseTasks(kind, count, flags.taskSeed, flags.split ?? null));
+    if (chosen.length === 0)
+      throw new Error(
+        `--split: ${kind.name} has no task of the split ${JSON.stringify(flags.split)}; leave it out for all tasks`,
+      );
+    const plan = collectPlan.parse({
+      environment: flags.environment,
+      tasks: chosen.map(({ alias }) => ({ alias, rollouts: flags.rollouts, branching: 'root' })),
+      taskSeed: flags.taskSeed,
+      policy: flags.policy,
+      temperature: flags.temperature,
+      maxSteps: flags.maxSteps,
+      search: null,
+      evaluation: { split: listed ? null : (flags.split ?? null), resamples: flags.resamples, trained: null },
+    });
+    return { runId: flags.run ? checkedId('--run', flags.run) : newId(), name: flags.name, seed: flags.seed, plan };
+  } finally {
+    await kind.close();
+  }
+}
+
+/** Writes a result as a table, with what follows from it below. */
+export function evaluationText(result: EvaluationRecord): string {
+  const confidence = percent(result.bootstrap.confidence);
+  const { successRate, successInterval, meanReturn, returnInterval } = result;
+  const rows = [
+    ['success', percent(successRate), `${percent(successInterval.low)} – ${percent(successInterval.high)}`],
+    ['return', meanReturn.toFixed(3), `${returnInterval.low.toFixed(3)} – ${returnInterval.high.toFixed(3)}`],
+    ['steps', result.meanSteps.toFixed(1), ''],
+    ...result.repeatedActions.map(({ length, perEpisode }) => [`repeats of ${length}`, perEpisode.toFixed(2), '']),
+    ...result.byDepth.map(({ taskDepth, episodes, successes }) => [
+      taskDepth === null ? 'no depth' : `depth ${taskDepth}`,
+      percent(successes / episodes),
+      `${successes} of ${episodes}`,
+    ]),
+  ];
+  return [
+    `run ${result.runId}: ${result.policy.policyId} version ${result.policy.version} on ${result.tasks} tasks of ${result.environment}${result.split === null ? '' : ` (${result.split})`}, ${result.episodes} episodes`,
+    table(['measure', 'mean', `${confidence} interval`], rows),
+  ].join('\n');
+}
+
+function successPlot({ policy, environment, byDepth }: EvaluationRecord): string {
+  const depths = byDepth.filter((group): group is typeof group & { taskDepth: number } => group.taskDepth !== null);
+  return plotSvg({
+    title: `${policy.policyId} version ${policy.version} on ${environment}`,
+    x: { label: 'depth of the task', ticks: depths.map(({ taskDepth }) => taskDepth) },
+    y: { label: 'success', from: 0, to: 1 },
+    series: [
+      {
+        name: 'success',
+        points: depths.map(({ taskDepth, episodes, successes }) => ({ x: taskDepth, y: successes / episodes, interval: null })),
+      },
+    ],
+  });
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)}%`;
+}

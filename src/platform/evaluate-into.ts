@@ -1,0 +1,87 @@
+import { type Appender, createAppender } from '../append/appender.ts';
+import type { Progress } from '../collect/collect-run.ts';
+import { BOOTSTRAP_DEFAULTS } from '../domain/evaluation/bootstrap-interval.ts';
+import { measureEpisodes } from '../domain/evaluation/measure-episodes.ts';
+import { seedFrom } from '../domain/random/seed-from.ts';
+import { TOPICS } from '../events/catalogue.ts';
+import { derivedId } from '../events/derived-id.ts';
+import { readEpisodes } from '../projections/evaluations/read-episodes.ts';
+import { type EvaluationRecord, readEvaluations } from '../projections/evaluations/read-evaluations.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
+import { CODE_VERSION } from './code-version.ts';
+import { type Collection, collectInto, RunRefused } from './collect-into.ts';
+import { nextSequence } from './next-sequence.ts';
+import type { Platform } from './open-platform.ts';
+
+const CATCH_UP_MS = 60_000;
+
+export interface Evaluated {
+  readonly progress: Progress;
+  /** Null when the signal ended the rollouts: the evaluation stays resumable. */
+  readonly result: EvaluationRecord | null;
+}
+
+/**
+ * Evaluates a policy: collects the planned rollouts as a run of kind `evaluate`, measures them from the read models, and records the result as an
+ * event whose id follows from the run. A projector must be running. An evaluation that was killed anywhere goes on where its record ends and
+ * comes to the same result. @throws RunRefused when the plan is not one of an evaluation, or no episode came to an end.
+ */
+export async function evaluateInto(platform: Platform, collection: Collection): Promise<Evaluated> {
+  if (!collection.plan.evaluation || collection.plan.search)
+    throw new RunRefused(`the plan of run ${collection.runId} is to collect, not to evaluate`);
+  const progress = await collectInto(platform, collection);
+  if (collection.signal.aborted) return { progress, result: null };
+  await settle(platform);
+  const { db } = platform.database;
+  const [recorded] = await readEvaluations(db, [collection.runId]);
+  if (recorded) return { progress, result: recorded };
+  await record(platform, collection);
+  await settle(platform);
+  const [result] = await readEvaluations(db, [collection.runId]);
+  if (!result) throw new RunRefused(`the result of run ${collection.runId} was set aside; \`espalier quarantine list\` says why`);
+  return { progress, result };
+}
+
+async function record(platform: Platform, { runId, plan, seed }: Collection): Promise<void> {
+  const { db } = platform.database;
+  const run = await db.selectFrom('runs').selectAll().where('run_id', '=', runId).executeTakeFirstOrThrow();
+  const episodes = await readEpisodes(db, runId);
+  if (episodes.length === 0) throw new RunRefused(`run ${runId} has no finished rollout to measure`);
+  const bootstrap = {
+    confidence: BOOTSTRAP_DEFAULTS.confidence,
+    resamples: plan.evaluation?.resamples ?? BOOTSTRAP_DEFAULTS.resamples,
+    seed: seedFrom('bootstrap', seed),
+  };
+  const { repeatedActions, byDepth, ...measures } = measureEpisodes(episodes, bootstrap);
+  const appender: Appender = createAppender({
+    log: platform.log,
+    blobs: platform.blobs,
+    producer: { name: 'evaluator', version: CODE_VERSION },
+    clock: Date.now,
+    sequenceOf: (stream) => nextSequence(db, 'evaluator', stream),
+  });
+  await appender.append([
+    {
+      type: 'EvaluationFinished',
+      id: derivedId('EvaluationFinished', runId),
+      correlationId: runId,
+      causationId: derivedId('RunFinished', runId),
+      data: {
+        runId,
+        policy: { policyId: run.policy_id ?? 'unknown', version: run.policy_version ?? 0 },
+        environment: run.environments[0]?.environment ?? plan.environment,
+        split: plan.evaluation?.split ?? null,
+        ...measures,
+        bootstrap,
+        repeatedActions: [...repeatedActions],
+        byDepth: [...byDepth],
+        recovery: null,
+        trained: plan.evaluation?.trained ?? null,
+      },
+    },
+  ]);
+}
+
+async function settle({ log, database }: Platform): Promise<void> {
+  await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: CATCH_UP_MS });
+}

@@ -8,6 +8,7 @@ import { addExport } from './export.ts';
 import { addImport } from './import.ts';
 import { addKeys } from './keys.ts';
 import { addQuarantine } from './quarantine.ts';
+import { addRevise } from './revise.ts';
 import { addSchemas } from './schemas.ts';
 import { addStatus } from './status.ts';
 import { addTree } from './tree.ts';
@@ -26,6 +27,7 @@ for (const add of [
   addDemo,
   addUp,
   addCollect,
+  addRevise,
   addEvaluate,
   addStatus,
   addTree,

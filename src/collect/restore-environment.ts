@@ -48,6 +48,6 @@ export function pathTo(tree: GrowingTree, stepId: string): TreeNode[] {
 }
 
 /** Compares as stored: what cannot be stored was replaced on append. */
-function sameText(a: string, b: string): boolean {
+export function sameText(a: string, b: string): boolean {
   return a === b || a.toWellFormed().replaceAll('\0', '\uFFFD') === b;
 }

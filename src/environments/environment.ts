@@ -23,6 +23,8 @@ export interface Environment {
   clone?(): Promise<Environment>;
   /** The next action of a perfect player, where the environment has one; null when it sees no way to the goal. */
   expertAction?(): Promise<string | null>;
+  /** How many actions a perfect player would need from here to the goal, where the environment has one; null when it sees no way. */
+  planLength?(): Promise<number | null>;
   close(): Promise<void>;
 }
 

@@ -110,6 +110,7 @@ function createEpisode(kind: Kind, initial: Situation | null): Environment {
     parse: parseResponse,
     clone: async () => createEpisode(kind, situation), // a situation never changes, so sharing it is copying it
     expertAction: async () => kind.planner.plan(current().goal, current().inventory)?.[0] ?? null,
+    planLength: async () => kind.planner.plan(current().goal, current().inventory)?.length ?? null,
     close: async () => {
       situation = null;
     },

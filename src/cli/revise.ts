@@ -1,0 +1,107 @@
+import { type Command, Option } from 'commander';
+import type { ReviseCounts } from '../collect/revise-run.ts';
+import { isUuid } from '../domain/ids.ts';
+import { THRESHOLD_DEFAULTS } from '../domain/revision/thresholds.ts';
+import { ENVIRONMENT_FORMS } from '../environments/open-environment.ts';
+import { reviseInto } from '../platform/revise-into.ts';
+import { JUDGE_FORMS } from '../policies/create-judge.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { progressLine, say } from './terminal.ts';
+import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+
+interface ReviseFlags {
+  readonly run: string;
+  readonly alpha: number;
+  readonly beta: number;
+  readonly judge: string;
+  readonly verify: boolean;
+  readonly environment?: string;
+  readonly seed: number;
+  readonly signal: 'thought' | 'turn';
+  readonly unparsed: 'continue' | 'stop';
+  readonly beforeBranch: 'clamp' | 'drop';
+  readonly concurrency: number;
+}
+
+/** `espalier revise`: mines revision trajectories from the trees of a run, each executed; the same command again does only what is missing. */
+export function addRevise(program: Command): void {
+  const command = program
+    .command('revise')
+    .description('mine revision trajectories: pair good and bad ones, find the first error, splice, execute what was spliced')
+    .requiredOption('--run <id>', 'the run whose trees are mined')
+    .option('--alpha <reward>', 'what a good trajectory must reach, above 0 and at most 1', Number, THRESHOLD_DEFAULTS.alpha)
+    .option('--beta <gap>', 'by how much it must be better than the bad one', Number, THRESHOLD_DEFAULTS.beta)
+    .option('--judge <judge>', JUDGE_FORMS, 'planner')
+    .option('--no-verify', 'leave the revisions as they were composed, without executing them')
+    .option('--environment <name>', `in place of the one the run was collected in: ${ENVIRONMENT_FORMS}`)
+    .option('--seed <n>', 'draws the reflections', wholeNumber('--seed', 0), 1)
+    .addOption(
+      new Option('--signal <form>', 'the reflection begins the first good thought, or is a turn of its own')
+        .choices(['thought', 'turn'])
+        .default('thought'),
+    )
+    .addOption(
+      new Option('--unparsed <rule>', 'after a reply without a verdict go on, or stop and drop the pair')
+        .choices(['continue', 'stop'])
+        .default('continue'),
+    )
+    .addOption(
+      new Option(
+        '--before-branch <rule>',
+        'an error in a step that the good trajectory shares: move it to the branch, or drop the pair',
+      )
+        .choices(['clamp', 'drop'])
+        .default('clamp'),
+    )
+    .option('--concurrency <n>', 'trees at a time', wholeNumber('--concurrency', 1, 10_000), 4);
+  command.action(async (flags: ReviseFlags) => {
+    const { run: runId, alpha, beta, seed, unparsed, beforeBranch } = flags;
+    if (!isUuid(runId)) throw new Error(`--run takes a run id, a UUID in lower case, not ${JSON.stringify(runId)}`);
+    await withPlatform('revise', async (platform, signal) => {
+      const projector = await ensureProjector(platform);
+      const line = progressLine();
+      try {
+        const counts = await reviseInto(platform, {
+          runId,
+          plan: { alpha, beta, seed, unparsed, beforeBranch, signal: flags.signal },
+          judge: flags.judge,
+          checking: flags.verify ? 'execute' : 'none',
+          environment: flags.environment ?? null,
+          concurrency: flags.concurrency,
+          signal,
+          progress: (so) => line.show(progressText(so)),
+        });
+        line.end();
+        const state = signal.aborted ? 'stopped' : 'completed';
+        say(wantsJson(command) ? JSON.stringify({ run: runId, state, ...counts }) : describeCounts(runId, state, counts));
+        await projector.settle();
+      } finally {
+        line.end();
+        await projector.close();
+      }
+    });
+  });
+}
+
+function progressText({ trees, plannedTrees, pairs, judged, revisions, verified }: ReviseCounts): string {
+  return `revising: ${trees}/${plannedTrees} trees, ${pairs} pairs, ${judged} steps judged, ${revisions} revisions, ${verified} verified`;
+}
+
+/** Writes what a mining gave, one subject a line. */
+export function describeCounts(runId: string, state: 'completed' | 'stopped', counts: ReviseCounts): string {
+  const { trees, plannedTrees, good, bad, pairs, judged, asked, verdicts, revisions, dropped, verified, rejected } = counts;
+  const length = counts.meanRevisionLength?.toFixed(2) ?? '–';
+  return [
+    `run ${runId} revised, ${state}: ${trees} of ${plannedTrees} trees`,
+    `  pairs      ${pairs} of ${good} good and ${bad} bad trajectories`,
+    `  judged     ${judged} steps (${asked} asked now): ${told(verdicts)}`,
+    `  composed   ${revisions}, mean revision length ${length}; dropped: ${told(dropped)}`,
+    `  verified   ${verified}; rejected: ${told(rejected)}`,
+    ...(state === 'stopped' ? ['go on with the same command'] : []),
+  ].join('\n');
+}
+
+function told(counts: Readonly<Record<string, number>>): string {
+  const some = Object.entries(counts).filter(([, count]) => count > 0);
+  return some.length === 0 ? 'none' : some.map(([name, count]) => `${count} ${name}`).join(', ');
+}

@@ -1,0 +1,59 @@
+import type { RevisedTurn } from '../domain/revision/splice.ts';
+import { isGood, type Thresholds } from '../domain/revision/thresholds.ts';
+import type { EnvironmentKind } from '../environments/environment.ts';
+import type { DataOf } from '../events/catalogue.ts';
+import type { SearchedTree } from '../projections/revisions/read-searched-trees.ts';
+import { sameText } from './restore-environment.ts';
+
+export type Checked =
+  | { readonly kind: 'verified'; readonly reached: number }
+  | ({ readonly kind: 'rejected' } & Pick<DataOf<'RevisionRejected'>, 'reason' | 'reached' | 'stepId' | 'detail'>);
+
+/**
+ * Executes a revision from the start: reset, the bad steps, then the good ones (Agent-R's specification, §6 item 12). It holds when every observation is the
+ * recorded one and the episode is worth at least alpha at its end. An observation that differs makes the row a lie even where the
+ * goal is reached, so it is rejected. The pseudo turn of the signal, which nobody took, is not executed.
+ * @throws EnvironmentError: a fault of the environment is no word on the revision.
+ */
+export async function checkRevision(
+  kind: EnvironmentKind,
+  tree: SearchedTree,
+  turns: readonly RevisedTurn[],
+  thresholds: Thresholds,
+): Promise<Checked> {
+  const environment = await kind.create();
+  try {
+    const opening = await environment.reset({ alias: tree.alias, seed: tree.seed });
+    if (!sameText(opening.observation, tree.firstObservation))
+      return rejected('diverged', null, tree.tree.root.step.stepId, seen(opening.observation));
+    let reached = 0;
+    let over = false;
+    for (const { part, stepId, observation } of turns) {
+      if (stepId === null) continue;
+      if (over) return rejected('impossible', reached, stepId, 'the episode was over before this step');
+      const action = tree.tree.nodes.get(stepId)?.step.action;
+      if (action === undefined) throw new RangeError(`tree ${tree.treeId} has no step ${stepId}`);
+      const { reward, ...result } = await environment.step(action);
+      if (!sameText(result.observation, observation))
+        return rejected(part === 'bad' ? 'diverged' : 'impossible', null, stepId, seen(result.observation));
+      reached = reward.kind === 'delta' ? reached + reward.value : reward.value;
+      over = result.terminated || result.truncated;
+    }
+    if (isGood(reached, thresholds)) return { kind: 'verified', reached };
+    return rejected('below', reached, turns.at(-1)?.stepId ?? null, `it reached ${reached}, not ${thresholds.alpha}`);
+  } finally {
+    await environment.close();
+  }
+}
+
+type Rejected = Extract<Checked, { kind: 'rejected' }>;
+
+function rejected(reason: Rejected['reason'], reached: number | null, stepId: string | null, detail: string): Rejected {
+  return { kind: 'rejected', reason, reached, stepId, detail };
+}
+
+const SHOWN = 2_000; // an observation may be a whole web page
+
+function seen(observation: string): string {
+  return `the environment answered ${JSON.stringify(observation.slice(0, SHOWN))}`.toWellFormed();
+}

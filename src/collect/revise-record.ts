@@ -1,0 +1,26 @@
+import type { Verdict } from '../domain/revision/verdict.ts';
+import type { Db } from '../postgres/database.ts';
+import { readJudgements, readRevisions } from '../projections/revisions/read-revisions.ts';
+import type { Outcome } from './revise-tree.ts';
+
+/** What the record holds of the mining of one tree: verdicts by judgement id, and how far each revision got, by its id. */
+export interface RecordedRevisions {
+  readonly verdicts: ReadonlyMap<string, Verdict>;
+  readonly outcomes: ReadonlyMap<string, Outcome>;
+}
+
+/** Reads what was mined from a tree before. The read models must have caught up with the log first, or it would be done again. */
+export async function readRecordedRevisions(db: Db, treeId: string): Promise<RecordedRevisions> {
+  const judgements = await readJudgements(db, [treeId]);
+  const revisions = await readRevisions(db, [treeId]);
+  return {
+    verdicts: new Map(judgements.map((row) => [row.judgement_id, row.verdict])),
+    outcomes: new Map(revisions.map((row) => [row.revision_id, outcomeOf(row.state, row.reason)])),
+  };
+}
+
+function outcomeOf(state: 'composed' | 'verified' | 'rejected', reason: string | null): Outcome {
+  if (state !== 'rejected') return state;
+  if (reason === 'diverged' || reason === 'impossible' || reason === 'below') return reason;
+  throw new RangeError(`a revision was rejected for ${JSON.stringify(reason)}, which is none of the reasons of the schema`);
+}

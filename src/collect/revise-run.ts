@@ -1,0 +1,134 @@
+import type { Appender } from '../append/appender.ts';
+import { measureRevisions } from '../domain/revision/revision-metrics.ts';
+import type { EnvironmentKind } from '../environments/environment.ts';
+import type { Judge } from '../policies/judge.ts';
+import type { Db } from '../postgres/database.ts';
+import { readSearchedTree, readTreeIds, type SearchedTree } from '../projections/revisions/read-searched-trees.ts';
+import { allOrStop } from './all-or-stop.ts';
+import { readRecordedRevisions } from './revise-record.ts';
+import { type RevisedTree, type RevisePlan, reviseTree } from './revise-tree.ts';
+import { openVerdicts } from './revise-verdicts.ts';
+
+export interface ReviseOptions {
+  readonly db: Db;
+  readonly runId: string;
+  readonly plan: RevisePlan;
+  /** Null for direct revision: nobody is asked and the whole bad trajectory is kept. */
+  readonly judge: Judge | null;
+  /** The environment the trees were grown in; null when neither judge nor checks need it. */
+  readonly kind: EnvironmentKind | null;
+  /** Whether every revision is executed from its start, or left as it was composed. */
+  readonly checking: 'execute' | 'none';
+  readonly appender: Appender;
+  /** Reads text that lies in the blob store. */
+  readonly resolve: (sha256: string) => Promise<string>;
+  /** Trees mined at a time. */
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+  readonly progress?: (counts: ReviseCounts) => void;
+}
+
+/** What a run's trees gave, whether now or by an earlier process; `asked` alone counts what this one asked the judge. */
+export interface ReviseCounts {
+  readonly trees: number;
+  readonly plannedTrees: number;
+  readonly good: number;
+  readonly bad: number;
+  readonly pairs: number;
+  readonly judged: number;
+  readonly asked: number;
+  readonly verdicts: Readonly<Record<'good' | 'bad' | 'uncertain' | 'unparsed', number>>;
+  readonly revisions: number;
+  /** Pairs that became no revision, by reason. */
+  readonly dropped: Readonly<Record<'not-judged' | 'before-branch' | 'unparsed' | 'duplicate', number>>;
+  readonly verified: number;
+  readonly rejected: Readonly<Record<'diverged' | 'impossible' | 'below', number>>;
+  /** The mean number of steps judged for a revision, the rejected one included; null without a judged revision. */
+  readonly meanRevisionLength: number | null;
+}
+
+/** The environment that was opened is not the one the trees come from: other words, or other rules. */
+export class AnotherWorld extends Error {
+  override readonly name = 'AnotherWorld';
+}
+
+/** Who is named where nobody judges. */
+const DIRECT = { name: 'direct', revision: '1' };
+
+/**
+ * Mines revision trajectories from every tree of a run (specification of Agent-R, §2, §6 items 10–14): pairs, verdicts, splices, each splice executed.
+ * The read models must hold the whole log. Killed anywhere and called again, it ends with the same judgements and revisions, nothing
+ * twice; another alpha, judge or seed adds its own. An aborted signal ends it after the work in hand.
+ * @throws AnotherWorld, PolicyError of a judge that cannot be asked, EnvironmentError.
+ */
+export async function reviseRun(options: ReviseOptions): Promise<ReviseCounts> {
+  const { db, runId, judge, kind, appender } = options;
+  const treeIds = await readTreeIds(db, runId);
+  const verdicts = judge && openVerdicts(judge, db, appender);
+  const done: RevisedTree[] = [];
+  const counts = () => count(done, treeIds.length, verdicts?.asked() ?? 0);
+  const queue = treeIds.values();
+
+  async function work(signal: AbortSignal): Promise<void> {
+    for (const treeId of queue) {
+      if (signal.aborted) return;
+      const tree = await readSearchedTree(db, treeId, options.resolve);
+      if (!tree) throw new RangeError(`there is no tree ${treeId}`);
+      if (kind) refuseAnotherWorld(tree, kind);
+      const recorded = await readRecordedRevisions(db, treeId);
+      const { plan, checking } = options;
+      const revised = await reviseTree({
+        tree,
+        plan,
+        judge: judge ?? DIRECT,
+        verdicts,
+        kind,
+        checking,
+        recorded,
+        appender,
+        signal,
+      });
+      if (revised) done.push(revised);
+      options.progress?.(counts());
+    }
+  }
+
+  const workers = Array.from({ length: Math.min(options.concurrency, treeIds.length) }, () => work);
+  await allOrStop(options.signal, workers);
+  return counts();
+}
+
+function refuseAnotherWorld(tree: SearchedTree, kind: EnvironmentKind): void {
+  if (tree.environment === kind.name && tree.serverFingerprint === kind.fingerprint) return;
+  throw new AnotherWorld(
+    `tree ${tree.treeId} was grown in ${tree.environment} ${tree.serverFingerprint.slice(0, 16)}, not in ${kind.name} ${kind.fingerprint.slice(0, 16)}; name the environment it comes from, or do without it: a model as judge and no verification`,
+  );
+}
+
+function count(trees: readonly RevisedTree[], plannedTrees: number, asked: number): ReviseCounts {
+  const verdicts = { good: 0, bad: 0, uncertain: 0, unparsed: 0 };
+  const dropped = { 'not-judged': 0, 'before-branch': 0, unparsed: 0, duplicate: 0 };
+  const outcomes = { composed: 0, verified: 0, diverged: 0, impossible: 0, below: 0 };
+  for (const tree of trees) {
+    for (const verdict of tree.verdicts) verdicts[verdict]++;
+    for (const { reason } of tree.composed.dropped) dropped[reason]++;
+    for (const outcome of tree.outcomes) outcomes[outcome]++;
+  }
+  const sum = (of: (tree: RevisedTree) => number) => trees.reduce((total, tree) => total + of(tree), 0);
+  const { diverged, impossible, below } = outcomes;
+  return {
+    trees: trees.length,
+    plannedTrees,
+    good: sum(({ pairing }) => pairing.good.length),
+    bad: sum(({ pairing }) => pairing.bad.length),
+    pairs: sum(({ pairing }) => pairing.pairs.length),
+    judged: sum((tree) => tree.verdicts.length),
+    asked,
+    verdicts,
+    revisions: sum(({ composed }) => composed.revisions.length),
+    dropped,
+    verified: outcomes.verified,
+    rejected: { diverged, impossible, below },
+    meanRevisionLength: measureRevisions(trees.flatMap(({ composed }) => composed.revisions)).meanRevisionLength,
+  };
+}

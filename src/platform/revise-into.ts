@@ -1,0 +1,94 @@
+import { createAppender } from '../append/appender.ts';
+import { collectPlan } from '../collect/plan.ts';
+import { type ReviseCounts, reviseRun } from '../collect/revise-run.ts';
+import type { RevisePlan } from '../collect/revise-tree.ts';
+import { refuseThresholds } from '../domain/revision/thresholds.ts';
+import type { EnvironmentKind } from '../environments/environment.ts';
+import { openEnvironment } from '../environments/open-environment.ts';
+import { TOPICS } from '../events/catalogue.ts';
+import { createJudge, parseJudgeText } from '../policies/create-judge.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
+import { CODE_VERSION } from './code-version.ts';
+import { lockRun, RunRefused } from './collect-into.ts';
+import type { Platform } from './open-platform.ts';
+
+export interface Revising {
+  readonly runId: string;
+  readonly plan: RevisePlan;
+  /** A judge by its short form: planner, self, openai:MODEL@URL, direct. */
+  readonly judge: string;
+  readonly checking: 'execute' | 'none';
+  /** In place of the environment that the run's plan names. */
+  readonly environment: string | null;
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+  readonly progress?: (counts: ReviseCounts) => void;
+}
+
+const CATCH_UP_MS = 60_000;
+
+/**
+ * Mines the revisions of a recorded run into the platform's record, one process per run at a time. It first waits until the read models hold
+ * everything that was appended. @throws RunRefused, PolicySpecError, AnotherWorld, PolicyError, EnvironmentError: each says what to do.
+ */
+export async function reviseInto(platform: Platform, revising: Revising): Promise<ReviseCounts> {
+  const { runId, plan, signal } = revising;
+  const { db } = platform.database;
+  const wrong = refuseThresholds(plan);
+  if (wrong !== null) throw new RunRefused(wrong);
+  const lock = await lockRun(platform, runId);
+  try {
+    await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+    const planned = await plannedOf(platform, runId);
+    const spec = parseJudgeText(revising.judge, planned?.policy ?? null);
+    const needsWorld = revising.checking === 'execute' || spec.kind === 'planner';
+    const kind = needsWorld ? await openWorld(revising.environment ?? planned?.environment ?? null, runId) : null;
+    try {
+      const judge = await createJudge(spec, kind?.fingerprint ?? '', { apiKey: platform.config.openai.apiKey ?? undefined });
+      try {
+        return await reviseRun({ ...revising, db, judge, kind, appender: appenderOf(platform), resolve: resolver(platform) });
+      } finally {
+        await judge?.close();
+      }
+    } finally {
+      await kind?.close();
+    }
+  } finally {
+    await lock.release();
+  }
+}
+
+async function plannedOf({ database }: Platform, runId: string): Promise<{ environment: string; policy: string } | null> {
+  const run = await database.db.selectFrom('runs').select('config').where('run_id', '=', runId).executeTakeFirst();
+  if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
+  return collectPlan.safeParse(run.config).data ?? null;
+}
+
+async function openWorld(environment: string | null, runId: string): Promise<EnvironmentKind> {
+  if (environment !== null) return openEnvironment(environment);
+  throw new RunRefused(
+    `run ${runId} does not say which environment it was collected in; name it with --environment, or judge by a model with --no-verify`,
+  );
+}
+
+function appenderOf(platform: Platform) {
+  return createAppender({
+    log: platform.log,
+    blobs: platform.blobs,
+    producer: { name: 'reviser', version: CODE_VERSION },
+    clock: Date.now,
+    sequenceOf: async (stream) => {
+      const row = await platform.database.db
+        .selectFrom('stream_producers')
+        .select('sequence')
+        .where('stream', '=', stream)
+        .where('producer', '=', 'reviser')
+        .executeTakeFirst();
+      return row ? row.sequence + 1 : 0;
+    },
+  });
+}
+
+function resolver({ blobs }: Platform): (sha256: string) => Promise<string> {
+  return async (sha256) => Buffer.from(await blobs.get(sha256)).toString('utf8');
+}

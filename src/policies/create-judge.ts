@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { createPolicy } from './create-policy.ts';
+import type { Judge } from './judge.ts';
+import { modelJudge } from './judge-by-model.ts';
+import { planJudge } from './judge-by-plan.ts';
+import { type PolicySpec, PolicySpecError, parsePolicyText } from './policy-spec.ts';
+
+export const JUDGE_FORMS =
+  'planner (exact, where the environment plans), self (the model that acted), openai:MODEL@URL, or direct (nobody: the whole bad trajectory is kept)';
+
+export type JudgeSpec =
+  | { readonly kind: 'direct' }
+  | { readonly kind: 'planner' }
+  | { readonly kind: 'model'; readonly text: string };
+
+/**
+ * Reads a judge of the command line. @param acting the policy that collected the run, which `self` means; null when it is not known.
+ * @throws PolicySpecError.
+ */
+export function parseJudgeText(text: string, acting: string | null): JudgeSpec {
+  if (text === 'direct' || text === 'planner') return { kind: text };
+  const named = text === 'self' ? acting : text;
+  if (named === null)
+    throw new PolicySpecError('judge', `cannot be self: the run does not say which policy acted; name ${JUDGE_FORMS}`);
+  const isModel = named.startsWith('openai:') || named.trimStart().startsWith('{');
+  if (!isModel || parsePolicyText(named).kind !== 'openai') {
+    const why =
+      text === 'self'
+        ? `the run's policy ${named} is no model that could be asked`
+        : `there is no ${JSON.stringify(text.slice(0, 200))}`;
+    throw new PolicySpecError('judge', `${why}; name ${JUDGE_FORMS}`);
+  }
+  return { kind: 'model', text: named };
+}
+
+/**
+ * Makes the judge that was named; null when nobody is to be asked. Who calls it closes it.
+ * @param world the fingerprint of the environment the trees were grown in.
+ */
+export async function createJudge(
+  spec: JudgeSpec,
+  world: string,
+  secrets: { readonly apiKey?: string | undefined } = {},
+): Promise<Judge | null> {
+  switch (spec.kind) {
+    case 'direct':
+      return null;
+    case 'planner':
+      return planJudge(world);
+    case 'model': {
+      const policy = parsePolicyText(spec.text);
+      if (policy.kind !== 'openai') throw new PolicySpecError('judge', 'is no model');
+      // A verdict is text: token ids and log-probabilities would only make the answer larger.
+      return modelJudge(await createPolicy({ tokenIds: 'none', ...policy }, secrets), samplingOf(policy));
+    }
+    default:
+      return spec satisfies never;
+  }
+}
+
+/** Names the settings that decide what a model replies, so that a verdict that was cut at `maxTokens` is not reused when more are allowed. */
+function samplingOf({ topP, maxTokens, stop, systemRole, maxPromptTokens }: OpenAiSpec): string {
+  const told = JSON.stringify({ topP, maxTokens, stop, systemRole, maxPromptTokens });
+  return told === '{}' ? '' : `/${createHash('sha256').update(told).digest('hex').slice(0, 8)}`;
+}
+
+type OpenAiSpec = Extract<PolicySpec, { kind: 'openai' }>;

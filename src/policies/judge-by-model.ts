@@ -1,0 +1,50 @@
+import { fitJudgeLog, judgePrompt } from '../domain/revision/judge-prompt.ts';
+import { parseVerdict } from '../domain/revision/verdict.ts';
+import type { Judge, JudgeRequest } from './judge.ts';
+import { type ActRequest, type Policy, PolicyError } from './policy.ts';
+
+/**
+ * Makes a judge of a model: one user message, `judgePrompt`, at temperature 0. A reply without a verdict that can be read, an empty one
+ * included, is `unparsed`. A log that the model calls too long loses its oldest steps, half of its words at a time.
+ * @param policy is closed with the judge. @param sampling names what else decides a reply, such as its longest length; empty for the defaults.
+ */
+export function modelJudge(policy: Policy, sampling = ''): Judge {
+  return {
+    name: `model:${policy.ref.policyId}`.slice(0, 200), // a model may be called planner
+    revision: `1/v${policy.ref.version}${sampling}`,
+    async judge(request, signal) {
+      const [act] = await askShortening(policy, request, signal);
+      const reply = act?.response ?? '';
+      return { verdict: parseVerdict(reply), reply };
+    },
+    close: () => policy.close(),
+  };
+}
+
+async function askShortening(policy: Policy, { steps, index, slots }: JudgeRequest, signal: AbortSignal) {
+  let told = slots;
+  for (;;) {
+    try {
+      return await policy.act(asking(judgePrompt(told)[0]?.content ?? ''), signal);
+    } catch (error) {
+      if (!(error instanceof PolicyError) || error.code !== 'context-overflow' || told.log === '') throw error;
+      const words = told.log.split(/\s+/).length;
+      told = fitJudgeLog(slots.taskDescription, steps, index, Math.floor(words / 2)).slots;
+    }
+  }
+}
+
+/** A conversation that is nothing but one user message. */
+function asking(content: string): ActRequest {
+  return {
+    goal: '',
+    instruction: '',
+    firstObservation: content,
+    history: [],
+    admissibleActions: null,
+    expertAction: async () => null,
+    seed: 0,
+    n: 1,
+    temperature: 0,
+  };
+}

@@ -1,0 +1,41 @@
+import type { Verdict } from '../domain/revision/verdict.ts';
+import { type Judge, JudgeUnfit, type PlanAround } from './judge.ts';
+
+/**
+ * Makes the judge that knows: it compares the shortest plan to the goal before the step with the one after it. Good: fewer actions are left. Bad: more
+ * are left, none lead there any more, or the environment did not execute the action. Uncertain: as many are left as before, as after
+ * looking around or getting more than is needed, which costs a step but takes nothing away.
+ * @param world the fingerprint of the world it plans in: recipes that differ give other plans for the same words.
+ */
+export function planJudge(world: string): Judge {
+  return {
+    name: 'planner',
+    revision: `1/${world}`.slice(0, 200),
+    async judge({ planAround }, signal) {
+      signal.throwIfAborted();
+      const around = await planAround();
+      if (!around)
+        throw new JudgeUnfit(
+          'the environment has no planner, or did not repeat what was recorded; judge by a model instead: openai:MODEL@URL',
+        );
+      return { verdict: verdictOf(around), reply: tell(around) };
+    },
+    async close() {},
+  };
+}
+
+function verdictOf({ before, after, executable }: PlanAround): Verdict {
+  if (!executable) return 'bad';
+  const [left, right] = [before ?? Number.POSITIVE_INFINITY, after ?? Number.POSITIVE_INFINITY];
+  if (right < left) return 'good';
+  return right > left ? 'bad' : 'uncertain';
+}
+
+/** Writes what was found in the form in which models answer, so that readers of judgements need to know one. */
+function tell(around: PlanAround): string {
+  const { before, after, executable } = around;
+  const length = (actions: number | null) => (actions === null ? 'no plan' : `${actions} actions`);
+  const found = executable ? '' : 'The action was not executed. ';
+  const label = { good: 'Good', bad: 'Bad', uncertain: 'Uncertain', unparsed: 'Uncertain' }[verdictOf(around)];
+  return `${found}To the goal: ${length(before)} before the step, ${length(after)} after it.\nJudgement: ${label}`;
+}

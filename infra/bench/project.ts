@@ -10,10 +10,9 @@ import { median } from './percentile.ts';
 import type { Size, Stage, StageDatabase } from './stage.ts';
 import { GROUP, meanStepBytes, recordsOf, tellTrajectories } from './trajectories.ts';
 
-const TREES: Record<Size, number> = { full: 600, quick: 4 };
-const WARM_UP: Record<Size, number> = { full: 60, quick: 2 };
+const TREES: Record<Size, number> = { full: 400, quick: 4 };
+const ROUNDS: Record<Size, number> = { full: 5, quick: 1 };
 const PARTITIONS = 8;
-const BASELINE_RUNS = 3;
 const WAIT_MS = 300_000;
 
 /**
@@ -24,34 +23,35 @@ export async function benchProject(stage: Stage): Promise<Outcome> {
   const database = await stage.database();
   const log = await stage.kafkaLog();
   await log.ensureTopics(TOPICS, PARTITIONS);
-  await projectAll(database, log, WARM_UP[stage.size], 'warm-up');
-  const events = await projectAll(database, log, TREES[stage.size], 'measured');
-
-  const tables = await tablesWithRows(database);
-  const rows = await takeRows(database.url, tables);
-  const copies: number[] = [];
-  for (let run = 0; run < BASELINE_RUNS; run++) copies.push(await copyRows(database.url, rows, `baseline_${run}`));
-  const { rows: total } = await database.pool.query<{ n: number }>('select count(*) as n from events');
-  const everything = total[0]?.n ?? 0;
+  const rates: number[] = [];
+  const copied: number[] = [];
+  let round = await projectAll(database, log, TREES[stage.size], 'warm-up');
+  for (let i = 0; i < ROUNDS[stage.size]; i++) {
+    await emptyTables(database); // each round writes into empty tables, as the baseline does
+    round = await projectAll(database, log, TREES[stage.size], `round ${i}`);
+    rates.push(round.rate);
+    const rows = await takeRows(database.url, await tablesOf(database));
+    copied.push((round.count / (await copyRows(database.url, rows, `baseline_${i}`))) * 1_000);
+  }
 
   return {
     bench: 'project',
     figures: [
       {
         name: 'Kafka to queryable in all projections',
-        value: events.rate,
+        value: median(rates),
         unit: 'events/s',
-        baseline: { name: 'COPY of the same rows', value: (everything / median(copies)) * 1_000, unit: 'events/s' },
+        baseline: { name: 'COPY of the same rows', value: median(copied), unit: 'events/s' },
         goal: { kind: 'ratio', least: 0.5 },
       },
     ],
     conditions: {
-      events: events.count,
-      'bytes per StepTaken': events.stepBytes,
-      'batch limit': 1_000,
+      events: round.count,
+      rounds: `${ROUNDS[stage.size]}, the median`,
+      'bytes per StepTaken': round.stepBytes,
       partitions: PARTITIONS,
       projections: projections.length,
-      baseline: `${rows.length} tables with their indexes, one connection, one transaction, median of ${BASELINE_RUNS}`,
+      baseline: 'the same tables with their indexes, one connection, one transaction',
       ...stage.conditions(),
     },
   };
@@ -84,11 +84,15 @@ async function projectAll(
   return { rate: events.length / seconds, count: events.length, stepBytes: meanStepBytes(events) };
 }
 
-async function tablesWithRows(database: StageDatabase): Promise<readonly string[]> {
-  const schemas = projections.map(schemaNameOf);
+async function tablesOf(database: StageDatabase): Promise<readonly string[]> {
   const { rows } = await database.pool.query<{ name: string }>(
     `select schemaname || '.' || tablename as name from pg_tables where schemaname = any($1) order by 1`,
-    [schemas],
+    [projections.map(schemaNameOf)],
   );
   return rows.map(({ name }) => name);
+}
+
+/** Empties the tables of the projections. Their cursors stay: the log goes on. */
+async function emptyTables(database: StageDatabase): Promise<void> {
+  await database.pool.query(`truncate ${(await tablesOf(database)).join(', ')}`);
 }

@@ -16,7 +16,7 @@ import { type Shareable, shareOf } from './embedded-log-share.ts';
 import type { LogTopic } from './embedded-log-topics.ts';
 import type { Answer, LogBatch, SubscribeOptions } from './event-log.ts';
 
-const BATCH_LIMIT = 1_000; // as the Kafka adapter; see infra/bench
+const BATCH_LIMIT = 1_000; // as the Kafka adapter
 const STANDING_MS = 500; // how soon the death of a member is noticed; who leaves in order says so
 const POLL_MS = 5_000; // the safety net under LISTEN/NOTIFY
 

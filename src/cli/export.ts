@@ -4,18 +4,21 @@ import { exportTrajectories } from '../datasets/export/export-trajectories.ts';
 import type { ExportFormat } from '../datasets/export/format.ts';
 import type { Manifest } from '../datasets/export/manifest.ts';
 import { parseTrajectoryQuery, type QueryTexts } from '../datasets/export/trajectory-query.ts';
+import { exportRows, type RowManifest } from '../datasets/rows/export-rows.ts';
 import { CODE_VERSION } from '../platform/code-version.ts';
+import { addRowOptions, generalOf, parametersOf, type RowFlags, rowFormatOf } from './row-flags.ts';
 import { progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
-interface ExportFlags {
-  readonly format: ExportFormat['kind'];
+interface ExportFlags extends QueryFlags, RowFlags {
   readonly out: string;
   readonly weights: 'policy' | 'own';
   readonly scope: 'trajectories' | 'trees';
-  readonly metadata: boolean;
   readonly force?: boolean;
   readonly allowEmpty?: boolean;
+}
+
+export interface QueryFlags {
   readonly run?: string;
   readonly environment?: string;
   readonly task?: string;
@@ -31,54 +34,51 @@ interface ExportFlags {
 
 const WAIT_MS = 60_000;
 
-/** `espalier export`: trajectories as a file for a trainer, with a manifest that says what they are. */
+/** `espalier export`: trajectories, or examples mined from searched trees, as a file for a trainer, with a manifest that says what they are. */
 export function addExport(program: Command): void {
-  const command = program
-    .command('export')
-    .description('export trajectories: the same export twice gives the same bytes')
-    .addOption(
-      new Option('--format <format>', 'what the file looks like')
-        .choices(['openai', 'sharegpt', 'parquet', 'jsonl'])
-        .default('openai'),
-    )
+  const command = addQueryOptions(addRowOptions(program.command('export'), 'openai'))
+    .description('export trajectories or mined examples: the same export twice gives the same bytes')
     .requiredOption('--out <file>', 'the file to make; its manifest stands beside it')
     .addOption(
-      new Option('--weights <rule>', 'which replies carry loss where rollouts share a prefix')
+      new Option('--weights <rule>', 'trajectories: which replies carry loss where rollouts share a prefix')
         .choices(['own', 'policy'])
         .default('own'),
     )
     .addOption(
       new Option('--scope <scope>', 'jsonl: what is kept of a tree').choices(['trajectories', 'trees']).default('trajectories'),
     )
-    .option('--no-metadata', 'openai: leave out where each chat came from')
-    .option('--run <ids>', 'run ids, separated by commas')
-    .option('--environment <names>')
-    .option('--task <tasks>', 'task ids or aliases')
-    .option('--split <names>')
     .option('--outcome <outcomes>', 'terminated, truncated, failed, cancelled')
     .option('--success <true|false>')
     .option('--return-min <number>')
     .option('--return-max <number>')
-    .option('--policy <policies>', 'a policy id, or id@version')
     .option('--from <time>', 'finished at or after (ISO 8601)')
     .option('--before <time>', 'finished before')
     .option('--force', 'replace a file that is there')
-    .option('--allow-empty', 'write a file even when nothing matches');
+    .option('--allow-empty', 'trajectories: write a file even when nothing matches');
   command.action(async (flags: ExportFlags) => {
     const query = parseTrajectoryQuery(queryTexts(flags));
+    const format = trajectoryFormatOf(flags);
     await withPlatform('export', async ({ database, blobs }, signal) => {
       const line = progressLine();
+      const existing = flags.force ? 'replace' : 'refuse';
+      const common = { db: database.db, blobs, query, out: flags.out, codeVersion: CODE_VERSION, waitMs: WAIT_MS, signal };
+      if (format === null) {
+        const manifest = await exportRows({
+          ...common,
+          existing,
+          format: rowFormatOf(flags),
+          parameters: parametersOf(flags, { duplicates: 'keep', testTasks: 'keep' }),
+          general: generalOf(flags),
+          onProgress: (lines) => line.show(`exporting: ${lines} lines`),
+        });
+        line.end();
+        return say(wantsJson(command) ? JSON.stringify(manifest) : describeRows(flags.out, manifest));
+      }
       const manifest = await exportTrajectories({
-        db: database.db,
-        blobs,
-        query,
-        format: formatOf(flags),
-        out: flags.out,
-        existing: flags.force ? 'replace' : 'refuse',
+        ...common,
+        existing,
+        format,
         empty: flags.allowEmpty ? 'allow' : 'refuse',
-        codeVersion: CODE_VERSION,
-        waitMs: WAIT_MS,
-        signal,
         onProgress: ({ done, total }) => line.show(`exporting: ${done}/${total} trajectories`),
       });
       line.end();
@@ -87,22 +87,54 @@ export function addExport(program: Command): void {
   });
 }
 
+/** Adds the filters that choose trees and rollouts by where they come from. */
+export function addQueryOptions(command: Command): Command {
+  return command
+    .option('--run <ids>', 'run ids, separated by commas')
+    .option('--environment <names>')
+    .option('--task <tasks>', 'task ids or aliases')
+    .option('--split <names>')
+    .option('--policy <policies>', 'a policy id, or id@version');
+}
+
 export function describeManifest(out: string, { counts, bytes, sha256 }: Manifest): string {
   return `${out}: ${counts.trajectories} trajectories, ${counts.steps} steps of ${counts.trees} trees, ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${basename(out)}.manifest.json)`;
 }
 
-function formatOf(flags: ExportFlags): ExportFormat {
-  switch (flags.format) {
+/** Says what a file of mined examples holds, and what the gates kept out. */
+export function describeRows(out: string, { counts, bytes, sha256 }: Pick<RowManifest, 'counts' | 'bytes' | 'sha256'>): string {
+  const kinds = [
+    [counts.good, 'good trajectories'],
+    [counts.revisions, 'revisions'],
+    [counts.pairs, 'pairs'],
+    [counts.general, 'general conversations'],
+  ].flatMap(([count, what]) => (count === 0 ? [] : [`${count} ${what}`]));
+  const dropped = Object.entries(counts.dropped).flatMap(([why, count]) => (count === 0 ? [] : [`${count} by ${why}`]));
+  const gates = dropped.length === 0 ? '' : `; dropped ${dropped.join(', ')}`;
+  return `${out}: ${kinds.join(', ')} in ${counts.lines} lines, ${counts.trees} trees of ${counts.tasks} tasks, ${counts.trained} replies trained on${gates}; ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${basename(out)}.manifest.json)`;
+}
+
+/** The format of a file of trajectories; null when the examples are mined. */
+function trajectoryFormatOf(flags: ExportFlags): ExportFormat | null {
+  const { format: kind, weights, data } = flags;
+  const metadata = flags.metadata ? 'include' : 'omit';
+  if (data !== undefined && data !== 'trajectories') return null;
+  switch (kind) {
     case 'openai':
-      return { kind: 'openai', weights: flags.weights, metadata: flags.metadata ? 'include' : 'omit' };
+    case 'xtuner':
+    case 'trl':
+      return { kind, weights, metadata };
     case 'jsonl':
-      return { kind: 'jsonl', scope: flags.scope };
+      return { kind, scope: flags.scope };
+    case 'sharegpt':
+    case 'parquet':
+      return { kind, weights };
     default:
-      return { kind: flags.format, weights: flags.weights };
+      return null; // agent-r and dpo are made of mined examples only
   }
 }
 
-function queryTexts(flags: ExportFlags): QueryTexts {
+export function queryTexts(flags: QueryFlags): QueryTexts {
   return {
     runs: flags.run,
     environments: flags.environment,

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Db } from '../../postgres/database.ts';
 import { journal } from '../../projections/journal/journal.ts';
@@ -10,6 +9,7 @@ import { DatasetError } from '../dataset-error.ts';
 import { AtomicFile, type Existing, refuseExisting } from './atomic-file.ts';
 import { type ExportFormat, FORMAT_VERSIONS } from './format.ts';
 import { type ExportCounts, type Manifest, manifestPath, manifestText } from './manifest.ts';
+import { publishWithManifest } from './publish-file.ts';
 import { countSelected } from './select-trajectories.ts';
 import { readSnapshot, type SnapshotPosition } from './snapshot.ts';
 import { describeQuery, type TrajectoryQuery } from './trajectory-query.ts';
@@ -63,10 +63,9 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
   }
 }
 
-/** The data first, then its manifest; a manifest that belongs to the file replaced goes before. */
 async function publish(
   file: AtomicFile,
-  { out, query, format, codeVersion, existing }: ExportOptions,
+  { query, format, codeVersion, existing }: ExportOptions,
   counts: ExportCounts,
   position: SnapshotPosition,
 ): Promise<Manifest> {
@@ -74,17 +73,7 @@ async function publish(
   const formatVersion = FORMAT_VERSIONS[format.kind];
   const schema = 'espalier-manifest/1';
   const manifest: Manifest = { schema, format, formatVersion, query, codeVersion, position, counts, bytes, sha256 };
-  const beside = await AtomicFile.open(manifestPath(out), existing);
-  try {
-    await beside.write(manifestText(manifest));
-    await beside.seal();
-    if (existing === 'refuse') await refuseExisting(out);
-    await rm(manifestPath(out), { force: true });
-    await file.publish();
-    await beside.publish();
-  } finally {
-    await beside.discard();
-  }
+  await publishWithManifest(file, manifestText(manifest), existing);
   return manifest;
 }
 

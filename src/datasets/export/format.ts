@@ -4,6 +4,10 @@ import type { WeightRule } from '../../domain/dataset/turn-weights.ts';
 export type ExportFormat =
   /** One chat per line, for fine-tuning: messages with a weight per assistant turn, and where it came from unless left out. */
   | { readonly kind: 'openai'; readonly weights: WeightRule; readonly metadata: 'include' | 'omit' }
+  /** One conversation of xtuner per line, `output_with_loss: false` on replies that are not trained on. */
+  | { readonly kind: 'xtuner'; readonly weights: WeightRule; readonly metadata: 'include' | 'omit' }
+  /** Prompt and completion for TRL, one line per reply that is trained on: its loss flags have no other form there. */
+  | { readonly kind: 'trl'; readonly weights: WeightRule; readonly metadata: 'include' | 'omit' }
   /** One AgentTraj item per line: `item_id`, `conversations` with loss flags, `reward`, `success`. */
   | { readonly kind: 'sharegpt'; readonly weights: WeightRule }
   /** One row per trajectory, its steps nested. */
@@ -15,7 +19,14 @@ export type ExportFormat =
   | { readonly kind: 'jsonl'; readonly scope: 'trajectories' | 'trees' };
 
 /** Raised when the bytes of a format change for equal input. */
-export const FORMAT_VERSIONS: Readonly<Record<ExportFormat['kind'], number>> = { openai: 1, sharegpt: 1, parquet: 1, jsonl: 1 };
+export const FORMAT_VERSIONS: Readonly<Record<ExportFormat['kind'], number>> = {
+  openai: 1,
+  xtuner: 1,
+  trl: 1,
+  sharegpt: 1,
+  parquet: 1,
+  jsonl: 1,
+};
 
 /** Where a format's bytes go; `AtomicFile` is one. */
 export interface ByteSink {

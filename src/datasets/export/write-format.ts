@@ -8,6 +8,7 @@ import type { ExportTrajectory } from './recorded-tree.ts';
 import { streamEvents } from './stream-events.ts';
 import { streamTrajectories } from './stream-trajectories.ts';
 import type { TrajectoryQuery } from './trajectory-query.ts';
+import { chatBodies } from './write-chat.ts';
 import { openaiLine } from './write-openai.ts';
 import { ParquetRows } from './write-parquet.ts';
 import { acknowledgementIn, shareGptLine } from './write-sharegpt.ts';
@@ -32,6 +33,13 @@ export async function writeFormat(job: WriteJob): Promise<ExportCounts> {
         job,
         lines(job.file, async (trajectory) => openaiLine(trajectory, format)),
       );
+    case 'xtuner':
+    case 'trl':
+      return writeTrajectories(job, async (trajectory) => {
+        const bodies = chatBodies(trajectory, format);
+        for (const body of bodies) await job.file.write(`${JSON.stringify(body)}\n`);
+        return bodies.length;
+      });
     case 'sharegpt': {
       const acknowledge = acknowledgements(job.trx);
       return writeTrajectories(

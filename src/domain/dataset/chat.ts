@@ -1,4 +1,5 @@
 import { type ChatMessage, type Conversation, promptMessages } from '../history/prompt.ts';
+import type { LossMessage } from '../revision/splice.ts';
 
 /** A message of a training example. Only assistant messages carry a weight: 1 is trained on, 0 is context (OpenAI fine-tuning). */
 export type WeightedMessage = ChatMessage & { readonly weight?: 0 | 1 };
@@ -12,6 +13,13 @@ export function weightedChat(conversation: Conversation, weights: readonly (0 | 
   if (conversation.history.length > 0) messages.pop();
   let turn = 0;
   return messages.map((message) => (message.role === 'assistant' ? { ...message, weight: weights[turn++] ?? 0 } : message));
+}
+
+/** Reads the weights of a chat as loss flags. */
+export function withLoss(messages: readonly WeightedMessage[]): readonly LossMessage[] {
+  return messages.map(({ role, content, weight }) =>
+    weight === undefined ? { role, content } : { role, content, loss: weight === 1 },
+  );
 }
 
 /** A turn of a ShareGPT conversation as AgentGym writes it: people's turns have `loss: null`. */

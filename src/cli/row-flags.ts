@@ -1,0 +1,79 @@
+import { type Command, Option } from 'commander';
+import type { GeneralOptions } from '../datasets/rows/general-data.ts';
+import { ROW_FORMATS, type RowData, type RowFormat, type RowGates, type RowParameters } from '../datasets/rows/row-options.ts';
+import { THRESHOLD_DEFAULTS } from '../domain/revision/thresholds.ts';
+import { numberBetween, wholeNumber } from './with-platform.ts';
+
+/** What the command line says of mined examples; shared by `export` and `dataset release`. */
+export interface RowFlags {
+  readonly format: RowFormat['kind'] | 'parquet' | 'jsonl';
+  readonly data?: RowData | 'trajectories';
+  readonly alpha: number;
+  readonly beta: number;
+  readonly state: RowParameters['state'];
+  readonly span: RowFormat['span'];
+  readonly metadata: boolean;
+  readonly general?: string;
+  readonly eta: number;
+  readonly seed: number;
+  readonly maxPerTask?: number;
+}
+
+const ETA = 0.2; // the paper's (specification of Agent-R, §3.1): the share of agent data, not of the general data
+
+/** Adds the options of mined examples to a command. @param format the one that is taken when none is named. */
+export function addRowOptions(command: Command, format: RowFlags['format']): Command {
+  return command
+    .addOption(
+      new Option('--format <format>', 'what the file looks like').choices([...ROW_FORMATS, 'parquet', 'jsonl']).default(format),
+    )
+    .addOption(
+      new Option('--data <data>', 'what is told: whole trajectories, or examples of searched trees').choices([
+        'trajectories',
+        'good',
+        'revisions',
+        'both',
+        'pairs',
+      ]),
+    )
+    .option('--alpha <number>', 'mined: what a good leaf must reach', numberBetween('--alpha', 0, 1), THRESHOLD_DEFAULTS.alpha)
+    .option('--beta <number>', 'mined: by how much it must be better', numberBetween('--beta', 0, 1), THRESHOLD_DEFAULTS.beta)
+    .addOption(
+      new Option('--state <state>', 'revisions: those that held when executed, or also those that nobody executed')
+        .choices(['verified', 'composed'])
+        .default('verified'),
+    )
+    .addOption(
+      new Option('--span <span>', 'dpo: the first reply that differs, or all that follows (its observations need a mask)')
+        .choices(['reply', 'trajectory'])
+        .default('reply'),
+    )
+    .option('--no-metadata', 'leave out where each line came from')
+    .option('--general <file>', 'mix in general conversations: ShareGPT or chats')
+    .option('--eta <share>', 'the share of agent examples in the mixture', numberBetween('--eta', 0, 1), ETA)
+    .option('--seed <n>', 'orders the general conversations', wholeNumber('--seed', 0), 0)
+    .option('--max-per-task <n>', 'mined: at most so many examples of one task', wholeNumber('--max-per-task', 1));
+}
+
+/** Reads the format of mined examples. @throws Error for one that only whole trajectories have. */
+export function rowFormatOf({ format: kind, span, metadata }: RowFlags): RowFormat {
+  if (kind === 'parquet' || kind === 'jsonl')
+    throw new Error(`--format ${kind} is for whole trajectories; mined examples take ${ROW_FORMATS.join(', ')}`);
+  return { kind, span, metadata: metadata ? 'include' : 'omit' };
+}
+
+export function parametersOf(flags: RowFlags, gates: Omit<RowGates, 'maxPerTask'>): RowParameters {
+  const { alpha, beta, state, maxPerTask = null } = flags;
+  return { data: dataOf(flags), thresholds: { alpha, beta }, state, gates: { ...gates, maxPerTask } };
+}
+
+export function generalOf({ general, eta, seed }: RowFlags): GeneralOptions | null {
+  return general === undefined ? null : { path: general, eta, seed };
+}
+
+/** Preferences come from pairs unless revisions are asked for; all else trains on good and revised trajectories. */
+function dataOf({ data, format }: RowFlags): RowData {
+  if (data === 'trajectories') throw new Error(`--format ${format} is made of mined examples; leave out --data trajectories`);
+  if (data !== undefined) return data;
+  return format === 'dpo' ? 'pairs' : 'both';
+}

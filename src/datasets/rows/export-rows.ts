@@ -1,0 +1,107 @@
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import type { Db } from '../../postgres/database.ts';
+import { revisions } from '../../projections/revisions/revisions.ts';
+import { rewards } from '../../projections/rewards/rewards.ts';
+import { runs } from '../../projections/runs/runs.ts';
+import { stepTree } from '../../projections/step-tree/step-tree.ts';
+import { DatasetError } from '../dataset-error.ts';
+import { AtomicFile, type Existing, refuseExisting } from '../export/atomic-file.ts';
+import { manifestPath } from '../export/manifest.ts';
+import { publishWithManifest } from '../export/publish-file.ts';
+import { readSnapshot, type SnapshotPosition } from '../export/snapshot.ts';
+import { describeQuery, type TrajectoryQuery } from '../export/trajectory-query.ts';
+import { type GeneralOptions, type GeneralSource, openGeneralData } from './general-data.ts';
+import { checkRowOptions, ROW_FORMAT_VERSIONS, type RowFormat, type RowParameters } from './row-options.ts';
+import { type RowCounts, writeRows } from './write-rows.ts';
+
+export interface RowExportOptions {
+  readonly db: Db;
+  readonly blobs: BlobStore;
+  readonly query: TrajectoryQuery;
+  readonly format: RowFormat;
+  readonly parameters: RowParameters;
+  readonly general: GeneralOptions | null;
+  /** The file to make; its manifest stands beside it as `<out>.manifest.json`. */
+  readonly out: string;
+  readonly existing: Existing;
+  readonly codeVersion: string;
+  /** How long the projections may take to reach one another. */
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  readonly onProgress: (lines: number) => void;
+}
+
+/** What a file of examples is and where it comes from. No clock and no machine: the same export of the same record gives the same bytes. */
+export interface RowManifest {
+  readonly schema: 'espalier-rows-manifest/1';
+  readonly format: RowFormat;
+  readonly formatVersion: number;
+  readonly query: TrajectoryQuery;
+  readonly parameters: RowParameters;
+  readonly general: GeneralSource | null;
+  readonly codeVersion: string;
+  readonly position: SnapshotPosition;
+  readonly counts: RowCounts;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/**
+ * Writes the examples of searched trees as one file and a manifest, from one snapshot, in memory bounded by a few trees and a hash per line. The same
+ * export twice gives the same bytes. @throws DatasetError; nothing stands under the file's name then, or what stood there before.
+ */
+export async function exportRows(options: RowExportOptions): Promise<RowManifest> {
+  const { db, blobs, query, format, parameters, out, existing, codeVersion, signal, waitMs } = options;
+  checkRowOptions(format, parameters);
+  const general = options.general && (await openGeneralData(options.general, format.kind));
+  if (existing === 'refuse') await refuseExisting(manifestPath(out));
+  const file = await AtomicFile.open(out, existing);
+  try {
+    const { counts, position } = await readSnapshot(
+      db,
+      [stepTree, rewards, runs, revisions],
+      { waitMs, signal },
+      async (trx, at) => {
+        const job = { trx, blobs, query, format, parameters, general, file, signal, onDone: options.onProgress };
+        return { counts: await writeRows(job), position: at };
+      },
+    );
+    if (counts.lines === 0) throw nothingMatches(query, parameters, counts);
+    const { bytes, sha256 } = await file.seal();
+    const manifest: RowManifest = {
+      schema: 'espalier-rows-manifest/1',
+      format,
+      formatVersion: ROW_FORMAT_VERSIONS[format.kind],
+      query,
+      parameters,
+      general: general?.source ?? null,
+      codeVersion,
+      position,
+      counts,
+      bytes,
+      sha256,
+    };
+    await publishWithManifest(file, `${JSON.stringify(manifest, null, 2)}\n`, existing);
+    return manifest;
+  } finally {
+    await file.discard();
+  }
+}
+
+function nothingMatches(
+  query: TrajectoryQuery,
+  { data, thresholds, state }: RowParameters,
+  { dropped }: RowCounts,
+): DatasetError {
+  const { alpha, beta } = thresholds;
+  const what = data === 'good' ? `good trajectories at alpha ${alpha}` : `${data} at alpha ${alpha}, beta ${beta}`;
+  const mined =
+    data === 'revisions'
+      ? `; mine them first (espalier revise), or take those that nobody executed too (--state composed, now ${state})`
+      : '';
+  const gone = Object.entries(dropped)
+    .filter(([, count]) => count > 0)
+    .map(([why, count]) => `${count} by ${why}`);
+  const gated = gone.length === 0 ? '' : `; the gates dropped ${gone.join(', ')}`;
+  return new DatasetError('nothing-matches', `there are no ${what} under ${describeQuery(query)}${mined}${gated}`);
+}

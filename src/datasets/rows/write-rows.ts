@@ -1,0 +1,80 @@
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import type { Trx } from '../../postgres/database.ts';
+import type { ByteSink } from '../export/format.ts';
+import type { TrajectoryQuery } from '../export/trajectory-query.ts';
+import { type Dropped, openGate } from './gate.ts';
+import { type GeneralData, generalBodies } from './general-data.ts';
+import { rowBodies } from './row-bodies.ts';
+import type { RowFormat, RowParameters } from './row-options.ts';
+import { streamRows } from './stream-rows.ts';
+import type { TrainingRow } from './training-row.ts';
+
+export interface RowCounts {
+  /** Examples written, by kind; `trl` tells one as several lines. */
+  readonly good: number;
+  readonly revisions: number;
+  readonly pairs: number;
+  readonly general: number;
+  readonly lines: number;
+  readonly trees: number;
+  readonly tasks: number;
+  /** Replies that are trained on, in agent examples. */
+  readonly trained: number;
+  readonly dropped: Readonly<Record<Dropped, number>>;
+}
+
+export interface RowJob {
+  readonly trx: Trx;
+  readonly blobs: BlobStore;
+  readonly query: TrajectoryQuery;
+  readonly format: RowFormat;
+  readonly parameters: RowParameters;
+  readonly general: GeneralData | null;
+  readonly file: ByteSink;
+  readonly signal: AbortSignal;
+  readonly onDone: (lines: number) => void;
+}
+
+const COUNTED = { good: 'good', revision: 'revisions', pair: 'pairs' } as const;
+
+/** Writes every example that passes the gates, general ones between them. Gives what was counted. @throws what the signal aborts with. */
+export async function writeRows(job: RowJob): Promise<RowCounts> {
+  const { trx, blobs, query, format, parameters, general, file, signal, onDone } = job;
+  const gate = await openGate(trx, parameters.gates);
+  const counts = { good: 0, revisions: 0, pairs: 0, general: 0, lines: 0, trained: 0 };
+  const dropped = { 'test-task': 0, balance: 0, duplicate: 0 };
+  const trees = new Set<string>();
+  const tasks = new Set<string>();
+  let written = 0;
+  const write = async (body: object) => {
+    await file.write(`${JSON.stringify(body)}\n`);
+    counts.lines += 1;
+  };
+  for await (const rows of streamRows(trx, query, blobs, parameters)) {
+    signal.throwIfAborted();
+    for (const row of rows) {
+      const bodies = rowBodies(row, format);
+      if (bodies.length === 0) continue; // nothing in it is trained on
+      const judged = gate.judge(row, bodies);
+      if ('dropped' in judged) {
+        dropped[judged.dropped] += 1;
+        continue;
+      }
+      for (const body of judged.kept) await write(withSource(body, row, format));
+      counts[COUNTED[row.kind]] += 1;
+      counts.trained += format.kind === 'trl' ? judged.kept.length : row.turns.filter(({ loss }) => loss).length;
+      trees.add(row.source.tree);
+      tasks.add(row.taskId);
+      for (const messages of general?.behind(++written) ?? []) {
+        for (const body of generalBodies(messages, format.kind)) await write(body);
+        counts.general += 1;
+      }
+    }
+    onDone(counts.lines);
+  }
+  return { ...counts, trees: trees.size, tasks: tasks.size, dropped };
+}
+
+function withSource(body: object, { source }: TrainingRow, { metadata }: RowFormat): object {
+  return metadata === 'include' ? { ...body, metadata: source } : body;
+}

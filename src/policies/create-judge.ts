@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createPolicy } from './create-policy.ts';
-import type { Judge } from './judge.ts';
+import { type Judge, JudgeUnfit } from './judge.ts';
 import { modelJudge } from './judge-by-model.ts';
 import { planJudge } from './judge-by-plan.ts';
-import { type PolicySpec, PolicySpecError, parsePolicyText } from './policy-spec.ts';
+import { type PolicySpec, parsePolicyText } from './policy-spec.ts';
 
 export const JUDGE_FORMS =
   'planner (exact, where the environment plans), self (the model that acted), openai:MODEL@URL, or direct (nobody: the whole bad trajectory is kept)';
@@ -15,22 +15,19 @@ export type JudgeSpec =
 
 /**
  * Reads a judge of the command line. @param acting the policy that collected the run, which `self` means; null when it is not known.
- * @throws PolicySpecError.
+ * @throws JudgeUnfit, PolicySpecError.
  */
 export function parseJudgeText(text: string, acting: string | null): JudgeSpec {
   if (text === 'direct' || text === 'planner') return { kind: text };
   const named = text === 'self' ? acting : text;
-  if (named === null)
-    throw new PolicySpecError('judge', `cannot be self: the run does not say which policy acted; name ${JUDGE_FORMS}`);
+  if (named === null) throw new JudgeUnfit(`judge self: the run does not say which policy acted; name ${JUDGE_FORMS}`);
   const isModel = named.startsWith('openai:') || named.trimStart().startsWith('{');
-  if (!isModel || parsePolicyText(named).kind !== 'openai') {
-    const why =
-      text === 'self'
-        ? `the run's policy ${named} is no model that could be asked`
-        : `there is no ${JSON.stringify(text.slice(0, 200))}`;
-    throw new PolicySpecError('judge', `${why}; name ${JUDGE_FORMS}`);
-  }
-  return { kind: 'model', text: named };
+  if (isModel && parsePolicyText(named).kind === 'openai') return { kind: 'model', text: named };
+  const why =
+    text === 'self'
+      ? `the run's policy ${named} is no model that can be asked`
+      : `there is no ${JSON.stringify(text.slice(0, 200))}`;
+  throw new JudgeUnfit(`judge: ${why}; name ${JUDGE_FORMS}`);
 }
 
 /**
@@ -49,7 +46,7 @@ export async function createJudge(
       return planJudge(world);
     case 'model': {
       const policy = parsePolicyText(spec.text);
-      if (policy.kind !== 'openai') throw new PolicySpecError('judge', 'is no model');
+      if (policy.kind !== 'openai') throw new JudgeUnfit(`judge: ${spec.text} is no model`);
       // A verdict is text: token ids and log-probabilities would only make the answer larger.
       return modelJudge(await createPolicy({ tokenIds: 'none', ...policy }, secrets), samplingOf(policy));
     }

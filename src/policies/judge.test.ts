@@ -1,0 +1,126 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { judgePrompt, judgeSlots } from '../domain/revision/judge-prompt.ts';
+import type { SearchedStep } from '../domain/search/searched-step.ts';
+import { type OpenAiServer, type ServerOptions, startOpenAiServer } from '../testing/openai-server.ts';
+import { createJudge, parseJudgeText } from './create-judge.ts';
+import type { JudgeRequest, PlanAround } from './judge.ts';
+import { planJudge } from './judge-by-plan.ts';
+
+const never = new AbortController().signal;
+const open: OpenAiServer[] = [];
+afterEach(async () => {
+  for (const server of open.splice(0)) await server.close();
+});
+
+function request(planAround: PlanAround | null = null, words = 3): JudgeRequest {
+  const steps = ['a', 'b', 'c'].map(
+    (letter): SearchedStep => ({
+      ...{ stepId: letter, parentStepId: null, score: 0, disaster: false, terminal: false, visits: 1, valueSum: 0 },
+      ...{ response: `Action: do ${letter}`, action: `do ${letter}`, observation: `${letter} `.repeat(words).trim() },
+    }),
+  );
+  return { steps, index: 2, slots: judgeSlots('Make it.', steps, 2), planAround: async () => planAround };
+}
+
+describe('the judge that plans', () => {
+  test.each([
+    ['good', 3, 2, true],
+    ['good', null, 2, true],
+    ['uncertain', 3, 3, true],
+    ['uncertain', null, null, true],
+    ['bad', 3, 4, true],
+    ['bad', 3, null, true],
+    ['bad', 3, 3, false],
+  ] as const)(
+    'calls a step %s that leaves %s actions where there are %s, executed: %s',
+    async (verdict, before, after, executable) => {
+      const judged = await planJudge('w').judge(request({ before, after, executable }), never);
+      expect(judged.verdict).toBe(verdict);
+      expect(judged.reply).toContain(`Judgement: ${verdict.charAt(0).toUpperCase()}${verdict.slice(1)}`);
+    },
+  );
+
+  test('says that it cannot judge where nothing can be planned', async () => {
+    await expect(planJudge('w').judge(request(null), never)).rejects.toMatchObject({ name: 'JudgeUnfit' });
+  });
+
+  test('is another one in another world', () => {
+    expect(planJudge('x').revision).not.toBe(planJudge('y').revision);
+  });
+});
+
+describe('a model as judge', () => {
+  async function given(options: Partial<ServerOptions>, settings: object = {}) {
+    const server = await startOpenAiServer({ reply: () => 'Closer.\nJudgement: <Good>', ...options });
+    open.push(server);
+    const text = JSON.stringify({ kind: 'openai', model: 'm', baseUrl: server.url, attempts: 1, ...settings });
+    const judge = await createJudge(parseJudgeText(text, null), 'w');
+    if (!judge) throw new Error('a model is a judge');
+    return { server, judge };
+  }
+
+  test('is asked by one user message at temperature 0, and its label is read', async () => {
+    const { server, judge } = await given({});
+    const asked = request();
+    expect(await judge.judge(asked, never)).toEqual({ verdict: 'good', reply: 'Closer.\nJudgement: <Good>' });
+    expect(JSON.parse(server.requests[0]?.text ?? '')).toEqual({
+      model: 'm',
+      messages: judgePrompt(asked.slots),
+      temperature: 0,
+      n: 1,
+      seed: 0,
+    });
+  });
+
+  test.each(['', 'Bad. It is not good.', '??', 'Judgement: <Good/Bad/Uncertain>'])(
+    'that answers %j said nothing',
+    async (reply) => {
+      const { judge } = await given({ reply: () => reply });
+      expect(await judge.judge(request(), never)).toEqual({ verdict: 'unparsed', reply });
+    },
+  );
+
+  test('is told less of the log when all of it is too long, the oldest steps first', async () => {
+    const { server, judge } = await given({ contextTokens: 330 });
+    expect((await judge.judge(request(null, 60), never)).verdict).toBe('good');
+    const [first, last] = [server.requests.at(0), server.requests.at(-1)].map((one) => one?.body?.messages[0]?.content ?? '');
+    expect(first).toContain('Action: do a\n');
+    expect(last).not.toContain('Action: do a\n');
+    expect(last).toContain('Current_Action: do c\n');
+  });
+
+  test('that could not answer at any length is an error', async () => {
+    const { judge } = await given({ contextTokens: 20 });
+    await expect(judge.judge(request(), never)).rejects.toMatchObject({ name: 'PolicyError', code: 'context-overflow' });
+  });
+
+  test('is another judge when it may say more, so that a verdict that was cut off is not kept', async () => {
+    const revisions = await Promise.all(
+      [{}, { maxTokens: 50 }, { maxTokens: 500 }].map(async (s) => (await given({}, s)).judge.revision),
+    );
+    expect(new Set(revisions).size).toBe(3);
+  });
+});
+
+describe('the name of a judge', () => {
+  test('self is the model that acted', () => {
+    const acting = 'openai:qwen@http://127.0.0.1:1/v1';
+    expect(parseJudgeText('self', acting)).toEqual({ kind: 'model', text: acting });
+    expect(parseJudgeText('planner', acting)).toEqual({ kind: 'planner' });
+    expect(parseJudgeText('direct', null)).toEqual({ kind: 'direct' });
+  });
+
+  test.each([
+    ['self', 'planner:0.4', /the run's policy planner:0\.4 is no model/],
+    ['self', null, /does not say which policy acted/],
+    ['nobody', null, /there is no "nobody"; name planner/],
+    ['{"kind":"random"}', null, /there is no/],
+    ['openai:m', null, /needs a model and an address/],
+  ] as const)('%s in a run of %s is refused with what to write', (text, acting, message) => {
+    expect(() => parseJudgeText(text, acting)).toThrow(message);
+  });
+
+  test('direct asks nobody', async () => {
+    expect(await createJudge({ kind: 'direct' }, 'w')).toBeNull();
+  });
+});

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import * as datasets from './schemas/datasets.ts';
 import * as evaluations from './schemas/evaluations.ts';
 import * as revisions from './schemas/revisions.ts';
 import * as runs from './schemas/runs.ts';
@@ -33,6 +34,8 @@ export const catalogue = {
   RevisionComposed: { topic: 'trees', version: 1, stream: 'treeId', data: revisions.revisionComposed },
   RevisionVerified: { topic: 'trees', version: 1, stream: 'treeId', data: revisions.revisionVerified },
   RevisionRejected: { topic: 'trees', version: 1, stream: 'treeId', data: revisions.revisionRejected },
+  DatasetReleased: { topic: 'datasets', version: 1, stream: 'datasetId', data: datasets.datasetReleased },
+  DatasetWithdrawn: { topic: 'datasets', version: 1, stream: 'datasetId', data: datasets.datasetWithdrawn },
 } as const satisfies Record<string, { topic: Topic; version: number; stream: string; data: z.ZodType }>;
 
 export type EventType = keyof typeof catalogue;

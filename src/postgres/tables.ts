@@ -270,6 +270,24 @@ export interface EvaluationsTable {
   trained: ColumnType<Record<string, unknown> | null, string | null, string | null>;
   finished_at: Instant;
 }
+export interface DatasetsTable {
+  dataset_id: string;
+  name: string;
+  version: number;
+  format: string;
+  format_version: number;
+  query: Json;
+  parameters: Json;
+  position: ColumnType<Record<string, string>, string, string>;
+  counts: Json;
+  bytes: number;
+  sha256: string;
+  code_version: string;
+  runs: string[];
+  released_at: Instant;
+  withdrawn_at: InstantOrNull;
+  withdraw_reason: string | null;
+}
 export interface ProjectionsTable {
   name: string;
   version: number;
@@ -332,6 +350,7 @@ export interface Tables {
   judgements: JudgementsTable;
   revisions: RevisionsTable;
   evaluations: EvaluationsTable;
+  datasets: DatasetsTable;
   projections: ProjectionsTable;
   cursors: CursorsTable;
   quarantine: QuarantineTable;

@@ -27,6 +27,7 @@ export interface Poison {
     | 'missing-run'
     | 'missing-reward'
     | 'missing-revision'
+    | 'missing-dataset'
     | 'conflict'
     | 'depth';
   readonly field: string;

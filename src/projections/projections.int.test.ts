@@ -57,8 +57,21 @@ function tellRun(choices: readonly number[]): Story {
   story.closeTree(trees[0]!, 1);
   story.tell('EvaluationFinished', evaluationOf(story, runId), runId);
   if (choices.length % 2 === 0) story.tell('EvaluationFinished', { ...evaluationOf(story, runId), tasks: 7 }, runId);
+  choices.forEach((choice, i) => {
+    if (choice % 6 === 2) tellDataset(story, runId, choice, i);
+  });
   story.finishRun(runId);
   return story;
+}
+
+/** A dataset that is released once or twice, and withdrawn never, once or twice: the first word is the fact. */
+function tellDataset(story: Story, runId: string, choice: number, i: number): void {
+  const datasetId = story.id('dataset', i);
+  const frozen = { format: 'xtuner', formatVersion: 1, bytes: choice, sha256: 'd'.repeat(64), codeVersion: '1', runs: [runId] };
+  const made = { query: { runs: [runId] }, parameters: {}, position: { 'step-tree@1': 'trees.0:1' }, counts: { lines: choice } };
+  for (let version = 1; version <= 1 + (choice % 2); version++)
+    story.tell('DatasetReleased', { datasetId, name: 'mined', version, ...frozen, ...made }, datasetId);
+  for (const reason of ['leak', 'again'].slice(0, choice % 3)) story.tell('DatasetWithdrawn', { datasetId, reason }, datasetId);
 }
 
 /** A judgement, a revision and, for most, what became of it: once or twice, of which the first is the fact. */

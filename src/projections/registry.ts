@@ -1,3 +1,4 @@
+import { datasets } from './datasets/datasets.ts';
 import { evaluations } from './evaluations/evaluations.ts';
 import { journal } from './journal/journal.ts';
 import type { Projection } from './projection.ts';
@@ -8,4 +9,13 @@ import { searchStatistics } from './search-statistics/search-statistics.ts';
 import { stepTree } from './step-tree/step-tree.ts';
 
 /** Every projection of the platform, in the order in which a batch is offered to them. */
-export const projections: readonly Projection[] = [journal, runs, stepTree, rewards, searchStatistics, revisions, evaluations];
+export const projections: readonly Projection[] = [
+  journal,
+  runs,
+  stepTree,
+  rewards,
+  searchStatistics,
+  revisions,
+  evaluations,
+  datasets,
+];

@@ -90,5 +90,15 @@ export function everyEvent(): readonly Envelope[] {
   };
   const policy = { policyId: 'linear', version: 2 };
   told.tell('EvaluationFinished', { runId, policy, environment: 'textcraft', ...measured, ...intervals, ...details }, runId);
+  const datasetId = told.id('dataset');
+  const frozen = { format: 'xtuner', formatVersion: 1, bytes: 1_000, sha256: sha('e'), codeVersion: '0.1.0', runs: [runId] };
+  const made = {
+    query: { runs: [runId] },
+    parameters: { data: 'both' },
+    counts: { lines: 7 },
+    position: { 'step-tree@1': 'trees.0:41' },
+  };
+  told.tell('DatasetReleased', { datasetId, name: 'agent-r', version: 1, ...frozen, ...made }, datasetId);
+  told.tell('DatasetWithdrawn', { datasetId, reason: 'a task of the test split' }, datasetId);
   return told.events.map((event) => ({ ...event, causationId: told.id('cause'), repaired: ['data.nothing'] }));
 }

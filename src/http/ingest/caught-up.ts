@@ -14,6 +14,7 @@ const HOMES: Readonly<Record<Kind, { readonly projection: string; readonly topic
   rollout: { projection: 'step-tree', topic: 'trees' },
   reward: { projection: 'rewards', topic: 'trees' },
   revision: { projection: 'revisions', topic: 'trees' },
+  dataset: { projection: 'datasets', topic: 'datasets' },
 };
 
 const LIMIT_MS = 2_000;

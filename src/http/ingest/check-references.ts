@@ -97,4 +97,5 @@ const REMEDIES: Readonly<Record<Kind, string>> = {
   rollout: 'append its RolloutStarted first, or earlier in the same request',
   reward: 'append its RewardAssigned first, or earlier in the same request',
   revision: 'append its RevisionComposed first, or earlier in the same request',
+  dataset: 'append its DatasetReleased first, or earlier in the same request',
 };

@@ -51,4 +51,6 @@ const LOOK_UPS = {
     sql<Row>`select reward_id as id, tree_id, null as depth from rewards where reward_id = any(${ids}::uuid[])`,
   revision: (ids: string[]) =>
     sql<Row>`select revision_id as id, tree_id, null as depth from revisions where revision_id = any(${ids}::uuid[])`,
+  dataset: (ids: string[]) =>
+    sql<Row>`select dataset_id as id, null as tree_id, null as depth from datasets where dataset_id = any(${ids}::uuid[])`,
 } as const satisfies Record<Kind, (ids: string[]) => unknown>;

@@ -1,6 +1,6 @@
 import type { Envelope } from '../../events/envelope.ts';
 
-export type Kind = 'run' | 'tree' | 'step' | 'rollout' | 'reward' | 'revision';
+export type Kind = 'run' | 'tree' | 'step' | 'rollout' | 'reward' | 'revision' | 'dataset';
 
 /** Something an event names that must be on record before it. */
 export interface Reference {
@@ -29,6 +29,10 @@ export function referencesOf(event: Envelope): readonly Reference[] {
     case 'ExperimentDeclared':
     case 'RunStarted':
       return [];
+    case 'DatasetReleased':
+      return event.data.runs.map((id, i) => ({ kind: 'run', id, field: `data.runs.${i}`, treeId: null }));
+    case 'DatasetWithdrawn':
+      return [{ kind: 'dataset', id: event.data.datasetId, field: 'data.datasetId', treeId: null }];
     case 'RunFinished':
     case 'MetricRecorded':
     case 'EvaluationFinished':
@@ -104,6 +108,8 @@ export function declarationsOf(event: Envelope): readonly Declaration[] {
       return [{ kind: 'rollout', id: event.data.rolloutId, treeId: event.data.treeId, depth: null }];
     case 'StepTaken':
       return [{ kind: 'step', id: event.data.stepId, treeId: event.data.treeId, depth: event.data.depth }];
+    case 'DatasetReleased':
+      return [{ kind: 'dataset', id: event.data.datasetId, treeId: null, depth: null }];
     case 'RewardAssigned':
       return [{ kind: 'reward', id: event.data.rewardId, treeId: event.data.treeId, depth: null }];
     case 'RevisionComposed':

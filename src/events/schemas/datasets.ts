@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { count, counter, id, json, name, sha256 } from './values.ts';
+
+/**
+ * A file of training examples was frozen under a name. `query` and `parameters` are what it was made by, `position` where each projection that
+ * was read stood, `runs` those that its examples come from. Equal content is the same dataset; other content is the next version.
+ */
+export const datasetReleased = z.strictObject({
+  datasetId: id,
+  name,
+  version: count.min(1),
+  format: name,
+  formatVersion: count,
+  query: json,
+  parameters: json,
+  position: z.record(name, z.string().max(10_000)),
+  counts: json,
+  bytes: counter,
+  sha256,
+  codeVersion: name,
+  runs: z.array(id).max(10_000),
+});
+
+/** A dataset is not to be trained on any more. The record of it stays. */
+export const datasetWithdrawn = z.strictObject({ datasetId: id, reason: z.string().min(1).max(10_000) });

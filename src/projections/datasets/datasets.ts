@@ -1,0 +1,91 @@
+import { sql } from 'kysely';
+import type { Delivery, Envelope } from '../../events/envelope.ts';
+import { insertRows, recordset } from '../../postgres/bulk.ts';
+import type { Trx } from '../../postgres/database.ts';
+import { isOf, type Poison, type Projection } from '../projection.ts';
+
+/**
+ * Folds releases and withdrawals of datasets. The first release and the first withdrawal are the facts; a repetition changes nothing. A
+ * withdrawal of what was never released goes to quarantine.
+ */
+export const datasets: Projection = {
+  name: 'datasets',
+  version: 1,
+  handles: ['DatasetReleased', 'DatasetWithdrawn'],
+  project,
+};
+
+async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
+  const known = await knownDatasets(batch, trx);
+  const released: object[] = [];
+  const withdrawn = new Map<string, object>();
+  const poison: Poison[] = [];
+  for (const delivery of batch) {
+    if (isOf(delivery, 'DatasetReleased')) {
+      known.add(delivery.event.data.datasetId);
+      released.push(releaseRow(delivery.event));
+    }
+    if (isOf(delivery, 'DatasetWithdrawn')) {
+      const { datasetId, reason } = delivery.event.data;
+      if (!known.has(datasetId)) {
+        const why = `dataset ${datasetId} was never released; append its DatasetReleased first`;
+        poison.push({ delivery, code: 'missing-dataset', field: 'data.datasetId', reason: why });
+        continue;
+      }
+      const row = { dataset_id: datasetId, withdrawn_at: delivery.event.occurredAt, withdraw_reason: reason };
+      if (!withdrawn.has(datasetId)) withdrawn.set(datasetId, row);
+    }
+  }
+  await insertRows(trx, 'datasets', released, RELEASE_COLUMNS);
+  if (withdrawn.size > 0) {
+    const columns = { dataset_id: 'uuid', withdrawn_at: 'timestamptz', withdraw_reason: 'text' };
+    await sql`
+      update datasets set withdrawn_at = r.withdrawn_at, withdraw_reason = r.withdraw_reason
+      from ${recordset([...withdrawn.values()], columns)}
+      where datasets.dataset_id = r.dataset_id and datasets.withdrawn_at is null`.execute(trx);
+  }
+  return poison;
+}
+
+async function knownDatasets(batch: readonly Delivery[], trx: Trx): Promise<Set<string>> {
+  const ids = batch.flatMap((delivery) => (isOf(delivery, 'DatasetWithdrawn') ? [delivery.event.data.datasetId] : []));
+  if (ids.length === 0) return new Set();
+  const { rows } = await sql<{ id: string }>`
+    select dataset_id as id from datasets where dataset_id = any(${ids}::uuid[])`.execute(trx);
+  return new Set(rows.map(({ id }) => id));
+}
+
+const RELEASE_COLUMNS = {
+  dataset_id: 'uuid',
+  name: 'text',
+  version: 'integer',
+  format: 'text',
+  format_version: 'integer',
+  query: 'jsonb',
+  parameters: 'jsonb',
+  position: 'jsonb',
+  counts: 'jsonb',
+  bytes: 'bigint',
+  sha256: 'text',
+  code_version: 'text',
+  runs: 'uuid[]',
+  released_at: 'timestamptz',
+};
+function releaseRow({ data, occurredAt }: Envelope<'DatasetReleased'>): Record<keyof typeof RELEASE_COLUMNS, unknown> {
+  return {
+    dataset_id: data.datasetId,
+    name: data.name,
+    version: data.version,
+    format: data.format,
+    format_version: data.formatVersion,
+    query: data.query ?? {}, // JSON's null; a recordset would make it the null of SQL
+    parameters: data.parameters ?? {},
+    position: data.position,
+    counts: data.counts ?? {},
+    bytes: data.bytes,
+    sha256: data.sha256,
+    code_version: data.codeVersion,
+    runs: data.runs,
+    released_at: occurredAt,
+  };
+}

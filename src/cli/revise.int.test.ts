@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { newId } from '../events/new-id.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import { environmentOf } from '../testing/crashing-run.ts';
+import { holdAppends } from '../testing/hold-appends.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
+
+let platform: Platform & { readonly home: string };
+let env: Readonly<Record<string, string>>;
+beforeEach(async () => {
+  platform = await openTestPlatform();
+  env = environmentOf(platform);
+});
+afterEach(async () => {
+  await killRunning();
+  await platform.close();
+});
+
+const SEARCH = ['--search', 'mcts', '--iterations', '2', '--candidates', '3', '--max-depth', '6'];
+const COLLECT = ['collect', '--tasks', '1,45', '--policy', 'planner:0.5', '--seed', '3', ...SEARCH];
+
+interface Printed {
+  readonly run: string;
+  readonly state: string;
+  readonly asked: number;
+  readonly revisions: number;
+}
+
+async function collected(): Promise<string> {
+  const runId = newId();
+  const { code, stderr } = await runEspalier([...COLLECT, '--run', runId], env);
+  if (code !== 0) throw new Error(stderr);
+  return runId;
+}
+
+/** How much of the mining of a run is durable in the log. */
+async function recorded(runId: string): Promise<number> {
+  const { rows } = await platform.database.pool.query<{ count: number }>(
+    "select count(*) from log_records where convert_from(value, 'UTF8')::jsonb -> 'correlationId' = to_jsonb($1::text) and value::text ~ $2",
+    [runId, Buffer.from('"reviser"').toString('hex')],
+  );
+  return Number(rows[0]?.count);
+}
+
+async function faults(): Promise<readonly unknown[]> {
+  const { db } = platform.database;
+  return [
+    ...(await db.selectFrom('anomalies').selectAll().execute()),
+    ...(await db.selectFrom('quarantine').selectAll().execute()),
+  ];
+}
+
+describe('espalier revise', () => {
+  test('killed with -9 goes on with the same command and comes to what it would have come to', async () => {
+    const whole = await runEspalier(['--json', 'revise', '--run', await collected()], env);
+    const { run: _, ...expected } = JSON.parse(whole.stdout) as Printed; // as the command prints it
+    expect(expected).toMatchObject({ state: 'completed', trees: 2 });
+    const runId = await collected();
+    const { db } = platform.database;
+    const composed = async () =>
+      (await db.selectFrom('revisions').select('revision_id').where('run_id', '=', runId).execute()).length;
+    const progressed: number[] = [];
+    for (const after of [9, 60]) {
+      const { rows } = await platform.database.pool.query<{ count: number }>('select count(*) from log_records');
+      const appends = await holdAppends(platform, Number(rows[0]?.count) + after);
+      const child = startProcess('src/cli/main.ts', ['revise', '--run', runId], env);
+      await appends.held();
+      progressed.push(await recorded(runId));
+      child.kill('SIGKILL');
+      expect(await child.ended).toBe('SIGKILL');
+      await appends.release();
+    }
+    expect(progressed[0]).toBeGreaterThan(0);
+    expect(progressed[1]).toBeGreaterThan(progressed[0] ?? 0);
+    const again = await runEspalier(['--json', 'revise', '--run', runId], env);
+    const revised = JSON.parse(again.stdout) as Printed; // as the command prints it
+    expect(revised).toEqual({ ...expected, run: runId, asked: 0 }); // the other run asked the same things
+    expect(await composed()).toBe(expected.revisions);
+    expect(await faults()).toEqual([]);
+  });
+
+  test('tells what came out, a subject a line', async () => {
+    const { stdout, code } = await runEspalier(['revise', '--run', await collected(), '--judge', 'direct', '--no-verify'], env);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^run \S+ revised, completed: 2 of 2 trees\n {2}pairs {6}\d+ of \d+ good and \d+ bad trajectories\n/);
+    expect(stdout).toContain('judged     0 steps (0 asked now): none\n');
+    expect(stdout).toContain('verified   0; rejected: none\n');
+  });
+
+  test('refuses what cannot be mined in one line that says what to do', async () => {
+    const runId = await collected();
+    const nobody = newId();
+    const gone = '{"kind":"openai","model":"m","baseUrl":"http://127.0.0.1:1/v1","attempts":1}';
+    for (const [args, message] of [
+      [
+        ['--run', runId, '--alpha', '50'],
+        /^espalier: alpha is 50; rewards are normalised, so it must be above 0 and at most 1\n$/,
+      ],
+      [['--run', runId, '--alpha', 'much'], /^espalier: alpha is NaN; .*\n$/],
+      [['--run', runId, '--beta', '-1'], /^espalier: beta is -1; .*\n$/],
+      [['--run', nobody], /^espalier: there is no run [0-9a-f-]+; `espalier status` lists the runs\n$/],
+      [['--run', 'it'], /^espalier: --run takes a run id, a UUID in lower case, not "it"\n$/],
+      [
+        ['--run', runId, '--judge', 'self'],
+        /^espalier: judge: the run's policy planner:0\.5 is no model that can be asked; .*\n$/,
+      ],
+      [
+        ['--run', runId, '--judge', gone, '--no-verify'],
+        /^espalier: the model server at \S+ gave no answer .*; see that it runs.*\n$/,
+      ],
+      [['--run', runId, '--environment', 'chess'], /^espalier: there is no environment "chess"; name .*\n$/],
+    ] as const) {
+      const refused = await runEspalier(['revise', ...args], env);
+      expect([args, refused.stderr]).toEqual([args, expect.stringMatching(message)]);
+      expect(refused.code).toBe(1);
+    }
+    expect(await platform.database.db.selectFrom('revisions').selectAll().execute()).toEqual([]);
+    expect(await faults()).toEqual([]);
+  });
+});

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { CODE_VERSION } from '../platform/code-version.ts';
 import { addCollect } from './collect.ts';
 import { addConformance } from './conformance.ts';
+import { addDataset } from './dataset.ts';
 import { addDemo } from './demo.ts';
 import { addEvaluate } from './evaluate.ts';
 import { addExport } from './export.ts';
@@ -10,6 +11,7 @@ import { addKeys } from './keys.ts';
 import { addQuarantine } from './quarantine.ts';
 import { addRevise } from './revise.ts';
 import { addSchemas } from './schemas.ts';
+import { addSelfTrain } from './self-train.ts';
 import { addStatus } from './status.ts';
 import { addTree } from './tree.ts';
 import { addUp } from './up.ts';
@@ -29,10 +31,12 @@ for (const add of [
   addCollect,
   addRevise,
   addEvaluate,
+  addSelfTrain,
   addStatus,
   addTree,
   addExport,
   addImport,
+  addDataset,
   addSchemas,
   addConformance,
   addKeys,

@@ -1,0 +1,151 @@
+import { writeFile } from 'node:fs/promises';
+import { type Command, Option } from 'commander';
+import { newId } from '../events/new-id.ts';
+import { JUDGES, METHODS, type Method, SELF_TRAIN_DEFAULTS, type SelfTrainPlan } from '../platform/self-train/plan.ts';
+import { type IterationResult, selfTrain } from '../platform/self-train/self-train.ts';
+import { type Summary, summarise } from '../platform/self-train/summarise.ts';
+import { checkedId } from './collect.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { plotSvg } from './plot-svg.ts';
+import { say, table } from './terminal.ts';
+import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+
+interface SelfTrainFlags {
+  readonly environment: string;
+  readonly iterations?: number;
+  readonly alpha: readonly number[];
+  readonly beta: number;
+  readonly seeds: number;
+  readonly method: Method | 'all';
+  readonly judge: SelfTrainPlan['judge'];
+  readonly tasks: number;
+  readonly searchIterations: number;
+  readonly candidates: number;
+  readonly maxDepth: number;
+  readonly testTasks: number;
+  readonly rollouts: number;
+  readonly maxSteps: number;
+  readonly learningRate: number;
+  readonly run?: string;
+  readonly concurrency: number;
+  readonly plot?: string;
+}
+
+const { search, epochs, perTask, ...sizes } = SELF_TRAIN_DEFAULTS;
+
+/** `espalier self-train`: search, mine, clone, evaluate, again; methods side by side over several seeds. */
+export function addSelfTrain(program: Command): void {
+  const command = program
+    .command('self-train')
+    .description('let the linear policy improve itself by what it finds: search, mine, clone, evaluate, repeat')
+    .option('--environment <name>', 'an environment with a train and a test split', 'textcraft')
+    .option('--iterations <n>', 'how many; as many as there are alphas when left out', wholeNumber('--iterations', 1, 100))
+    .option(
+      '--alpha <list>',
+      'what a good trajectory must reach, per iteration; the last one holds on',
+      listOfAlphas,
+      sizes.alphas,
+    )
+    .option('--beta <b>', 'how much worse a bad one is', numberBetween('--beta', 0, 1), sizes.beta)
+    .option('--seeds <n>', 'repetitions: seeds 1 to n', wholeNumber('--seeds', 1, 1_000), 5)
+    .addOption(
+      new Option('--method <name>', 'what to train on; all compares them')
+        .choices([...METHODS.toReversed(), 'all'])
+        .default('all'),
+    )
+    .addOption(
+      new Option('--judge <name>', 'who finds the first error; the strict one also rejects steps that bring the goal no nearer')
+        .choices(JUDGES)
+        .default(sizes.judge),
+    )
+    .option('--tasks <n>', 'train tasks searched in an iteration', wholeNumber('--tasks', 1), sizes.trainTasks)
+    .option('--search-iterations <n>', 'walks of each search', wholeNumber('--search-iterations', 1), search.iterations)
+    .option('--candidates <n>', 'replies at each node', wholeNumber('--candidates', 1, 128), search.candidates)
+    .option('--max-depth <n>', 'longest path of a search', wholeNumber('--max-depth', 1), search.maxDepth)
+    .option('--test-tasks <n>', 'tasks of an evaluation', wholeNumber('--test-tasks', 1), sizes.testTasks)
+    .option('--rollouts <n>', 'episodes per test task', wholeNumber('--rollouts', 1), sizes.testRollouts)
+    .option('--max-steps <n>', 'steps of an episode', wholeNumber('--max-steps', 1, 10_000), sizes.maxSteps)
+    .option('--learning-rate <r>', 'of the cloning', numberBetween('--learning-rate', 0, 100), sizes.learningRate)
+    .option('--run <id>', 'id of the self-training (a UUID): begun again with the same id and options, it goes on')
+    .option('--concurrency <n>', 'trees at a time, for each of two seeds', wholeNumber('--concurrency', 1, 10_000), 8)
+    .option('--plot <file>', 'write success by iteration as an SVG drawing');
+  command.action(async (flags: SelfTrainFlags) => {
+    await withPlatform('self-train', async (platform, signal) => {
+      const projector = await ensureProjector(platform);
+      try {
+        const selfTrainId = flags.run ? checkedId('--run', flags.run) : newId();
+        const began = Date.now();
+        const results = await selfTrain(platform, {
+          ...{ selfTrainId, plan: planOf(flags), concurrency: flags.concurrency, seedsAtATime: 2, signal },
+          onResult: (result) => process.stderr.write(`${resultText(result, Date.now() - began)}\n`),
+        });
+        if (signal.aborted) return say(`stopped; go on with the same options and --run ${selfTrainId}`);
+        const summaries = summarise(results);
+        if (flags.plot !== undefined) await writeFile(flags.plot, summaryPlot(summaries));
+        if (wantsJson(command)) return say(JSON.stringify({ run: selfTrainId, summaries }));
+        say(summaryTable(summaries));
+        say(`experiment ${selfTrainId}, ${((Date.now() - began) / 1_000).toFixed(0)} s`);
+      } finally {
+        await projector.close();
+      }
+    });
+  });
+}
+
+function planOf(flags: SelfTrainFlags): SelfTrainPlan {
+  const alphas = Array.from(
+    { length: flags.iterations ?? flags.alpha.length },
+    (_, i) => flags.alpha[i] ?? flags.alpha.at(-1) ?? 1,
+  );
+  return {
+    environment: flags.environment,
+    methods: flags.method === 'all' ? METHODS : [flags.method],
+    ...{ alphas, beta: flags.beta, judge: flags.judge, epochs, perTask, learningRate: flags.learningRate },
+    seeds: Array.from({ length: flags.seeds }, (_, i) => i + 1),
+    trainTasks: flags.tasks,
+    search: { ...search, iterations: flags.searchIterations, candidates: flags.candidates, maxDepth: flags.maxDepth },
+    ...{ testTasks: flags.testTasks, testRollouts: flags.rollouts, maxSteps: flags.maxSteps },
+  };
+}
+
+function listOfAlphas(text: string): readonly number[] {
+  return text.split(',').map(numberBetween('--alpha', 0, 1));
+}
+
+function resultText({ method, seed, iteration, evaluation }: IterationResult, ms: number): string {
+  const { trained, successRate } = evaluation;
+  const data = trained ? `, from ${trained.good} good trajectories and ${trained.revisions} revisions` : '';
+  return `${(ms / 1_000).toFixed(0)} s: seed ${seed}, ${method}, iteration ${iteration}: success ${(100 * successRate).toFixed(1)}%${data}`;
+}
+
+function summaryTable(summaries: readonly Summary[]): string {
+  const percent = (share: number) => (100 * share).toFixed(1);
+  return table(
+    ['method', 'iteration', 'success %', '95% over seeds', 'steps', 'repeats of 1', 'good', 'revisions'],
+    summaries.map((s) => [
+      s.method,
+      s.iteration,
+      percent(s.success),
+      `${percent(s.interval.low)} – ${percent(s.interval.high)}`,
+      s.meanSteps.toFixed(1),
+      s.repeats.toFixed(2),
+      s.good.toFixed(1),
+      s.revisions.toFixed(1),
+    ]),
+  );
+}
+
+function summaryPlot(summaries: readonly Summary[]): string {
+  const iterations = [...new Set(summaries.map(({ iteration }) => iteration))].sort((a, b) => a - b);
+  const pointsOf = (method: Method) => summaries.filter((summary) => summary.method === method);
+  const shown = METHODS.filter((method) => pointsOf(method).length > 0);
+  return plotSvg({
+    title: 'Success on the test tasks, by what the policy was trained on',
+    x: { label: 'iteration', ticks: iterations },
+    y: { label: 'success', from: 0, to: 1 },
+    series: shown.map((method) => ({
+      name: method,
+      points: pointsOf(method).map(({ iteration, success, interval }) => ({ x: iteration, y: success, interval })),
+    })),
+  });
+}

@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Db } from '../../postgres/database.ts';
 import { revisions } from '../../projections/revisions/revisions.ts';
@@ -23,7 +26,8 @@ export interface RowExportOptions {
   readonly general: GeneralOptions | null;
   /** The file to make; its manifest stands beside it as `<out>.manifest.json`. */
   readonly out: string;
-  readonly existing: Existing;
+  /** What becomes of a file that is there: `same` accepts one of the very content that is to be written. */
+  readonly existing: Existing | 'same';
   readonly codeVersion: string;
   /** How long the projections may take to reach one another. */
   readonly waitMs: number;
@@ -42,6 +46,7 @@ export interface RowManifest {
   readonly codeVersion: string;
   readonly position: SnapshotPosition;
   readonly counts: RowCounts;
+  readonly runs: readonly string[];
   readonly bytes: number;
   readonly sha256: string;
 }
@@ -55,19 +60,20 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
   checkRowOptions(format, parameters);
   const general = options.general && (await openGeneralData(options.general, format.kind));
   if (existing === 'refuse') await refuseExisting(manifestPath(out));
-  const file = await AtomicFile.open(out, existing);
+  const over = existing === 'same' ? 'replace' : existing;
+  const file = await AtomicFile.open(out, over);
   try {
-    const { counts, position } = await readSnapshot(
-      db,
-      [stepTree, rewards, runs, revisions],
-      { waitMs, signal },
-      async (trx, at) => {
-        const job = { trx, blobs, query, format, parameters, general, file, signal, onDone: options.onProgress };
-        return { counts: await writeRows(job), position: at };
-      },
-    );
+    const {
+      counts,
+      runs: from,
+      position,
+    } = await readSnapshot(db, [stepTree, rewards, runs, revisions], { waitMs, signal }, async (trx, at) => {
+      const job = { trx, blobs, query, format, parameters, general, file, signal, onDone: options.onProgress };
+      return { ...(await writeRows(job)), position: at };
+    });
     if (counts.lines === 0) throw nothingMatches(query, parameters, counts);
     const { bytes, sha256 } = await file.seal();
+    if (existing === 'same') await refuseOther(out, sha256);
     const manifest: RowManifest = {
       schema: 'espalier-rows-manifest/1',
       format,
@@ -78,14 +84,27 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
       codeVersion,
       position,
       counts,
+      runs: from,
       bytes,
       sha256,
     };
-    await publishWithManifest(file, `${JSON.stringify(manifest, null, 2)}\n`, existing);
+    await publishWithManifest(file, `${JSON.stringify(manifest, null, 2)}\n`, over);
     return manifest;
   } finally {
     await file.discard();
   }
+}
+
+async function refuseOther(out: string, sha256: string): Promise<void> {
+  const there = await stat(out).catch(() => undefined);
+  if (!there) return;
+  const hash = createHash('sha256');
+  if (there.isFile()) for await (const chunk of createReadStream(out)) hash.update(chunk);
+  if (hash.digest('hex') === sha256) return;
+  throw new DatasetError(
+    'file-exists',
+    `${out} is already there with other content; choose another name, or replace it with --force`,
+  );
 }
 
 function nothingMatches(

@@ -23,6 +23,12 @@ export interface RowCounts {
   readonly dropped: Readonly<Record<Dropped, number>>;
 }
 
+export interface RowsWritten {
+  readonly counts: RowCounts;
+  /** The runs that the examples come from, in the order of their ids. */
+  readonly runs: readonly string[];
+}
+
 export interface RowJob {
   readonly trx: Trx;
   readonly blobs: BlobStore;
@@ -38,13 +44,14 @@ export interface RowJob {
 const COUNTED = { good: 'good', revision: 'revisions', pair: 'pairs' } as const;
 
 /** Writes every example that passes the gates, general ones between them. Gives what was counted. @throws what the signal aborts with. */
-export async function writeRows(job: RowJob): Promise<RowCounts> {
+export async function writeRows(job: RowJob): Promise<RowsWritten> {
   const { trx, blobs, query, format, parameters, general, file, signal, onDone } = job;
   const gate = await openGate(trx, parameters.gates);
   const counts = { good: 0, revisions: 0, pairs: 0, general: 0, lines: 0, trained: 0 };
   const dropped = { 'test-task': 0, balance: 0, duplicate: 0 };
   const trees = new Set<string>();
   const tasks = new Set<string>();
+  const runs = new Set<string>();
   let written = 0;
   const write = async (body: object) => {
     await file.write(`${JSON.stringify(body)}\n`);
@@ -65,6 +72,7 @@ export async function writeRows(job: RowJob): Promise<RowCounts> {
       counts.trained += format.kind === 'trl' ? judged.kept.length : row.turns.filter(({ loss }) => loss).length;
       trees.add(row.source.tree);
       tasks.add(row.taskId);
+      runs.add(row.source.run);
       for (const messages of general?.behind(++written) ?? []) {
         for (const body of generalBodies(messages, format.kind)) await write(body);
         counts.general += 1;
@@ -72,7 +80,7 @@ export async function writeRows(job: RowJob): Promise<RowCounts> {
     }
     onDone(counts.lines);
   }
-  return { ...counts, trees: trees.size, tasks: tasks.size, dropped };
+  return { counts: { ...counts, trees: trees.size, tasks: tasks.size, dropped }, runs: [...runs].sort() };
 }
 
 function withSource(body: object, { source }: TrainingRow, { metadata }: RowFormat): object {

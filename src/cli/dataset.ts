@@ -1,0 +1,105 @@
+import type { Command } from 'commander';
+import { createAppender } from '../append/appender.ts';
+import { parseTrajectoryQuery } from '../datasets/export/trajectory-query.ts';
+import { findDataset, type ReleaseOptions, releaseDataset, withdrawDataset } from '../datasets/release/release-dataset.ts';
+import { positionAfter } from '../log/position.ts';
+import { CODE_VERSION } from '../platform/code-version.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import { type DatasetRecord, readDatasets } from '../projections/datasets/read-datasets.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { addQueryOptions, describeRows, type QueryFlags, queryTexts } from './export.ts';
+import { addRowOptions, generalOf, parametersOf, type RowFlags, rowFormatOf } from './row-flags.ts';
+import { progressLine, say, table } from './terminal.ts';
+import { wantsJson, withPlatform } from './with-platform.ts';
+
+interface ReleaseFlags extends QueryFlags, RowFlags {
+  readonly name: string;
+  readonly out: string;
+  readonly force?: boolean;
+}
+
+const WAIT_MS = 60_000;
+
+/** `espalier dataset`: freezes training data under a name and version, lists what was frozen, withdraws what must not be used. */
+export function addDataset(program: Command): void {
+  const dataset = program.command('dataset').description('release, list and withdraw frozen training data');
+  addRelease(dataset);
+  const list = dataset.command('list').description('list what was released');
+  list.action(() =>
+    withPlatform('dataset', async ({ database }) => {
+      const records = await readDatasets(database.db);
+      if (wantsJson(list)) return say(JSON.stringify(records));
+      say(records.length === 0 ? 'no dataset was released yet' : table(HEADER, records.map(rowOf)));
+    }),
+  );
+  const withdraw = dataset
+    .command('withdraw')
+    .description('say that a dataset must not be trained on any more; the record of it stays')
+    .argument('<dataset>', 'its id, or name@version')
+    .requiredOption('--reason <text>', 'why, for those who trained on it');
+  withdraw.action((text: string, { reason }: { reason: string }) =>
+    withWriting(async (writing) => {
+      const record = await withdrawDataset(writing, findDataset(await readDatasets(writing.db), text), reason);
+      say(
+        wantsJson(withdraw) ? JSON.stringify(record) : `${record.name}@${record.version} is withdrawn: ${record.withdrawReason}`,
+      );
+    }),
+  );
+}
+
+function addRelease(dataset: Command): void {
+  const command = addQueryOptions(addRowOptions(dataset.command('release'), 'xtuner'))
+    .description('freeze mined examples: no duplicates, no task of a test split; the same release twice is one release')
+    .requiredOption('--name <name>', 'the name of the dataset; other content under it becomes its next version')
+    .requiredOption('--out <file>', 'the file to make; its manifest stands beside it')
+    .option('--force', 'replace a file that is there with other content');
+  command.action((flags: ReleaseFlags) => {
+    const query = parseTrajectoryQuery(queryTexts(flags));
+    const format = rowFormatOf(flags);
+    const parameters = parametersOf(flags, { duplicates: 'remove', testTasks: 'remove' });
+    return withWriting(async (writing, { blobs }, signal) => {
+      const line = progressLine();
+      const {
+        kind,
+        dataset: record,
+        manifest,
+      } = await releaseDataset({
+        ...{ ...writing, blobs, query, format, parameters, general: generalOf(flags), name: flags.name, out: flags.out, signal },
+        existing: flags.force ? 'replace' : 'same',
+        codeVersion: CODE_VERSION,
+        waitMs: WAIT_MS,
+        onProgress: (lines) => line.show(`releasing: ${lines} lines`),
+      });
+      line.end();
+      if (wantsJson(command)) return say(JSON.stringify({ kind, dataset: record }));
+      say(`${record.name}@${record.version} ${kind === 'released' ? 'released' : 'was released before'}: ${record.id}`);
+      say(describeRows(flags.out, manifest));
+    });
+  });
+}
+
+type Writing = Pick<ReleaseOptions, 'db' | 'appender' | 'settled'>;
+
+async function withWriting(use: (writing: Writing, platform: Platform, signal: AbortSignal) => Promise<void>): Promise<void> {
+  await withPlatform('dataset', async (platform, signal) => {
+    const { log, blobs, database } = platform;
+    const projector = await ensureProjector(platform);
+    try {
+      await projector.settle();
+      const appender = createAppender({ log, blobs, producer: { name: 'datasets', version: CODE_VERSION }, clock: Date.now });
+      const settled: Writing['settled'] = (receipts) =>
+        waitUntilProjected(database.db, positionAfter(receipts), { timeoutMs: WAIT_MS, signal });
+      await use({ db: database.db, appender, settled }, platform, signal);
+    } finally {
+      await projector.close();
+    }
+  });
+}
+
+const HEADER = ['dataset', 'format', 'lines', 'runs', 'released', 'sha256', 'withdrawn'];
+function rowOf({ name, version, format, counts, runs, releasedAt, sha256, withdrawReason }: DatasetRecord): (string | number)[] {
+  const lines = typeof counts === 'object' && counts !== null && 'lines' in counts ? String(counts.lines) : '';
+  const released = releasedAt.toISOString().slice(0, 16);
+  return [`${name}@${version}`, format, lines, runs.length, released, sha256.slice(0, 16), withdrawReason ?? ''];
+}

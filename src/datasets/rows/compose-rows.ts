@@ -5,6 +5,8 @@ import { type RevisedTurn, splice } from '../../domain/revision/splice.ts';
 import { isGood, isWorse } from '../../domain/revision/thresholds.ts';
 import type { SearchedStep } from '../../domain/search/searched-step.ts';
 import { pathTo } from '../../domain/tree/grow-tree.ts';
+import { revisionContentHash } from '../../projections/revisions/revision-content.ts';
+import { DatasetError } from '../dataset-error.ts';
 import type { MinedTree } from './mined-tree.ts';
 import type { MinedJudgement, MinedRevision } from './read-revisions.ts';
 import type { RowParameters } from './row-options.ts';
@@ -63,6 +65,7 @@ function revisionRowOf(
   const branch = revision.branchStepId === root ? 0 : indexOf(bad, revision.branchStepId) + 1;
   const pair = { good: good.steps, bad: bad.steps, branch };
   const turns = splice(pair, indexOf(bad, revision.transitionStepId), revision.reflection, revision.signal);
+  refuseOther(mined, revision, turns);
   const judgements = judgementsOf(context, revision);
   const source = sourceOf(mined, 'revision', good, bad, { thresholds: { alpha: revision.alpha, beta: revision.beta } });
   return [
@@ -82,6 +85,16 @@ function revisionRowOf(
       },
     },
   ];
+}
+
+/** The tree must still be the one that the revision was composed from, or what was verified is not what would be trained on. */
+function refuseOther({ head, firstObservation }: MinedTree, revision: MinedRevision, turns: readonly RevisedTurn[]): void {
+  const { instruction, treeId } = head;
+  if (revisionContentHash({ instruction, firstObservation }, turns) === revision.contentHash) return;
+  throw new DatasetError(
+    'conflict',
+    `revision ${revision.revisionId} of tree ${treeId} does not come out as it was composed: its content hash is another; mine the tree again`,
+  );
 }
 
 function commonOf({ head, firstObservation }: MinedTree, { system, acknowledgement }: RowContext) {

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
+import { revisionContentHash } from '../../projections/revisions/revision-content.ts';
 import { datasetWorkshop } from '../../testing/dataset-workshop.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { Story } from '../../testing/story.ts';
@@ -95,6 +96,11 @@ describe('training rows of the record', () => {
     await expect(exporting({ parameters: revisions })).rejects.toThrow('--state composed');
     const { rows } = await exporting({ parameters: { ...revisions, state: 'composed' } });
     expect(rows).toMatchObject([{ metadata: { state: 'composed', rewards: { reached: null } } }]);
+  });
+
+  test('a revision that does not come out as it was composed is refused, not written', async () => {
+    await givenEvents(shop.db, tell('verified', new Story('rows'), 'run', true).story.events);
+    await expect(exporting()).rejects.toMatchObject({ code: 'conflict' });
   });
 
   test('thresholds choose among revisions that were mined with others', async () => {
@@ -215,7 +221,12 @@ describe('training rows of the record', () => {
 });
 
 /** A tree with a shared step, a good and a bad way on, and a revision made of the two whose bad prefix is the whole bad way. */
-function tell(fate: 'verified' | 'composed' | 'rejected' | 'none' = 'verified', story = new Story('rows'), name = 'run') {
+function tell(
+  fate: 'verified' | 'composed' | 'rejected' | 'none' = 'verified',
+  story = new Story('rows'),
+  name = 'run',
+  tampered = false,
+) {
   const runId = story.run(name);
   const tree = story.tree(runId, 'a');
   const { treeId, rootStepId } = tree;
@@ -239,6 +250,13 @@ function tell(fate: 'verified' | 'composed' | 'rejected' | 'none' = 'verified', 
     ).id;
   });
   const revisionId = story.id('revision', runId);
+  const turns = [
+    { ...said('s'), loss: false },
+    { ...said('b'), loss: false },
+    { ...said('g'), response: 'Thought: I was wrong. g\nAction: g', loss: true },
+  ].map((turn) => ({ part: 'good', stepId: null, ...turn }) as const);
+  const opening = { instruction: 'Craft what is asked.', firstObservation: 'Goal: craft a.' };
+  const contentHash = revisionContentHash(opening, turns);
   if (fate !== 'none') {
     const leaves = { goodLeafStepId: good, badLeafStepId: bad, branchStepId: shared, transitionStepId: bad };
     const mined = {
@@ -249,7 +267,11 @@ function tell(fate: 'verified' | 'composed' | 'rejected' | 'none' = 'verified', 
       alpha: 0.5,
       beta: 0.25,
     } as const;
-    story.tell('RevisionComposed', { revisionId, treeId, ...leaves, ...mined, judge, contentHash: 'c'.repeat(64) }, runId);
+    story.tell(
+      'RevisionComposed',
+      { revisionId, treeId, ...leaves, ...mined, judge, contentHash: tampered ? 'c'.repeat(64) : contentHash },
+      runId,
+    );
   }
   if (fate === 'verified') story.tell('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, runId);
   const rejection = { reason: 'impossible', reached: null, stepId: null, detail: '' } as const;

@@ -22,7 +22,9 @@ export async function mineTree(recorded: RecordedTree, selected: readonly Select
   const counts = new Map<string, { visits: number; valueSum: number }>();
   for (const { rolloutId, returnValue } of selected) {
     const rollout = recorded.rollouts.get(rolloutId);
-    if (!rollout?.leafStepId || endedAt.has(rollout.leafStepId)) continue; // a leaf that was reached twice is one trajectory
+    // What failed or was cancelled says nothing of its policy; a leaf that was reached twice is one trajectory.
+    if (rollout?.outcome !== 'terminated' && rollout?.outcome !== 'truncated') continue;
+    if (rollout.leafStepId === null || endedAt.has(rollout.leafStepId)) continue;
     endedAt.set(rollout.leafStepId, rollout);
     for (const { stepId } of pathTo(recorded.tree, rollout.leafStepId)) {
       const { visits, valueSum } = counts.get(stepId) ?? { visits: 0, valueSum: 0 };

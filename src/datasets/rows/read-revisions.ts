@@ -17,6 +17,7 @@ export interface MinedRevision {
   readonly alpha: number;
   readonly beta: number;
   readonly judge: string;
+  readonly contentHash: string;
   readonly state: 'composed' | 'verified';
   readonly reached: number | null;
 }
@@ -31,7 +32,8 @@ export async function readMinedRevisions(
   const { rows } = await sql<MinedRevision>`
     select revision_id as "revisionId", tree_id as "treeId", good_leaf_step_id as "goodLeafStepId", bad_leaf_step_id as "badLeafStepId",
            branch_step_id as "branchStepId", transition_step_id as "transitionStepId", transition_cause as "transitionCause", judged,
-           reflection, signal, alpha, beta, judge, state, reached
+           reflection, signal, alpha, beta, judge,
+           content_hash as "contentHash", state, reached
     from revisions where tree_id = any(${[...treeIds]}::uuid[]) and state = any(${states}::text[])
     order by tree_id, content_hash, revision_id`.execute(trx);
   return rows;

@@ -5,6 +5,9 @@ import type { Db } from '../../postgres/database.ts';
 /** The result of an evaluation, as it was recorded. */
 export type EvaluationRecord = DataOf<'EvaluationFinished'> & { readonly finishedAt: Date };
 
+/** The data that an evaluated policy was trained on. */
+export type TrainedOnRecord = NonNullable<EvaluationRecord['trained']>;
+
 /** Reads the evaluations of runs, in one statement, in no order; runs without one are left out. */
 export async function readEvaluations(db: Db, runs: readonly string[]): Promise<readonly EvaluationRecord[]> {
   const { rows } = await sql<EvaluationRecord>`

@@ -1,3 +1,4 @@
+import './production.ts';
 import { parseArgs } from 'node:util';
 import { BENCHES, isBench } from './benches.ts';
 import { describeOutcome, isMet } from './outcome.ts';

@@ -1,14 +1,22 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { chooseTasks } from '../collect/choose-tasks.ts';
-import { collectPlan } from '../collect/plan.ts';
+import { collectPlan, type PlannedTask } from '../collect/plan.ts';
 import { BOOTSTRAP_DEFAULTS } from '../domain/evaluation/bootstrap-interval.ts';
+import { createRandom } from '../domain/random/random.ts';
+import { seedFrom } from '../domain/random/seed-from.ts';
+import type { EnvironmentKind } from '../environments/environment.ts';
 import { ENVIRONMENT_FORMS, openEnvironment } from '../environments/open-environment.ts';
+import { TOPICS } from '../events/catalogue.ts';
 import { newId } from '../events/new-id.ts';
 import { type Collection, readCollection } from '../platform/collect-into.ts';
 import { evaluateInto } from '../platform/evaluate-into.ts';
+import type { Platform } from '../platform/open-platform.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
 import type { EvaluationRecord } from '../projections/evaluations/read-evaluations.ts';
+import { readFailures } from '../projections/evaluations/read-failures.ts';
+import { readRunsById } from '../projections/runs/read-runs.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
 import { checkedId, progressText } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
@@ -20,8 +28,9 @@ interface EvaluateFlags {
   readonly policy: string;
   readonly tasks: string;
   readonly split?: string;
+  readonly recoverFrom?: string;
   readonly rollouts: number;
-  readonly maxSteps: number;
+  readonly maxSteps?: number;
   readonly temperature: number;
   readonly seed: number;
   readonly taskSeed: number;
@@ -42,8 +51,13 @@ export function addEvaluate(program: Command): void {
     .option('--policy <spec>', POLICY_FORMS, 'random')
     .option('--tasks <tasks>', 'how many tasks, spread over the depths; all; or a list of aliases: 3,17,40', 'all')
     .option('--split <name>', 'only tasks of this split, such as test')
+    .option('--recover-from <run>', 'go on behind failed rollouts of this run, each cut at a seeded step; in place of --tasks')
     .option('--rollouts <n>', 'episodes per task', wholeNumber('--rollouts', 1, 100_000), 1)
-    .option('--max-steps <n>', 'steps after which an episode is cut off', wholeNumber('--max-steps', 1, 10_000), 100)
+    .option(
+      '--max-steps <n>',
+      'steps after which an episode is cut off: 100, or 50 with --recover-from',
+      wholeNumber('--max-steps', 1, 10_000),
+    )
     .option('--temperature <t>', 'sampling temperature', numberBetween('--temperature', 0, 100), 1)
     .option('--seed <n>', 'seed of the episodes and of the bootstrap', wholeNumber('--seed', 0), 1)
     .option('--task-seed <n>', 'seed of what the environment draws at reset', wholeNumber('--task-seed', 0), 0)
@@ -64,7 +78,7 @@ export function addEvaluate(program: Command): void {
       try {
         const planned = flags.resume
           ? { runId: flags.resume, ...(await readCollection(platform, checkedId('--resume', flags.resume), 'evaluate')) }
-          : await plannedEvaluation(flags);
+          : await plannedEvaluation(platform, flags);
         const line = progressLine();
         const began = Date.now();
         const { result } = await evaluateInto(platform, {
@@ -85,33 +99,68 @@ export function addEvaluate(program: Command): void {
   });
 }
 
-async function plannedEvaluation(flags: EvaluateFlags): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {
+async function plannedEvaluation(
+  platform: Platform,
+  flags: EvaluateFlags,
+): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {
   parsePolicyText(flags.policy); // told now rather than after the environment was opened
   const kind = await openEnvironment(flags.environment);
   try {
-    const listed = flags.tasks.includes(',') ? flags.tasks.split(',').map((alias) => alias.trim()) : null;
-    const unknown = listed?.find((alias) => !kind.taskAliases.includes(alias));
-    if (unknown !== undefined) throw new Error(`--tasks: ${kind.name} has no task ${JSON.stringify(unknown)}`);
-    const count = flags.tasks === 'all' ? kind.taskAliases.length : listed ? 0 : wholeNumber('--tasks', 1)(flags.tasks);
-    const chosen = listed?.map((alias) => ({ alias })) ?? (await chooseTasks(kind, count, flags.taskSeed, flags.split ?? null));
-    if (chosen.length === 0)
-      throw new Error(
-        `--split: ${kind.name} has no task of the split ${JSON.stringify(flags.split)}; leave it out for all tasks`,
-      );
+    const tasks = flags.recoverFrom ? await failedTasks(platform, kind, flags) : await chosenTasks(kind, flags);
     const plan = collectPlan.parse({
       environment: flags.environment,
-      tasks: chosen.map(({ alias }) => ({ alias, rollouts: flags.rollouts, branching: 'root' })),
+      tasks,
       taskSeed: flags.taskSeed,
       policy: flags.policy,
       temperature: flags.temperature,
-      maxSteps: flags.maxSteps,
+      maxSteps: flags.maxSteps ?? (flags.recoverFrom ? 50 : 100), // rounds of the paper (specification of Agent-R, §3.3)
       search: null,
-      evaluation: { split: listed ? null : (flags.split ?? null), resamples: flags.resamples, trained: null },
+      evaluation: {
+        split: flags.split ?? null,
+        recoverFrom: flags.recoverFrom ?? null,
+        resamples: flags.resamples,
+        trained: null,
+      },
     });
     return { runId: flags.run ? checkedId('--run', flags.run) : newId(), name: flags.name, seed: flags.seed, plan };
   } finally {
     await kind.close();
   }
+}
+
+async function chosenTasks(kind: EnvironmentKind, flags: EvaluateFlags): Promise<PlannedTask[]> {
+  const listed = flags.tasks.includes(',') ? flags.tasks.split(',').map((alias) => alias.trim()) : null;
+  if (listed && flags.split !== undefined) throw new Error('--split chooses among all tasks; leave it out, or --tasks');
+  const unknown = listed?.find((alias) => !kind.taskAliases.includes(alias));
+  if (unknown !== undefined) throw new Error(`--tasks: ${kind.name} has no task ${JSON.stringify(unknown)}`);
+  const count = flags.tasks === 'all' ? kind.taskAliases.length : listed ? 0 : wholeNumber('--tasks', 1)(flags.tasks);
+  const chosen = listed?.map((alias) => ({ alias })) ?? (await chooseTasks(kind, count, flags.taskSeed, flags.split ?? null));
+  if (chosen.length === 0)
+    throw new Error(`--split: ${kind.name} has no task of the split ${JSON.stringify(flags.split)}; leave it out for all tasks`);
+  return chosen.map(({ alias }) => ({ alias, rollouts: flags.rollouts, branching: 'root' }));
+}
+
+/** Cuts every failed rollout of a run at a step drawn from the seed, and plans to go on behind it. */
+async function failedTasks({ database, log }: Platform, kind: EnvironmentKind, flags: EvaluateFlags): Promise<PlannedTask[]> {
+  if (flags.split !== undefined || flags.tasks !== 'all')
+    throw new Error('--recover-from takes the tasks of that run; leave out --tasks and --split');
+  const runId = checkedId('--recover-from', flags.recoverFrom ?? '');
+  await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 60_000 });
+  const [run] = await readRunsById(database.db, [runId]);
+  if (!run) throw new Error(`--recover-from: there is no run ${runId}; \`espalier status\` lists the runs`);
+  if (!run.environments.some(({ environment, fingerprint }) => environment === kind.name && fingerprint === kind.fingerprint))
+    throw new Error(
+      `--recover-from: run ${runId} was in another world than ${flags.environment}; name its own with --environment`,
+    );
+  const taskSeed = collectPlan.safeParse(run.config).data?.taskSeed ?? flags.taskSeed;
+  if (taskSeed !== flags.taskSeed)
+    throw new Error(`--recover-from: the tasks of run ${runId} were drawn with --task-seed ${taskSeed}`);
+  const failures = await readFailures(database.db, runId);
+  if (failures.length === 0) throw new Error(`--recover-from: run ${runId} has no failed rollout of two steps or more`);
+  return failures.map(({ rolloutId, alias, steps }) => {
+    const cut = 1 + createRandom(seedFrom('recover', flags.seed, rolloutId)).int(steps - 1);
+    return { alias, rollouts: flags.rollouts, branching: 'root', behind: { rolloutId, steps: cut } };
+  });
 }
 
 /** Writes a result as a table, with what follows from it below. */

@@ -5,6 +5,7 @@ import type { Policy } from '../policies/policy.ts';
 import { allOrStop } from './all-or-stop.ts';
 import { collectTree } from './collect-tree.ts';
 import type { CollectPlan } from './plan.ts';
+import type { ReadPrefix } from './play-prefix.ts';
 import type { RecordedRun } from './recorded-run.ts';
 
 export interface CollectOptions {
@@ -20,6 +21,8 @@ export interface CollectOptions {
   readonly appender: Appender;
   /** What the record holds of this run already; empty for a new one. */
   readonly recorded: RecordedRun;
+  /** Reads the rollout that a planned task goes on behind; needed only where the plan has such tasks. */
+  readonly readPrefix?: ReadPrefix;
   /** Trees collected at a time. */
   readonly concurrency: number;
   readonly clock: () => number;

@@ -8,6 +8,7 @@ import type { Policy } from '../policies/policy.ts';
 import { allOrStop } from './all-or-stop.ts';
 import { growSearch } from './grow-search.ts';
 import type { CollectPlan, PlannedTask } from './plan.ts';
+import { playPrefix, type ReadPrefix } from './play-prefix.ts';
 import type { RecordedTree } from './recorded-run.ts';
 import type { TreeNode } from './rollout-events.ts';
 import { walkRollout } from './walk-rollout.ts';
@@ -20,6 +21,7 @@ export interface TreeOptions {
   readonly treeIndex: number;
   /** What the record holds of this tree; null when it was never opened. */
   readonly tree: RecordedTree | null;
+  readonly readPrefix?: ReadPrefix;
   readonly kind: EnvironmentKind;
   readonly policy: Policy;
   readonly appender: Appender;
@@ -57,10 +59,11 @@ export async function collectTree(options: TreeOptions): Promise<void> {
     if (reason !== 'stopped') await options.appender.append([closing(growing, reason)]);
     return;
   }
+  const startStepId = await playPrefix(growing);
   if (task.branching === 'root') {
     const walks = Array.from(
       { length: task.rollouts },
-      (_, ordinal) => (either: AbortSignal) => walkRollout({ ...growing, signal: either }, ordinal, growing.rootStepId),
+      (_, ordinal) => (either: AbortSignal) => walkRollout({ ...growing, signal: either }, ordinal, startStepId),
     );
     await allOrStop(signal, walks);
   } else {

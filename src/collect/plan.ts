@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { trainedOn } from '../events/schemas/evaluations.ts';
-import { name } from '../events/schemas/values.ts';
+import { id, name } from '../events/schemas/values.ts';
 
 /**
  * What a collection is to do, beside its seed. It is recorded as the configuration of the run, and a resumed run must say the same.
@@ -10,7 +10,15 @@ import { name } from '../events/schemas/values.ts';
 export const collectPlan = z.strictObject({
   environment: name,
   tasks: z
-    .array(z.strictObject({ alias: z.string(), rollouts: z.int().min(1).max(100_000), branching: z.enum(['root', 'anywhere']) }))
+    .array(
+      z.strictObject({
+        alias: z.string(),
+        rollouts: z.int().min(1).max(100_000),
+        branching: z.enum(['root', 'anywhere']),
+        /** There when the rollouts are to go on behind the first `steps` actions of a recorded rollout, which are taken again first. */
+        behind: z.strictObject({ rolloutId: id, steps: z.int().min(1).max(10_000) }).optional(),
+      }),
+    )
     .min(1)
     .max(1_000_000),
   /** Seeds the tasks themselves (what an environment draws at reset): the same for all runs that shall meet the same tasks. */
@@ -29,7 +37,13 @@ export const collectPlan = z.strictObject({
     .nullable(),
   /** There when the rollouts are to measure the policy: what is measured, over which split, and the data that made the policy. */
   evaluation: z
-    .strictObject({ split: name.nullable(), resamples: z.int().min(1).max(1_000_000), trained: trainedOn.nullable() })
+    .strictObject({
+      split: name.nullable(),
+      /** The run whose failed rollouts the episodes go on behind; null when they begin at the first observation. */
+      recoverFrom: id.nullable(),
+      resamples: z.int().min(1).max(1_000_000),
+      trained: trainedOn.nullable(),
+    })
     .optional(),
 });
 export type CollectPlan = z.infer<typeof collectPlan>;

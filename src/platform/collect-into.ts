@@ -13,6 +13,7 @@ import { id, name } from '../events/schemas/values.ts';
 import { createPolicy } from '../policies/create-policy.ts';
 import { parsePolicyText } from '../policies/policy-spec.ts';
 import { connect } from '../postgres/pool.ts';
+import { readActedSteps } from '../projections/evaluations/read-failures.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { CODE_VERSION } from './code-version.ts';
 import { nextSequence } from './next-sequence.ts';
@@ -58,7 +59,17 @@ export async function collectInto(platform: Platform, collection: Collection): P
         ? { sequenceOf: (stream: string) => nextSequence(platform.database.db, 'collector', stream) }
         : {}),
     });
-    return await collectRun({ ...collection, codeVersion: CODE_VERSION, kind, policy, appender, recorded, clock: Date.now });
+    const readPrefix = (rolloutId: string, steps: number) => readActedSteps(platform.database.db, rolloutId, steps);
+    return await collectRun({
+      ...collection,
+      readPrefix,
+      codeVersion: CODE_VERSION,
+      kind,
+      policy,
+      appender,
+      recorded,
+      clock: Date.now,
+    });
   } finally {
     await policy.close();
     await kind.close();

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { treeIdOf } from '../collect/collect-tree.ts';
 import { newId } from '../events/new-id.ts';
 import type { Subscription } from '../log/event-log.ts';
+import { readFailures } from '../projections/evaluations/read-failures.ts';
 import { runProjections } from '../projections/runner.ts';
 import { countEvents, environmentOf, settle } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
@@ -29,7 +31,7 @@ const plan: Collection['plan'] = {
   temperature: 1,
   maxSteps: 12,
   search: null,
-  evaluation: { split: null, resamples: 200, trained: null },
+  evaluation: { split: null, recoverFrom: null, resamples: 200, trained: null },
 };
 const evaluation = (part: Partial<Collection> = {}): Collection => ({
   ...{ runId: newId(), name: 'evaluate', seed: 5, plan, concurrency: 4, mode: 'new', signal: new AbortController().signal },
@@ -108,6 +110,55 @@ describe('evaluateInto', () => {
     const anomalies = await platform.database.db.selectFrom('anomalies').select(['kind', 'detail']).execute();
     expect(anomalies).toEqual([]);
   }, 60_000);
+
+  test('goes on behind failed rollouts, whose first actions are taken again, and measures only what follows', async () => {
+    const { db } = platform.database;
+    const failing = evaluation({ plan: { ...plan, policy: 'random' } });
+    await found(failing);
+    const failures = await readFailures(db, failing.runId);
+    expect(failures.length).toBeGreaterThan(2);
+    expect(failures.every(({ steps }) => steps === 12)).toBe(true);
+    const tasks = failures.map(({ rolloutId, alias }, i) => ({
+      ...{ alias, rollouts: 1, branching: 'root' as const },
+      behind: { rolloutId, steps: 1 + (i % 11) },
+    }));
+    const measured = { split: null, recoverFrom: failing.runId, resamples: 100, trained: null };
+    const recovering = evaluation({ plan: { ...plan, policy: 'planner', maxSteps: 30, tasks, evaluation: measured } });
+    const undisturbed = await found(recovering);
+    expect(undisturbed).toMatchObject({
+      ...{ recovery: { fromRunId: failing.runId }, policy: { policyId: 'planner', version: 0 } },
+      ...{ episodes: failures.length, successRate: 1 },
+    });
+    const trees = await db
+      .selectFrom('steps')
+      .innerJoin('trees', 'trees.tree_id', 'steps.tree_id')
+      .select(['steps.tree_id', 'depth', 'action', 'rollout_id', 'policy_spans'])
+      .where('run_id', '=', recovering.runId)
+      .where('depth', '>', 0)
+      .orderBy('steps.log_offset')
+      .execute();
+    for (const [index, { behind, alias }] of tasks.entries()) {
+      const own = trees.filter(
+        ({ tree_id }) => tree_id === treeIdOf(recovering.runId, { alias, rollouts: 1, branching: 'root' }, index),
+      );
+      const again = own.filter(({ rollout_id }) => rollout_id === null);
+      const first = await db
+        .selectFrom('steps')
+        .select('action')
+        .where('rollout_id', '=', behind.rolloutId)
+        .orderBy('depth')
+        .limit(behind.steps)
+        .execute();
+      expect(again.map(({ action }) => action)).toEqual(first.map(({ action }) => action));
+      expect(again.every(({ policy_spans }) => policy_spans[0]?.policyId === 'random')).toBe(true);
+    }
+
+    const stopping = new AbortController();
+    const collection = { ...recovering, runId: newId() };
+    const progress = ({ steps }: { readonly steps: number }) => steps >= 25 && stopping.abort();
+    expect((await evaluateInto(platform, { ...collection, signal: stopping.signal, progress })).result).toBeNull();
+    expect(await found({ ...collection, mode: 'resume' })).toEqual(undisturbed);
+  }, 30_000);
 
   test('refuses a plan that is to collect', async () => {
     const { evaluation: _, ...collecting } = plan;

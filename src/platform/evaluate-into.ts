@@ -52,6 +52,7 @@ async function record(platform: Platform, { runId, plan, seed }: Collection): Pr
     resamples: plan.evaluation?.resamples ?? BOOTSTRAP_DEFAULTS.resamples,
     seed: seedFrom('bootstrap', seed),
   };
+  const recoverFrom = plan.evaluation?.recoverFrom ?? null;
   const { repeatedActions, byDepth, ...measures } = measureEpisodes(episodes, bootstrap);
   const appender: Appender = createAppender({
     log: platform.log,
@@ -75,7 +76,7 @@ async function record(platform: Platform, { runId, plan, seed }: Collection): Pr
         bootstrap,
         repeatedActions: [...repeatedActions],
         byDepth: [...byDepth],
-        recovery: null,
+        recovery: recoverFrom === null ? null : { fromRunId: recoverFrom },
         trained: plan.evaluation?.trained ?? null,
       },
     },

@@ -135,7 +135,7 @@ export async function evaluateLearner(
       temperature: 1,
       maxSteps: plan.maxSteps,
       search: null,
-      evaluation: { split: 'test', resamples: 1_000, trained },
+      evaluation: { split: 'test', recoverFrom: null, resamples: 1_000, trained },
     },
     concurrency,
     signal,

@@ -52,7 +52,7 @@ export function addRowOptions(command: Command, format: RowFlags['format']): Com
     .option('--general <file>', 'mix in general conversations: ShareGPT or chats')
     .option('--eta <share>', 'the share of agent examples in the mixture', numberBetween('--eta', 0, 1), ETA)
     .option('--seed <n>', 'orders the general conversations', wholeNumber('--seed', 0), 0)
-    .option('--max-per-task <n>', 'mined: at most so many examples of one task', wholeNumber('--max-per-task', 1));
+    .option('--max-per-task <n>', 'mined: at most so many examples of one task and kind', wholeNumber('--max-per-task', 1));
 }
 
 /** Reads the format of mined examples. @throws Error for one that only whole trajectories have. */

@@ -154,7 +154,7 @@ describe('training rows of the record', () => {
       lines: 2,
       dropped: { duplicate: 2, 'test-task': 0, balance: 0 },
     });
-    expect(await gated({ maxPerTask: 1 })).toMatchObject({ lines: 1, good: 1, dropped: { balance: 3 } });
+    expect(await gated({ maxPerTask: 1 })).toMatchObject({ lines: 2, good: 1, revisions: 1, dropped: { balance: 2 } });
     // Another server numbers the same task otherwise, and has it in its test split.
     const leak = new Story('leak');
     const runId = leak.run('leak');

@@ -16,7 +16,7 @@ export interface Gate {
 /** Opens a gate on the snapshot of the transaction. */
 export async function openGate(trx: Trx, gates: RowGates): Promise<Gate> {
   const testTasks = gates.testTasks === 'remove' ? await readTestTasks(trx) : new Set<string>();
-  const perTask = new Map<string, number>();
+  const taken = new Map<string, number>();
   const seen = new Set<string>();
   return {
     judge(row, bodies) {
@@ -24,9 +24,10 @@ export async function openGate(trx: Trx, gates: RowGates): Promise<Gate> {
         return { dropped: 'test-task' };
       const fresh = gates.duplicates === 'keep' ? bodies : bodies.filter((body) => !seen.has(digestOf(body)));
       if (fresh.length === 0) return { dropped: 'duplicate' };
-      const taken = perTask.get(row.taskId) ?? 0;
-      if (gates.maxPerTask !== null && taken >= gates.maxPerTask) return { dropped: 'balance' };
-      perTask.set(row.taskId, taken + 1);
+      const key = `${row.taskId} ${row.kind}`;
+      const before = taken.get(key) ?? 0;
+      if (gates.maxPerTask !== null && before >= gates.maxPerTask) return { dropped: 'balance' };
+      taken.set(key, before + 1);
       const kept = fresh.filter((body) => {
         const digest = digestOf(body);
         return gates.duplicates === 'keep' || (!seen.has(digest) && seen.add(digest).size > 0);

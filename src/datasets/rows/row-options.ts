@@ -37,6 +37,7 @@ export interface RowGates {
   readonly duplicates: 'keep' | 'remove';
   /** Examples of tasks that are in a test split anywhere in the record, by fingerprint. */
   readonly testTasks: 'keep' | 'remove';
+  /** At most so many examples of one task and kind, the first in their order: good ones do not take the place of revisions. */
   readonly maxPerTask: number | null;
 }
 

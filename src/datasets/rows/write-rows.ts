@@ -69,7 +69,7 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
       }
       for (const body of judged.kept) await write(withSource(body, row, format));
       counts[COUNTED[row.kind]] += 1;
-      counts.trained += format.kind === 'trl' ? judged.kept.length : row.turns.filter(({ loss }) => loss).length;
+      counts.trained += trainedIn(row, format, judged.kept.length);
       trees.add(row.source.tree);
       tasks.add(row.taskId);
       runs.add(row.source.run);
@@ -81,6 +81,13 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
     onDone(counts.lines);
   }
   return { counts: { ...counts, trees: trees.size, tasks: tasks.size, dropped }, runs: [...runs].sort() };
+}
+
+/** Counts the replies that are trained on, or preferred: a line of `trl`, and of `dpo` by reply, holds one. */
+function trainedIn({ turns, pair }: TrainingRow, { kind, span }: RowFormat, lines: number): number {
+  if (kind === 'trl' || (kind === 'dpo' && span === 'reply')) return lines;
+  if (kind === 'dpo') return pair === null ? 0 : pair.good.length - pair.branch;
+  return turns.filter(({ loss }) => loss).length;
 }
 
 function withSource(body: object, { source }: TrainingRow, { metadata }: RowFormat): object {

@@ -109,9 +109,9 @@ export function openStage(size: Size, env: Readonly<Record<string, string | unde
       return beside;
     },
     async rawTopic(partitions) {
-      const topic = `${prefix}raw-${randomBytes(4).toString('hex')}`;
-      await withAdmin(await stage.brokers(), (admin) => admin.createTopics({ topics: [{ topic, numPartitions: partitions }] }));
-      return topic;
+      const topic = `raw-${randomBytes(4).toString('hex')}`;
+      await (await stage.kafkaLog()).ensureTopics([topic], partitions); // it waits until the broker knows the topic
+      return `${prefix}${topic}`;
     },
     conditions: () => known,
     closing,

@@ -6,6 +6,7 @@ import type { Envelope } from '../../src/events/envelope.ts';
 import type { Subscription } from '../../src/log/event-log.ts';
 import { formatPosition, positionAfter } from '../../src/log/position.ts';
 import type { Notices } from '../../src/postgres/notices.ts';
+import { projections } from '../../src/projections/registry.ts';
 import { runProjections } from '../../src/projections/runner.ts';
 import { Story } from '../../src/testing/story.ts';
 import { openTestGraphql, type TestGraphql } from '../testing/open-test-graphql.ts';
@@ -96,18 +97,12 @@ describe('waiting for a position', () => {
       { position },
     );
     const { lag } = answer.data.waitFor.query;
-    expect(lag.map(({ projection }: { projection: string }) => projection)).toEqual([
-      'journal',
-      'rewards',
-      'runs',
-      'search-statistics',
-      'step-tree',
-    ]);
+    expect(lag.map(({ projection }: { projection: string }) => projection)).toEqual(projections.map(({ name }) => name).sort());
     for (const { state, lag: behind, partitions } of lag) {
       expect({ state, behind }).toEqual({ state: 'running', behind: 0 });
       for (const partition of partitions) expect(partition.cursor).toBe(partition.end);
     }
-    const [journal] = lag;
+    const journal = lag.find(({ projection }: { projection: string }) => projection === 'journal');
     const shown = journal.partitions.map(
       (p: { topic: string; partition: number; end: number }) => `${p.topic}.${p.partition}:${p.end}`,
     );
@@ -117,7 +112,7 @@ describe('waiting for a position', () => {
   test('that no log has is refused at once', async () => {
     const answer = await api.ask(query, { position: 'trees.0:999999999', run: tell('x', 0).runId });
     expect(answer.errors?.[0]).toMatchObject({
-      message: expect.stringMatching(/position lies past the end of the log, runs\.0:\d+/),
+      message: expect.stringMatching(/position lies past the end of the log, .*runs\.0:\d+/),
       extensions: { code: 'BAD_USER_INPUT' },
     });
     const nonsense = await api.ask(query, { position: 'soon', run: tell('x', 0).runId });
@@ -130,11 +125,11 @@ describe('waiting for a position', () => {
     const position = await append(story.events);
     const late = await api.ask(query, { position, run: story.runId, timeoutMs: 200 });
     expect(late.errors?.[0]).toMatchObject({
-      message: expect.stringMatching(/not reached within 200 ms by journal \(at runs\.0:.*, step-tree \(at .*trees/),
+      message: expect.stringMatching(/not reached within 200 ms by .*journal \(at .*runs\.0:.*, step-tree \(at .*trees/),
       extensions: { code: 'TIMED_OUT' },
     });
     const behind = (await api.ask('{ lag { projection lag } }')).data.lag;
-    expect(behind[0]).toEqual({ projection: 'journal', lag: story.events.length });
+    expect(behind).toContainEqual({ projection: 'journal', lag: story.events.length });
     const state = (name: string, to: 'running' | 'stopped') =>
       api.database.db
         .updateTable('projections')

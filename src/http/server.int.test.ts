@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { projections } from '../projections/registry.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { Story } from '../testing/story.ts';
 import { openTestApi, type TestApi } from './http-testing.ts';
@@ -188,15 +189,15 @@ describe('readiness and measurements', () => {
     await api.projected(body.position ?? '');
     expect(await ask()).toEqual({
       status: 200,
-      body: { ready: true, reasons: [], lag: { journal: 0, runs: 0, 'step-tree': 0, rewards: 0, 'search-statistics': 0 } },
+      body: { ready: true, reasons: [], lag: Object.fromEntries(projections.map(({ name }) => [name, 0])) },
     });
-    const projections = api.database.db.updateTable('projections').where('name', '=', 'rewards');
-    await projections.set({ state: 'stopped', reason: 'a bug' }).execute();
+    const stopping = api.database.db.updateTable('projections').where('name', '=', 'rewards');
+    await stopping.set({ state: 'stopped', reason: 'a bug' }).execute();
     expect(await ask()).toMatchObject({
       status: 503,
       body: { ready: false, reasons: [expect.stringContaining('rewards is stopped: a bug')] },
     });
-    await projections.set({ state: 'running', reason: null }).execute();
+    await stopping.set({ state: 'running', reason: null }).execute();
   });
 
   test('/readyz says that the log does not answer, and ingestion is 503 worth a retry', async () => {

@@ -31,5 +31,6 @@ export interface Context extends ServerContext {
 
 /** Makes the context of one request: loaders and blobs remember within it, and never beyond it. */
 export function createContext(sources: Sources, request: Request): Omit<Context, keyof ServerContext> {
-  return { sources, loaders: createLoaders(sources.db), texts: new LargeTexts(sources.blobs), signal: request.signal };
+  const texts = new LargeTexts(sources.blobs);
+  return { sources, loaders: createLoaders(sources.db, texts), texts, signal: request.signal };
 }

@@ -1,5 +1,6 @@
 import type { AnomalyFilter } from '../src/projections/journal/read-anomalies.ts';
 import type { QuarantineFilter } from '../src/projections/read-quarantine.ts';
+import type { RevisionFilter } from '../src/projections/revisions/read-revisions.ts';
 import type { TrajectoryFilter } from '../src/projections/rewards/read-trajectories.ts';
 import type { RunFilter } from '../src/projections/runs/read-runs.ts';
 import type { RolloutFilter } from '../src/projections/step-tree/read-rollouts.ts';
@@ -49,6 +50,10 @@ export function trajectoryFilter(filter: Input<input.TrajectoryFilter>): Traject
       stepsUntil: filter?.stepCount?.until,
     }),
   };
+}
+
+export function revisionFilter(filter: Input<input.RevisionFilter>): RevisionFilter {
+  return given({ state: filter?.state, judge: filter?.judge });
 }
 
 export function anomalyFilter(filter: Input<input.AnomalyFilter>): AnomalyFilter {

@@ -1,8 +1,10 @@
 import type { GraphQLSchema } from 'graphql';
 import { createSchema } from 'graphql-yoga';
 import type { Context } from './context.ts';
+import { Evaluation, TrainedOn } from './resolvers/evaluation.ts';
 import { QuarantinedRecord, Subscription } from './resolvers/log.ts';
 import { Query } from './resolvers/query.ts';
+import { Judgement, Revision } from './resolvers/revision.ts';
 import { Rollout, Trajectory } from './resolvers/rollout.ts';
 import { Experiment, Run } from './resolvers/run.ts';
 import { DateTime, JSONValue, SafeInt } from './resolvers/scalars.ts';
@@ -20,6 +22,8 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     Subscription,
     Experiment,
     Run,
+    Evaluation,
+    TrainedOn,
     Tree,
     Divergence,
     Step,
@@ -29,6 +33,8 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     Reward,
     Rollout,
     Trajectory,
+    Revision,
+    Judgement,
     QuarantinedRecord,
   };
   return createSchema<Context>({ typeDefs: await readTypeDefs(), resolvers });

@@ -5,6 +5,7 @@ import type { LargeTextModel } from '../large-text.ts';
 import type { EventDeliveryModel } from '../live/events.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
 import type { RunRecord } from '../../src/projections/runs/read-runs.ts';
+import type { EvaluationRecord, TrainedOnRecord } from '../../src/projections/evaluations/read-evaluations.ts';
 import type { TreeRecord } from '../../src/projections/step-tree/read-trees.ts';
 import type { StepRecord } from '../../src/projections/step-tree/read-steps.ts';
 import type { RolloutRecord } from '../../src/projections/step-tree/read-rollouts.ts';
@@ -15,6 +16,8 @@ import type { RewardRecord, RewardRevisionRecord } from '../../src/projections/r
 import type { AnomalyRecord } from '../../src/projections/journal/read-anomalies.ts';
 import type { QuarantineRecord } from '../../src/projections/read-quarantine.ts';
 import type { NodeStatistics } from '../../src/projections/search-statistics/read-statistics.ts';
+import type { RevisionRecord } from '../../src/projections/revisions/read-revisions.ts';
+import type { JudgementRecord } from '../../src/projections/revisions/read-judgements.ts';
 import type { Packed } from '../../src/events/schemas/values.ts';
 import type { Connection } from '../connection.ts';
 import type { Context } from '../context.ts';
@@ -191,6 +194,113 @@ export type QuarantineEdge = {
   readonly node: QuarantinedRecord;
 };
 
+/** A page of revisions. */
+export type RevisionConnection = {
+  readonly __typename?: 'RevisionConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<RevisionEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<Revision>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of revisions. */
+export type RevisionEdge = {
+  readonly __typename?: 'RevisionEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: Revision;
+};
+
+/** What a policy achieved on a set of tasks: measured from the rollouts of a run, and recorded at its end. */
+export type Evaluation = {
+  readonly __typename?: 'Evaluation';
+  /** The policy that was measured. */
+  readonly policy: PolicyVersion;
+  /** The environment of the tasks. */
+  readonly environment: Scalars['String']['output'];
+  /** The split that the tasks were taken from; null when they were not chosen by one. */
+  readonly split?: Maybe<Scalars['String']['output']>;
+  /** How many tasks. */
+  readonly tasks: Scalars['SafeInt']['output'];
+  /** How many episodes, all tasks together. */
+  readonly episodes: Scalars['SafeInt']['output'];
+  /** The mean return of an episode. */
+  readonly meanReturn: Scalars['Float']['output'];
+  /** Where the mean return lies, by bootstrap over the tasks. */
+  readonly returnInterval: Interval;
+  /** The share of episodes that succeeded. */
+  readonly successRate: Scalars['Float']['output'];
+  /** Where the success rate lies, by bootstrap over the tasks. */
+  readonly successInterval: Interval;
+  /** The share of resamples inside the intervals, such as 0.95. */
+  readonly confidence: Scalars['Float']['output'];
+  /** The mean number of actions of an episode. */
+  readonly meanSteps: Scalars['Float']['output'];
+  /** How often sequences of actions are repeated on the spot. */
+  readonly repeatedActions: ReadonlyArray<RepeatedActions>;
+  /** Success by the depth of the tasks, shallow first. */
+  readonly byDepth: ReadonlyArray<EvaluatedDepth>;
+  /** The run whose failed rollouts the episodes went on behind; null when they began at the first observation. */
+  readonly recoveredFrom?: Maybe<Run>;
+  /** The data that the policy was trained on, where this platform trained it. */
+  readonly trained?: Maybe<TrainedOn>;
+  /** When it was recorded. */
+  readonly finishedAt: Scalars['DateTime']['output'];
+};
+
+/** An interval of a mean. */
+export type Interval = {
+  readonly __typename?: 'Interval';
+  /** Its lower end. */
+  readonly low: Scalars['Float']['output'];
+  /** Its upper end. */
+  readonly high: Scalars['Float']['output'];
+};
+
+/** Loops of one length. */
+export type RepeatedActions = {
+  readonly __typename?: 'RepeatedActions';
+  /** The number of actions in the sequence. */
+  readonly length: Scalars['Int']['output'];
+  /** The mean count of its repetitions in an episode. */
+  readonly perEpisode: Scalars['Float']['output'];
+};
+
+/** Success on the tasks of one depth. */
+export type EvaluatedDepth = {
+  readonly __typename?: 'EvaluatedDepth';
+  /** The depth of the tasks; null for those without one. */
+  readonly taskDepth?: Maybe<Scalars['Int']['output']>;
+  /** Episodes on such tasks. */
+  readonly episodes: Scalars['SafeInt']['output'];
+  /** Those that succeeded. */
+  readonly successes: Scalars['SafeInt']['output'];
+};
+
+/** The data that a policy was trained on. */
+export type TrainedOn = {
+  readonly __typename?: 'TrainedOn';
+  /** What kind of data: good-only, direct, agent-r. */
+  readonly method: Scalars['String']['output'];
+  /** The iteration of self-training. */
+  readonly iteration: Scalars['Int']['output'];
+  /** The SHA-256 of the weights. */
+  readonly weights: Scalars['String']['output'];
+  /** The runs whose trajectories it learnt from, all iterations together. */
+  readonly runs: ReadonlyArray<Run>;
+  /** Good trajectories of the last iteration. */
+  readonly good: Scalars['SafeInt']['output'];
+  /** Revisions of the last iteration. */
+  readonly revisions: Scalars['SafeInt']['output'];
+  /** Actions with loss of the last iteration. */
+  readonly actions: Scalars['SafeInt']['output'];
+};
+
 /** How far a projection is behind the log. */
 export type ProjectionLag = {
   readonly __typename?: 'ProjectionLag';
@@ -336,6 +446,8 @@ export type Query = {
   readonly trajectory?: Maybe<Trajectory>;
   /** Trajectories of finished rollouts, the last to finish first. */
   readonly trajectories: TrajectoryConnection;
+  /** One revision; null when it is not known. */
+  readonly revision?: Maybe<Revision>;
   /** What the journal saw that should not be, in the order of the log. */
   readonly anomalies: AnomalyConnection;
   /** Records that a projection could not fold, the latest first. */
@@ -446,6 +558,12 @@ export type QueryTrajectoriesArgs = {
 
 
 /** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryRevisionArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
 export type QueryAnomaliesArgs = {
   filter?: InputMaybe<AnomalyFilter>;
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -535,6 +653,135 @@ export type EventDelivery = {
   readonly offset: Scalars['SafeInt']['output'];
   /** Resume from here: this event and all before it are seen. */
   readonly position: Scalars['String']['output'];
+};
+
+/** A revision trajectory: a bad one up to its first error, a reflection, and a good one from where the two part (Agent-R). */
+export type Revision = {
+  readonly __typename?: 'Revision';
+  /** Its id, which follows from its tree, leaves, content, judge and thresholds. */
+  readonly id: Scalars['ID']['output'];
+  /** The id of its tree. */
+  readonly treeId: Scalars['ID']['output'];
+  /** Its tree. */
+  readonly tree?: Maybe<Tree>;
+  /** The id of its run. */
+  readonly runId: Scalars['ID']['output'];
+  /** The last step of the good trajectory; `path` gives all of it. */
+  readonly goodLeaf?: Maybe<Step>;
+  /** The last step of the bad trajectory; `path` gives all of it. */
+  readonly badLeaf?: Maybe<Step>;
+  /** The last step of the bad trajectory that the good one shares in its words; the root when there is none. */
+  readonly branch?: Maybe<Step>;
+  /** The last bad step that is kept. */
+  readonly transition?: Maybe<Step>;
+  /** Why the bad trajectory is given up there: bad (the judge rejected it), none-bad (it rejected none), unparsed, direct (nobody was asked). */
+  readonly cause: Scalars['String']['output'];
+  /** The revision length: how many steps were judged, the rejected one included. */
+  readonly judged: Scalars['Int']['output'];
+  /** What the agent says when it turns back. */
+  readonly reflection: Scalars['String']['output'];
+  /** Where the reflection stands: thought (it begins the first good reply) or turn (a turn of its own). */
+  readonly signal: Scalars['String']['output'];
+  /** What the good trajectory reaches at least. */
+  readonly alpha: Scalars['Float']['output'];
+  /** By how much it is better than the bad one at least. */
+  readonly beta: Scalars['Float']['output'];
+  /** The judge, name@revision. */
+  readonly judge: Scalars['String']['output'];
+  /** The SHA-256 of what a reader of it sees: equal hashes teach the same. */
+  readonly contentHash: Scalars['String']['output'];
+  /** How far it got. */
+  readonly state: RevisionState;
+  /** What it reached when it was executed; null when it was not, or not to its end. */
+  readonly reached?: Maybe<Scalars['Float']['output']>;
+  /** What it had to reach. */
+  readonly threshold?: Maybe<Scalars['Float']['output']>;
+  /** Why it was rejected: diverged, impossible or below. */
+  readonly reason?: Maybe<Scalars['String']['output']>;
+  /** What was seen when it was rejected. */
+  readonly detail?: Maybe<Scalars['String']['output']>;
+  /** The step at which it was rejected. */
+  readonly rejectedAt?: Maybe<Step>;
+  /** When it was composed. */
+  readonly composedAt: Scalars['DateTime']['output'];
+  /** When it was verified or rejected; null while it was not executed. */
+  readonly checkedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** What its judge said of the steps of the bad trajectory, in their order. */
+  readonly judgements: ReadonlyArray<Judgement>;
+  /** Its turns, made again from the tree. */
+  readonly turns: ReadonlyArray<RevisionTurn>;
+};
+
+/** How far a revision got. */
+export type RevisionState =
+  /** It was put together. */
+  | 'composed'
+  /** It was executed and came out as written, not below its threshold. */
+  | 'verified'
+  /** It was executed and did not. */
+  | 'rejected';
+
+/** A turn of a revision trajectory. */
+export type RevisionTurn = {
+  readonly __typename?: 'RevisionTurn';
+  /** The part it belongs to: bad, signal or good. */
+  readonly part: Scalars['String']['output'];
+  /** The step it comes from; null for a turn that nobody took. */
+  readonly stepId?: Maybe<Scalars['ID']['output']>;
+  /** What the agent says in it. */
+  readonly response: Scalars['String']['output'];
+  /** What the environment answered. */
+  readonly observation: Scalars['String']['output'];
+  /** The reply is trained on. */
+  readonly loss: Scalars['Boolean']['output'];
+};
+
+/** What a judge said of a step on a trajectory. */
+export type Judgement = {
+  readonly __typename?: 'Judgement';
+  /** Its id. */
+  readonly id: Scalars['ID']['output'];
+  /** The step. */
+  readonly stepId: Scalars['ID']['output'];
+  /** The step. */
+  readonly step?: Maybe<Step>;
+  /** The trajectory, by its last step. */
+  readonly leafStepId: Scalars['ID']['output'];
+  /** The place of the step on the trajectory, from 0. */
+  readonly index: Scalars['Int']['output'];
+  /** The judge, name@revision. */
+  readonly judge: Scalars['String']['output'];
+  /** The SHA-256 of what it was told: one hash, one verdict. */
+  readonly promptHash: Scalars['String']['output'];
+  /** Its verdict. */
+  readonly verdict: Verdict;
+  /** All that it said. */
+  readonly reply: Scalars['String']['output'];
+  /** The judgement whose answer this one repeats; null when the judge was asked. */
+  readonly reusedFrom?: Maybe<Scalars['ID']['output']>;
+  /** When it was recorded. */
+  readonly judgedAt: Scalars['DateTime']['output'];
+  /** Texts that are longer than 64 KiB. */
+  readonly largeTexts: ReadonlyArray<LargeText>;
+};
+
+/** What a judge can say of a step. */
+export type Verdict =
+  /** It brings the agent closer to the goal. */
+  | 'good'
+  /** It hinders. */
+  | 'bad'
+  /** Neither, or it cannot be told. */
+  | 'uncertain'
+  /** The reply holds no verdict that can be read. */
+  | 'unparsed';
+
+/** What revisions are chosen by; all parts must hold. */
+export type RevisionFilter = {
+  /** How far they got. */
+  readonly state?: InputMaybe<RevisionState>;
+  /** The judge, name@revision. */
+  readonly judge?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** One walk of a policy from a step to an end. */
@@ -848,6 +1095,8 @@ export type Run = {
   readonly totals: RunTotals;
   /** Its success by the depth of the tasks, shallow first. */
   readonly successByDepth: ReadonlyArray<DepthTotals>;
+  /** What its policy achieved; null for a run that is no evaluation, or one that goes on. */
+  readonly evaluation?: Maybe<Evaluation>;
   /** The last points of its metrics, oldest first. `last` is at most 5,000. */
   readonly metrics: ReadonlyArray<Metric>;
   /** Its trees. */
@@ -856,6 +1105,8 @@ export type Run = {
   readonly rollouts: RolloutConnection;
   /** Its trajectories. */
   readonly trajectories: TrajectoryConnection;
+  /** The revisions that were mined from its trees, in the order in which they were composed. */
+  readonly revisions: RevisionConnection;
 };
 
 
@@ -892,6 +1143,16 @@ export type RunRolloutsArgs = {
 export type RunTrajectoriesArgs = {
   filter?: InputMaybe<TrajectoryFilter>;
   orderBy?: TrajectoryOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** One execution: configuration, seed, code version, environments. */
+export type RunRevisionsArgs = {
+  filter?: InputMaybe<RevisionFilter>;
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
@@ -1270,6 +1531,10 @@ export type Tree = {
   readonly rollouts: ReadonlyArray<Rollout>;
   /** The trajectories of its finished rollouts. */
   readonly trajectories: TrajectoryConnection;
+  /** The revisions that were mined from it, in the order in which they were composed. */
+  readonly revisions: RevisionConnection;
+  /** What judges said of its steps. */
+  readonly judgements: ReadonlyArray<Judgement>;
   /** How many back-ups of a search it has seen: `asOfSimulation` of a step's statistics counts up to here. */
   readonly simulations: Scalars['SafeInt']['output'];
   /** What replays of it showed instead of what was recorded. */
@@ -1290,6 +1555,16 @@ export type TreeStepsArgs = {
 export type TreeTrajectoriesArgs = {
   filter?: InputMaybe<TrajectoryFilter>;
   orderBy?: TrajectoryOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** All rollouts of one task in one run. A GRPO group branches at the root, an MCTS search is bushy, one episode has one path. */
+export type TreeRevisionsArgs = {
+  filter?: InputMaybe<RevisionFilter>;
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
@@ -1528,8 +1803,16 @@ export type ResolversTypes = {
   AnomalyEdge: ResolverTypeWrapper<Omit<AnomalyEdge, 'node'> & { node: ResolversTypes['Anomaly'] }>;
   QuarantineConnection: ResolverTypeWrapper<Connection<QuarantineRecord>>;
   QuarantineEdge: ResolverTypeWrapper<Omit<QuarantineEdge, 'node'> & { node: ResolversTypes['QuarantinedRecord'] }>;
-  ProjectionLag: ResolverTypeWrapper<ProjectionLag>;
+  RevisionConnection: ResolverTypeWrapper<Connection<RevisionRecord>>;
+  RevisionEdge: ResolverTypeWrapper<Omit<RevisionEdge, 'node'> & { node: ResolversTypes['Revision'] }>;
+  Evaluation: ResolverTypeWrapper<EvaluationRecord>;
+  Float: ResolverTypeWrapper<Scalars['Float']['output']>;
+  Interval: ResolverTypeWrapper<Interval>;
+  RepeatedActions: ResolverTypeWrapper<RepeatedActions>;
   Int: ResolverTypeWrapper<Scalars['Int']['output']>;
+  EvaluatedDepth: ResolverTypeWrapper<EvaluatedDepth>;
+  TrainedOn: ResolverTypeWrapper<TrainedOnRecord>;
+  ProjectionLag: ResolverTypeWrapper<ProjectionLag>;
   ProjectionState: ProjectionState;
   PartitionLag: ResolverTypeWrapper<PartitionLag>;
   Anomaly: ResolverTypeWrapper<AnomalyRecord>;
@@ -1541,9 +1824,14 @@ export type ResolversTypes = {
   Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
   Query: ResolverTypeWrapper<Root>;
   Reached: ResolverTypeWrapper<ReachedModel>;
-  Float: ResolverTypeWrapper<Scalars['Float']['output']>;
   Subscription: ResolverTypeWrapper<Record<PropertyKey, never>>;
   EventDelivery: ResolverTypeWrapper<EventDeliveryModel>;
+  Revision: ResolverTypeWrapper<RevisionRecord>;
+  RevisionState: RevisionState;
+  RevisionTurn: ResolverTypeWrapper<RevisionTurn>;
+  Judgement: ResolverTypeWrapper<JudgementRecord>;
+  Verdict: Verdict;
+  RevisionFilter: RevisionFilter;
   Rollout: ResolverTypeWrapper<RolloutRecord>;
   RolloutOutcome: RolloutOutcome;
   Trajectory: ResolverTypeWrapper<TrajectoryRecord>;
@@ -1613,8 +1901,16 @@ export type ResolversParentTypes = {
   AnomalyEdge: Omit<AnomalyEdge, 'node'> & { node: ResolversParentTypes['Anomaly'] };
   QuarantineConnection: Connection<QuarantineRecord>;
   QuarantineEdge: Omit<QuarantineEdge, 'node'> & { node: ResolversParentTypes['QuarantinedRecord'] };
-  ProjectionLag: ProjectionLag;
+  RevisionConnection: Connection<RevisionRecord>;
+  RevisionEdge: Omit<RevisionEdge, 'node'> & { node: ResolversParentTypes['Revision'] };
+  Evaluation: EvaluationRecord;
+  Float: Scalars['Float']['output'];
+  Interval: Interval;
+  RepeatedActions: RepeatedActions;
   Int: Scalars['Int']['output'];
+  EvaluatedDepth: EvaluatedDepth;
+  TrainedOn: TrainedOnRecord;
+  ProjectionLag: ProjectionLag;
   PartitionLag: PartitionLag;
   Anomaly: AnomalyRecord;
   ID: Scalars['ID']['output'];
@@ -1624,9 +1920,12 @@ export type ResolversParentTypes = {
   Boolean: Scalars['Boolean']['output'];
   Query: Root;
   Reached: ReachedModel;
-  Float: Scalars['Float']['output'];
   Subscription: Record<PropertyKey, never>;
   EventDelivery: EventDeliveryModel;
+  Revision: RevisionRecord;
+  RevisionTurn: RevisionTurn;
+  Judgement: JudgementRecord;
+  RevisionFilter: RevisionFilter;
   Rollout: RolloutRecord;
   Trajectory: TrajectoryRecord;
   Reward: RewardRecord;
@@ -1766,6 +2065,63 @@ export type QuarantineEdgeResolvers<ContextType = Context, ParentType extends Re
   node?: Resolver<ResolversTypes['QuarantinedRecord'], ParentType, ContextType>;
 };
 
+export type RevisionConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RevisionConnection'] = ResolversParentTypes['RevisionConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['RevisionEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Revision']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type RevisionEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RevisionEdge'] = ResolversParentTypes['RevisionEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Revision'], ParentType, ContextType>;
+};
+
+export type EvaluationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Evaluation'] = ResolversParentTypes['Evaluation']> = {
+  policy?: Resolver<ResolversTypes['PolicyVersion'], ParentType, ContextType>;
+  environment?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  split?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  tasks?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  episodes?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  meanReturn?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  returnInterval?: Resolver<ResolversTypes['Interval'], ParentType, ContextType>;
+  successRate?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  successInterval?: Resolver<ResolversTypes['Interval'], ParentType, ContextType>;
+  confidence?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  meanSteps?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  repeatedActions?: Resolver<ReadonlyArray<ResolversTypes['RepeatedActions']>, ParentType, ContextType>;
+  byDepth?: Resolver<ReadonlyArray<ResolversTypes['EvaluatedDepth']>, ParentType, ContextType>;
+  recoveredFrom?: Resolver<Maybe<ResolversTypes['Run']>, ParentType, ContextType>;
+  trained?: Resolver<Maybe<ResolversTypes['TrainedOn']>, ParentType, ContextType>;
+  finishedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+};
+
+export type IntervalResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Interval'] = ResolversParentTypes['Interval']> = {
+  low?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  high?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
+export type RepeatedActionsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RepeatedActions'] = ResolversParentTypes['RepeatedActions']> = {
+  length?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  perEpisode?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
+export type EvaluatedDepthResolvers<ContextType = Context, ParentType extends ResolversParentTypes['EvaluatedDepth'] = ResolversParentTypes['EvaluatedDepth']> = {
+  taskDepth?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  episodes?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  successes?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type TrainedOnResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TrainedOn'] = ResolversParentTypes['TrainedOn']> = {
+  method?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  iteration?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  weights?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  runs?: Resolver<ReadonlyArray<ResolversTypes['Run']>, ParentType, ContextType>;
+  good?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  revisions?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  actions?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
 export type ProjectionLagResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ProjectionLag'] = ResolversParentTypes['ProjectionLag']> = {
   projection?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
@@ -1823,6 +2179,7 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   rollouts?: Resolver<ResolversTypes['RolloutConnection'], ParentType, ContextType, RequireFields<QueryRolloutsArgs, 'orderBy'>>;
   trajectory?: Resolver<Maybe<ResolversTypes['Trajectory']>, ParentType, ContextType, RequireFields<QueryTrajectoryArgs, 'rollout'>>;
   trajectories?: Resolver<ResolversTypes['TrajectoryConnection'], ParentType, ContextType, RequireFields<QueryTrajectoriesArgs, 'orderBy'>>;
+  revision?: Resolver<Maybe<ResolversTypes['Revision']>, ParentType, ContextType, RequireFields<QueryRevisionArgs, 'id'>>;
   anomalies?: Resolver<ResolversTypes['AnomalyConnection'], ParentType, ContextType, Partial<QueryAnomaliesArgs>>;
   quarantine?: Resolver<ResolversTypes['QuarantineConnection'], ParentType, ContextType, Partial<QueryQuarantineArgs>>;
   position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
@@ -1856,6 +2213,58 @@ export type EventDeliveryResolvers<ContextType = Context, ParentType extends Res
   partition?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   offset?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type RevisionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Revision'] = ResolversParentTypes['Revision']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  treeId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  tree?: Resolver<Maybe<ResolversTypes['Tree']>, ParentType, ContextType>;
+  runId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  goodLeaf?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+  badLeaf?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+  branch?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+  transition?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+  cause?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  judged?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  reflection?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  signal?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  alpha?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  beta?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  judge?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  contentHash?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  state?: Resolver<ResolversTypes['RevisionState'], ParentType, ContextType>;
+  reached?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  threshold?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  reason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  detail?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  rejectedAt?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+  composedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  checkedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  judgements?: Resolver<ReadonlyArray<ResolversTypes['Judgement']>, ParentType, ContextType>;
+  turns?: Resolver<ReadonlyArray<ResolversTypes['RevisionTurn']>, ParentType, ContextType>;
+};
+
+export type RevisionTurnResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RevisionTurn'] = ResolversParentTypes['RevisionTurn']> = {
+  part?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  stepId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  response?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  observation?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  loss?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+};
+
+export type JudgementResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Judgement'] = ResolversParentTypes['Judgement']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  stepId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  step?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+  leafStepId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  index?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  judge?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  promptHash?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  verdict?: Resolver<ResolversTypes['Verdict'], ParentType, ContextType>;
+  reply?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  reusedFrom?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  judgedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  largeTexts?: Resolver<ReadonlyArray<ResolversTypes['LargeText']>, ParentType, ContextType>;
 };
 
 export type RolloutResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Rollout'] = ResolversParentTypes['Rollout']> = {
@@ -1962,10 +2371,12 @@ export type RunResolvers<ContextType = Context, ParentType extends ResolversPare
   experiment?: Resolver<Maybe<ResolversTypes['Experiment']>, ParentType, ContextType>;
   totals?: Resolver<ResolversTypes['RunTotals'], ParentType, ContextType>;
   successByDepth?: Resolver<ReadonlyArray<ResolversTypes['DepthTotals']>, ParentType, ContextType>;
+  evaluation?: Resolver<Maybe<ResolversTypes['Evaluation']>, ParentType, ContextType>;
   metrics?: Resolver<ReadonlyArray<ResolversTypes['Metric']>, ParentType, ContextType, RequireFields<RunMetricsArgs, 'last'>>;
   trees?: Resolver<ResolversTypes['TreeConnection'], ParentType, ContextType, RequireFields<RunTreesArgs, 'orderBy'>>;
   rollouts?: Resolver<ResolversTypes['RolloutConnection'], ParentType, ContextType, RequireFields<RunRolloutsArgs, 'orderBy'>>;
   trajectories?: Resolver<ResolversTypes['TrajectoryConnection'], ParentType, ContextType, RequireFields<RunTrajectoriesArgs, 'orderBy'>>;
+  revisions?: Resolver<ResolversTypes['RevisionConnection'], ParentType, ContextType, Partial<RunRevisionsArgs>>;
 };
 
 export type RunEnvironmentResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RunEnvironment'] = ResolversParentTypes['RunEnvironment']> = {
@@ -2118,6 +2529,8 @@ export type TreeResolvers<ContextType = Context, ParentType extends ResolversPar
   leaves?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType>;
   rollouts?: Resolver<ReadonlyArray<ResolversTypes['Rollout']>, ParentType, ContextType>;
   trajectories?: Resolver<ResolversTypes['TrajectoryConnection'], ParentType, ContextType, RequireFields<TreeTrajectoriesArgs, 'orderBy'>>;
+  revisions?: Resolver<ResolversTypes['RevisionConnection'], ParentType, ContextType, Partial<TreeRevisionsArgs>>;
+  judgements?: Resolver<ReadonlyArray<ResolversTypes['Judgement']>, ParentType, ContextType>;
   simulations?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   divergences?: Resolver<ReadonlyArray<ResolversTypes['Divergence']>, ParentType, ContextType>;
   largeTexts?: Resolver<ReadonlyArray<ResolversTypes['LargeText']>, ParentType, ContextType>;
@@ -2197,6 +2610,13 @@ export type Resolvers<ContextType = Context> = {
   AnomalyEdge?: AnomalyEdgeResolvers<ContextType>;
   QuarantineConnection?: QuarantineConnectionResolvers<ContextType>;
   QuarantineEdge?: QuarantineEdgeResolvers<ContextType>;
+  RevisionConnection?: RevisionConnectionResolvers<ContextType>;
+  RevisionEdge?: RevisionEdgeResolvers<ContextType>;
+  Evaluation?: EvaluationResolvers<ContextType>;
+  Interval?: IntervalResolvers<ContextType>;
+  RepeatedActions?: RepeatedActionsResolvers<ContextType>;
+  EvaluatedDepth?: EvaluatedDepthResolvers<ContextType>;
+  TrainedOn?: TrainedOnResolvers<ContextType>;
   ProjectionLag?: ProjectionLagResolvers<ContextType>;
   PartitionLag?: PartitionLagResolvers<ContextType>;
   Anomaly?: AnomalyResolvers<ContextType>;
@@ -2205,6 +2625,9 @@ export type Resolvers<ContextType = Context> = {
   Reached?: ReachedResolvers<ContextType>;
   Subscription?: SubscriptionResolvers<ContextType>;
   EventDelivery?: EventDeliveryResolvers<ContextType>;
+  Revision?: RevisionResolvers<ContextType>;
+  RevisionTurn?: RevisionTurnResolvers<ContextType>;
+  Judgement?: JudgementResolvers<ContextType>;
   Rollout?: RolloutResolvers<ContextType>;
   Trajectory?: TrajectoryResolvers<ContextType>;
   Reward?: RewardResolvers<ContextType>;

@@ -1,5 +1,15 @@
+import DataLoader from 'dataloader';
 import type { Db } from '../../src/postgres/database.ts';
 import { mapPages } from '../../src/postgres/keyset.ts';
+import { readEvaluations } from '../../src/projections/evaluations/read-evaluations.ts';
+import { readJudgements } from '../../src/projections/revisions/read-judgements.ts';
+import {
+  countRevisions,
+  type RevisionFilter,
+  readRevisionPages,
+  readRevisionsById,
+} from '../../src/projections/revisions/read-revisions.ts';
+import { readSearchedTrees, type SearchedTree } from '../../src/projections/revisions/read-searched-trees.ts';
 import { readReturns } from '../../src/projections/rewards/read-returns.ts';
 import { readRewardRevisions, readRewardsOfRollouts, readRewardsOfSteps } from '../../src/projections/rewards/read-rewards.ts';
 import {
@@ -23,7 +33,7 @@ import {
 import { readChildren, readLeaves, readTreeSizes } from '../../src/projections/step-tree/read-steps.ts';
 import { readToolCalls } from '../../src/projections/step-tree/read-tool-calls.ts';
 import { countTrees, readTrees, readTreesById, type TreeFilter } from '../../src/projections/step-tree/read-trees.ts';
-import { withLargeTexts } from '../large-text.ts';
+import { type LargeTexts, withLargeTexts } from '../large-text.ts';
 import { many, manyOfTree, mapped, one } from './batch.ts';
 import { createListLoader } from './list-loader.ts';
 import { ListsOfTree } from './lists-of-tree.ts';
@@ -36,7 +46,7 @@ import { createTreeStepsLoader } from './tree-steps-loader.ts';
 export type Loaders = ReturnType<typeof createLoaders>;
 
 /** Makes the loaders of one request. Each turns the keys that one level of a query asks for into one statement. */
-export function createLoaders(db: Db) {
+export function createLoaders(db: Db, texts: LargeTexts) {
   const step = createStepLoader(db);
   return {
     step,
@@ -71,6 +81,10 @@ export function createLoaders(db: Db) {
     runTotals: one(
       (ids) => readRunTotals(db, ids),
       (t) => t.runId,
+    ),
+    evaluation: one(
+      (ids) => readEvaluations(db, ids),
+      (e) => e.runId,
     ),
     depthTotals: many(
       (ids) => readDepthTotals(db, ids),
@@ -110,6 +124,24 @@ export function createLoaders(db: Db) {
       async (trees, ids) => (await readToolCalls(db, trees, ids)).map(withLargeTexts),
       (c) => c.stepId,
     ),
+    revision: one(
+      (ids) => readRevisionsById(db, ids),
+      (r) => r.id,
+    ),
+    revisions: createListLoader(
+      (filters: readonly RevisionFilter[], _ordering, page) => readRevisionPages(db, filters, page),
+      (filters) => countRevisions(db, filters),
+    ),
+    searchedTree: new DataLoader<string, SearchedTree | null>(async (ids) => {
+      const trees = await readSearchedTrees(db, ids, async (blob, size) =>
+        Buffer.from(await texts.bytes({ blob, size, mediaType: '' })).toString('utf8'),
+      );
+      return ids.map((id) => trees.get(id) ?? null);
+    }),
+    judgements: many(
+      async (ids) => (await readJudgements(db, ids)).map(withLargeTexts),
+      (j) => j.treeId,
+    ),
     metrics: createMetricsLoader(db),
     divergences: many(
       async (ids) => (await readDivergences(db, ids)).map(withLargeTexts),
@@ -123,7 +155,7 @@ export function createLoaders(db: Db) {
       (trees, ids) => readRewardsOfRollouts(db, trees, ids),
       (r) => r.rolloutId,
     ),
-    revisions: many(
+    rewardRevisions: many(
       (ids) => readRewardRevisions(db, ids),
       (r) => r.rewardId,
     ),

@@ -1,3 +1,4 @@
+import { REVISION_ORDERING, type RevisionFilter, type RevisionRecord } from '../../src/projections/revisions/read-revisions.ts';
 import {
   TRAJECTORY_ORDERINGS,
   type TrajectoryFilter,
@@ -62,6 +63,18 @@ export function connectTrajectories(
     args,
     (page) => loaders.trajectories.page.load({ filter, ordering, page }),
     () => loaders.trajectories.count.load(filter),
+  );
+}
+
+export function connectRevisions(
+  args: PageArguments,
+  filter: RevisionFilter,
+  { loaders }: Context,
+): Promise<Connection<RevisionRecord>> {
+  return connect(
+    args,
+    (page) => loaders.revisions.page.load({ filter, ordering: REVISION_ORDERING, page }),
+    () => loaders.revisions.count.load(filter),
   );
 }
 

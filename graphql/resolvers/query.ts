@@ -29,6 +29,7 @@ export const Query: QueryResolvers = {
   rollouts: (_, args, context) => connectRollouts(args, rolloutFilter(args.filter), context),
   trajectory: (_, { rollout }, { loaders }) => loaders.trajectory.load(argumentId('rollout', rollout)),
   trajectories: (_, args, context) => connectTrajectories(args, trajectoryFilter(args.filter), context),
+  revision: (_, { id }, { loaders }) => loaders.revision.load(argumentId('id', id)),
   anomalies: (_, args, { sources: { db } }) => {
     const filter = anomalyFilter(args.filter);
     return connect(

@@ -1,7 +1,7 @@
 import { bounded } from '../connection.ts';
-import { rolloutFilter, runFilter, trajectoryFilter, treeFilter } from '../filters.ts';
+import { revisionFilter, rolloutFilter, runFilter, trajectoryFilter, treeFilter } from '../filters.ts';
 import type { ExperimentResolvers, RunResolvers } from '../generated/types.ts';
-import { connectRollouts, connectRuns, connectTrajectories, connectTrees, hangingOn } from './lists.ts';
+import { connectRevisions, connectRollouts, connectRuns, connectTrajectories, connectTrees, hangingOn } from './lists.ts';
 
 const METRICS_LIMIT = 5_000;
 
@@ -17,10 +17,12 @@ export const Run: RunResolvers = {
     return totals;
   },
   successByDepth: ({ id }, _, { loaders }) => loaders.depthTotals.load(id),
+  evaluation: ({ id }, _, { loaders }) => loaders.evaluation.load(id),
   metrics: ({ id }, { name, last }, { loaders }) =>
     loaders.metrics.load({ runId: id, metric: name ?? null, last: bounded('last', last, METRICS_LIMIT) }),
   trees: ({ id }, args, context) => connectTrees(args, hangingOn(treeFilter(args.filter), 'runId', id), context),
   rollouts: ({ id }, args, context) => connectRollouts(args, hangingOn(rolloutFilter(args.filter), 'runId', id), context),
   trajectories: ({ id }, args, context) =>
     connectTrajectories(args, hangingOn(trajectoryFilter(args.filter), 'runId', id), context),
+  revisions: ({ id }, args, context) => connectRevisions(args, { ...revisionFilter(args.filter), runId: id }, context),
 };

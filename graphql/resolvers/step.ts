@@ -43,4 +43,4 @@ export const PackedArray: PackedArrayResolvers = {
     typeof bytes === 'string' ? bytes : Buffer.from(await texts.bytes(bytes)).toString('base64'),
 };
 
-export const Reward: RewardResolvers = { revisions: ({ id }, _, { loaders }) => loaders.revisions.load(id) };
+export const Reward: RewardResolvers = { revisions: ({ id }, _, { loaders }) => loaders.rewardRevisions.load(id) };

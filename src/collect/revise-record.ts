@@ -1,6 +1,7 @@
 import type { Verdict } from '../domain/revision/verdict.ts';
 import type { Db } from '../postgres/database.ts';
-import { readJudgements, readRevisions } from '../projections/revisions/read-revisions.ts';
+import { readJudgements } from '../projections/revisions/read-judgements.ts';
+import { readRevisions } from '../projections/revisions/read-revisions.ts';
 import type { Outcome } from './revise-tree.ts';
 
 /** What the record holds of the mining of one tree: verdicts by judgement id, and how far each revision got, by its id. */
@@ -14,8 +15,8 @@ export async function readRecordedRevisions(db: Db, treeId: string): Promise<Rec
   const judgements = await readJudgements(db, [treeId]);
   const revisions = await readRevisions(db, [treeId]);
   return {
-    verdicts: new Map(judgements.map((row) => [row.judgement_id, row.verdict])),
-    outcomes: new Map(revisions.map((row) => [row.revision_id, outcomeOf(row.state, row.reason)])),
+    verdicts: new Map(judgements.map((row) => [row.id, row.verdict])),
+    outcomes: new Map(revisions.map((row) => [row.id, outcomeOf(row.state, row.reason)])),
   };
 }
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Appender, createAppender } from '../append/appender.ts';
 import { pairPaths } from '../domain/revision/pair-paths.ts';
-import { splice } from '../domain/revision/splice.ts';
 import type { EnvironmentKind } from '../environments/environment.ts';
 import { openTextCraft } from '../environments/textcraft/textcraft.ts';
 import { TOPICS } from '../events/catalogue.ts';
@@ -13,6 +12,7 @@ import { createJudge, parseJudgeText } from '../policies/create-judge.ts';
 import { readRevisions } from '../projections/revisions/read-revisions.ts';
 import { readSearchedTree, readTreeIds } from '../projections/revisions/read-searched-trees.ts';
 import { revisionContentHash } from '../projections/revisions/revision-content.ts';
+import { revisionTurns } from '../projections/revisions/revision-turns.ts';
 import { runProjections } from '../projections/runner.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
@@ -150,22 +150,16 @@ describe('mining the revisions of a search', () => {
     const revisions = await readRevisions(db, treeIds);
     expect(revisions).toHaveLength(counts.revisions);
     for (const row of revisions) {
-      const tree = await readSearchedTree(db, row.tree_id, async () => '');
+      const tree = await readSearchedTree(db, row.treeId, async () => '');
       if (!tree) throw new Error('the tree is there');
       const pair = pairPaths(tree.tree, { alpha: row.alpha, beta: row.beta }).pairs.find(
-        ({ good, bad }) => good.leafStepId === row.good_leaf_step_id && bad.leafStepId === row.bad_leaf_step_id,
+        ({ good, bad }) => good.leafStepId === row.goodLeafStepId && bad.leafStepId === row.badLeafStepId,
       );
       if (!pair) throw new Error('a revision comes from a pair');
-      const transition = pair.bad.steps.findIndex(({ stepId }) => stepId === row.transition_step_id);
-      const turns = splice(
-        { good: pair.good.steps, bad: pair.bad.steps, branch: pair.branch },
-        transition,
-        row.reflection,
-        row.signal,
-      );
-      expect(revisionContentHash(tree, turns)).toBe(row.content_hash);
+      const turns = revisionTurns(tree.tree, row);
+      expect(revisionContentHash(tree, turns)).toBe(row.contentHash);
       const branch = pair.branch === 0 ? tree.tree.root.step.stepId : pair.bad.steps[pair.branch - 1]?.stepId;
-      expect(row.branch_step_id).toBe(branch);
+      expect(row.branchStepId).toBe(branch);
 
       const environment = await textcraft.create();
       await environment.reset({ alias: tree.alias, seed: tree.seed });

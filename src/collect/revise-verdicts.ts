@@ -7,7 +7,7 @@ import { judgeText } from '../events/schemas/revisions.ts';
 import type { Text } from '../events/schemas/values.ts';
 import type { Judge, JudgeRequest } from '../policies/judge.ts';
 import type { Db } from '../postgres/database.ts';
-import { findVerdict } from '../projections/revisions/read-revisions.ts';
+import { findVerdict } from '../projections/revisions/read-judgements.ts';
 
 /** Where a judged step stands. */
 export interface JudgedPlace {
@@ -45,7 +45,7 @@ export function openVerdicts(judge: Judge, db: Db, appender: Appender): Verdicts
     const before = await findVerdict(db, judgeText(judge), promptHash);
     if (before) {
       const { reply = before.reply } = before.blobs ?? {};
-      return { verdict: before.verdict, reply, judgementId: before.judgement_id };
+      return { verdict: before.verdict, reply, judgementId: before.id };
     }
     asked++;
     return { ...(await judge.judge(place.request, signal)), judgementId };

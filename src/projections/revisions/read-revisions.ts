@@ -1,43 +1,129 @@
 import type { Selectable } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import type { JudgementsTable, RevisionsTable } from '../../postgres/tables.ts';
+import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import type { RevisionsTable } from '../../postgres/tables.ts';
 
-export type RevisionRecord = Selectable<RevisionsTable>;
-export type JudgementRecord = Selectable<JudgementsTable>;
+export interface RevisionRecord {
+  readonly id: string;
+  readonly treeId: string;
+  readonly runId: string;
+  readonly goodLeafStepId: string;
+  readonly badLeafStepId: string;
+  readonly branchStepId: string;
+  readonly transitionStepId: string;
+  readonly cause: RevisionsTable['transition_cause'];
+  /** The revision length: steps that the judge looked at. */
+  readonly judged: number;
+  readonly reflection: string;
+  readonly signal: 'thought' | 'turn';
+  readonly alpha: number;
+  readonly beta: number;
+  /** name@revision. */
+  readonly judge: string;
+  readonly contentHash: string;
+  readonly state: RevisionsTable['state'];
+  readonly reached: number | null;
+  readonly threshold: number | null;
+  readonly reason: string | null;
+  readonly detail: string | null;
+  readonly atStepId: string | null;
+  readonly composedAt: Date;
+  readonly checkedAt: Date | null;
+}
+
+/** What revisions are chosen by; a part that is left out chooses all. */
+export interface RevisionFilter {
+  readonly runId?: string;
+  readonly treeId?: string;
+  readonly state?: RevisionRecord['state'];
+  readonly judge?: string;
+}
+
+/** The order in which they were composed. */
+export const REVISION_ORDERING: Ordering = {
+  name: 'revisions/COMPOSED_ASC',
+  direction: 'asc',
+  keys: [
+    { column: 'revisions.composed_at', type: 'instant' },
+    { column: 'revisions.revision_id', type: 'uuid' },
+  ],
+};
+
+/** Reads one page of revisions for each filter, in one statement. @throws InvalidCursor. */
+export async function readRevisionPages(
+  db: Db,
+  filters: readonly RevisionFilter[],
+  page: PageRequest,
+): Promise<readonly Page<RevisionRecord>[]> {
+  const queries = filters.map((filter) => chosen(db, filter).selectAll('revisions'));
+  return mapPages(await readPages(db, queries, REVISION_ORDERING, page), toRevision);
+}
+
+/** Counts the revisions of each filter, in one statement. */
+export async function countRevisions(db: Db, filters: readonly RevisionFilter[]): Promise<readonly number[]> {
+  return countEach(
+    db,
+    filters.map((filter) => chosen(db, filter)),
+  );
+}
+
+/** Reads revisions by their ids, in one statement, in no order; ids that are unknown are left out. */
+export async function readRevisionsById(db: Db, ids: readonly string[]): Promise<readonly RevisionRecord[]> {
+  const rows = await db
+    .selectFrom('revisions')
+    .selectAll()
+    .where('revision_id', 'in', [...ids])
+    .execute();
+  return rows.map(toRevision);
+}
 
 /** Reads the revisions of trees, each tree's in the order of the log. */
 export async function readRevisions(db: Db, trees: readonly string[]): Promise<readonly RevisionRecord[]> {
   if (trees.length === 0) return [];
-  return db
+  const rows = await db
     .selectFrom('revisions')
     .selectAll()
     .where('tree_id', 'in', [...trees])
     .orderBy('tree_id')
     .orderBy('log_offset')
     .execute();
+  return rows.map(toRevision);
 }
 
-/** Reads the judgements of trees, each tree's in the order of the log. */
-export async function readJudgements(db: Db, trees: readonly string[]): Promise<readonly JudgementRecord[]> {
-  if (trees.length === 0) return [];
-  return db
-    .selectFrom('judgements')
-    .selectAll()
-    .where('tree_id', 'in', [...trees])
-    .orderBy('tree_id')
-    .orderBy('log_offset')
-    .execute();
+function chosen(db: Db, filter: RevisionFilter) {
+  let query = db.selectFrom('revisions');
+  if (filter.runId !== undefined) query = query.where('revisions.run_id', '=', filter.runId);
+  if (filter.treeId !== undefined) query = query.where('revisions.tree_id', '=', filter.treeId);
+  if (filter.state !== undefined) query = query.where('revisions.state', '=', filter.state);
+  if (filter.judge !== undefined) query = query.where('revisions.judge', '=', filter.judge);
+  return query;
 }
 
-/** Finds the first judgement that a judge (`name@revision`) gave when it was told just this, in whatever run. */
-export async function findVerdict(db: Db, judge: string, promptHash: string): Promise<JudgementRecord | undefined> {
-  return db
-    .selectFrom('judgements')
-    .selectAll()
-    .where('prompt_hash', '=', promptHash)
-    .where('judge', '=', judge)
-    .orderBy('judged_at')
-    .orderBy('judgement_id')
-    .limit(1)
-    .executeTakeFirst();
+function toRevision(row: Selectable<RevisionsTable>): RevisionRecord {
+  return {
+    id: row.revision_id,
+    treeId: row.tree_id,
+    runId: row.run_id,
+    goodLeafStepId: row.good_leaf_step_id,
+    badLeafStepId: row.bad_leaf_step_id,
+    branchStepId: row.branch_step_id,
+    transitionStepId: row.transition_step_id,
+    cause: row.transition_cause,
+    judged: row.judged,
+    reflection: row.reflection,
+    signal: row.signal,
+    alpha: row.alpha,
+    beta: row.beta,
+    judge: row.judge,
+    contentHash: row.content_hash,
+    state: row.state,
+    reached: row.reached,
+    threshold: row.threshold,
+    reason: row.reason,
+    detail: row.detail,
+    atStepId: row.at_step_id,
+    composedAt: row.composed_at,
+    checkedAt: row.checked_at,
+  };
 }

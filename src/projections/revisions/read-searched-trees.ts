@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { SearchedStep } from '../../domain/search/searched-step.ts';
 import { growTree, type Tree } from '../../domain/tree/grow-tree.ts';
+import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Blobs } from '../../postgres/tables.ts';
 
@@ -31,46 +32,67 @@ export async function readTreeIds(db: Db, runId: string): Promise<readonly strin
   return rows.map((row) => row.tree_id);
 }
 
+/** Reads text that lies in the blob store, by its SHA-256 and size in bytes. */
+export type ResolveText = (sha256: string, size: number) => Promise<string>;
+
+/** Reads one tree as `readSearchedTrees` does; null when there is no such tree. */
+export async function readSearchedTree(db: Db, treeId: string, resolve: ResolveText): Promise<SearchedTree | null> {
+  return (await readSearchedTrees(db, [treeId], resolve)).get(treeId) ?? null;
+}
+
 /**
- * Reads one tree whole, with what each step was worth. Where a search backed values up, those are the visits and values; elsewhere (a group of
- * rollouts) every ended rollout counts as one visit of its path with its return. Terminal is what ended: the environment said so, or
- * a limit did. A node that a search gave up for want of replies is no end of a trajectory. Children stand in the order of the log. Null when
- * there is no such tree. @param resolve reads text that lies in the blob store.
+ * Reads trees whole, with what each step was worth, in three statements. Where a search backed values up, those are the visits and values; elsewhere
+ * (a group of rollouts) every ended rollout counts as one visit of its path with its return. Terminal is what ended: the environment
+ * said so, or a limit did. A node that a search gave up for want of replies is no end of a trajectory. Children stand in the
+ * order of the log. Trees that are not there are left out.
  */
-export async function readSearchedTree(
+export async function readSearchedTrees(
   db: Db,
-  treeId: string,
-  resolve: (sha256: string) => Promise<string>,
-): Promise<SearchedTree | null> {
-  const { rows: heads } = await sql<Omit<SearchedTree, 'firstObservation' | 'tree'> & { readonly blobs: Blobs | null }>`
+  treeIds: readonly string[],
+  resolve: ResolveText,
+): Promise<ReadonlyMap<string, SearchedTree>> {
+  const ids = [...treeIds];
+  const { rows: heads } = await sql<HeadRow>`
     select tree_id as "treeId", run_id as "runId", environment, server_fingerprint as "serverFingerprint", alias, seed, instruction, blobs
-    from trees where tree_id = ${treeId}`.execute(db);
-  const head = heads[0];
-  if (!head) return null;
-  const { rows } = await sql<StepRow>`
-    select s.step_id as "stepId", s.parent_step_id as "parentStepId", s.response, s.action, s.observation, s.termination, s.blobs,
-           n.visits, n.value_sum as "valueSum"
+    from trees where tree_id = any(${ids}::uuid[])`.execute(db);
+  const { rows: steps } = await sql<StepRow>`
+    select s.tree_id as "treeId", s.step_id as "stepId", s.parent_step_id as "parentStepId", s.response, s.action, s.observation,
+           s.termination, s.blobs, n.visits, n.value_sum as "valueSum"
     from steps s left join node_statistics n on n.step_id = s.step_id
-    where s.tree_id = ${treeId} order by s.log_offset`.execute(db);
-  const { rows: ends } = await sql<{ leafStepId: string; value: number }>`
-    select o.leaf_step_id as "leafStepId", coalesce(r.value, 0) as value
+    where s.tree_id = any(${ids}::uuid[]) order by s.tree_id, s.log_offset`.execute(db);
+  const { rows: ends } = await sql<EndRow>`
+    select o.tree_id as "treeId", o.leaf_step_id as "leafStepId", coalesce(r.value, 0) as value
     from rollouts o left join returns r on r.rollout_id = o.rollout_id
-    where o.tree_id = ${treeId} and o.outcome in ('terminated', 'truncated') order by o.ordinal, o.rollout_id`.execute(db);
+    where o.tree_id = any(${ids}::uuid[]) and o.outcome in ('terminated', 'truncated')
+    order by o.tree_id, o.ordinal, o.rollout_id`.execute(db);
+  const trees = new Map<string, SearchedTree>();
+  for (const head of heads) {
+    const own = <Row extends { readonly treeId: string }>(rows: readonly Row[]) =>
+      rows.filter((row) => row.treeId === head.treeId);
+    trees.set(head.treeId, await growSearched(head, own(steps), own(ends), resolve));
+  }
+  return trees;
+}
+
+async function growSearched(
+  { blobs, ...head }: HeadRow,
+  rows: readonly StepRow[],
+  ends: readonly EndRow[],
+  resolve: ResolveText,
+): Promise<SearchedTree> {
+  const text = (inline: string, reference: BlobRef | undefined) => (reference ? resolve(reference.blob, reference.size) : inline);
   const worth = rows.some(({ visits }) => visits !== null) ? backedUp(rows) : summed(rows, ends);
   const ended = new Set(ends.map(({ leafStepId }) => leafStepId));
   const steps: SearchedStep[] = [];
   for (const row of rows) {
-    const text = async (field: 'response' | 'action' | 'observation') => {
-      const reference = row.blobs?.[field];
-      return reference ? resolve(reference.blob) : row[field];
-    };
+    const { response, action, observation } = row.blobs ?? {};
     const { visits, valueSum } = worth.get(row.stepId) ?? UNVISITED;
     steps.push({
       stepId: row.stepId,
       parentStepId: row.parentStepId,
-      response: await text('response'),
-      action: await text('action'),
-      observation: await text('observation'),
+      response: await text(row.response, response),
+      action: await text(row.action, action),
+      observation: await text(row.observation, observation),
       score: visits === 0 ? 0 : valueSum / visits,
       disaster: false, // told by its value, 0; no rule of revision reads the flag
       terminal: row.termination !== 'none' || ended.has(row.stepId),
@@ -78,14 +100,21 @@ export async function readSearchedTree(
       valueSum,
     });
   }
-  const { blobs, ...rest } = head;
-  const { instruction: stored } = blobs ?? {};
-  const instruction = stored ? await resolve(stored.blob) : head.instruction;
+  const { instruction } = blobs ?? {};
   const tree = growTree(steps);
-  return { ...rest, instruction, firstObservation: tree.root.step.observation, tree };
+  return { ...head, instruction: await text(head.instruction, instruction), firstObservation: tree.root.step.observation, tree };
+}
+
+type HeadRow = Omit<SearchedTree, 'firstObservation' | 'tree'> & { readonly blobs: Blobs | null };
+
+interface EndRow {
+  readonly treeId: string;
+  readonly leafStepId: string;
+  readonly value: number;
 }
 
 interface StepRow {
+  readonly treeId: string;
   readonly stepId: string;
   readonly parentStepId: string | null;
   readonly response: string;
@@ -108,10 +137,7 @@ function backedUp(rows: readonly StepRow[]): ReadonlyMap<string, Worth> {
 }
 
 /** Walks up from every end. Rollouts come by ordinal, so that the sums have one order. */
-function summed(
-  rows: readonly StepRow[],
-  ends: readonly { readonly leafStepId: string; readonly value: number }[],
-): ReadonlyMap<string, Worth> {
+function summed(rows: readonly StepRow[], ends: readonly EndRow[]): ReadonlyMap<string, Worth> {
   const parents = new Map(rows.map(({ stepId, parentStepId }) => [stepId, parentStepId]));
   const worth = new Map<string, Worth>();
   for (const { leafStepId, value } of ends) {

@@ -1,0 +1,23 @@
+import { revisionTurns } from '../../src/projections/revisions/revision-turns.ts';
+import type { JudgementResolvers, RevisionResolvers } from '../generated/types.ts';
+import { largeTextsOf } from '../large-text.ts';
+
+export const Revision: RevisionResolvers = {
+  tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
+  goodLeaf: ({ goodLeafStepId }, _, { loaders }) => loaders.step.load(goodLeafStepId),
+  badLeaf: ({ badLeafStepId }, _, { loaders }) => loaders.step.load(badLeafStepId),
+  branch: ({ branchStepId }, _, { loaders }) => loaders.step.load(branchStepId),
+  transition: ({ transitionStepId }, _, { loaders }) => loaders.step.load(transitionStepId),
+  rejectedAt: ({ atStepId }, _, { loaders }) => (atStepId === null ? null : loaders.step.load(atStepId)),
+  judgements: async ({ treeId, badLeafStepId, judge }, _, { loaders }) =>
+    (await loaders.judgements.load(treeId)).filter((told) => told.leafStepId === badLeafStepId && told.judge === judge),
+  turns: async (revision, _, { loaders }) => {
+    const searched = await loaders.searchedTree.load(revision.treeId);
+    return searched ? revisionTurns(searched.tree, revision) : []; // the tree is not projected yet
+  },
+};
+
+export const Judgement: JudgementResolvers = {
+  step: ({ stepId }, _, { loaders }) => loaders.step.load(stepId),
+  largeTexts: largeTextsOf,
+};

@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { DataOf } from '../src/events/catalogue.ts';
+import { givenEvents } from '../src/testing/given-events.ts';
+import { Story } from '../src/testing/story.ts';
+import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
+
+let api: TestGraphql;
+const story = new Story('graphql revisions');
+const judge = { name: 'planner', revision: '1' };
+let run: string;
+let tree: ReturnType<Story['tree']>;
+let good: readonly string[];
+let bad: readonly string[];
+const revisionId = story.id('revision', 0);
+
+/** A rollout whose words are told by letters. */
+function walk(ordinal: number, letters: string, value: number): readonly string[] {
+  const rolloutId = story.rollout(tree, ordinal);
+  const steps: string[] = [];
+  for (const [i, letter] of [...letters].entries()) {
+    const termination = i === letters.length - 1 ? 'terminated' : 'none';
+    const words = { response: `Thought: ${letter}.\nAction: ${letter}`, action: letter, observation: `saw ${letter}` };
+    steps.push(story.step(tree, rolloutId, steps.at(-1) ?? tree.rootStepId, i + 1, { ...words, termination }));
+  }
+  const leaf = steps.at(-1) ?? tree.rootStepId;
+  story.reward(tree, leaf, value, { rolloutId });
+  story.finishRollout(tree, rolloutId, leaf, { steps: letters.length, success: value >= 1 });
+  return steps;
+}
+
+beforeAll(async () => {
+  api = await openTestGraphql();
+  run = story.run();
+  tree = story.tree(run);
+  good = walk(0, 'abc', 1);
+  bad = walk(1, 'axyz', 0);
+  const { treeId } = tree;
+  const [first = '', second = '', , leafStepId = ''] = bad;
+  const told = { treeId, leafStepId, judge };
+  const of = (index: number, verdict: 'good' | 'bad', stepId: string): DataOf<'StepJudged'> => ({
+    ...{ ...told, index, verdict, stepId, reply: `reply ${index}`, promptHash: `${index}`.repeat(64) },
+  });
+  story.tell('StepJudged', of(0, 'good', first), run);
+  story.tell('StepJudged', of(1, 'bad', second), run);
+  story.tell('StepJudged', { ...of(0, 'bad', first), judge: { name: 'other', revision: '1' } }, run);
+  const composed: DataOf<'RevisionComposed'> = {
+    revisionId,
+    treeId,
+    goodLeafStepId: good.at(-1) ?? '',
+    badLeafStepId: leafStepId,
+    branchStepId: first,
+    transitionStepId: second,
+    transitionCause: 'bad',
+    judged: 2,
+    reflection: 'I erred.',
+    signal: 'thought',
+    alpha: 0.5,
+    beta: 0.25,
+    judge,
+    contentHash: 'c'.repeat(64),
+  };
+  story.tell('RevisionComposed', composed, run);
+  story.tell('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, run);
+  for (let i = 1; i < 5; i++) story.tell('RevisionComposed', { ...composed, revisionId: story.id('revision', i) }, run);
+  const detail = 'the environment answered "no"';
+  const stepId = good[1] ?? null;
+  story.tell(
+    'RevisionRejected',
+    { revisionId: story.id('revision', 1), treeId, reason: 'impossible', reached: null, stepId, detail },
+    run,
+  );
+  await givenEvents(api.database.db, story.events);
+});
+afterAll(() => api.close());
+
+async function data(query: string, variables = {}) {
+  const answer = await api.ask(query, variables);
+  expect(answer.errors).toBeUndefined();
+  return answer.data;
+}
+
+describe('a revision', () => {
+  test('stands beside its parents, with what was said of the bad one and the turns that come out', async () => {
+    const query = `query ($id: ID!) { revision(id: $id) {
+      state cause judged reflection signal alpha beta judge contentHash reached threshold reason detail checkedAt
+      tree { id } runId goodLeaf { path { action } } badLeaf { path { action } } branch { action } transition { action }
+      judgements { index verdict reply judge reusedFrom step { action } }
+      turns { part response observation loss stepId } } }`;
+    expect(await data(query, { id: revisionId })).toEqual({
+      revision: {
+        ...{ state: 'verified', cause: 'bad', judged: 2, reflection: 'I erred.', signal: 'thought', alpha: 0.5, beta: 0.25 },
+        ...{ judge: 'planner@1', contentHash: 'c'.repeat(64), reached: 1, threshold: 0.5, reason: null, detail: null },
+        checkedAt: expect.any(String),
+        tree: { id: tree.treeId },
+        runId: run,
+        goodLeaf: { path: ['', 'a', 'b', 'c'].map((action) => ({ action })) },
+        badLeaf: { path: ['', 'a', 'x', 'y', 'z'].map((action) => ({ action })) },
+        branch: { action: 'a' },
+        transition: { action: 'x' },
+        judgements: [
+          { index: 0, verdict: 'good', reply: 'reply 0', judge: 'planner@1', reusedFrom: null, step: { action: 'a' } },
+          { index: 1, verdict: 'bad', reply: 'reply 1', judge: 'planner@1', reusedFrom: null, step: { action: 'x' } },
+        ],
+        turns: [
+          turn('bad', 'a', bad[0], false),
+          turn('bad', 'x', bad[1], false),
+          { ...turn('signal', 'b', good[1], true), response: 'Thought: I erred. b.\nAction: b' },
+          turn('good', 'c', good[2], true),
+        ],
+      },
+    });
+  });
+
+  function turn(part: string, letter: string, stepId: string | undefined, loss: boolean) {
+    return { part, response: `Thought: ${letter}.\nAction: ${letter}`, observation: `saw ${letter}`, loss, stepId };
+  }
+
+  test('that was rejected says why and where', async () => {
+    const query = 'query ($id: ID!) { revision(id: $id) { state reason detail reached rejectedAt { action } } }';
+    expect(await data(query, { id: story.id('revision', 1) })).toEqual({
+      revision: {
+        ...{ state: 'rejected', reason: 'impossible', detail: 'the environment answered "no"', reached: null },
+        rejectedAt: { action: 'b' },
+      },
+    });
+  });
+
+  test('that is not known is null', async () => {
+    expect(await data('query ($id: ID!) { revision(id: $id) { id } }', { id: story.id('nobody') })).toEqual({ revision: null });
+  });
+});
+
+describe('the revisions', () => {
+  test('of a tree and of its run are the same, in the order in which they were composed, a page at a time', async () => {
+    const page = `{ totalCount nodes { id } pageInfo { hasNextPage endCursor } }`;
+    const query = `query ($run: ID!, $tree: ID!, $after: String) {
+      run(id: $run) { revisions(first: 3, after: $after) ${page} } tree(id: $tree) { revisions(first: 3, after: $after) ${page} } }`;
+    const ids = [0, 1, 2, 3, 4].map((i) => ({ id: story.id('revision', i) }));
+    const ask = (after: string | null) => data(query, { run, tree: tree.treeId, after });
+    const first = { totalCount: 5, nodes: ids.slice(0, 3), pageInfo: { hasNextPage: true, endCursor: expect.any(String) } };
+    const got = (await ask(null)) as { run: { revisions: { pageInfo: { endCursor: string } } } }; // as the query asks
+    expect(got).toEqual({ run: { revisions: first }, tree: { revisions: first } });
+    const rest = { totalCount: 5, nodes: ids.slice(3), pageInfo: { hasNextPage: false, endCursor: expect.any(String) } };
+    expect(await ask(got.run.revisions.pageInfo.endCursor)).toEqual({ run: { revisions: rest }, tree: { revisions: rest } });
+  });
+
+  test('are chosen by state and judge', async () => {
+    const query =
+      'query ($run: ID!, $filter: RevisionFilter) { run(id: $run) { revisions(filter: $filter) { totalCount nodes { state } } } }';
+    const of = async (filter: object) => {
+      const { run: found } = (await data(query, { run, filter })) as { run: { revisions: { totalCount: number } } }; // as the query asks
+      return found.revisions.totalCount;
+    };
+    expect(await of({})).toBe(5);
+    expect(await of({ state: 'verified' })).toBe(1);
+    expect(await of({ state: 'rejected' })).toBe(1);
+    expect(await of({ state: 'composed', judge: 'planner@1' })).toBe(3);
+    expect(await of({ judge: 'other@1' })).toBe(0);
+  });
+
+  test('take as many statements as their query has levels, whatever their number', async () => {
+    const statements = async (first: number) => {
+      api.statements();
+      await data(
+        'query ($run: ID!, $first: Int) { run(id: $run) { revisions(first: $first) { nodes { goodLeaf { action } badLeaf { action } judgements { verdict } turns { part } } } } }',
+        { run, first },
+      );
+      return api.statements().length;
+    };
+    expect(await statements(5)).toBe(await statements(1));
+  });
+
+  test('judgements of a tree are those of every judge', async () => {
+    const { treeId } = tree;
+    const told = await data('query ($id: ID!) { tree(id: $id) { judgements { judge index verdict } } }', { id: treeId });
+    expect(told).toEqual({
+      tree: {
+        judgements: [
+          { judge: 'other@1', index: 0, verdict: 'bad' },
+          { judge: 'planner@1', index: 0, verdict: 'good' },
+          { judge: 'planner@1', index: 1, verdict: 'bad' },
+        ],
+      },
+    });
+  });
+});

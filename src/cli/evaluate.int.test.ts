@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { environmentOf } from '../testing/crashing-run.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { killRunning, runEspalier } from '../testing/worker-process.ts';
+
+let platform: Awaited<ReturnType<typeof openTestPlatform>>;
+let env: Readonly<Record<string, string>>;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  env = environmentOf(platform);
+});
+afterAll(async () => {
+  await killRunning();
+  await platform.close();
+});
+
+const RANDOM = ['evaluate', '--policy', 'random', '--split', 'test', '--tasks', '5', '--max-steps', '4', '--rollouts', '3'];
+
+test('evaluate measures the test split, draws it, and goes on behind its failures', async () => {
+  const plot = join(platform.home, 'depths.svg');
+  const first = await runEspalier(['--json', ...RANDOM, '--plot', plot], env);
+  expect(first.code).toBe(0);
+  const { runId, ...result } = JSON.parse(first.stdout);
+  expect(result).toMatchObject({
+    policy: { policyId: 'random', version: 0 },
+    split: 'test',
+    tasks: 5,
+    episodes: 15,
+    recovery: null,
+  });
+  expect(result.successRate).toBeLessThan(1);
+  const svg = await readFile(plot, 'utf8');
+  expect(svg.match(/<circle /g)).toHaveLength(result.byDepth.length);
+
+  const recovered = await runEspalier(['--json', 'evaluate', '--policy', 'planner', '--recover-from', runId], env);
+  expect(recovered.code).toBe(0);
+  expect(JSON.parse(recovered.stdout)).toMatchObject({
+    ...{ recovery: { fromRunId: runId }, successRate: 1, episodes: Math.round(15 * (1 - result.successRate)) },
+  });
+
+  const table = await runEspalier(['evaluate', '--resume', runId], env);
+  expect(table.code).toBe(0);
+  expect(table.stdout).toContain(`run ${runId}: random version 0 on 5 tasks of textcraft (test), 15 episodes\n`);
+  expect(table.stdout).toMatch(/^success +\d+\.\d% +\d+\.\d% – \d+\.\d%$/m);
+}, 60_000);
+
+test('what cannot be evaluated is refused in one line with the remedy', async () => {
+  const refusals = [
+    [['--split', 'nope'], '--split: textcraft has no task of the split "nope"; leave it out for all tasks'],
+    [['--tasks', '0,1', '--split', 'test'], '--split chooses among all tasks; leave it out, or --tasks'],
+    [
+      ['--recover-from', '01234567-89ab-7def-8123-456789abcdef'],
+      '--recover-from: there is no run 01234567-89ab-7def-8123-456789abcdef; `espalier status` lists the runs',
+    ],
+  ] as const;
+  for (const [args, line] of refusals) {
+    const { code, stderr } = await runEspalier(['evaluate', ...args], env);
+    expect([code, stderr]).toEqual([1, `espalier: ${line}\n`]);
+  }
+}, 60_000);
+
+test('self-train compares methods as a table and a drawing', async () => {
+  const plot = join(platform.home, 'methods.svg');
+  const sizes =
+    '--seeds 2 --iterations 1 --tasks 3 --search-iterations 2 --max-depth 8 --test-tasks 3 --rollouts 1 --max-steps 6';
+  const { code, stdout, stderr } = await runEspalier(['self-train', ...sizes.split(' '), '--plot', plot], env);
+  expect([code, stderr.match(/^\d+ s: seed [12], /gm)?.length]).toEqual([0, 14]);
+  expect(stdout.match(/^(base|good-only|direct|agent-r) +[01] +\d/gm)).toHaveLength(7);
+  const svg = await readFile(plot, 'utf8');
+  expect(svg.match(/<polyline /g)).toHaveLength(4);
+  expect(svg.match(/<circle /g)).toHaveLength(7);
+}, 60_000);

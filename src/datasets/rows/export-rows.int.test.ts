@@ -1,8 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
+import { contextOf } from '../../domain/dataset/turn-weights.ts';
 import { revisionContentHash } from '../../projections/revisions/revision-content.ts';
 import { datasetWorkshop } from '../../testing/dataset-workshop.ts';
 import { givenEvents } from '../../testing/given-events.ts';
+import { givenPrepared } from '../../testing/projecting-log.ts';
 import { Story } from '../../testing/story.ts';
 import { everyTrajectory } from '../export/trajectory-query.ts';
 import { exportRows, type RowExportOptions } from './export-rows.ts';
@@ -110,6 +112,37 @@ describe('training rows of the record', () => {
     await expect(exporting({ parameters: { ...parameters, thresholds: { alpha: 50, beta: 0.2 } } })).rejects.toMatchObject({
       code: 'invalid-query',
     });
+  });
+
+  test('a reply of another hand is context in a good trajectory, and a text from the blob store stands in its place', async () => {
+    const story = new Story('context');
+    const tree = story.tree(story.run(), 'a');
+    const rolloutId = story.rollout(tree);
+    const policySpans = [{ from: 0, to: 0, policyId: contextOf('random'), version: 0 }];
+    const first = story.step(tree, rolloutId, tree.rootStepId, 1, { response: 'told it', policySpans });
+    const long = 'long '.repeat(20_000);
+    const leaf = story.step(tree, rolloutId, first, 2, { response: long, termination: 'terminated' });
+    story.reward(tree, leaf, 1, { rolloutId });
+    story.finishRollout(tree, rolloutId, leaf);
+    await givenPrepared(shop.db, story.events, shop.blobs);
+    const { rows, manifest } = await exporting({ parameters: { ...KEEP, data: 'good' } });
+    expect(manifest.counts).toMatchObject({ good: 1, trained: 1 });
+    expect(rows).toMatchObject([{ conversation: [{ output: 'told it', output_with_loss: false }, { output: long }] }]);
+  });
+
+  test('what failed or was cancelled is neither good nor bad', async () => {
+    const story = new Story('failed');
+    const tree = story.tree(story.run(), 'a');
+    for (const [ordinal, outcome] of (['terminated', 'failed', 'cancelled'] as const).entries()) {
+      const rolloutId = story.rollout(tree, ordinal);
+      const leaf = story.step(tree, rolloutId, tree.rootStepId, 1, { response: outcome });
+      story.reward(tree, leaf, outcome === 'terminated' ? 1 : 0, { rolloutId });
+      story.finishRollout(tree, rolloutId, leaf, { outcome });
+    }
+    await givenEvents(shop.db, story.events);
+    expect((await exporting({ parameters: { ...KEEP, data: 'good' } })).manifest.counts).toMatchObject({ good: 1 });
+    const pairs = { format: { ...XTUNER, kind: 'dpo' }, parameters: { ...KEEP, data: 'pairs' } } as const;
+    await expect(exporting(pairs)).rejects.toThrow('there are no pairs at alpha 0.5, beta 0.2');
   });
 
   test('pairs need no judge: chosen and rejected part behind what they share', async () => {

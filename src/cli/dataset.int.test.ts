@@ -1,0 +1,148 @@
+import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newId } from '../events/new-id.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import { environmentOf } from '../testing/crashing-run.ts';
+import { holdAppends } from '../testing/hold-appends.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
+
+let platform: Platform & { readonly home: string };
+let env: Readonly<Record<string, string>>;
+let runId: string;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  env = environmentOf(platform);
+  runId = newId();
+  const search = ['--search', 'mcts', '--iterations', '2', '--candidates', '3', '--max-depth', '6'];
+  await done('collect', '--tasks', '1,45', '--policy', 'planner:0.5', '--seed', '3', ...search, '--run', runId);
+  await done('revise', '--run', runId);
+}, 60_000);
+afterAll(async () => {
+  await killRunning();
+  await platform.close();
+});
+
+const file = (name: string) => join(platform.home, name);
+
+async function done(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runEspalier(args, env);
+  if (code !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+interface Released {
+  readonly kind: string;
+  readonly dataset: {
+    readonly name: string;
+    readonly version: number;
+    readonly sha256: string;
+    readonly runs: readonly string[];
+  };
+}
+async function release(name: string, out: string): Promise<Released> {
+  return JSON.parse(await done('--json', 'dataset', 'release', '--name', name, '--run', runId, '--out', file(out)));
+}
+
+async function faults(): Promise<readonly unknown[]> {
+  const { db } = platform.database;
+  const anomalies = await db.selectFrom('anomalies').selectAll().execute();
+  return [...anomalies, ...(await db.selectFrom('quarantine').selectAll().execute())];
+}
+
+describe('espalier dataset', () => {
+  test('a release that was killed with -9 before its event was durable, repeated, is one release of the digest it would have had', async () => {
+    const whole = await release('whole', 'whole.jsonl');
+    expect(whole).toMatchObject({ kind: 'released', dataset: { version: 1, runs: [runId] } });
+    const { rows } = await platform.database.pool.query<{ count: number }>('select count(*) from log_records');
+    const appends = await holdAppends(platform, Number(rows[0]?.count));
+    const args = ['dataset', 'release', '--name', 'killed', '--run', runId, '--out', file('killed.jsonl')];
+    const child = startProcess('src/cli/main.ts', args, env);
+    await appends.held();
+    child.kill('SIGKILL');
+    expect(await child.ended).toBe('SIGKILL');
+    await appends.release();
+    const again = await release('killed', 'killed.jsonl');
+    expect(again.dataset).toMatchObject({ name: 'killed', version: 1, sha256: whole.dataset.sha256 });
+    expect(readFileSync(file('killed.jsonl'))).toEqual(readFileSync(file('whole.jsonl')));
+    const listed: Released['dataset'][] = JSON.parse(await done('--json', 'dataset', 'list'));
+    expect(listed.map(({ name, version }) => `${name}@${version}`)).toEqual(['killed@1', 'whole@1']);
+    expect(await faults()).toEqual([]);
+  }, 60_000);
+
+  test('a dataset is withdrawn by its name, and the same content is refused from then on', async () => {
+    await release('stale', 'stale.jsonl');
+    expect(await done('dataset', 'withdraw', 'stale@1', '--reason', 'a leak')).toContain('stale@1 is withdrawn: a leak');
+    const refused = await runEspalier(
+      ['dataset', 'release', '--name', 'stale', '--run', runId, '--out', file('again.jsonl')],
+      env,
+    );
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain('was withdrawn: a leak');
+  }, 60_000);
+
+  test('no task of the test split is in a release, though the run has one', async () => {
+    const { db } = platform.database;
+    const splits = await db.selectFrom('trees').select('split').where('run_id', '=', runId).orderBy('split').execute();
+    expect(splits.map(({ split }) => split)).toEqual(['test', 'train']);
+    await release('clean', 'clean.jsonl');
+    const lines = readFileSync(file('clean.jsonl'), 'utf8').trimEnd().split('\n');
+    expect(new Set(lines.map((line) => JSON.parse(line).metadata.task.split))).toEqual(new Set(['train']));
+  }, 30_000);
+});
+
+describe('espalier export of mined examples', () => {
+  test.each([
+    [
+      'agent-r',
+      'both',
+      ['metadata', 'high_log', 'low_log', 'revise', 'revise_feedback', 'revise_log', 'task_description', 'task_num'],
+    ],
+    ['dpo', 'pairs', ['chosen', 'metadata', 'prompt', 'rejected']],
+  ])(
+    '%s of %s',
+    async (format, data, keys) => {
+      const out = file(`${format}.jsonl`);
+      await done('export', '--format', format, '--data', data, '--run', runId, '--out', out);
+      const lines = readFileSync(out, 'utf8').trimEnd().split('\n');
+      expect(Object.keys(JSON.parse(lines.at(-1) ?? '')).sort()).toEqual([...keys].sort());
+      expect(JSON.parse(readFileSync(`${out}.manifest.json`, 'utf8'))).toMatchObject({
+        format: { kind: format },
+        counts: { lines: lines.length },
+      });
+    },
+    30_000,
+  );
+
+  test('data that a format cannot tell is refused in one line, and no file is made', async () => {
+    const { code, stderr } = await runEspalier(
+      ['export', '--format', 'dpo', '--data', 'both', '--out', file('never.jsonl')],
+      env,
+    );
+    expect(code).toBe(1);
+    expect(stderr.trimEnd()).toBe(
+      'espalier: dpo compares a good with a bad trajectory; take the data pairs or revisions, not both',
+    );
+    expect(existsSync(file('never.jsonl'))).toBe(false);
+  }, 30_000);
+});
+
+test('espalier import takes a search tree of the published program and gives pairs of it', async () => {
+  const source = file('search_results_7.json');
+  copyFileSync(new URL('../datasets/import/fixtures/search_results_7.json', import.meta.url), source);
+  const report = JSON.parse(await done('--json', 'import', source, '--environment', 'textcraft')) as {
+    runs: string[];
+    trees: number;
+  };
+  expect(report).toMatchObject({ source: 'agent-r', trees: 1, rollouts: 7, steps: 12 });
+  await done('export', '--format', 'dpo', '--run', report.runs[0] ?? '', '--out', file('pairs.jsonl'));
+  const rows = readFileSync(file('pairs.jsonl'), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(rows.map(({ chosen, rejected }) => [chosen[0].content, rejected[0].content])).toEqual([
+    ['Thought: r\nAction: y', 'Thought: s\nAction: w'],
+    ['Thought: p\nAction: x', 'Thought: q\nAction: z'],
+  ]);
+}, 30_000);

@@ -32,8 +32,8 @@ describeWithKafka('a run that processes collect over Kafka', () => {
       expect(kills.length).toBeGreaterThan(0);
 
       const other = await collectUndisturbed(embedded, disturbance.seed);
-      const { digest } = await runDigest(embedded.database.db, other);
-      expect(await runDigest(platform.database.db, runId)).toEqual({ digest, trees: plan.tasks.length });
+      const { digest } = await runDigest(embedded, other);
+      expect(await runDigest(platform, runId)).toEqual({ digest, trees: plan.tasks.length });
       const { anomalies, ...record } = await soundnessOf(platform.database, runId);
       // The client may send a request again whose answer was lost: the journal keeps the first and notes the second.
       expect(anomalies.filter(({ kind }) => kind !== 'duplicate')).toEqual([]);

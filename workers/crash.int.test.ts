@@ -26,7 +26,7 @@ beforeAll(async () => {
   try {
     for (const seed of [11, 12, 13, 14, 15]) {
       const runId = await collectUndisturbed(platform, seed);
-      const { digest, trees } = await runDigest(platform.database.db, runId);
+      const { digest, trees } = await runDigest(platform, runId);
       undisturbed.set(seed, { digest, trees, record: await soundnessOf(platform.database, runId) });
     }
   } finally {
@@ -84,7 +84,7 @@ describe('an append', () => {
 
 async function checkRecord(runId: string, seed: number): Promise<void> {
   const expected = undisturbed.get(seed);
-  expect(await runDigest(platform.database.db, runId)).toEqual({ digest: expected?.digest, trees: plan.tasks.length });
+  expect(await runDigest(platform, runId)).toEqual({ digest: expected?.digest, trees: plan.tasks.length });
   expect(await soundnessOf(platform.database, runId)).toEqual(expected?.record);
   expect(expected?.record).toMatchObject({ anomalies: [], quarantined: [], trees: plan.tasks.length });
   const { live, rebuilt } = await liveAndRebuilt(platform);

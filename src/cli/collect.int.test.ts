@@ -49,7 +49,7 @@ describe('espalier collect', () => {
     expect(JSON.parse(resumed.stdout)).toMatchObject({ run: runId, state: 'completed', trees: 3, rollouts: 9 });
     const whole = await runEspalier(['--json', ...ARGS], env);
     const { run } = JSON.parse(whole.stdout) as { run: string }; // as the command prints it
-    expect(await runDigest(db, runId)).toEqual(await runDigest(db, run));
+    expect(await runDigest(platform, runId)).toEqual(await runDigest(platform, run));
     expect(await anomalies()).toEqual([]);
   });
 
@@ -75,7 +75,7 @@ describe('espalier collect', () => {
   test('under the id of a run that was begun with another plan or seed is refused', async () => {
     const runId = newId();
     expect((await runEspalier([...ARGS, '--run', runId], env)).code).toBe(0);
-    const digest = await runDigest(platform.database.db, runId);
+    const digest = await runDigest(platform, runId);
     for (const other of [
       ['--seed', '6'],
       ['--rollouts', '4'],
@@ -87,6 +87,6 @@ describe('espalier collect', () => {
       );
       expect(again.code).toBe(1);
     }
-    expect(await runDigest(platform.database.db, runId)).toEqual(digest);
+    expect(await runDigest(platform, runId)).toEqual(digest);
   });
 });

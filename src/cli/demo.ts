@@ -142,9 +142,10 @@ async function startProcesses(platform: Platform): Promise<Workers> {
   };
 }
 
-async function show({ database: { db } }: Platform, runId: string, times: { collectMs: number; lagMs: number }): Promise<void> {
+async function show(platform: Platform, runId: string, times: { collectMs: number; lagMs: number }): Promise<void> {
+  const { db } = platform.database;
   const counts = await countRecord(db, runId);
-  const { digest } = await runDigest(db, runId);
+  const { digest } = await runDigest(platform, runId);
   say();
   const deep = await deepestTree(db, runId);
   say(await successByDepth(db, runId, deep));

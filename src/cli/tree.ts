@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
+import { digestOf } from '../datasets/digest-trees.ts';
 import { readTrees } from '../datasets/export/read-trees.ts';
 import type { RecordedTree } from '../datasets/export/recorded-tree.ts';
 import { isUuid } from '../domain/ids.ts';
 import { drawTree } from '../domain/tree/draw-tree.ts';
-import { digestOf } from '../platform/run-digest.ts';
 import type { Db } from '../postgres/database.ts';
 import { say } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
@@ -16,16 +16,15 @@ export function addTree(program: Command): void {
     .argument('<id>', 'the tree id')
     .option('--lines <n>', 'the most lines drawn', wholeNumber('--lines', 1, 1_000_000), 200);
   command.action((id: string, flags: { lines: number }) =>
-    withPlatform('tree', async ({ database }) => {
+    withPlatform('tree', async ({ database, blobs }) => {
       if (!isUuid(id)) throw new Error(`a tree id is a UUID in lower case, not ${JSON.stringify(id)}`);
       const tree = await readTree(database.db, id);
       if (!tree) throw new Error(`there is no tree ${id}; \`espalier status\` lists the runs, GraphQL their trees`);
+      const digest = await digestOf(tree, blobs);
       if (wantsJson(command))
-        return say(
-          JSON.stringify({ tree: id, digest: digestOf(tree), steps: tree.tree.nodes.size - 1, rollouts: tree.rollouts.size }),
-        );
+        return say(JSON.stringify({ tree: id, digest, steps: tree.tree.nodes.size - 1, rollouts: tree.rollouts.size }));
       say(drawRecorded(tree, flags.lines).join('\n'));
-      say(`digest ${digestOf(tree)}`);
+      say(`digest ${digest}`);
     }),
   );
 }

@@ -122,7 +122,7 @@ describe('a Monte-Carlo tree search', () => {
       .executeTakeFirstOrThrow();
     expect(cloned.steps()).toBe(nodes.count);
     expect(replayed.steps()).toBeGreaterThan(nodes.count);
-    expect(await runDigest(platform.database.db, b)).toEqual(await runDigest(platform.database.db, a));
+    expect(await runDigest(platform, b)).toEqual(await runDigest(platform, a));
   });
 
   test('that is killed again and again reaches the same tree with the same visits', async () => {
@@ -159,7 +159,7 @@ describe('a Monte-Carlo tree search', () => {
 /** What a search came to, without ids: the trees by digest, and how often each visit count and value occurs. */
 async function shape(runId: string) {
   const { db } = platform.database;
-  const { digest } = await runDigest(db, runId);
+  const { digest } = await runDigest(platform, runId);
   const statistics = await db
     .selectFrom('node_statistics')
     .innerJoin('trees', 'trees.tree_id', 'node_statistics.tree_id')

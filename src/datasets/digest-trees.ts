@@ -47,7 +47,8 @@ export async function digestRun(
   return { trees: digests.length, digest: sha256(JSON.stringify(digests.sort())) };
 }
 
-async function digestOf({ head, tree, rollouts, rewards }: RecordedTree, blobs: BlobStore): Promise<string> {
+/** Digests one tree that was read. */
+export async function digestOf({ head, tree, rollouts, rewards }: RecordedTree, blobs: BlobStore): Promise<string> {
   const place = `tree ${head.treeId}`;
   const steps: ToldStep[] = [];
   for (const { step } of tree.nodes.values()) steps.push(await resolveTexts(step, blobs, `${place} step ${step.stepId}`));

@@ -73,6 +73,32 @@ beforeAll(async () => {
     tokens: { ids: pack('int32', [5, -6, 7]), logProbs: pack('float32', [-0.5, -1, 0]), mask: { ...mask, bytes: maskBlob } },
   });
   story.step(bigTree, null, bigStep, 2, { thought: gone });
+  story.tell(
+    'EvaluationFinished',
+    {
+      ...{
+        runId: run,
+        policy: { policyId: 'linear', version: 3 },
+        environment: 'textcraft',
+        split: 'test',
+        tasks: 2,
+        episodes: 4,
+      },
+      ...{
+        meanReturn: 0.5,
+        returnInterval: { low: 0.25, high: 0.75 },
+        successRate: 0.25,
+        successInterval: { low: 0, high: 0.5 },
+      },
+      bootstrap: { confidence: 0.95, resamples: 100, seed: 1 },
+      meanSteps: 6.5,
+      repeatedActions: [{ length: 2, perEpisode: 1.5 }],
+      byDepth: [{ taskDepth: null, episodes: 4, successes: 1 }],
+      recovery: { fromRunId: run },
+      trained: { method: 'agent-r', iteration: 2, weights: 'a'.repeat(64), runIds: [run], good: 1, revisions: 2, actions: 9 },
+    },
+    run,
+  );
   await givenEvents(api.database.db, story.events);
 });
 afterAll(() => api.close());
@@ -129,6 +155,28 @@ describe('a run', () => {
         startedAt: '2026-01-01T00:00:02.000Z',
         finishedAt: expect.stringMatching(/^2026-01-01T00:00:\d\d\.000Z$/),
         experiment: { name: 'depth', question: 'How deep?', runs: { nodes: [{ id: run }] } },
+      },
+    });
+  });
+
+  test('has the evaluation of its policy, with the data that made it', async () => {
+    const found = await data(
+      'query ($id: ID!) { run(id: $id) { evaluation { policy { id version } environment split tasks episodes meanReturn returnInterval { low high } successRate successInterval { low high } confidence meanSteps repeatedActions { length perEpisode } byDepth { taskDepth episodes successes } recoveredFrom { id } trained { method iteration weights runs { id } good revisions actions } finishedAt } } }',
+      { id: run },
+    );
+    expect(found.run).toEqual({
+      evaluation: {
+        policy: { id: 'linear', version: 3 },
+        ...{ environment: 'textcraft', split: 'test', tasks: 2, episodes: 4, meanReturn: 0.5 },
+        ...{ returnInterval: { low: 0.25, high: 0.75 }, successRate: 0.25, successInterval: { low: 0, high: 0.5 } },
+        ...{ confidence: 0.95, meanSteps: 6.5, repeatedActions: [{ length: 2, perEpisode: 1.5 }] },
+        byDepth: [{ taskDepth: null, episodes: 4, successes: 1 }],
+        recoveredFrom: { id: run },
+        trained: {
+          ...{ method: 'agent-r', iteration: 2, weights: 'a'.repeat(64), runs: [{ id: run }] },
+          ...{ good: 1, revisions: 2, actions: 9 },
+        },
+        finishedAt: expect.stringMatching(/^2026-01-01T00:00:\d\d\.000Z$/),
       },
     });
   });

@@ -88,34 +88,42 @@ describe('espalier revise', () => {
     expect(stdout).toContain('verified   0; rejected: none\n');
   });
 
-  test('refuses what cannot be mined in one line that says what to do', async () => {
+  test('refuses thresholds and runs that cannot be meant, in one line that says what to do', async () => {
     const runId = await collected();
-    const nobody = newId();
-    const gone = '{"kind":"openai","model":"m","baseUrl":"http://127.0.0.1:1/v1","attempts":1}';
-    for (const [args, message] of [
+    await refuses([
       [
         ['--run', runId, '--alpha', '50'],
         /^espalier: alpha is 50; rewards are normalised, so it must be above 0 and at most 1\n$/,
       ],
-      [['--run', runId, '--alpha', 'much'], /^espalier: alpha is NaN; .*\n$/],
-      [['--run', runId, '--beta', '-1'], /^espalier: beta is -1; .*\n$/],
-      [['--run', nobody], /^espalier: there is no run [0-9a-f-]+; `espalier status` lists the runs\n$/],
+      [['--run', runId, '--beta', 'much'], /^espalier: beta is NaN; .*\n$/],
+      [['--run', newId()], /^espalier: there is no run [0-9a-f-]+; `espalier status` lists the runs\n$/],
       [['--run', 'it'], /^espalier: --run takes a run id, a UUID in lower case, not "it"\n$/],
+    ]);
+  });
+
+  test('refuses judges and environments that are not there, in one line that says what to do', async () => {
+    const runId = await collected();
+    const gone = '{"kind":"openai","model":"m","baseUrl":"http://127.0.0.1:1/v1","attempts":1}';
+    await refuses([
       [
         ['--run', runId, '--judge', 'self'],
         /^espalier: judge: the run's policy planner:0\.5 is no model that can be asked; .*\n$/,
       ],
       [
         ['--run', runId, '--judge', gone, '--no-verify'],
-        /^espalier: the model server at \S+ gave no answer .*; see that it runs.*\n$/,
+        /(^|\n)espalier: the model server at \S+ gave no answer .*; see that it runs.*\n$/,
       ],
       [['--run', runId, '--environment', 'chess'], /^espalier: there is no environment "chess"; name .*\n$/],
-    ] as const) {
-      const refused = await runEspalier(['revise', ...args], env);
-      expect([args, refused.stderr]).toEqual([args, expect.stringMatching(message)]);
-      expect(refused.code).toBe(1);
-    }
-    expect(await platform.database.db.selectFrom('revisions').selectAll().execute()).toEqual([]);
-    expect(await faults()).toEqual([]);
+    ]);
   });
 });
+
+async function refuses(cases: readonly (readonly [readonly string[], RegExp])[]): Promise<void> {
+  for (const [args, message] of cases) {
+    const refused = await runEspalier(['revise', ...args], env);
+    expect([args, refused.stderr]).toEqual([args, expect.stringMatching(message)]);
+    expect(refused.code).toBe(1);
+  }
+  expect(await platform.database.db.selectFrom('revisions').selectAll().execute()).toEqual([]);
+  expect(await faults()).toEqual([]);
+}

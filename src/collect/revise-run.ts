@@ -88,7 +88,8 @@ export async function reviseRun(options: ReviseOptions): Promise<ReviseCounts> {
         appender,
         signal,
       });
-      if (revised) done.push(revised);
+      if (!revised) return; // the signal was aborted on the way
+      done.push(revised);
       options.progress?.(counts());
     }
   }

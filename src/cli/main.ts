@@ -1,20 +1,24 @@
 import { Command, CommanderError } from 'commander';
 import { CODE_VERSION } from '../platform/code-version.ts';
-import { addCollect } from './collect.ts';
-import { addConformance } from './conformance.ts';
-import { addDataset } from './dataset.ts';
-import { addDemo } from './demo.ts';
-import { addEvaluate } from './evaluate.ts';
-import { addExport } from './export.ts';
-import { addImport } from './import.ts';
-import { addKeys } from './keys.ts';
-import { addQuarantine } from './quarantine.ts';
-import { addRevise } from './revise.ts';
-import { addSchemas } from './schemas.ts';
-import { addSelfTrain } from './self-train.ts';
-import { addStatus } from './status.ts';
-import { addTree } from './tree.ts';
-import { addUp } from './up.ts';
+
+/** The commands, each loaded when it is wanted: all of them together take over a second of one core. In the order of the help. */
+const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
+  demo: async () => (await import('./demo.ts')).addDemo,
+  up: async () => (await import('./up.ts')).addUp,
+  collect: async () => (await import('./collect.ts')).addCollect,
+  revise: async () => (await import('./revise.ts')).addRevise,
+  evaluate: async () => (await import('./evaluate.ts')).addEvaluate,
+  'self-train': async () => (await import('./self-train.ts')).addSelfTrain,
+  status: async () => (await import('./status.ts')).addStatus,
+  tree: async () => (await import('./tree.ts')).addTree,
+  export: async () => (await import('./export.ts')).addExport,
+  import: async () => (await import('./import.ts')).addImport,
+  dataset: async () => (await import('./dataset.ts')).addDataset,
+  schemas: async () => (await import('./schemas.ts')).addSchemas,
+  conformance: async () => (await import('./conformance.ts')).addConformance,
+  keys: async () => (await import('./keys.ts')).addKeys,
+  quarantine: async () => (await import('./quarantine.ts')).addQuarantine,
+};
 
 /** Exit codes: 0 done, 1 a fault or a check that failed, 2 a command line that cannot be understood. */
 const program = new Command('espalier')
@@ -25,24 +29,10 @@ const program = new Command('espalier')
   .showHelpAfterError('(espalier COMMAND --help says more)')
   .exitOverride();
 
-for (const add of [
-  addDemo,
-  addUp,
-  addCollect,
-  addRevise,
-  addEvaluate,
-  addSelfTrain,
-  addStatus,
-  addTree,
-  addExport,
-  addImport,
-  addDataset,
-  addSchemas,
-  addConformance,
-  addKeys,
-  addQuarantine,
-])
-  add(program);
+// The first word names the command; help, and a word that names none, need all of them.
+const word = process.argv.slice(2).find((argument) => !argument.startsWith('-')) ?? '';
+const named = Object.entries(COMMANDS).filter(([name]) => name === word);
+for (const [, load] of named.length > 0 ? named : Object.entries(COMMANDS)) (await load())(program);
 
 // A reader that closes the pipe (`| head`) has what it wanted.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,4 +1,3 @@
-import { Agent, request } from 'node:http';
 import { serveApi } from '../../src/platform/serve-api.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
 import { appendTo, projectSlice, testLog } from '../../src/testing/given-events.ts';
@@ -7,6 +6,7 @@ import { percentile } from './percentile.ts';
 import type { Size, Stage, StageDatabase } from './stage.ts';
 import { openStagePlatform } from './stage-platform.ts';
 import { tellTrajectories } from './trajectories.ts';
+import { type Asked, askFromOutside } from './tree-client.ts';
 
 const ROLLOUTS = 100;
 const STEPS = 10;
@@ -34,16 +34,19 @@ export async function benchTree(stage: Stage): Promise<Outcome> {
   const treeId = await tellTree(database);
   const server = await serveApi(platform, SILENT);
   stage.closing(() => server.close());
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  stage.closing(async () => agent.destroy());
-
-  const ask = (query: string) => () => post(agent, `${server.url}/graphql`, JSON.stringify({ query, variables: { id: treeId } }));
+  const ask = (query: string): Promise<Asked> =>
+    askFromOutside({
+      url: `${server.url}/graphql`,
+      body: JSON.stringify({ query, variables: { id: treeId } }),
+      warmUp: WARM_UP[stage.size],
+      requests: REQUESTS[stage.size],
+    });
   const baseline = await sample(stage.size, async () => {
     const { rows } = await database.pool.query(ONE_STATEMENT, [treeId]);
     return Buffer.byteLength(JSON.stringify({ data: { tree: { steps: rows } } }));
   });
-  const ten = await sample(stage.size, ask(TEN_FIELDS));
-  const lists = await sample(stage.size, ask(WITH_LISTS));
+  const ten = await ask(TEN_FIELDS);
+  const lists = await ask(WITH_LISTS);
   return {
     bench: 'tree',
     figures: [
@@ -55,7 +58,7 @@ export async function benchTree(stage: Stage): Promise<Outcome> {
       'answer bytes': ten.bytes,
       requests: REQUESTS[stage.size],
       'warm-up requests': WARM_UP[stage.size],
-      'client and server': 'one process, one connection',
+      client: 'another process, one connection',
       ...stage.conditions(),
     },
   };
@@ -72,13 +75,7 @@ async function tellTree(database: StageDatabase): Promise<string> {
   return opened.data.treeId;
 }
 
-interface Sample {
-  readonly milliseconds: readonly number[];
-  /** Size of one answer. */
-  readonly bytes: number;
-}
-
-async function sample(size: Size, ask: () => Promise<number>): Promise<Sample> {
+async function sample(size: Size, ask: () => Promise<number>): Promise<Asked> {
   for (let i = 0; i < WARM_UP[size]; i++) await ask();
   const milliseconds: number[] = [];
   let bytes = 0;
@@ -90,7 +87,7 @@ async function sample(size: Size, ask: () => Promise<number>): Promise<Sample> {
   return { milliseconds, bytes };
 }
 
-function figures(name: string, asked: Sample, simple: Sample, limit: number | undefined): readonly Figure[] {
+function figures(name: string, asked: Asked, simple: Asked, limit: number | undefined): readonly Figure[] {
   return [0.5, 0.99].map((share) => ({
     name: `${name}, p${share * 100}`,
     value: percentile(asked.milliseconds, share),
@@ -98,27 +95,4 @@ function figures(name: string, asked: Sample, simple: Sample, limit: number | un
     baseline: { name: 'one statement and JSON.stringify', value: percentile(simple.milliseconds, share), unit: 'ms' },
     goal: limit !== undefined && share === 0.99 ? { kind: 'below', limit } : null,
   }));
-}
-
-/** Posts and reads the answer to its end, without parsing it: that is the client's own time. @throws when it is no data. */
-function post(agent: Agent, url: string, body: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-    const asking = request(url, { method: 'POST', agent, headers }, (response) => {
-      let bytes = 0;
-      let start: Buffer | undefined;
-      response.on('data', (chunk: Buffer) => {
-        start ??= chunk;
-        bytes += chunk.length;
-      });
-      response.on('end', () => {
-        const answered = response.statusCode === 200 && start?.subarray(0, 8).toString() === '{"data":';
-        if (answered) resolve(bytes);
-        else reject(new Error(`GraphQL answered ${response.statusCode}: ${start?.subarray(0, 300).toString()}`));
-      });
-      response.on('error', reject);
-    });
-    asking.on('error', reject);
-    asking.end(body);
-  });
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Admin, Kafka, logLevel } from 'kafkajs';
 import type { SubscribeOptions } from './event-log.ts';
 import {
@@ -34,6 +35,7 @@ export interface KafkaLogOptions {
 }
 
 const OPEN_MS = 10_000;
+const DESCRIBE_WAIT_MS = 200;
 const UNKNOWN_TOPIC_TRIES = 4; // a broker learns of a new topic a moment after the controller made it
 const NEW_TOPIC_TRIES = 60; // one that we made comes for certain; on a busy machine that took over a second
 const UNKNOWN_TOPIC_WAIT_MS = 250;
@@ -211,10 +213,18 @@ async function probe(options: KafkaLogOptions): Promise<void> {
     },
   );
   let timer: NodeJS.Timeout | undefined;
+  let decided = false;
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(late), OPEN_MS);
   });
-  const asking = admin.connect().then(() => admin.describeCluster());
+  const asking = admin.connect().then(async () => {
+    // A broker that has only just started takes connections before it can say who is in the cluster, and kafkajs then fails on an empty
+    // answer of its own: somebody listens there, so it is asked again until the limit.
+    while (!decided) {
+      if (await admin.describeCluster().catch(() => undefined)) return;
+      await delay(DESCRIBE_WAIT_MS);
+    }
+  });
   try {
     await Promise.race([asking, limit]);
   } catch (error) {
@@ -223,6 +233,7 @@ async function probe(options: KafkaLogOptions): Promise<void> {
     const { message, cause } = toLogError(error, options.brokers, 'opening the log');
     throw new LogError('unreachable', message, { retryable: true, cause });
   } finally {
+    decided = true;
     clearTimeout(timer);
     asking.catch(() => undefined).finally(() => admin.disconnect().catch(() => undefined));
   }

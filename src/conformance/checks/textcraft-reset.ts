@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { createRandom } from '../../domain/random/random.ts';
 import {
@@ -8,8 +9,10 @@ import {
   requiredRecipes,
 } from '../../environments/textcraft/commands.ts';
 import { goalAt, listGoals } from '../../environments/textcraft/goals.ts';
+import { countRecipes, resetLeakily } from '../../environments/textcraft/leaking-world.ts';
 import { describeTask } from '../../environments/textcraft/textcraft.ts';
-import { failed, judgeEqual, skipped, type VectorCheck } from '../vector-check.ts';
+import type { World } from '../../environments/textcraft/world.ts';
+import { failed, type JudgedCase, judgeEqual, passed, type VectorCheck } from '../vector-check.ts';
 import { worldBeside } from './textcraft-pack.ts';
 
 const layout = z.object({
@@ -20,7 +23,8 @@ const layout = z.object({
   commandsSorted: z.array(z.string()),
   explicitCommandsGoalObservation: z.string(),
 });
-const shape = z.object({ layout, oldRevisionRecipeLeakOverResets: z.unknown() });
+const leakSizes = z.array(z.object({ reset: z.int().min(1), recipesHeld: z.int() })).min(1);
+const shape = z.object({ layout, oldRevisionRecipeLeakOverResets: leakSizes.optional() });
 
 /** Judges `12_textcraft_reset`: the first observation of a task. */
 export const textcraftResetCheck: VectorCheck = {
@@ -53,11 +57,33 @@ export const textcraftResetCheck: VectorCheck = {
     const id = `minecraft:${goal.replaceAll(' ', '_')}`;
     yield judgeEqual('explicitCommandsGoalObservation', describeTask(commands.split('\n'), id), explicit);
 
-    if (leak !== undefined) {
-      yield skipped(
-        'oldRevisionRecipeLeakOverResets',
-        'documents a defect of the 2025-03 server, whose recipe lists grow with every reset; ours never change',
-      );
-    }
+    if (leak !== undefined) yield judgeLeak(world, leak);
   },
 };
+
+/**
+ * Judges how the recipe lists of the 2025-03 server grow over resets of one task. The file does not say which task it was: one must grow so, and the
+ * deepest is tried first.
+ */
+function judgeLeak(world: World, expected: z.infer<typeof leakSizes>): JudgedCase {
+  const name = 'oldRevisionRecipeLeakOverResets';
+  let closest: z.infer<typeof leakSizes> = [];
+  for (const { item } of listGoals(world).toReversed()) {
+    const sizes = sizesWhileEqual(world, item, expected);
+    if (isDeepStrictEqual(sizes, expected)) return passed(name);
+    if (sizes.length > closest.length) closest = sizes;
+  }
+  return judgeEqual(name, closest, expected);
+}
+
+/** Gives the sizes up to the first that differs, which ends it: what grows otherwise may grow without measure. */
+function sizesWhileEqual(world: World, goal: string, expected: z.infer<typeof leakSizes>): z.infer<typeof leakSizes> {
+  const sizes = [];
+  let [leaking, done] = [world, 0];
+  for (const { reset, recipesHeld } of expected) {
+    for (; done < reset; done++) leaking = resetLeakily(leaking, goal).world;
+    sizes.push({ reset, recipesHeld: countRecipes(leaking) });
+    if (countRecipes(leaking) !== recipesHeld) break;
+  }
+  return sizes;
+}

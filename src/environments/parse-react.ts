@@ -1,4 +1,4 @@
-import { pythonStrip } from './python-text.ts';
+import { pythonStrip } from '../domain/text/python-strip.ts';
 
 /**
  * Splits a response as AgentGym's clients for WebShop, SciWorld and ALFWorld do since 2025-09 (`BaseAdapter.parse_react`): the action is

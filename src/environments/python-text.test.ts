@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { pythonRepr, pythonStrip } from './python-text.ts';
+import { pythonRepr } from './python-text.ts';
 
 // Every pair was printed by CPython 3.11.
 const REPRS: readonly (readonly [string, string])[] = [
@@ -17,10 +17,4 @@ const REPRS: readonly (readonly [string, string])[] = [
 
 test.each(REPRS)('repr of %j', (text, written) => {
   expect(pythonRepr(text)).toBe(written);
-});
-
-test('strip takes what Python calls white space and leaves what only JavaScript does', () => {
-  expect(pythonStrip('\u001c\u0085\u00a0\u2003 \t\r\nx y\u3000\u2028\u001f')).toBe('x y');
-  expect(pythonStrip('\ufeffx\ufeff')).toBe('\ufeffx\ufeff');
-  expect(pythonStrip(' \n')).toBe('');
 });

@@ -1,16 +1,7 @@
 /**
- * Text as Python sees it. The published environments are Python programs and put its `repr` and its idea of white space into
- * what an agent reads, so these follow CPython where JavaScript differs.
+ * Text as Python sees it. The published environments are Python programs and put its `repr` into
+ * what an agent reads, so this follows CPython where JavaScript differs.
  */
-
-/** Strips white space as `str.strip()` does: U+001C to U+001F and U+0085 count, U+FEFF does not. */
-export function pythonStrip(text: string): string {
-  let start = 0;
-  let end = text.length;
-  while (start < end && isPythonSpace(text.charCodeAt(start))) start++;
-  while (end > start && isPythonSpace(text.charCodeAt(end - 1))) end--;
-  return text.slice(start, end);
-}
 
 /** Writes a text as `repr(str)` does: single quotes unless only double ones avoid an escape; what cannot be printed is escaped. */
 export function pythonRepr(text: string): string {
@@ -18,11 +9,6 @@ export function pythonRepr(text: string): string {
   let written = '';
   for (const character of text) written += escapeOf(character, quote);
   return quote + written + quote;
-}
-
-function isPythonSpace(unit: number): boolean {
-  if (unit === 0xfeff) return false;
-  return (unit >= 0x1c && unit <= 0x1f) || unit === 0x85 || /\s/.test(String.fromCharCode(unit));
 }
 
 function escapeOf(character: string, quote: string): string {

@@ -1,5 +1,5 @@
+import { pythonStrip } from '../../domain/text/python-strip.ts';
 import { parseReact } from '../parse-react.ts';
-import { pythonStrip } from '../python-text.ts';
 
 /** The two published generations of AgentGym's clients: the one Agent-R was written against (9acebc9), and the one since 2025-09. */
 export type ClientRevision = '2025-03' | '2025-09';

@@ -1,5 +1,5 @@
+import { parseThoughtAction } from '../../domain/prompts/parse-thought-action.ts';
 import type { ParsedResponse } from '../environment.ts';
-import { parseResponse as parseLine } from '../textcraft/parse-response.ts';
 import type { ServerDescriptor } from './descriptor.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { ServerDescriptor } from './descriptor.ts';
 export function parseResponse(action: ServerDescriptor['action'], response: string): ParsedResponse {
   switch (action) {
     case 'line':
-      return parseLine(response);
+      return parseThoughtAction(response);
     case 'tag':
       return parseTag(response);
     default:

@@ -1,4 +1,4 @@
-import { pythonStrip } from '../python-text.ts';
+import { pythonStrip } from '../../domain/text/python-strip.ts';
 import { idOf } from './names.ts';
 import type { Ingredient } from './recipe-file.ts';
 import type { Recipe, World } from './world.ts';

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { parseThoughtAction } from '../../domain/prompts/parse-thought-action.ts';
 import { createRandom } from '../../domain/random/random.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { type Environment, EnvironmentError, type EnvironmentKind, type Opening, type StepResult } from '../environment.ts';
@@ -9,7 +10,6 @@ import { splitByHash, stateFingerprint, worldFingerprint } from './fingerprints.
 import { type Goal, listGoals } from './goals.ts';
 import { INSTRUCTION } from './instruction.ts';
 import { nameOf } from './names.ts';
-import { parseResponse } from './parse-response.ts';
 import { createPlanner, type Planner } from './planner.ts';
 import { readRecipes } from './read-recipes.ts';
 import { buildWorld, type World } from './world.ts';
@@ -107,7 +107,7 @@ function createEpisode(kind: Kind, initial: Situation | null): Environment {
       situation = after;
       return describeStep(outcome, after.candidates, hash(after));
     },
-    parse: parseResponse,
+    parse: parseThoughtAction,
     clone: async () => createEpisode(kind, situation), // a situation never changes, so sharing it is copying it
     expertAction: async () => kind.planner.plan(current().goal, current().inventory)?.[0] ?? null,
     planLength: async () => kind.planner.plan(current().goal, current().inventory)?.length ?? null,

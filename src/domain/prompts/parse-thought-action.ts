@@ -1,7 +1,11 @@
-import type { ParsedResponse } from '../environment.ts';
-
 const ACTION = /Action(?: ?\d+)?:/g;
 const THOUGHT = /Thought(?: ?\d+)?:/;
+
+export interface ThoughtAction {
+  readonly thought: string;
+  readonly action: string;
+  readonly wellFormatted: boolean;
+}
 
 /**
  * Splits a response into thought and action. The action is the first line with text after the last `Action:`, so an observation that the model invents after
@@ -9,7 +13,7 @@ const THOUGHT = /Thought(?: ?\d+)?:/;
  * stop are taken off, runs of blanks become one; nothing else is filtered (AgentGym's clients delete characters, which glues words and changes names).
  * `wellFormatted`: exactly one marker, an action after it, and nothing after the action.
  */
-export function parseResponse(response: string): ParsedResponse {
+export function parseThoughtAction(response: string): ThoughtAction {
   const markers = [...response.matchAll(ACTION)];
   const marker = markers.at(-1);
   if (marker === undefined) {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { parseResponse } from './parse-response.ts';
+import { parseThoughtAction } from './parse-thought-action.ts';
 
 const rows: readonly (readonly [rule: string, response: string, thought: string, action: string, wellFormatted: boolean])[] = [
   ['thought and action on their lines', 'Thought: I need reed\nAction: get 2 reed', 'I need reed', 'get 2 reed', true],
@@ -26,7 +26,7 @@ const rows: readonly (readonly [rule: string, response: string, thought: string,
 ];
 
 test.each(rows)('%s', (_rule, response, thought, action, wellFormatted) => {
-  expect(parseResponse(response)).toEqual({ thought, action, wellFormatted });
+  expect(parseThoughtAction(response)).toEqual({ thought, action, wellFormatted });
 });
 
 test('no response throws, and an action is one line without blanks around it', () => {
@@ -51,7 +51,7 @@ test('no response throws, and an action is one line without blanks around it', (
         fc.array(piece).map((pieces) => pieces.join('')),
       ),
       (response) => {
-        const { action } = parseResponse(response);
+        const { action } = parseThoughtAction(response);
         expect(action).toBe(action.trim());
         expect(action).not.toMatch(/[\r\n]/);
       },

@@ -53,7 +53,7 @@ export class AnotherWorld extends Error {
 }
 
 /** Who is named where nobody judges. */
-const DIRECT = { name: 'direct', revision: '1' };
+export const DIRECT = { name: 'direct', revision: '1' };
 
 /**
  * Mines revision trajectories from every tree of a run (specification of Agent-R, §2, §6 items 10–14): pairs, verdicts, splices, each splice executed.

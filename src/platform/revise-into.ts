@@ -1,21 +1,23 @@
 import { createAppender } from '../append/appender.ts';
 import { collectPlan } from '../collect/plan.ts';
-import { type ReviseCounts, reviseRun } from '../collect/revise-run.ts';
+import { DIRECT, type ReviseCounts, reviseRun } from '../collect/revise-run.ts';
 import type { RevisePlan } from '../collect/revise-tree.ts';
 import { refuseThresholds } from '../domain/revision/thresholds.ts';
 import type { EnvironmentKind } from '../environments/environment.ts';
 import { openEnvironment } from '../environments/open-environment.ts';
 import { TOPICS } from '../events/catalogue.ts';
+import { judgeText } from '../events/schemas/revisions.ts';
 import { createJudge, parseJudgeText } from '../policies/create-judge.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { CODE_VERSION } from './code-version.ts';
 import { lockRun, RunRefused } from './collect-into.ts';
+import { nextSequence } from './next-sequence.ts';
 import type { Platform } from './open-platform.ts';
 
 export interface Revising {
   readonly runId: string;
   readonly plan: RevisePlan;
-  /** A judge by its short form: planner, self, openai:MODEL@URL, direct. */
+  /** A judge by its short form: planner, planner-strict, self, openai:MODEL@URL, direct. */
   readonly judge: string;
   readonly checking: 'execute' | 'none';
   /** In place of the environment that the run's plan names. */
@@ -25,13 +27,16 @@ export interface Revising {
   readonly progress?: (counts: ReviseCounts) => void;
 }
 
+/** What came out, and by whom: `judge` is name@revision, as the record names it. */
+export type Revised = ReviseCounts & { readonly judge: string };
+
 const CATCH_UP_MS = 60_000;
 
 /**
  * Mines the revisions of a recorded run into the platform's record, one process per run at a time. It first waits until the read models hold
  * everything that was appended. @throws RunRefused, PolicySpecError, AnotherWorld, PolicyError, EnvironmentError: each says what to do.
  */
-export async function reviseInto(platform: Platform, revising: Revising): Promise<ReviseCounts> {
+export async function reviseInto(platform: Platform, revising: Revising): Promise<Revised> {
   const { runId, plan, signal } = revising;
   const { db } = platform.database;
   const wrong = refuseThresholds(plan);
@@ -41,12 +46,13 @@ export async function reviseInto(platform: Platform, revising: Revising): Promis
     await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
     const planned = await plannedOf(platform, runId);
     const spec = parseJudgeText(revising.judge, planned?.policy ?? null);
-    const needsWorld = revising.checking === 'execute' || spec.kind === 'planner';
+    const needsWorld = revising.checking === 'execute' || spec.kind === 'planner' || spec.kind === 'planner-strict';
     const kind = needsWorld ? await openWorld(revising.environment ?? planned?.environment ?? null, runId) : null;
     try {
       const judge = await createJudge(spec, kind?.fingerprint ?? '', { apiKey: platform.config.openai.apiKey ?? undefined });
       try {
-        return await reviseRun({ ...revising, db, judge, kind, appender: appenderOf(platform), resolve: resolver(platform) });
+        const work = { ...revising, db, judge, kind, appender: appenderOf(platform), resolve: resolver(platform) };
+        return { ...(await reviseRun(work)), judge: judgeText(judge ?? DIRECT) };
       } finally {
         await judge?.close();
       }
@@ -77,15 +83,7 @@ function appenderOf(platform: Platform) {
     blobs: platform.blobs,
     producer: { name: 'reviser', version: CODE_VERSION },
     clock: Date.now,
-    sequenceOf: async (stream) => {
-      const row = await platform.database.db
-        .selectFrom('stream_producers')
-        .select('sequence')
-        .where('stream', '=', stream)
-        .where('producer', '=', 'reviser')
-        .executeTakeFirst();
-      return row ? row.sequence + 1 : 0;
-    },
+    sequenceOf: (stream) => nextSequence(platform.database.db, 'reviser', stream),
   });
 }
 

@@ -6,11 +6,11 @@ import { planJudge } from './judge-by-plan.ts';
 import { type PolicySpec, parsePolicyText } from './policy-spec.ts';
 
 export const JUDGE_FORMS =
-  'planner (exact, where the environment plans), self (the model that acted), openai:MODEL@URL, or direct (nobody: the whole bad trajectory is kept)';
+  'planner (exact, where the environment plans), planner-strict (a step that brings the goal no nearer is bad too), self (the model that acted), openai:MODEL@URL, or direct (nobody: the whole bad trajectory is kept)';
 
 export type JudgeSpec =
   | { readonly kind: 'direct' }
-  | { readonly kind: 'planner' }
+  | { readonly kind: 'planner' | 'planner-strict' }
   | { readonly kind: 'model'; readonly text: string };
 
 /**
@@ -18,7 +18,7 @@ export type JudgeSpec =
  * @throws JudgeUnfit, PolicySpecError.
  */
 export function parseJudgeText(text: string, acting: string | null): JudgeSpec {
-  if (text === 'direct' || text === 'planner') return { kind: text };
+  if (text === 'direct' || text === 'planner' || text === 'planner-strict') return { kind: text };
   const named = text === 'self' ? acting : text;
   if (named === null) throw new JudgeUnfit(`judge self: the run does not say which policy acted; name ${JUDGE_FORMS}`);
   const isModel = named.startsWith('openai:') || named.trimStart().startsWith('{');
@@ -44,6 +44,8 @@ export async function createJudge(
       return null;
     case 'planner':
       return planJudge(world);
+    case 'planner-strict':
+      return planJudge(world, 'strict');
     case 'model': {
       const policy = parsePolicyText(spec.text);
       if (policy.kind !== 'openai') throw new JudgeUnfit(`judge: ${spec.text} is no model`);

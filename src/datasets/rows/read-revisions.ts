@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
 import type { Blobs } from '../../postgres/tables.ts';
+import type { RowParameters } from './row-options.ts';
 
 /** A revision as it was mined; `splice` makes its turns again from the tree. */
 export interface MinedRevision {
@@ -26,15 +27,16 @@ export interface MinedRevision {
 export async function readMinedRevisions(
   trx: Trx,
   treeIds: readonly string[],
-  state: 'verified' | 'composed',
+  { state, judge }: Pick<RowParameters, 'state' | 'judge'>,
 ): Promise<readonly MinedRevision[]> {
   const states = state === 'verified' ? ['verified'] : ['verified', 'composed'];
+  const by = judge === undefined ? sql`true` : sql`(judge = ${judge} or split_part(judge, '@', 1) = ${judge})`;
   const { rows } = await sql<MinedRevision>`
     select revision_id as "revisionId", tree_id as "treeId", good_leaf_step_id as "goodLeafStepId", bad_leaf_step_id as "badLeafStepId",
            branch_step_id as "branchStepId", transition_step_id as "transitionStepId", transition_cause as "transitionCause", judged,
            reflection, signal, alpha, beta, judge,
            content_hash as "contentHash", state, reached
-    from revisions where tree_id = any(${[...treeIds]}::uuid[]) and state = any(${states}::text[])
+    from revisions where tree_id = any(${[...treeIds]}::uuid[]) and state = any(${states}::text[]) and ${by}
     order by tree_id, content_hash, revision_id`.execute(trx);
   return rows;
 }

@@ -46,6 +46,8 @@ export interface RowParameters {
   readonly thresholds: Thresholds;
   /** `verified`: only revisions that held when executed. `composed`: those that nobody executed too; rejected ones never. */
   readonly state: 'verified' | 'composed';
+  /** Revisions of this judge alone, by its name or as name@revision; left out, those of every judge. */
+  readonly judge?: string;
   readonly gates: RowGates;
 }
 

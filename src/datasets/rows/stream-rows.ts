@@ -23,7 +23,7 @@ export async function* streamRows(
   for await (const batch of batchTrees(trx, selectTrees(trx, query))) {
     const ids = batch.map(({ treeId }) => treeId);
     const trees = await readTrees(trx, ids);
-    const revisions = await readMinedRevisions(trx, ids, parameters.state);
+    const revisions = await readMinedRevisions(trx, ids, parameters);
     const judgements = await readMinedJudgements(trx, ids);
     for (const { treeId, runId, rollouts } of batch) {
       const recorded = trees.get(treeId);

@@ -10,10 +10,12 @@ const interval = z.strictObject({ low: finite, high: finite });
 export const trainedOn = z.strictObject({
   method: name,
   iteration: count,
-  /** The weights' SHA-256. */
+  /** The weights' SHA-256; of a policy that is no file of weights, that of its description and the data it was trained on. */
   weights: sha256,
   /** The runs whose trajectories they were trained on, all iterations together. */
   runIds: z.array(id).max(10_000),
+  /** The released datasets that they were trained on, one after the other; the last one made this version of the last one's. */
+  datasetIds: z.array(id).max(10_000).optional(),
   good: counter,
   revisions: counter,
   /** Actions with loss, in the last iteration. */

@@ -4,6 +4,7 @@ import { parseTrajectoryQuery } from '../datasets/export/trajectory-query.ts';
 import { findDataset, type ReleaseOptions, releaseDataset, withdrawDataset } from '../datasets/release/release-dataset.ts';
 import { positionAfter } from '../log/position.ts';
 import { CODE_VERSION } from '../platform/code-version.ts';
+import { nextSequence } from '../platform/next-sequence.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { type DatasetRecord, readDatasets } from '../projections/datasets/read-datasets.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
@@ -87,7 +88,10 @@ async function withWriting(use: (writing: Writing, platform: Platform, signal: A
     const projector = await ensureProjector(platform);
     try {
       await projector.settle();
-      const appender = createAppender({ log, blobs, producer: { name: 'datasets', version: CODE_VERSION }, clock: Date.now });
+      const appender = createAppender({
+        ...{ log, blobs, producer: { name: 'datasets', version: CODE_VERSION }, clock: Date.now },
+        sequenceOf: (stream) => nextSequence(database.db, 'datasets', stream),
+      });
       const settled: Writing['settled'] = (receipts) =>
         waitUntilProjected(database.db, positionAfter(receipts), { timeoutMs: WAIT_MS, signal });
       await use({ db: database.db, appender, settled }, platform, signal);

@@ -35,6 +35,7 @@ export const catalogue = {
   RevisionVerified: { topic: 'trees', version: 1, stream: 'treeId', data: revisions.revisionVerified },
   RevisionRejected: { topic: 'trees', version: 1, stream: 'treeId', data: revisions.revisionRejected },
   DatasetReleased: { topic: 'datasets', version: 1, stream: 'datasetId', data: datasets.datasetReleased },
+  DatasetSourced: { topic: 'datasets', version: 1, stream: 'datasetId', data: datasets.datasetSourced },
   DatasetWithdrawn: { topic: 'datasets', version: 1, stream: 'datasetId', data: datasets.datasetWithdrawn },
 } as const satisfies Record<string, { topic: Topic; version: number; stream: string; data: z.ZodType }>;
 

@@ -71,7 +71,21 @@ function tellDataset(story: Story, runId: string, choice: number, i: number): vo
   const made = { query: { runs: [runId] }, parameters: {}, position: { 'step-tree@1': 'trees.0:1' }, counts: { lines: choice } };
   for (let version = 1; version <= 1 + (choice % 2); version++)
     story.tell('DatasetReleased', { datasetId, name: 'mined', version, ...frozen, ...made }, datasetId);
+  for (const [part, digit] of [...'ded'].entries()) tellSources(story, datasetId, { sha256: digit.repeat(64), part, choice });
   for (const reason of ['leak', 'again'].slice(0, choice % 3)) story.tell('DatasetWithdrawn', { datasetId, reason }, datasetId);
+}
+
+/** Sources of the released content and of other content, some of them twice. */
+function tellSources(
+  story: Story,
+  datasetId: string,
+  { sha256, part, choice }: { sha256: string; part: number; choice: number },
+): void {
+  const example = (line: number) => ({
+    ...{ line, lines: 1, kind: 'pair' as const, treeId: story.id('tree', choice), goodRolloutId: story.id('rollout', line) },
+    ...{ badRolloutId: line % 2 === 0 ? null : story.id('rollout', line + 1), revisionId: null },
+  });
+  story.tell('DatasetSourced', { datasetId, sha256, part, examples: [example(1 + part), example(2 + part)] }, datasetId);
 }
 
 /** A judgement, a revision and, for most, what became of it: once or twice, of which the first is the fact. */

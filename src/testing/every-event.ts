@@ -100,5 +100,11 @@ export function everyEvent(): readonly Envelope[] {
   };
   told.tell('DatasetReleased', { datasetId, name: 'agent-r', version: 1, ...frozen, ...made }, datasetId);
   told.tell('DatasetWithdrawn', { datasetId, reason: 'a task of the test split' }, datasetId);
+  const example = { line: 1, lines: 2, kind: 'revision' as const, treeId, goodRolloutId: rolloutId, badRolloutId: rolloutId };
+  told.tell(
+    'DatasetSourced',
+    { datasetId, sha256: sha('e'), part: 0, examples: [{ ...example, revisionId: revision.revisionId }] },
+    datasetId,
+  );
   return told.events.map((event) => ({ ...event, causationId: told.id('cause'), repaired: ['data.nothing'] }));
 }

@@ -84,7 +84,7 @@ class FileRules {
 
   #refuseRunEvent(event: Exclude<Envelope, { data: { treeId: string } }>): string | null {
     if (event.type === 'ExperimentDeclared') return null;
-    if (event.type === 'DatasetReleased' || event.type === 'DatasetWithdrawn')
+    if (event.type === 'DatasetReleased' || event.type === 'DatasetSourced' || event.type === 'DatasetWithdrawn')
       return 'a file of runs and trees holds no datasets';
     const { runId } = event.data;
     if (event.type === 'RunStarted') this.#runs.add(runId);

@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Appender } from '../../append/appender.ts';
+import { readExamplePages } from '../../projections/dataset-sources/read-examples.ts';
 import { readDatasets, readDatasetsOfRuns } from '../../projections/datasets/read-datasets.ts';
 import { datasetWorkshop } from '../../testing/dataset-workshop.ts';
 import { givenEvents } from '../../testing/given-events.ts';
@@ -51,7 +52,8 @@ describe('a release', () => {
       name: 'other',
       version: 1,
     });
-    expect(appender.appended).toHaveLength(3);
+    expect(appender.appended.filter(({ type }) => type === 'DatasetReleased')).toHaveLength(3);
+    expect(appender.appended).toHaveLength(6); // each with its sources
   });
 
   test('killed before its file stands leaves nothing, killed before its event leaves a whole file; repeated, both give the same digest', async () => {
@@ -70,6 +72,29 @@ describe('a release', () => {
     expect({ kind, version: dataset.version, sha256: dataset.sha256 }).toEqual({
       ...{ kind: 'released', version: 1, sha256: undisturbed.dataset.sha256 },
     });
+  });
+
+  test('says what each example was made of; killed before it could, the repetition does, and only once', async () => {
+    const halved: Appender = { append: (drafts) => appender.append(drafts.slice(0, 1)) };
+    const { dataset } = await releasing({ appender: halved });
+    const page = { limit: 10, towards: 'forwards', after: null, before: null } as const;
+    const examples = async () => {
+      const [found] = await readExamplePages(shop.db, [{ datasetId: dataset.id }], page);
+      return found?.rows.map(({ row }) => row);
+    };
+    expect(await examples()).toEqual([]);
+    const rollout = await shop.db.selectFrom('rollouts').selectAll().where('success', '=', true).executeTakeFirstOrThrow();
+    for (let i = 0; i < 2; i++) {
+      expect(await releasing()).toMatchObject({ kind: 'already-released' });
+      // One trajectory of two replies: two lines of trl.
+      expect(await examples()).toEqual([
+        {
+          ...{ datasetId: dataset.id, line: 1, lines: 2, kind: 'good', treeId: rollout.tree_id },
+          ...{ goodRolloutId: rollout.rollout_id, badRolloutId: null, revisionId: null },
+        },
+      ]);
+    }
+    expect(appender.appended.map(({ type }) => type)).toEqual(['DatasetReleased', 'DatasetSourced']);
   });
 
   test('two of one name at the same moment take two versions, and neither is lost', async () => {

@@ -1,11 +1,13 @@
 import type { Appender, Draft } from '../../append/appender.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Receipt } from '../../log/event-log.ts';
+import { countExamples } from '../../projections/dataset-sources/read-examples.ts';
 import { type DatasetRecord, readDatasetsOfName } from '../../projections/datasets/read-datasets.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { exportRows, type RowExportOptions, type RowManifest } from '../rows/export-rows.ts';
+import type { WrittenExample } from '../rows/write-rows.ts';
 
-export interface ReleaseOptions extends Omit<RowExportOptions, 'existing'> {
+export interface ReleaseOptions extends Omit<RowExportOptions, 'existing' | 'onExample'> {
   readonly name: string;
   /** `same`: a file that is there must be this very release. */
   readonly existing: 'same' | 'replace';
@@ -27,6 +29,7 @@ const TRIES = 10; // each lost race is another release of the same name, which t
  * Freezes a dataset: the file and its manifest first, whole; then the event that names them. Who is killed between leaves a file that no release
  * names, and the repetition gives the same bytes and the event. Equal content under one name is the same release; other content is the
  * next version. The id is that of name and version, so of two at the same moment one is the fact and the other takes the version after.
+ * With it goes what each example was made of; a repetition adds what is missing of that.
  * @throws DatasetError `invalid-query`, `nothing-matches`, `file-exists`, `conflict` for content that was withdrawn; then nothing is recorded.
  */
 export async function releaseDataset(options: ReleaseOptions): Promise<Release> {
@@ -36,13 +39,20 @@ export async function releaseDataset(options: ReleaseOptions): Promise<Release> 
       'invalid-query',
       `${JSON.stringify(name)} is no name: letters, digits, dots, dashes and underscores, at most 100`,
     );
-  const manifest = await exportRows(options);
+  const examples: WrittenExample[] = [];
+  const manifest = await exportRows({ ...options, onExample: (written) => examples.push(written) });
   for (let tried = 0; tried < TRIES; tried++) {
     const known = await readDatasetsOfName(db, name);
     const same = known.find(({ sha256 }) => sha256 === manifest.sha256);
-    if (same && tried === 0) return { kind: 'already-released', dataset: refuseWithdrawn(same), manifest };
+    if (same && tried === 0) {
+      const dataset = refuseWithdrawn(same);
+      await completeSources(options, dataset, examples);
+      return { kind: 'already-released', dataset, manifest };
+    }
     if (same) return { kind: 'released', dataset: same, manifest };
-    await options.settled(await options.appender.append([released(name, nextVersion(known), manifest)]));
+    const release = released(name, nextVersion(known), manifest);
+    const parts = sourced(release.data.datasetId, manifest.sha256, examples);
+    await options.settled(await options.appender.append([release, ...parts]));
   }
   throw new DatasetError('conflict', `${name} is being released by others over and over; release it again`);
 }
@@ -74,6 +84,17 @@ function nextVersion(known: readonly DatasetRecord[]): number {
   return 1 + Math.max(0, ...known.map(({ version }) => version));
 }
 
+/** Appends the sources of a release that stands without them all: its process was killed in between, or wrote before sources were recorded. */
+async function completeSources(
+  { db, appender, settled }: ReleaseOptions,
+  { id, sha256 }: DatasetRecord,
+  examples: readonly WrittenExample[],
+): Promise<void> {
+  const [stored = 0] = await countExamples(db, [{ datasetId: id }]);
+  const missing = sourced(id, sha256, examples).slice(Math.floor(stored / PART)); // parts lie in the log one behind the other
+  if (stored < examples.length) await settled(await appender.append(missing));
+}
+
 function refuseWithdrawn(dataset: DatasetRecord): DatasetRecord {
   if (dataset.withdrawnAt === null) return dataset;
   const { name, version, withdrawReason } = dataset;
@@ -103,4 +124,16 @@ function released(name: string, version: number, manifest: RowManifest): Draft<'
       runs: [...runs],
     },
   };
+}
+
+const PART = 500; // examples in one event: about 150 KB
+
+/** Tells what the examples of a file were made of, in parts. Their ids hold the digest: those of other content under this id are other events. */
+function sourced(datasetId: string, sha256: string, examples: readonly WrittenExample[]): Draft<'DatasetSourced'>[] {
+  return Array.from({ length: Math.ceil(examples.length / PART) }, (_, part) => ({
+    type: 'DatasetSourced',
+    id: derivedId('DatasetSourced', datasetId, sha256, part),
+    correlationId: datasetId,
+    data: { datasetId, sha256, part, examples: examples.slice(part * PART, (part + 1) * PART) },
+  }));
 }

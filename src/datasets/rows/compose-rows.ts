@@ -32,6 +32,7 @@ export function composeRows(mined: MinedTree, context: RowContext, parameters: R
       pair: { good: best.steps, bad: bad.steps, branch },
       feedback: null,
       source: sourceOf(mined, 'pair', best, bad, parameters),
+      rollouts: rolloutsOf(mined, best, bad),
     }));
   }
   const rows: TrainingRow[] = [];
@@ -48,6 +49,7 @@ function goodRowOf(mined: MinedTree, context: RowContext, path: LeafPath, parame
     pair: null,
     feedback: null,
     source: sourceOf(mined, 'good', path, null, parameters),
+    rollouts: rolloutsOf(mined, path, null),
   };
 }
 
@@ -83,6 +85,7 @@ function revisionRowOf(
         judge: revision.judge,
         judgements: judgements.map(({ judgementId }) => judgementId),
       },
+      rollouts: rolloutsOf(mined, good, bad),
     },
   ];
 }
@@ -125,6 +128,15 @@ function sourceOf(
     judgements: [],
     policy: { id: rollout?.policyId ?? '', version: rollout?.policyVersion ?? 0 },
   };
+}
+
+function rolloutsOf({ endedAt }: MinedTree, good: LeafPath, bad: LeafPath | null): TrainingRow['rollouts'] {
+  const ended = ({ leafStepId }: LeafPath) => {
+    const rollout = endedAt.get(leafStepId);
+    if (!rollout) throw new RangeError(`no chosen rollout ended at ${leafStepId}`);
+    return rollout.rolloutId;
+  };
+  return { good: ended(good), bad: bad && ended(bad) };
 }
 
 function trained(mined: MinedTree, steps: readonly SearchedStep[]): readonly RevisedTurn[] {

@@ -15,7 +15,7 @@ import { readSnapshot, type SnapshotPosition } from '../export/snapshot.ts';
 import { describeQuery, type TrajectoryQuery } from '../export/trajectory-query.ts';
 import { type GeneralOptions, type GeneralSource, openGeneralData } from './general-data.ts';
 import { checkRowOptions, ROW_FORMAT_VERSIONS, type RowFormat, type RowParameters } from './row-options.ts';
-import { type RowCounts, writeRows } from './write-rows.ts';
+import { type RowCounts, type WrittenExample, writeRows } from './write-rows.ts';
 
 export interface RowExportOptions {
   readonly db: Db;
@@ -33,6 +33,8 @@ export interface RowExportOptions {
   readonly waitMs: number;
   readonly signal: AbortSignal;
   readonly onProgress: (lines: number) => void;
+  /** Told of every example as it is written. */
+  readonly onExample?: (written: WrittenExample) => void;
 }
 
 /** What a file of examples is and where it comes from. No clock and no machine: the same export of the same record gives the same bytes. */
@@ -68,7 +70,18 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
       runs: from,
       position,
     } = await readSnapshot(db, [stepTree, rewards, runs, revisions], { waitMs, signal }, async (trx, at) => {
-      const job = { trx, blobs, query, format, parameters, general, file, signal, onDone: options.onProgress };
+      const job = {
+        trx,
+        blobs,
+        query,
+        format,
+        parameters,
+        general,
+        file,
+        signal,
+        onDone: options.onProgress,
+        onExample: options.onExample ?? (() => undefined),
+      };
       return { ...(await writeRows(job)), position: at };
     });
     if (counts.lines === 0) throw nothingMatches(query, parameters, counts);

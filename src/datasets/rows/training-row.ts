@@ -22,6 +22,8 @@ export interface TrainingRow {
   readonly feedback: readonly PublishedFeedback[] | null;
   /** Every id and number that leads back to the record. */
   readonly source: RowSource;
+  /** The trajectories it was made of. */
+  readonly rollouts: { readonly good: string; readonly bad: string | null };
 }
 
 export interface RowPair {

@@ -39,6 +39,20 @@ export interface RowJob {
   readonly file: ByteSink;
   readonly signal: AbortSignal;
   readonly onDone: (lines: number) => void;
+  /** Told of every example as it is written. */
+  readonly onExample: (written: WrittenExample) => void;
+}
+
+/** Where an example stands in its file, and what it was made of. */
+export interface WrittenExample {
+  /** Its first line, from 1, and how many it takes. */
+  readonly line: number;
+  readonly lines: number;
+  readonly kind: TrainingRow['kind'];
+  readonly treeId: string;
+  readonly goodRolloutId: string;
+  readonly badRolloutId: string | null;
+  readonly revisionId: string | null;
 }
 
 const COUNTED = { good: 'good', revision: 'revisions', pair: 'pairs' } as const;
@@ -67,6 +81,7 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
         dropped[judged.dropped] += 1;
         continue;
       }
+      job.onExample(exampleOf(row, counts.lines + 1, judged.kept.length));
       for (const body of judged.kept) await write(withSource(body, row, format));
       counts[COUNTED[row.kind]] += 1;
       counts.trained += trainedIn(row, format, judged.kept.length);
@@ -88,6 +103,11 @@ function trainedIn({ turns, pair }: TrainingRow, { kind, span }: RowFormat, line
   if (kind === 'trl' || (kind === 'dpo' && span === 'reply')) return lines;
   if (kind === 'dpo') return pair === null ? 0 : pair.good.length - pair.branch;
   return turns.filter(({ loss }) => loss).length;
+}
+
+function exampleOf({ kind, source, rollouts }: TrainingRow, line: number, lines: number): WrittenExample {
+  const { tree: treeId, revision: revisionId } = source;
+  return { line, lines, kind, treeId, goodRolloutId: rollouts.good, badRolloutId: rollouts.bad, revisionId };
 }
 
 function withSource(body: object, { source }: TrainingRow, { metadata }: RowFormat): object {

@@ -21,5 +21,30 @@ export const datasetReleased = z.strictObject({
   runs: z.array(id).max(10_000),
 });
 
+/**
+ * What some examples of a released file were made of, in the order of its lines: enough to go from a line to the record and back. `sha256` is that of
+ * the file, so that what is said of other content under the same id counts for nothing.
+ */
+export const datasetSourced = z.strictObject({
+  datasetId: id,
+  sha256,
+  part: count,
+  examples: z
+    .array(
+      z.strictObject({
+        /** The first line of the example, from 1, and how many it takes. */
+        line: count.min(1),
+        lines: count.min(1),
+        kind: z.enum(['good', 'revision', 'pair']),
+        treeId: id,
+        goodRolloutId: id,
+        badRolloutId: id.nullable(),
+        revisionId: id.nullable(),
+      }),
+    )
+    .min(1)
+    .max(1_000),
+});
+
 /** A dataset is not to be trained on any more. The record of it stays. */
 export const datasetWithdrawn = z.strictObject({ datasetId: id, reason: z.string().min(1).max(10_000) });

@@ -31,6 +31,7 @@ export function referencesOf(event: Envelope): readonly Reference[] {
       return [];
     case 'DatasetReleased':
       return event.data.runs.map((id, i) => ({ kind: 'run', id, field: `data.runs.${i}`, treeId: null }));
+    case 'DatasetSourced':
     case 'DatasetWithdrawn':
       return [{ kind: 'dataset', id: event.data.datasetId, field: 'data.datasetId', treeId: null }];
     case 'RunFinished':

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { DataOf } from '../../events/catalogue.ts';
+import { type Database, openDatabase } from '../../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { givenEvents } from '../../testing/given-events.ts';
+import { emptyReadModels } from '../../testing/read-models.ts';
+import { Story } from '../../testing/story.ts';
+import { countExamples, type ExampleFilter, readExamplePages, readPoliciesOfDatasets } from './read-examples.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+let story: Story;
+let runId: string;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase(testDatabase.url);
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+beforeEach(async () => {
+  await emptyReadModels(database.db);
+  story = new Story('sources');
+  runId = story.run();
+});
+
+type Example = DataOf<'DatasetSourced'>['examples'][number];
+const digest = (digit: string) => digit.repeat(64);
+
+function release(name: string, sha256 = digest('a')): string {
+  const datasetId = story.id('dataset', name);
+  const made = { query: {}, parameters: {}, position: {}, counts: {}, bytes: 1, codeVersion: '1', runs: [runId] };
+  story.tell('DatasetReleased', { datasetId, name, version: 1, format: 'dpo', formatVersion: 1, sha256, ...made }, datasetId);
+  return datasetId;
+}
+
+function tellSources(datasetId: string, examples: readonly Example[], sha256 = digest('a'), part = 0) {
+  return story.tell('DatasetSourced', { datasetId, sha256, part, examples: [...examples] }, datasetId);
+}
+
+function good(line: number, treeId: string, goodRolloutId: string): Example {
+  return { line, lines: 1, kind: 'good', treeId, goodRolloutId, badRolloutId: null, revisionId: null };
+}
+
+async function lines(filter: ExampleFilter, after: string | null = null, limit = 10) {
+  const [page] = await readExamplePages(database.db, [filter], { limit, towards: 'forwards', after, before: null });
+  return page?.rows.map(({ row }) => row.line) ?? [];
+}
+
+describe('the sources of a dataset', () => {
+  test('are read in the order of its lines, a page at a time, by kind, tree and revision', async () => {
+    const datasetId = release('one');
+    const [treeId, revisionId] = [story.id('tree'), story.id('revision')];
+    const revised: Example = { ...good(9, treeId, story.id('r')), kind: 'revision', revisionId };
+    tellSources(datasetId, [revised], digest('a'), 1);
+    tellSources(datasetId, [good(1, treeId, story.id('r')), good(3, story.id('other'), story.id('s'))]);
+    await givenEvents(database.db, story.events);
+    expect(await lines({ datasetId })).toEqual([1, 3, 9]);
+    const [first] = await readExamplePages(database.db, [{ datasetId }], {
+      ...{ limit: 1, towards: 'forwards', after: null, before: null },
+    });
+    expect(await lines({ datasetId }, first?.rows[0]?.cursor)).toEqual([3, 9]);
+    expect(await lines({ datasetId, treeId })).toEqual([1, 9]);
+    expect(await lines({ datasetId, revisionId })).toEqual([9]);
+    expect(await countExamples(database.db, [{ datasetId, kind: 'good' }, { datasetId }])).toEqual([2, 3]);
+  });
+
+  test('name the policy versions that acted in its good and bad trajectories', async () => {
+    const tree = story.tree(runId);
+    const rollouts = [3, 5].map((version, i) => story.rollout(tree, i, { policy: { policyId: 'linear', version } }));
+    const datasetId = release('one');
+    const [goodRolloutId = '', badRolloutId = ''] = rollouts;
+    tellSources(datasetId, [{ ...good(1, tree.treeId, goodRolloutId), kind: 'pair', badRolloutId }]);
+    await givenEvents(database.db, story.events);
+    expect(await readPoliciesOfDatasets(database.db, [datasetId])).toEqual([
+      { datasetId, id: 'linear', version: 3 },
+      { datasetId, id: 'linear', version: 5 },
+    ]);
+  });
+
+  test('are those of the content that was released first: of two releases at the same moment only one is the fact', async () => {
+    const datasetId = release('one', digest('a'));
+    release('one', digest('b'));
+    tellSources(datasetId, [good(2, story.id('b'), story.id('b'))], digest('b'));
+    tellSources(datasetId, [good(1, story.id('a'), story.id('a'))], digest('a'));
+    await givenEvents(database.db, story.events);
+    expect(await lines({ datasetId })).toEqual([1]);
+    expect(await database.db.selectFrom('quarantine').select('code').execute()).toEqual([]);
+  });
+
+  test('of a dataset that was never released wait in quarantine', async () => {
+    const lost = tellSources(story.id('nothing'), [good(1, story.id('a'), story.id('a'))]);
+    await givenEvents(database.db, story.events);
+    expect(await database.db.selectFrom('quarantine').select(['projection', 'event_id', 'code', 'field']).execute()).toEqual([
+      { projection: 'dataset-sources', event_id: lost.id, code: 'missing-dataset', field: 'data.datasetId' },
+    ]);
+  });
+});

@@ -1,0 +1,85 @@
+import { sql } from 'kysely';
+import type { DataOf } from '../../events/catalogue.ts';
+import type { Delivery } from '../../events/envelope.ts';
+import { insertRows } from '../../postgres/bulk.ts';
+import type { Trx } from '../../postgres/database.ts';
+import { isOf, type Poison, type Projection } from '../projection.ts';
+
+/**
+ * Folds what the examples of released datasets were made of. Of two releases under one id the first is the fact, and only what was said of
+ * its content counts. Sources of a dataset that was never released go to quarantine.
+ */
+export const datasetSources: Projection = {
+  name: 'dataset-sources',
+  version: 1,
+  handles: ['DatasetReleased', 'DatasetSourced'],
+  project,
+};
+
+async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
+  const digests = await knownDigests(batch, trx);
+  const released: object[] = [];
+  const examples = new Map<string, object>();
+  const poison: Poison[] = [];
+  for (const delivery of batch) {
+    if (isOf(delivery, 'DatasetReleased')) {
+      const { datasetId, sha256 } = delivery.event.data;
+      if (digests.has(datasetId)) continue;
+      digests.set(datasetId, sha256);
+      released.push({ dataset_id: datasetId, sha256 });
+    }
+    if (isOf(delivery, 'DatasetSourced')) {
+      const { datasetId, sha256, examples: told } = delivery.event.data;
+      const digest = digests.get(datasetId);
+      if (digest === undefined) {
+        const reason = `dataset ${datasetId} was never released; append its DatasetReleased first`;
+        poison.push({ delivery, code: 'missing-dataset', field: 'data.datasetId', reason });
+      }
+      if (digest !== sha256) continue;
+      for (const example of told) {
+        const key = `${datasetId} ${example.line}`;
+        if (!examples.has(key)) examples.set(key, rowOf(datasetId, example));
+      }
+    }
+  }
+  await insertRows(trx, 'dataset_digests', released, { dataset_id: 'uuid', sha256: 'text' });
+  await insertRows(trx, 'dataset_examples', [...examples.values()], COLUMNS);
+  return poison;
+}
+
+async function knownDigests(batch: readonly Delivery[], trx: Trx): Promise<Map<string, string>> {
+  const ids = new Set(
+    batch.flatMap((delivery) =>
+      isOf(delivery, 'DatasetReleased') || isOf(delivery, 'DatasetSourced') ? [delivery.event.data.datasetId] : [],
+    ),
+  );
+  if (ids.size === 0) return new Map();
+  const { rows } = await sql<{ id: string; sha256: string }>`
+    select dataset_id as id, sha256 from dataset_digests where dataset_id = any(${[...ids]}::uuid[])`.execute(trx);
+  return new Map(rows.map(({ id, sha256 }) => [id, sha256]));
+}
+
+const COLUMNS = {
+  dataset_id: 'uuid',
+  line: 'integer',
+  lines: 'integer',
+  kind: 'text',
+  tree_id: 'uuid',
+  good_rollout_id: 'uuid',
+  bad_rollout_id: 'uuid',
+  revision_id: 'uuid',
+};
+
+type Told = DataOf<'DatasetSourced'>['examples'][number];
+function rowOf(datasetId: string, told: Told): Record<keyof typeof COLUMNS, unknown> {
+  return {
+    dataset_id: datasetId,
+    line: told.line,
+    lines: told.lines,
+    kind: told.kind,
+    tree_id: told.treeId,
+    good_rollout_id: told.goodRolloutId,
+    bad_rollout_id: told.badRolloutId,
+    revision_id: told.revisionId,
+  };
+}

@@ -9,8 +9,14 @@ export function pythonStrip(text: string): string {
 
 /** Splits at runs of white space as Python's `str.split()` does; no word is empty. */
 export function pythonWords(text: string): string[] {
-  // \s and Python's white space differ in these five characters alone.
-  return text.split(/(?:(?!\ufeff)\s|[\x1c-\x1f\x85])+/).filter((word) => word !== '');
+  const words: string[] = [];
+  let start = 0;
+  for (let at = 0; at <= text.length; at++) {
+    if (at < text.length && !isPythonSpace(text.charCodeAt(at))) continue;
+    if (at > start) words.push(text.slice(start, at));
+    start = at + 1;
+  }
+  return words;
 }
 
 function isPythonSpace(unit: number): boolean {

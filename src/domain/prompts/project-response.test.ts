@@ -1,0 +1,211 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { projectResponse } from './project-response.ts';
+import type { ProjectionFlag } from './projection.ts';
+import type { TemplateName } from './prompt-template.ts';
+
+const T = '<think>x</think>';
+const A = '<action>look</action>';
+const cf = (text: string): string => `<compression>${text}</compression>`;
+type Row = readonly [
+  rule: string,
+  response: string,
+  action: string,
+  valid: boolean,
+  factor: number,
+  flags: readonly ProjectionFlag[],
+];
+
+const check = (name: TemplateName, [, response, action, valid, factor, flags]: Row): void => {
+  expect(projectResponse(name, response, { compression: true })).toMatchObject({ action, valid, factor, flags });
+  // With compression off only the factor changes.
+  expect(projectResponse(name, response, { compression: false })).toMatchObject({
+    action,
+    valid,
+    factor: 1,
+    reading: null,
+    flags: flags.filter((flag) => flag !== 'factor-forced'),
+  });
+};
+
+// specification of AgentOCR, V7: printed by the reference's own functions.
+const ALFWORLD_PUBLISHED: readonly Row[] = [
+  ['an action is read in lower case', `${T}<action>Go To Desk 1</action>${cf('1.5')}`, 'go to desk 1', true, 1.5, []],
+  ['a missing factor is 1 and no fault', `${T}${A}`, 'look', true, 1, []],
+  ['no thought is no valid answer, and its factor is still read', `${A}${cf('2.0')}`, 'look', false, 2, ['no-think']],
+  ['a factor above the range is 5', `${T}${A}${cf('7')}`, 'look', true, 5, []],
+  ['a factor below the range is 1', `${T}${A}${cf('0.5')}`, 'look', true, 1, []],
+  ['nan is no factor', `${T}${A}${cf('nan')}`, 'look', true, 1, []],
+  ['inf is no factor', `${T}${A}${cf('inf')}`, 'look', true, 1, []],
+  ['a decimal comma is no factor', `${T}${A}${cf('1,5')}`, 'look', true, 1, []],
+  ['1_0 is ten, as Python has it', `${T}${A}${cf('1_0')}`, 'look', true, 5, []],
+  [
+    'of two factors the first is read, and the answer is not valid',
+    `${T}${A}${cf('1.5')}${cf('2')}`,
+    'look',
+    false,
+    1.5,
+    ['repeated-compression-tag'],
+  ],
+  [
+    'two actions are none, and no factor',
+    `${T}${A}<action>go</action>${cf('2')}`,
+    '',
+    false,
+    1,
+    ['repeated-action-tag', 'factor-forced'],
+  ],
+  ['a thought in upper case is none', `<THINK>x</THINK>${A}`, 'look', false, 1, ['no-think']],
+  [
+    'an action that the world does not list is still valid',
+    `${T}<action>fly to the moon</action>`,
+    'fly to the moon',
+    true,
+    1,
+    [],
+  ],
+  ['an answer with a CJK ideograph is not valid', `<think>看</think>${A}`, 'look', false, 1, ['cjk']],
+  ['a closing tag before the opening one encloses nothing, validly', `</action>${T}<action>look`, '', true, 1, ['empty-action']],
+];
+
+const ALFWORLD_MORE: readonly Row[] = [
+  ['tags of the action count in any case', `${T}<ACTION>Look</Action>`, 'look', true, 1, []],
+  ['Python white space around an action is stripped', `${T}<action>\u001c\u0085look\u00a0</action>`, 'look', true, 1, []],
+  ['an answer without an action has none', T, '', false, 1, ['no-action']],
+  ['an action that is never closed is none', `${T}<action>look`, '', false, 1, ['no-action']],
+  ['empty tags are a valid action', `${T}<action> </action>`, '', true, 1, ['empty-action']],
+  ['two thoughts are one too many', `${T}${T}${A}`, 'look', false, 1, ['repeated-think-tag']],
+  ['a thought that is never closed is none', `<think>${A}`, 'look', false, 1, ['no-think']],
+  ['a repeated tag counts in any case', `${T}${A}<Action>${cf('2')}`, '', false, 1, ['repeated-action-tag', 'factor-forced']],
+  [
+    'a second opening compression tag is one too many',
+    `${T}${A}<compression>${cf('2')}`,
+    'look',
+    false,
+    1,
+    ['repeated-compression-tag'],
+  ],
+  ['kana is no ideograph', `<think>かな</think>${A}`, 'look', true, 1, []],
+  ['all that is broken is told', `${A}${A}看`, '', false, 1, ['repeated-action-tag', 'no-think', 'cjk', 'factor-forced']],
+];
+
+const SEARCH_PUBLISHED: readonly Row[] = [
+  ['a query is read without blanks around it', `${T}<search> q </search>${cf('1.3')}`, '<search>q</search>', true, 1.3, []],
+  [
+    'an answer ends the episode, so it has no factor',
+    `${T}<answer> Canary </answer>${cf('3')}`,
+    '<answer>Canary</answer>',
+    true,
+    1,
+    ['factor-forced'],
+  ],
+  [
+    'of an answer and a search the search stands, not valid',
+    `<answer>b</answer><search>a</search>${cf('2')}`,
+    '<search>a</search>',
+    false,
+    2,
+    ['search-and-answer'],
+  ],
+  ['without a tag there is no action, and the factor is read', `hm${cf('2')}`, '', false, 2, ['no-action']],
+  ['tags count in any case', '<SEARCH>a</SEARCH>', '<search>a</search>', true, 1, []],
+];
+
+const SEARCH_MORE: readonly Row[] = [
+  [
+    'of two searches the first stands, not valid',
+    '<search>a</search><search>b</search>',
+    '<search>a</search>',
+    false,
+    1,
+    ['repeated-search-tag'],
+  ],
+  [
+    'what follows the first search is cut off, and still counted',
+    `<search>a</search><information>x</information><answer>b</answer>`,
+    '<search>a</search>',
+    false,
+    1,
+    ['search-and-answer'],
+  ],
+  [
+    'of two answers the first stands, not valid, without a factor',
+    `<answer>a</answer><answer>b</answer>${cf('2')}`,
+    '<answer>a</answer>',
+    false,
+    1,
+    ['repeated-answer-tag', 'factor-forced'],
+  ],
+  ['a closing tag before the opening one cuts the search off', '</search><search>a</search>', '', false, 1, ['no-action']],
+  ['a query keeps its line breaks', '<search>a\nb</search>', '<search>a\nb</search>', true, 1, []],
+  ['thoughts and scripts are not asked for', '<search>看</search>', '<search>看</search>', true, 1, []],
+  ['a repeated factor is no fault here', `<search>a</search>${cf('2')}${cf('3')}`, '<search>a</search>', true, 2, []],
+];
+
+const TEXTCRAFT: readonly Row[] = [
+  ['a command with its factor', `Thought: t\nAction: get 2 reed\n${cf('1.4')}`, 'get 2 reed', true, 1.4, []],
+  [
+    "the factor on the command's own line is taken out",
+    `Thought: t\nAction: get 2 reed ${cf('1.4')}`,
+    'get 2 reed',
+    true,
+    1.4,
+    [],
+  ],
+  [
+    'an invented observation is cut off',
+    `Action: get 1 a\nObservation: b${cf('2')}`,
+    'get 1 a',
+    false,
+    2,
+    ['not-well-formatted'],
+  ],
+  ['no command', `Thought: t\nAction:\n${cf('2')}`, '', false, 2, ['no-action']],
+];
+
+describe('ALFWorld', () => {
+  test.each([...ALFWORLD_PUBLISHED, ...ALFWORLD_MORE])('%s', (...row) => check('alfworld', row));
+});
+describe('Search', () => {
+  test.each([...SEARCH_PUBLISHED, ...SEARCH_MORE])('%s', (...row) => check('search-qa', row));
+});
+describe('TextCraft', () => {
+  test.each(TEXTCRAFT)('%s', (...row) => check('textcraft', row));
+});
+
+test('the thought is what stands in its tags, or else before the first other tag', () => {
+  const thought = (response: string): string => projectResponse('alfworld', response, { compression: false }).thought;
+  expect(thought(`<think> a\nb </think>${A}`)).toBe('a\nb');
+  expect(thought(`I look. ${A}`)).toBe('I look.');
+  expect(thought('<THINK>x</THINK>')).toBe('x');
+  expect(projectResponse('textcraft', 'Thought: t\nAction: inventory', { compression: false }).thought).toBe('t');
+});
+
+test('no answer of any form throws; the factor stays in its range and a flag tells why an answer is not valid', () => {
+  const piece = fc.constantFrom('<think>', '</think>', '<action>', '</action>', '<search>', '</search>', '<answer>', '</answer>');
+  const more = fc.constantFrom(
+    '<compression>',
+    '</compression>',
+    '1.5',
+    '9',
+    'nan',
+    ' ',
+    '\n',
+    'Action:',
+    'look',
+    '看',
+    '\ud800',
+    'İ',
+  );
+  const response = fc.array(fc.oneof(piece, more), { maxLength: 16 }).map((pieces) => pieces.join(''));
+  const name = fc.constantFrom<TemplateName>('alfworld', 'search-qa', 'textcraft');
+  fc.assert(
+    fc.property(name, fc.oneof(response, fc.string({ unit: 'binary' })), (world, text) => {
+      const { valid, factor, flags } = projectResponse(world, text, { compression: true });
+      expect(factor).toBeGreaterThanOrEqual(1);
+      expect(factor).toBeLessThanOrEqual(5);
+      const broken = flags.filter((flag) => flag !== 'empty-action' && flag !== 'factor-forced');
+      expect(valid).toBe(broken.length === 0);
+    }),
+  );
+});

@@ -1,0 +1,48 @@
+import { readFactor } from '../compression/read-factor.ts';
+import { findSearchAction } from './find-search-action.ts';
+import { findTaggedAction } from './find-tagged-action.ts';
+import { parseThoughtAction } from './parse-thought-action.ts';
+import type { Found, Projection } from './projection.ts';
+import type { TemplateName } from './prompt-template.ts';
+
+/**
+ * Reads what an answer means in its world: the action, whether the answer keeps the form that was asked for, and the factor for the next history
+ * image. With `compression` off every factor is 1. A missing or bad factor never makes an answer invalid (specification of AgentOCR, §2.2).
+ */
+export function projectResponse(name: TemplateName, response: string, options: { readonly compression: boolean }): Projection {
+  const found = find(name, response);
+  const reading = options.compression ? readFactor(response) : null;
+  const forced = found.forced && reading !== null;
+  return {
+    action: found.action,
+    thought: found.thought,
+    valid: found.broken.length === 0,
+    factor: found.forced ? 1 : (reading?.factor ?? 1),
+    reading,
+    flags: [
+      ...found.broken,
+      ...(found.action === '' && found.broken.length === 0 ? (['empty-action'] as const) : []),
+      ...(forced ? (['factor-forced'] as const) : []),
+    ],
+  };
+}
+
+function find(name: TemplateName, response: string): Found {
+  switch (name) {
+    case 'alfworld':
+      return findTaggedAction(response);
+    case 'search-qa':
+      return findSearchAction(response);
+    case 'textcraft':
+      return findCommand(response);
+    default:
+      return name satisfies never;
+  }
+}
+
+/** TextCraft's form is lines, not tags; the factor's own line is taken out first, so that it is not read as what follows the command. */
+function findCommand(response: string): Found {
+  const { thought, action, wellFormatted } = parseThoughtAction(response.replace(/<compression>[\s\S]*?<\/compression>/gi, ''));
+  const broken = action === '' ? (['no-action'] as const) : wellFormatted ? [] : (['not-well-formatted'] as const);
+  return { action, thought, broken, forced: false };
+}

@@ -29,8 +29,6 @@ export interface Applied {
  * database takes back tables and cursor together, so that what was lost is folded again.
  */
 export async function applySlice(db: Db, projection: Projection, slice: Slice, write: Write = foldAndWrite): Promise<Applied> {
-  if (!slice.items.some((item) => concerns(projection, item)) && (await passCursor(db, projection, slice)))
-    return { cursor: slice.next, quarantined: 0 };
   return db.transaction().execute(async (trx) => {
     const cursor = await lockCursor(trx, projection, slice);
     if (cursor >= slice.next) return { cursor, quarantined: 0 };
@@ -86,15 +84,20 @@ async function moveCursor(trx: Trx, projection: Projection, slice: Slice, from: 
 }
 
 /**
- * Moves the cursor past a slice in which nothing concerns the projection: most slices of most projections, in one statement instead of
- * four. Gives false, with nothing moved, when the cursor is not where the slice begins.
+ * Moves the cursors of projections that a slice does not concern past it, all in one statement: most slices concern few projections, and each
+ * would cost four. Gives those that were moved; a cursor that is not where the slice begins stays, and is left to `applySlice`.
  */
-async function passCursor(db: Db, projection: Projection, slice: Slice): Promise<boolean> {
-  const moved = await sql`
+export async function passCursors(db: Db, projections: readonly Projection[], slice: Slice): Promise<ReadonlySet<Projection>> {
+  const idle = projections.filter((projection) => !slice.items.some((item) => concerns(projection, item)));
+  if (idle.length === 0) return new Set();
+  const names = sql.join(idle.map(({ name, version }) => sql`(${name}::text, ${version}::int)`));
+  const moved = await sql<{ projection: string }>`
     with quick as materialized (select set_config('synchronous_commit', 'off', true) as setting)
     update public.cursors set next_offset = ${slice.next}, updated_at = now() from quick
-    where ${isCursorOf(projection, slice)} and next_offset = ${slice.from}`.execute(db);
-  return moved.numAffectedRows === 1n;
+    where (projection, version) in (${names}) and topic = ${slice.topic} and partition = ${slice.partition}
+      and next_offset = ${slice.from} returning projection`.execute(db);
+  const passed = new Set(moved.rows.map(({ projection }) => projection));
+  return new Set(idle.filter(({ name }) => passed.has(name)));
 }
 
 function isCursorOf({ name, version }: Projection, { topic, partition }: Slice): RawBuilder<unknown> {

@@ -1,6 +1,6 @@
 import type { EventLog, LogBatch, Subscription } from '../log/event-log.ts';
 import type { Database } from '../postgres/database.ts';
-import { type Slice, topicsOf } from './apply-slice.ts';
+import { passCursors, type Slice, topicsOf } from './apply-slice.ts';
 import { decodeRecords } from './decode-records.ts';
 import { isDatabaseFault, reasonOf, waitBeforeRetry } from './fault.ts';
 import { applyIsolatingPoison } from './isolate-poison.ts';
@@ -51,7 +51,11 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     const items = decodeRecords(batch);
     const slice: Slice = { topic: batch.topic, partition: batch.partition, from: batch.from, next: batch.next, items };
     const active = projections.filter((p) => !stopped.has(p.name) && topicsOf(p).includes(batch.topic));
-    const cursors = await Promise.all(active.map((projection) => applyUntilSettled(projection, slice, signal)));
+    // Where this fails each projection takes its own transaction, which waits out what is wrong with the database.
+    const passed = await passCursors(database.db, active, slice).catch(() => new Set<Projection>());
+    const cursors = await Promise.all(
+      active.map((projection) => (passed.has(projection) ? slice.next : applyUntilSettled(projection, slice, signal))),
+    );
     const lowest = Math.min(batch.next, ...cursors.filter((cursor) => cursor !== undefined));
     if (lowest < batch.next) {
       const place = `${batch.topic}.${batch.partition}`;

@@ -32,6 +32,8 @@ const mappers = {
   SearchStatistics: `${READ}/search-statistics/read-statistics.ts#NodeStatistics`,
   Revision: `${READ}/revisions/read-revisions.ts#RevisionRecord`,
   Judgement: `${READ}/revisions/read-judgements.ts#JudgementRecord`,
+  Dataset: `${READ}/datasets/read-datasets.ts#DatasetRecord`,
+  DatasetExample: `${READ}/dataset-sources/read-examples.ts#ExampleRecord`,
   PackedArray: '../../src/events/schemas/values.ts#Packed',
   ExperimentConnection: '../connection.ts#Connection<ExperimentRecord>',
   RunConnection: '../connection.ts#Connection<RunRecord>',
@@ -39,6 +41,8 @@ const mappers = {
   RolloutConnection: '../connection.ts#Connection<RolloutRecord>',
   TrajectoryConnection: '../connection.ts#Connection<TrajectoryRecord>',
   RevisionConnection: '../connection.ts#Connection<RevisionRecord>',
+  DatasetConnection: '../connection.ts#Connection<DatasetRecord>',
+  DatasetExampleConnection: '../connection.ts#Connection<ExampleRecord>',
   AnomalyConnection: '../connection.ts#Connection<AnomalyRecord>',
   QuarantineConnection: '../connection.ts#Connection<QuarantineRecord>',
 };

@@ -1,3 +1,5 @@
+import type { ExampleFilter } from '../src/projections/dataset-sources/read-examples.ts';
+import type { DatasetFilter } from '../src/projections/datasets/read-datasets.ts';
 import type { AnomalyFilter } from '../src/projections/journal/read-anomalies.ts';
 import type { QuarantineFilter } from '../src/projections/read-quarantine.ts';
 import type { RevisionFilter } from '../src/projections/revisions/read-revisions.ts';
@@ -33,6 +35,7 @@ export function treeFilter(filter: Input<input.TreeFilter>): TreeFilter {
     closed: filter?.closed,
     openedFrom: filter?.opened?.from,
     openedUntil: filter?.opened?.until,
+    datasetId: optionalId('filter.dataset', filter?.dataset),
   });
 }
 
@@ -48,12 +51,37 @@ export function trajectoryFilter(filter: Input<input.TrajectoryFilter>): Traject
       returnUntil: filter?.return?.until,
       stepsFrom: filter?.stepCount?.from,
       stepsUntil: filter?.stepCount?.until,
+      datasetId: optionalId('filter.dataset', filter?.dataset),
     }),
   };
 }
 
 export function revisionFilter(filter: Input<input.RevisionFilter>): RevisionFilter {
-  return given({ state: filter?.state, judge: filter?.judge });
+  return given({
+    state: filter?.state,
+    judge: filter?.judge,
+    datasetId: optionalId('filter.dataset', filter?.dataset),
+  });
+}
+
+export function datasetFilter(filter: Input<input.DatasetFilter>): DatasetFilter {
+  return given({
+    name: filter?.name,
+    format: filter?.format,
+    withdrawn: filter?.withdrawn,
+    runId: optionalId('filter.run', filter?.run),
+    treeId: optionalId('filter.tree', filter?.tree),
+    rolloutId: optionalId('filter.rollout', filter?.rollout),
+    revisionId: optionalId('filter.revision', filter?.revision),
+  });
+}
+
+export function exampleFilter(filter: Input<input.DatasetExampleFilter>): Omit<ExampleFilter, 'datasetId'> {
+  return given({
+    kind: filter?.kind,
+    treeId: optionalId('filter.tree', filter?.tree),
+    revisionId: optionalId('filter.revision', filter?.revision),
+  });
 }
 
 export function anomalyFilter(filter: Input<input.AnomalyFilter>): AnomalyFilter {

@@ -1,6 +1,7 @@
 import type { GraphQLSchema } from 'graphql';
 import { createSchema } from 'graphql-yoga';
 import type { Context } from './context.ts';
+import { Dataset, DatasetExample } from './resolvers/dataset.ts';
 import { Evaluation, TrainedOn } from './resolvers/evaluation.ts';
 import { QuarantinedRecord, Subscription } from './resolvers/log.ts';
 import { Query } from './resolvers/query.ts';
@@ -35,6 +36,8 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     Trajectory,
     Revision,
     Judgement,
+    Dataset,
+    DatasetExample,
     QuarantinedRecord,
   };
   return createSchema<Context>({ typeDefs: await readTypeDefs(), resolvers });

@@ -18,6 +18,8 @@ import type { QuarantineRecord } from '../../src/projections/read-quarantine.ts'
 import type { NodeStatistics } from '../../src/projections/search-statistics/read-statistics.ts';
 import type { RevisionRecord } from '../../src/projections/revisions/read-revisions.ts';
 import type { JudgementRecord } from '../../src/projections/revisions/read-judgements.ts';
+import type { DatasetRecord } from '../../src/projections/datasets/read-datasets.ts';
+import type { ExampleRecord } from '../../src/projections/dataset-sources/read-examples.ts';
 import type { Packed } from '../../src/events/schemas/values.ts';
 import type { Connection } from '../connection.ts';
 import type { Context } from '../context.ts';
@@ -215,6 +217,204 @@ export type RevisionEdge = {
   /** The item. */
   readonly node: Revision;
 };
+
+/** A page of datasets. */
+export type DatasetConnection = {
+  readonly __typename?: 'DatasetConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<DatasetEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<Dataset>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of datasets. */
+export type DatasetEdge = {
+  readonly __typename?: 'DatasetEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: Dataset;
+};
+
+/** A page of examples of a dataset. */
+export type DatasetExampleConnection = {
+  readonly __typename?: 'DatasetExampleConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<DatasetExampleEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<DatasetExample>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of examples of a dataset. */
+export type DatasetExampleEdge = {
+  readonly __typename?: 'DatasetExampleEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: DatasetExample;
+};
+
+/** Training data that was frozen under a name and a version: the file, how it was made, and what each of its examples was made of. */
+export type Dataset = {
+  readonly __typename?: 'Dataset';
+  /** Its id, which follows from its name and version. */
+  readonly id: Scalars['ID']['output'];
+  /** Its name. */
+  readonly name: Scalars['String']['output'];
+  /** Its version under that name, from 1: other content is another version. */
+  readonly version: Scalars['Int']['output'];
+  /** The format of the file: agent-r, xtuner, sharegpt, openai, trl or dpo. */
+  readonly format: Scalars['String']['output'];
+  /** The version of that format. */
+  readonly formatVersion: Scalars['Int']['output'];
+  /** The filter by which trajectories were chosen. */
+  readonly query: Scalars['JSON']['output'];
+  /** What was made of them: data, thresholds, gates, general data mixed in. */
+  readonly parameters: Scalars['JSON']['output'];
+  /** Where each projection that was read stood, by name@version: the log position that it is made of. */
+  readonly position: Scalars['JSON']['output'];
+  /** What it holds, and what its gates kept out. */
+  readonly counts: Scalars['JSON']['output'];
+  /** The size of the file. */
+  readonly bytes: Scalars['SafeInt']['output'];
+  /** The SHA-256 of the file: equal content under one name is one release. */
+  readonly sha256: Scalars['String']['output'];
+  /** The program that wrote it. */
+  readonly codeVersion: Scalars['String']['output'];
+  /** When it was released. */
+  readonly releasedAt: Scalars['DateTime']['output'];
+  /** When it was withdrawn: it must not be trained on any more; null while it may. */
+  readonly withdrawnAt?: Maybe<Scalars['DateTime']['output']>;
+  /** Why it was withdrawn. */
+  readonly withdrawReason?: Maybe<Scalars['String']['output']>;
+  /** The runs that its examples come from. */
+  readonly runs: ReadonlyArray<Run>;
+  /** The policy versions that acted in its trajectories. */
+  readonly policies: ReadonlyArray<PolicyVersion>;
+  /** Its examples in the order of its lines, with what they were made of. Empty for a release older than that record; the same release command again adds it. */
+  readonly examples: DatasetExampleConnection;
+  /** The trees that its examples were made of. */
+  readonly trees: TreeConnection;
+  /** The trajectories that its examples were made of, good ones and bad ones. */
+  readonly trajectories: TrajectoryConnection;
+  /** The revisions among its examples. */
+  readonly revisions: RevisionConnection;
+};
+
+
+/** Training data that was frozen under a name and a version: the file, how it was made, and what each of its examples was made of. */
+export type DatasetExamplesArgs = {
+  filter?: InputMaybe<DatasetExampleFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Training data that was frozen under a name and a version: the file, how it was made, and what each of its examples was made of. */
+export type DatasetTreesArgs = {
+  filter?: InputMaybe<TreeFilter>;
+  orderBy?: TreeOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Training data that was frozen under a name and a version: the file, how it was made, and what each of its examples was made of. */
+export type DatasetTrajectoriesArgs = {
+  filter?: InputMaybe<TrajectoryFilter>;
+  orderBy?: TrajectoryOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Training data that was frozen under a name and a version: the file, how it was made, and what each of its examples was made of. */
+export type DatasetRevisionsArgs = {
+  filter?: InputMaybe<RevisionFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** An example of a dataset and the record that it was made of. */
+export type DatasetExample = {
+  readonly __typename?: 'DatasetExample';
+  /** Its first line in the file, from 1. */
+  readonly line: Scalars['Int']['output'];
+  /** How many lines it takes. */
+  readonly lines: Scalars['Int']['output'];
+  /** What it is. */
+  readonly kind: DatasetExampleKind;
+  /** The id of its tree. */
+  readonly treeId: Scalars['ID']['output'];
+  /** Its tree. */
+  readonly tree?: Maybe<Tree>;
+  /** The good trajectory. */
+  readonly trajectory?: Maybe<Trajectory>;
+  /** The bad trajectory; null for a good example. */
+  readonly badTrajectory?: Maybe<Trajectory>;
+  /** The revision; null for another kind. */
+  readonly revision?: Maybe<Revision>;
+};
+
+/** What an example is. */
+export type DatasetExampleKind =
+  /** A good trajectory. */
+  | 'good'
+  /** A revision trajectory. */
+  | 'revision'
+  /** A good and a bad trajectory side by side. */
+  | 'pair';
+
+/** What datasets are chosen by; all parts must hold. */
+export type DatasetFilter = {
+  /** The name. */
+  readonly name?: InputMaybe<Scalars['String']['input']>;
+  /** The format. */
+  readonly format?: InputMaybe<Scalars['String']['input']>;
+  /** It is withdrawn (true) or may be trained on (false). */
+  readonly withdrawn?: InputMaybe<Scalars['Boolean']['input']>;
+  /** Examples of it come from this run. */
+  readonly run?: InputMaybe<Scalars['ID']['input']>;
+  /** Examples of it were made of this tree. */
+  readonly tree?: InputMaybe<Scalars['ID']['input']>;
+  /** Examples of it were made of the trajectory of this rollout, as the good or the bad one. */
+  readonly rollout?: InputMaybe<Scalars['ID']['input']>;
+  /** It holds this revision. */
+  readonly revision?: InputMaybe<Scalars['ID']['input']>;
+};
+
+/** What examples are chosen by; all parts must hold. */
+export type DatasetExampleFilter = {
+  /** What they are. */
+  readonly kind?: InputMaybe<DatasetExampleKind>;
+  /** The tree. */
+  readonly tree?: InputMaybe<Scalars['ID']['input']>;
+  /** The revision. */
+  readonly revision?: InputMaybe<Scalars['ID']['input']>;
+};
+
+/** The order of datasets; equal ones by their id. */
+export type DatasetOrder =
+  /** The first released first. */
+  | 'RELEASED_ASC'
+  /** The last released first. */
+  | 'RELEASED_DESC';
 
 /** What a policy achieved on a set of tasks: measured from the rollouts of a run, and recorded at its end. */
 export type Evaluation = {
@@ -448,6 +648,10 @@ export type Query = {
   readonly trajectories: TrajectoryConnection;
   /** One revision; null when it is not known. */
   readonly revision?: Maybe<Revision>;
+  /** One dataset release; null when it is not known. */
+  readonly dataset?: Maybe<Dataset>;
+  /** Dataset releases, the latest first. */
+  readonly datasets: DatasetConnection;
   /** What the journal saw that should not be, in the order of the log. */
   readonly anomalies: AnomalyConnection;
   /** Records that a projection could not fold, the latest first. */
@@ -560,6 +764,23 @@ export type QueryTrajectoriesArgs = {
 /** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
 export type QueryRevisionArgs = {
   id: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryDatasetArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryDatasetsArgs = {
+  filter?: InputMaybe<DatasetFilter>;
+  orderBy?: DatasetOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
 };
 
 
@@ -710,6 +931,19 @@ export type Revision = {
   readonly judgements: ReadonlyArray<Judgement>;
   /** Its turns, made again from the tree. */
   readonly turns: ReadonlyArray<RevisionTurn>;
+  /** The dataset releases that hold it. */
+  readonly datasets: DatasetConnection;
+};
+
+
+/** A revision trajectory: a bad one up to its first error, a reflection, and a good one from where the two part (Agent-R). */
+export type RevisionDatasetsArgs = {
+  filter?: InputMaybe<DatasetFilter>;
+  orderBy?: DatasetOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** How far a revision got. */
@@ -782,6 +1016,8 @@ export type RevisionFilter = {
   readonly state?: InputMaybe<RevisionState>;
   /** The judge, name@revision. */
   readonly judge?: InputMaybe<Scalars['String']['input']>;
+  /** Examples of this dataset were made of them. */
+  readonly dataset?: InputMaybe<Scalars['ID']['input']>;
 };
 
 /** One walk of a policy from a step to an end. */
@@ -875,12 +1111,25 @@ export type Trajectory = {
   readonly steps: ReadonlyArray<Step>;
   /** Its rewards, those of its steps along the path and then those on the rollout; all or those of one component. */
   readonly rewards: ReadonlyArray<Reward>;
+  /** The dataset releases that hold examples made of it, as the good or the bad one. */
+  readonly datasets: DatasetConnection;
 };
 
 
 /** The root-to-leaf path of a finished rollout. */
 export type TrajectoryRewardsArgs = {
   component?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** The root-to-leaf path of a finished rollout. */
+export type TrajectoryDatasetsArgs = {
+  filter?: InputMaybe<DatasetFilter>;
+  orderBy?: DatasetOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** A scalar judgement on a step or on a whole rollout. */
@@ -1008,6 +1257,8 @@ export type TrajectoryFilter = {
   readonly policyVersion?: InputMaybe<IntRange>;
   /** It finished in this time. */
   readonly finishedIn?: InputMaybe<TimeRange>;
+  /** Examples of this dataset were made of them. */
+  readonly dataset?: InputMaybe<Scalars['ID']['input']>;
 };
 
 /** The order of rollouts; equal ones by their id. Those that go on stand after the finished in ascending order, before them in descending order. */
@@ -1107,6 +1358,8 @@ export type Run = {
   readonly trajectories: TrajectoryConnection;
   /** The revisions that were mined from its trees, in the order in which they were composed. */
   readonly revisions: RevisionConnection;
+  /** The dataset releases that hold examples of its trees. */
+  readonly datasets: DatasetConnection;
 };
 
 
@@ -1153,6 +1406,17 @@ export type RunTrajectoriesArgs = {
 /** One execution: configuration, seed, code version, environments. */
 export type RunRevisionsArgs = {
   filter?: InputMaybe<RevisionFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** One execution: configuration, seed, code version, environments. */
+export type RunDatasetsArgs = {
+  filter?: InputMaybe<DatasetFilter>;
+  orderBy?: DatasetOrder;
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
@@ -1541,6 +1805,8 @@ export type Tree = {
   readonly divergences: ReadonlyArray<Divergence>;
   /** Texts that are longer than 64 KiB. */
   readonly largeTexts: ReadonlyArray<LargeText>;
+  /** The dataset releases that hold examples made of it. */
+  readonly datasets: DatasetConnection;
 };
 
 
@@ -1565,6 +1831,17 @@ export type TreeTrajectoriesArgs = {
 /** All rollouts of one task in one run. A GRPO group branches at the root, an MCTS search is bushy, one episode has one path. */
 export type TreeRevisionsArgs = {
   filter?: InputMaybe<RevisionFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** All rollouts of one task in one run. A GRPO group branches at the root, an MCTS search is bushy, one episode has one path. */
+export type TreeDatasetsArgs = {
+  filter?: InputMaybe<DatasetFilter>;
+  orderBy?: DatasetOrder;
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
@@ -1638,6 +1915,8 @@ export type TreeFilter = {
   readonly closed?: InputMaybe<Scalars['Boolean']['input']>;
   /** It was opened in this time. */
   readonly opened?: InputMaybe<TimeRange>;
+  /** Examples of this dataset were made of them. */
+  readonly dataset?: InputMaybe<Scalars['ID']['input']>;
 };
 
 /** The order of trees; equal ones by their id. */
@@ -1805,23 +2084,33 @@ export type ResolversTypes = {
   QuarantineEdge: ResolverTypeWrapper<Omit<QuarantineEdge, 'node'> & { node: ResolversTypes['QuarantinedRecord'] }>;
   RevisionConnection: ResolverTypeWrapper<Connection<RevisionRecord>>;
   RevisionEdge: ResolverTypeWrapper<Omit<RevisionEdge, 'node'> & { node: ResolversTypes['Revision'] }>;
+  DatasetConnection: ResolverTypeWrapper<Connection<DatasetRecord>>;
+  DatasetEdge: ResolverTypeWrapper<Omit<DatasetEdge, 'node'> & { node: ResolversTypes['Dataset'] }>;
+  DatasetExampleConnection: ResolverTypeWrapper<Connection<ExampleRecord>>;
+  DatasetExampleEdge: ResolverTypeWrapper<Omit<DatasetExampleEdge, 'node'> & { node: ResolversTypes['DatasetExample'] }>;
+  Dataset: ResolverTypeWrapper<DatasetRecord>;
+  ID: ResolverTypeWrapper<Scalars['ID']['output']>;
+  Int: ResolverTypeWrapper<Scalars['Int']['output']>;
+  DatasetExample: ResolverTypeWrapper<ExampleRecord>;
+  DatasetExampleKind: DatasetExampleKind;
+  DatasetFilter: DatasetFilter;
+  Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
+  DatasetExampleFilter: DatasetExampleFilter;
+  DatasetOrder: DatasetOrder;
   Evaluation: ResolverTypeWrapper<EvaluationRecord>;
   Float: ResolverTypeWrapper<Scalars['Float']['output']>;
   Interval: ResolverTypeWrapper<Interval>;
   RepeatedActions: ResolverTypeWrapper<RepeatedActions>;
-  Int: ResolverTypeWrapper<Scalars['Int']['output']>;
   EvaluatedDepth: ResolverTypeWrapper<EvaluatedDepth>;
   TrainedOn: ResolverTypeWrapper<TrainedOnRecord>;
   ProjectionLag: ResolverTypeWrapper<ProjectionLag>;
   ProjectionState: ProjectionState;
   PartitionLag: ResolverTypeWrapper<PartitionLag>;
   Anomaly: ResolverTypeWrapper<AnomalyRecord>;
-  ID: ResolverTypeWrapper<Scalars['ID']['output']>;
   AnomalyKind: AnomalyKind;
   QuarantinedRecord: ResolverTypeWrapper<QuarantineRecord>;
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
-  Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
   Query: ResolverTypeWrapper<Root>;
   Reached: ResolverTypeWrapper<ReachedModel>;
   Subscription: ResolverTypeWrapper<Record<PropertyKey, never>>;
@@ -1903,21 +2192,29 @@ export type ResolversParentTypes = {
   QuarantineEdge: Omit<QuarantineEdge, 'node'> & { node: ResolversParentTypes['QuarantinedRecord'] };
   RevisionConnection: Connection<RevisionRecord>;
   RevisionEdge: Omit<RevisionEdge, 'node'> & { node: ResolversParentTypes['Revision'] };
+  DatasetConnection: Connection<DatasetRecord>;
+  DatasetEdge: Omit<DatasetEdge, 'node'> & { node: ResolversParentTypes['Dataset'] };
+  DatasetExampleConnection: Connection<ExampleRecord>;
+  DatasetExampleEdge: Omit<DatasetExampleEdge, 'node'> & { node: ResolversParentTypes['DatasetExample'] };
+  Dataset: DatasetRecord;
+  ID: Scalars['ID']['output'];
+  Int: Scalars['Int']['output'];
+  DatasetExample: ExampleRecord;
+  DatasetFilter: DatasetFilter;
+  Boolean: Scalars['Boolean']['output'];
+  DatasetExampleFilter: DatasetExampleFilter;
   Evaluation: EvaluationRecord;
   Float: Scalars['Float']['output'];
   Interval: Interval;
   RepeatedActions: RepeatedActions;
-  Int: Scalars['Int']['output'];
   EvaluatedDepth: EvaluatedDepth;
   TrainedOn: TrainedOnRecord;
   ProjectionLag: ProjectionLag;
   PartitionLag: PartitionLag;
   Anomaly: AnomalyRecord;
-  ID: Scalars['ID']['output'];
   QuarantinedRecord: QuarantineRecord;
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
-  Boolean: Scalars['Boolean']['output'];
   Query: Root;
   Reached: ReachedModel;
   Subscription: Record<PropertyKey, never>;
@@ -2077,6 +2374,65 @@ export type RevisionEdgeResolvers<ContextType = Context, ParentType extends Reso
   node?: Resolver<ResolversTypes['Revision'], ParentType, ContextType>;
 };
 
+export type DatasetConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['DatasetConnection'] = ResolversParentTypes['DatasetConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['DatasetEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Dataset']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type DatasetEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['DatasetEdge'] = ResolversParentTypes['DatasetEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Dataset'], ParentType, ContextType>;
+};
+
+export type DatasetExampleConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['DatasetExampleConnection'] = ResolversParentTypes['DatasetExampleConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['DatasetExampleEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['DatasetExample']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type DatasetExampleEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['DatasetExampleEdge'] = ResolversParentTypes['DatasetExampleEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['DatasetExample'], ParentType, ContextType>;
+};
+
+export type DatasetResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Dataset'] = ResolversParentTypes['Dataset']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  format?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  formatVersion?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  query?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  parameters?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  position?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  counts?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  bytes?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  sha256?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  codeVersion?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  releasedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  withdrawnAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  withdrawReason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  runs?: Resolver<ReadonlyArray<ResolversTypes['Run']>, ParentType, ContextType>;
+  policies?: Resolver<ReadonlyArray<ResolversTypes['PolicyVersion']>, ParentType, ContextType>;
+  examples?: Resolver<ResolversTypes['DatasetExampleConnection'], ParentType, ContextType, Partial<DatasetExamplesArgs>>;
+  trees?: Resolver<ResolversTypes['TreeConnection'], ParentType, ContextType, RequireFields<DatasetTreesArgs, 'orderBy'>>;
+  trajectories?: Resolver<ResolversTypes['TrajectoryConnection'], ParentType, ContextType, RequireFields<DatasetTrajectoriesArgs, 'orderBy'>>;
+  revisions?: Resolver<ResolversTypes['RevisionConnection'], ParentType, ContextType, Partial<DatasetRevisionsArgs>>;
+};
+
+export type DatasetExampleResolvers<ContextType = Context, ParentType extends ResolversParentTypes['DatasetExample'] = ResolversParentTypes['DatasetExample']> = {
+  line?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  lines?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  kind?: Resolver<ResolversTypes['DatasetExampleKind'], ParentType, ContextType>;
+  treeId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  tree?: Resolver<Maybe<ResolversTypes['Tree']>, ParentType, ContextType>;
+  trajectory?: Resolver<Maybe<ResolversTypes['Trajectory']>, ParentType, ContextType>;
+  badTrajectory?: Resolver<Maybe<ResolversTypes['Trajectory']>, ParentType, ContextType>;
+  revision?: Resolver<Maybe<ResolversTypes['Revision']>, ParentType, ContextType>;
+};
+
 export type EvaluationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Evaluation'] = ResolversParentTypes['Evaluation']> = {
   policy?: Resolver<ResolversTypes['PolicyVersion'], ParentType, ContextType>;
   environment?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
@@ -2180,6 +2536,8 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   trajectory?: Resolver<Maybe<ResolversTypes['Trajectory']>, ParentType, ContextType, RequireFields<QueryTrajectoryArgs, 'rollout'>>;
   trajectories?: Resolver<ResolversTypes['TrajectoryConnection'], ParentType, ContextType, RequireFields<QueryTrajectoriesArgs, 'orderBy'>>;
   revision?: Resolver<Maybe<ResolversTypes['Revision']>, ParentType, ContextType, RequireFields<QueryRevisionArgs, 'id'>>;
+  dataset?: Resolver<Maybe<ResolversTypes['Dataset']>, ParentType, ContextType, RequireFields<QueryDatasetArgs, 'id'>>;
+  datasets?: Resolver<ResolversTypes['DatasetConnection'], ParentType, ContextType, RequireFields<QueryDatasetsArgs, 'orderBy'>>;
   anomalies?: Resolver<ResolversTypes['AnomalyConnection'], ParentType, ContextType, Partial<QueryAnomaliesArgs>>;
   quarantine?: Resolver<ResolversTypes['QuarantineConnection'], ParentType, ContextType, Partial<QueryQuarantineArgs>>;
   position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
@@ -2242,6 +2600,7 @@ export type RevisionResolvers<ContextType = Context, ParentType extends Resolver
   checkedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   judgements?: Resolver<ReadonlyArray<ResolversTypes['Judgement']>, ParentType, ContextType>;
   turns?: Resolver<ReadonlyArray<ResolversTypes['RevisionTurn']>, ParentType, ContextType>;
+  datasets?: Resolver<ResolversTypes['DatasetConnection'], ParentType, ContextType, RequireFields<RevisionDatasetsArgs, 'orderBy'>>;
 };
 
 export type RevisionTurnResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RevisionTurn'] = ResolversParentTypes['RevisionTurn']> = {
@@ -2304,6 +2663,7 @@ export type TrajectoryResolvers<ContextType = Context, ParentType extends Resolv
   leaf?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
   steps?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType>;
   rewards?: Resolver<ReadonlyArray<ResolversTypes['Reward']>, ParentType, ContextType, Partial<TrajectoryRewardsArgs>>;
+  datasets?: Resolver<ResolversTypes['DatasetConnection'], ParentType, ContextType, RequireFields<TrajectoryDatasetsArgs, 'orderBy'>>;
 };
 
 export type RewardResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Reward'] = ResolversParentTypes['Reward']> = {
@@ -2377,6 +2737,7 @@ export type RunResolvers<ContextType = Context, ParentType extends ResolversPare
   rollouts?: Resolver<ResolversTypes['RolloutConnection'], ParentType, ContextType, RequireFields<RunRolloutsArgs, 'orderBy'>>;
   trajectories?: Resolver<ResolversTypes['TrajectoryConnection'], ParentType, ContextType, RequireFields<RunTrajectoriesArgs, 'orderBy'>>;
   revisions?: Resolver<ResolversTypes['RevisionConnection'], ParentType, ContextType, Partial<RunRevisionsArgs>>;
+  datasets?: Resolver<ResolversTypes['DatasetConnection'], ParentType, ContextType, RequireFields<RunDatasetsArgs, 'orderBy'>>;
 };
 
 export type RunEnvironmentResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RunEnvironment'] = ResolversParentTypes['RunEnvironment']> = {
@@ -2534,6 +2895,7 @@ export type TreeResolvers<ContextType = Context, ParentType extends ResolversPar
   simulations?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   divergences?: Resolver<ReadonlyArray<ResolversTypes['Divergence']>, ParentType, ContextType>;
   largeTexts?: Resolver<ReadonlyArray<ResolversTypes['LargeText']>, ParentType, ContextType>;
+  datasets?: Resolver<ResolversTypes['DatasetConnection'], ParentType, ContextType, RequireFields<TreeDatasetsArgs, 'orderBy'>>;
 };
 
 export type TaskResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Task'] = ResolversParentTypes['Task']> = {
@@ -2612,6 +2974,12 @@ export type Resolvers<ContextType = Context> = {
   QuarantineEdge?: QuarantineEdgeResolvers<ContextType>;
   RevisionConnection?: RevisionConnectionResolvers<ContextType>;
   RevisionEdge?: RevisionEdgeResolvers<ContextType>;
+  DatasetConnection?: DatasetConnectionResolvers<ContextType>;
+  DatasetEdge?: DatasetEdgeResolvers<ContextType>;
+  DatasetExampleConnection?: DatasetExampleConnectionResolvers<ContextType>;
+  DatasetExampleEdge?: DatasetExampleEdgeResolvers<ContextType>;
+  Dataset?: DatasetResolvers<ContextType>;
+  DatasetExample?: DatasetExampleResolvers<ContextType>;
   Evaluation?: EvaluationResolvers<ContextType>;
   Interval?: IntervalResolvers<ContextType>;
   RepeatedActions?: RepeatedActionsResolvers<ContextType>;

@@ -1,6 +1,18 @@
 import DataLoader from 'dataloader';
 import type { Db } from '../../src/postgres/database.ts';
 import { mapPages } from '../../src/postgres/keyset.ts';
+import {
+  countExamples,
+  type ExampleFilter,
+  readExamplePages,
+  readPoliciesOfDatasets,
+} from '../../src/projections/dataset-sources/read-examples.ts';
+import {
+  countDatasets,
+  type DatasetFilter,
+  readDatasetPages,
+  readDatasetsById,
+} from '../../src/projections/datasets/read-datasets.ts';
 import { readEvaluations } from '../../src/projections/evaluations/read-evaluations.ts';
 import { readJudgements } from '../../src/projections/revisions/read-judgements.ts';
 import {
@@ -141,6 +153,22 @@ export function createLoaders(db: Db, texts: LargeTexts) {
     judgements: many(
       async (ids) => (await readJudgements(db, ids)).map(withLargeTexts),
       (j) => j.treeId,
+    ),
+    dataset: one(
+      (ids) => readDatasetsById(db, ids),
+      (d) => d.id,
+    ),
+    datasets: createListLoader(
+      (filters: readonly DatasetFilter[], ordering, page) => readDatasetPages(db, filters, ordering, page),
+      (filters) => countDatasets(db, filters),
+    ),
+    examples: createListLoader(
+      (filters: readonly ExampleFilter[], _ordering, page) => readExamplePages(db, filters, page),
+      (filters) => countExamples(db, filters),
+    ),
+    policiesOfDataset: many(
+      (ids) => readPoliciesOfDatasets(db, ids),
+      (p) => p.datasetId,
     ),
     metrics: createMetricsLoader(db),
     divergences: many(

@@ -1,3 +1,4 @@
+import { DATASET_ORDERINGS, type DatasetFilter, type DatasetRecord } from '../../src/projections/datasets/read-datasets.ts';
 import { REVISION_ORDERING, type RevisionFilter, type RevisionRecord } from '../../src/projections/revisions/read-revisions.ts';
 import {
   TRAJECTORY_ORDERINGS,
@@ -75,6 +76,19 @@ export function connectRevisions(
     args,
     (page) => loaders.revisions.page.load({ filter, ordering: REVISION_ORDERING, page }),
     () => loaders.revisions.count.load(filter),
+  );
+}
+
+export function connectDatasets(
+  args: Ordered<typeof DATASET_ORDERINGS>,
+  filter: DatasetFilter,
+  { loaders }: Context,
+): Promise<Connection<DatasetRecord>> {
+  const ordering = DATASET_ORDERINGS[args.orderBy];
+  return connect(
+    args,
+    (page) => loaders.datasets.page.load({ filter, ordering, page }),
+    () => loaders.datasets.count.load(filter),
   );
 }
 

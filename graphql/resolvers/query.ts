@@ -4,12 +4,20 @@ import { countQuarantine, readQuarantine } from '../../src/projections/read-quar
 import { countExperiments, EXPERIMENT_ORDERINGS, readExperiments } from '../../src/projections/runs/read-experiments.ts';
 import { argumentId } from '../argument-id.ts';
 import { connect } from '../connection.ts';
-import { anomalyFilter, quarantineFilter, rolloutFilter, runFilter, trajectoryFilter, treeFilter } from '../filters.ts';
+import {
+  anomalyFilter,
+  datasetFilter,
+  quarantineFilter,
+  rolloutFilter,
+  runFilter,
+  trajectoryFilter,
+  treeFilter,
+} from '../filters.ts';
 import type { QueryResolvers } from '../generated/types.ts';
 import { measureLag } from '../live/lag.ts';
 import { logEnd } from '../live/log-end.ts';
 import { waitFor } from '../live/wait-for.ts';
-import { connectRollouts, connectRuns, connectTrajectories, connectTrees } from './lists.ts';
+import { connectDatasets, connectRollouts, connectRuns, connectTrajectories, connectTrees } from './lists.ts';
 
 export const Query: QueryResolvers = {
   experiment: (_, { id }, { loaders }) => loaders.experiment.load(argumentId('id', id)),
@@ -30,6 +38,8 @@ export const Query: QueryResolvers = {
   trajectory: (_, { rollout }, { loaders }) => loaders.trajectory.load(argumentId('rollout', rollout)),
   trajectories: (_, args, context) => connectTrajectories(args, trajectoryFilter(args.filter), context),
   revision: (_, { id }, { loaders }) => loaders.revision.load(argumentId('id', id)),
+  dataset: (_, { id }, { loaders }) => loaders.dataset.load(argumentId('id', id)),
+  datasets: (_, args, context) => connectDatasets(args, datasetFilter(args.filter), context),
   anomalies: (_, args, { sources: { db } }) => {
     const filter = anomalyFilter(args.filter);
     return connect(

@@ -1,6 +1,8 @@
 import { revisionTurns } from '../../src/projections/revisions/revision-turns.ts';
+import { datasetFilter } from '../filters.ts';
 import type { JudgementResolvers, RevisionResolvers } from '../generated/types.ts';
 import { largeTextsOf } from '../large-text.ts';
+import { connectDatasets, hangingOn } from './lists.ts';
 
 export const Revision: RevisionResolvers = {
   tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
@@ -11,6 +13,7 @@ export const Revision: RevisionResolvers = {
   rejectedAt: ({ atStepId }, _, { loaders }) => (atStepId === null ? null : loaders.step.load(atStepId)),
   judgements: async ({ treeId, badLeafStepId, judge }, _, { loaders }) =>
     (await loaders.judgements.load(treeId)).filter((told) => told.leafStepId === badLeafStepId && told.judge === judge),
+  datasets: ({ id }, args, context) => connectDatasets(args, hangingOn(datasetFilter(args.filter), 'revisionId', id), context),
   turns: async (revision, _, { loaders }) => {
     const searched = await loaders.searchedTree.load(revision.treeId);
     return searched ? revisionTurns(searched.tree, revision) : []; // the tree is not projected yet

@@ -1,7 +1,9 @@
 import type { RewardRecord } from '../../src/projections/rewards/read-rewards.ts';
 import type { TrajectoryRecord } from '../../src/projections/rewards/read-trajectories.ts';
 import type { Context } from '../context.ts';
+import { datasetFilter } from '../filters.ts';
 import type { ComponentReturn, RolloutResolvers, TrajectoryResolvers } from '../generated/types.ts';
+import { connectDatasets, hangingOn } from './lists.ts';
 
 export const Rollout: RolloutResolvers = {
   tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
@@ -21,6 +23,7 @@ export const Trajectory: TrajectoryResolvers = {
   length: async ({ leafStepId, rollout }, _, { loaders }) =>
     (await loaders.step.load(leafStepId))?.depth ?? rollout.stepCount ?? 0,
   steps: ({ leafStepId }, _, { loaders }) => loaders.path.load(leafStepId),
+  datasets: ({ id }, args, context) => connectDatasets(args, hangingOn(datasetFilter(args.filter), 'rolloutId', id), context),
   rewards: async (trajectory, { component }, context) => ofComponent(await rewardsAlong(trajectory, context), component),
   returns: async (trajectory, _, context) => byComponent(await rewardsAlong(trajectory, context)),
 };

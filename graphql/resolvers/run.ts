@@ -1,7 +1,15 @@
 import { bounded } from '../connection.ts';
-import { revisionFilter, rolloutFilter, runFilter, trajectoryFilter, treeFilter } from '../filters.ts';
+import { datasetFilter, revisionFilter, rolloutFilter, runFilter, trajectoryFilter, treeFilter } from '../filters.ts';
 import type { ExperimentResolvers, RunResolvers } from '../generated/types.ts';
-import { connectRevisions, connectRollouts, connectRuns, connectTrajectories, connectTrees, hangingOn } from './lists.ts';
+import {
+  connectDatasets,
+  connectRevisions,
+  connectRollouts,
+  connectRuns,
+  connectTrajectories,
+  connectTrees,
+  hangingOn,
+} from './lists.ts';
 
 const METRICS_LIMIT = 5_000;
 
@@ -25,4 +33,5 @@ export const Run: RunResolvers = {
   trajectories: ({ id }, args, context) =>
     connectTrajectories(args, hangingOn(trajectoryFilter(args.filter), 'runId', id), context),
   revisions: ({ id }, args, context) => connectRevisions(args, { ...revisionFilter(args.filter), runId: id }, context),
+  datasets: ({ id }, args, context) => connectDatasets(args, hangingOn(datasetFilter(args.filter), 'runId', id), context),
 };

@@ -1,11 +1,11 @@
 import { STEP_FIELDS, type StepRecord } from '../../src/projections/step-tree/read-steps.ts';
 import { bounded } from '../connection.ts';
 import { refusal } from '../errors.ts';
-import { revisionFilter, trajectoryFilter } from '../filters.ts';
+import { datasetFilter, revisionFilter, trajectoryFilter } from '../filters.ts';
 import type { DivergenceResolvers, TreeResolvers } from '../generated/types.ts';
 import { largeTextsOf } from '../large-text.ts';
 import { selectedFields } from '../selected-fields.ts';
-import { connectRevisions, connectTrajectories, hangingOn } from './lists.ts';
+import { connectDatasets, connectRevisions, connectTrajectories, hangingOn } from './lists.ts';
 import { readAheadOfSteps } from './read-ahead.ts';
 
 const WHOLE_LIMIT = 2_000; // steps of a tree that is asked for whole; the cost limit counts with it
@@ -31,6 +31,7 @@ export const Tree: TreeResolvers = {
   trajectories: ({ id }, args, context) =>
     connectTrajectories(args, hangingOn(trajectoryFilter(args.filter), 'treeId', id), context),
   revisions: ({ id }, args, context) => connectRevisions(args, { ...revisionFilter(args.filter), treeId: id }, context),
+  datasets: ({ id }, args, context) => connectDatasets(args, hangingOn(datasetFilter(args.filter), 'treeId', id), context),
   judgements: ({ id }, _, { loaders }) => loaders.judgements.load(id),
   simulations: async ({ id }, _, { loaders }) => (await loaders.backups.load(id)) ?? 0,
   divergences: ({ id }, _, { loaders }) => loaders.divergences.load(id),

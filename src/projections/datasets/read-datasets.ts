@@ -1,5 +1,8 @@
-import { type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import type { DatasetsTable } from '../../postgres/tables.ts';
 
 /** A frozen dataset as it is now. `runs` are those that its examples come from. */
 export interface DatasetRecord {
@@ -19,6 +22,45 @@ export interface DatasetRecord {
   readonly releasedAt: Date;
   readonly withdrawnAt: Date | null;
   readonly withdrawReason: string | null;
+}
+
+/** What datasets are chosen by; a part that is left out chooses all. A trajectory is named by its rollout. */
+export interface DatasetFilter {
+  readonly name?: string;
+  readonly format?: string;
+  readonly withdrawn?: boolean;
+  readonly runId?: string;
+  readonly treeId?: string;
+  readonly rolloutId?: string;
+  readonly revisionId?: string;
+}
+
+const RELEASED = [
+  { column: 'datasets.released_at', type: 'instant' },
+  { column: 'datasets.dataset_id', type: 'uuid' },
+] as const;
+export const DATASET_ORDERINGS = {
+  RELEASED_ASC: { name: 'datasets/RELEASED_ASC', direction: 'asc', keys: RELEASED },
+  RELEASED_DESC: { name: 'datasets/RELEASED_DESC', direction: 'desc', keys: RELEASED },
+} as const satisfies Record<string, Ordering>;
+
+/** Reads one page of datasets for each filter, in one statement. @throws InvalidCursor. */
+export async function readDatasetPages(
+  db: Db,
+  filters: readonly DatasetFilter[],
+  ordering: Ordering,
+  page: PageRequest,
+): Promise<readonly Page<DatasetRecord>[]> {
+  const queries = filters.map((filter) => chosen(db, filter).selectAll('datasets'));
+  return mapPages(await readPages(db, queries, ordering, page), toDataset);
+}
+
+/** Counts the datasets of each filter, in one statement. */
+export async function countDatasets(db: Db, filters: readonly DatasetFilter[]): Promise<readonly number[]> {
+  return countEach(
+    db,
+    filters.map((filter) => chosen(db, filter)),
+  );
 }
 
 /** Reads every dataset, by name and version. */
@@ -48,4 +90,44 @@ async function read(db: Db, where: RawBuilder<unknown>): Promise<readonly Datase
            withdraw_reason as "withdrawReason"
     from datasets where ${where} order by name collate "C", version, dataset_id`.execute(db);
   return rows;
+}
+
+function chosen(db: Db, { name, format, withdrawn, runId, treeId, rolloutId, revisionId }: DatasetFilter) {
+  let query = db.selectFrom('datasets');
+  const among = db.selectFrom('dataset_examples').select('dataset_examples.dataset_id');
+  if (name !== undefined) query = query.where('datasets.name', '=', name);
+  if (format !== undefined) query = query.where('datasets.format', '=', format);
+  if (withdrawn !== undefined) query = query.where('datasets.withdrawn_at', withdrawn ? 'is not' : 'is', null);
+  if (runId !== undefined) query = query.where(sql<boolean>`datasets.runs @> array[${runId}::uuid]`);
+  if (treeId !== undefined)
+    query = query.where('datasets.dataset_id', 'in', among.where('dataset_examples.tree_id', '=', treeId));
+  if (revisionId !== undefined)
+    query = query.where('datasets.dataset_id', 'in', among.where('dataset_examples.revision_id', '=', revisionId));
+  if (rolloutId !== undefined) {
+    const good = among.where('dataset_examples.good_rollout_id', '=', rolloutId);
+    const bad = among.where('dataset_examples.bad_rollout_id', '=', rolloutId);
+    query = query.where('datasets.dataset_id', 'in', good.union(bad)); // an index for each
+  }
+  return query;
+}
+
+function toDataset(row: Selectable<DatasetsTable>): DatasetRecord {
+  return {
+    id: row.dataset_id,
+    name: row.name,
+    version: row.version,
+    format: row.format,
+    formatVersion: row.format_version,
+    query: row.query,
+    parameters: row.parameters,
+    position: row.position,
+    counts: row.counts,
+    bytes: row.bytes,
+    sha256: row.sha256,
+    codeVersion: row.code_version,
+    runs: row.runs,
+    releasedAt: row.released_at,
+    withdrawnAt: row.withdrawn_at,
+    withdrawReason: row.withdraw_reason,
+  };
 }

@@ -38,6 +38,8 @@ export interface RevisionFilter {
   readonly treeId?: string;
   readonly state?: RevisionRecord['state'];
   readonly judge?: string;
+  /** An example of this dataset was made of it. */
+  readonly datasetId?: string;
 }
 
 /** The order in which they were composed. */
@@ -97,6 +99,10 @@ function chosen(db: Db, filter: RevisionFilter) {
   if (filter.treeId !== undefined) query = query.where('revisions.tree_id', '=', filter.treeId);
   if (filter.state !== undefined) query = query.where('revisions.state', '=', filter.state);
   if (filter.judge !== undefined) query = query.where('revisions.judge', '=', filter.judge);
+  if (filter.datasetId !== undefined) {
+    const examples = db.selectFrom('dataset_examples').where('dataset_id', '=', filter.datasetId);
+    query = query.where('revisions.revision_id', 'in', examples.select('dataset_examples.revision_id'));
+  }
   return query;
 }
 

@@ -19,6 +19,8 @@ export interface TrajectoryFilter extends RolloutFilter {
   readonly returnUntil?: number;
   readonly stepsFrom?: number;
   readonly stepsUntil?: number;
+  /** Examples of this dataset were made of it, as the good or the bad one. */
+  readonly datasetId?: string;
 }
 
 const ID = { column: 'rollouts.rollout_id', type: 'uuid' } as const;
@@ -77,6 +79,11 @@ function chosen(db: Db, filter: TrajectoryFilter) {
   if (filter.returnUntil !== undefined) query = query.where('returns.value', '<', filter.returnUntil);
   if (filter.stepsFrom !== undefined) query = query.where('rollouts.steps', '>=', filter.stepsFrom);
   if (filter.stepsUntil !== undefined) query = query.where('rollouts.steps', '<', filter.stepsUntil);
+  if (filter.datasetId !== undefined) {
+    const examples = db.selectFrom('dataset_examples').where('dataset_id', '=', filter.datasetId);
+    const bad = examples.select('dataset_examples.bad_rollout_id as id');
+    query = query.where('rollouts.rollout_id', 'in', bad.union(examples.select('dataset_examples.good_rollout_id as id')));
+  }
   return query;
 }
 

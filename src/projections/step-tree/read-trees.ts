@@ -36,6 +36,8 @@ export interface TreeFilter {
   readonly closed?: boolean;
   readonly openedFrom?: Date;
   readonly openedUntil?: Date;
+  /** Examples of this dataset were made of it. */
+  readonly datasetId?: string;
 }
 
 const OPENED = [
@@ -86,6 +88,10 @@ function chosen(db: Db, filter: TreeFilter) {
   if (filter.closed !== undefined) query = query.where('trees.closed_at', filter.closed ? 'is not' : 'is', null);
   if (filter.openedFrom !== undefined) query = query.where('trees.opened_at', '>=', filter.openedFrom);
   if (filter.openedUntil !== undefined) query = query.where('trees.opened_at', '<', filter.openedUntil);
+  if (filter.datasetId !== undefined) {
+    const examples = db.selectFrom('dataset_examples').where('dataset_id', '=', filter.datasetId);
+    query = query.where('trees.tree_id', 'in', examples.select('dataset_examples.tree_id'));
+  }
   return query;
 }
 

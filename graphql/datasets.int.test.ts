@@ -1,0 +1,218 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { DataOf } from '../src/events/catalogue.ts';
+import { givenEvents } from '../src/testing/given-events.ts';
+import { Story } from '../src/testing/story.ts';
+import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
+
+let api: TestGraphql;
+const story = new Story('graphql datasets');
+const sha256 = 'a'.repeat(64);
+let run: string;
+/** Two trees, of each a good and a bad trajectory and a revision that splices them. */
+let trees: readonly { treeId: string; good: string; bad: string; revision: string }[];
+const [both, goodOnly, bare] = ['both', 'good', 'bare'].map((name) => story.id('dataset', name)) as [string, string, string]; // three names
+
+beforeAll(async () => {
+  api = await openTestGraphql();
+  run = story.run();
+  trees = [0, 1].map(tellTree);
+  const examples = (kinds: readonly string[]) =>
+    trees
+      .flatMap(({ treeId, good, bad, revision }) => [
+        { kind: 'good' as const, treeId, goodRolloutId: good, badRolloutId: null, revisionId: null },
+        { kind: 'revision' as const, treeId, goodRolloutId: good, badRolloutId: bad, revisionId: revision },
+      ])
+      .filter(({ kind }) => kinds.includes(kind))
+      .map((example, i) => ({ ...example, line: 1 + 2 * i, lines: 2 }));
+  tellRelease(both, 'mined', 1, examples(['good', 'revision']));
+  tellRelease(goodOnly, 'mined', 2, examples(['good']));
+  tellRelease(bare, 'older', 1, []);
+  story.tell('DatasetWithdrawn', { datasetId: goodOnly, reason: 'a leak' }, goodOnly);
+  await givenEvents(api.database.db, story.events);
+});
+afterAll(() => api.close());
+
+function tellTree(index: number) {
+  const tree = story.tree(run, `tree ${index}`);
+  const walks = [1, 0].map((value, ordinal) => {
+    const rollout = story.rollout(tree, ordinal, { policy: { policyId: 'linear', version: 3 + ordinal } });
+    const leaf = story.step(tree, rollout, tree.rootStepId, 1, { action: `act ${value}`, termination: 'terminated' });
+    story.reward(tree, leaf, value, { rolloutId: rollout });
+    story.finishRollout(tree, rollout, leaf, { steps: 1, success: value === 1 });
+    return { rollout, leaf };
+  });
+  const [good = { rollout: '', leaf: '' }, bad = good] = walks;
+  const revision = story.id('revision', index);
+  const leaves = { goodLeafStepId: good.leaf, badLeafStepId: bad.leaf, branchStepId: tree.rootStepId };
+  const found = { transitionStepId: bad.leaf, transitionCause: 'bad', judged: 1, reflection: 'I erred.' } as const;
+  const rest = {
+    signal: 'thought',
+    alpha: 0.5,
+    beta: 0.2,
+    judge: { name: 'planner', revision: '1' },
+    contentHash: sha256,
+  } as const;
+  story.tell('RevisionComposed', { revisionId: revision, treeId: tree.treeId, ...leaves, ...found, ...rest }, run);
+  return { treeId: tree.treeId, good: good.rollout, bad: bad.rollout, revision };
+}
+
+function tellRelease(datasetId: string, name: string, version: number, examples: DataOf<'DatasetSourced'>['examples']): void {
+  const made = { format: 'xtuner', formatVersion: 1, query: { runs: [run] }, parameters: { data: 'both' } };
+  const rest = { position: { 'step-tree@1': 'trees.0:41' }, counts: { lines: 2 * examples.length }, bytes: 10, codeVersion: '1' };
+  story.tell('DatasetReleased', { datasetId, name, version, ...made, ...rest, sha256, runs: [run] }, datasetId);
+  if (examples.length > 0) story.tell('DatasetSourced', { datasetId, sha256, part: 0, examples }, datasetId);
+}
+
+interface Page {
+  readonly nodes: readonly { readonly id: string }[];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
+}
+
+async function data(query: string, variables = {}) {
+  const answer = await api.ask(query, variables);
+  expect(answer.errors).toBeUndefined();
+  return answer.data;
+}
+
+describe('a dataset release', () => {
+  test('says how it was made, and what each of its lines was made of', async () => {
+    const query = `query ($id: ID!) { dataset(id: $id) {
+      name version format formatVersion query parameters position counts bytes sha256 codeVersion withdrawnAt withdrawReason
+      runs { id } policies { id version }
+      examples { totalCount nodes { line lines kind tree { id } trajectory { id return } badTrajectory { id return } revision { id state } } } } }`;
+    expect(await data(query, { id: both })).toEqual({
+      dataset: {
+        ...{
+          name: 'mined',
+          version: 1,
+          format: 'xtuner',
+          formatVersion: 1,
+          query: { runs: [run] },
+          parameters: { data: 'both' },
+        },
+        ...{ position: { 'step-tree@1': 'trees.0:41' }, counts: { lines: 8 }, bytes: 10, sha256, codeVersion: '1' },
+        ...{ withdrawnAt: null, withdrawReason: null, runs: [{ id: run }] },
+        policies: [3, 4].map((version) => ({ id: 'linear', version })),
+        examples: {
+          totalCount: 4,
+          nodes: trees.flatMap(({ treeId, good, bad, revision }, i) => [
+            {
+              ...{ line: 1 + 4 * i, lines: 2, kind: 'good', tree: { id: treeId }, trajectory: { id: good, return: 1 } },
+              ...{ badTrajectory: null, revision: null },
+            },
+            {
+              ...{ line: 3 + 4 * i, lines: 2, kind: 'revision', tree: { id: treeId }, trajectory: { id: good, return: 1 } },
+              ...{ badTrajectory: { id: bad, return: 0 }, revision: { id: revision, state: 'composed' } },
+            },
+          ]),
+        },
+      },
+    });
+  });
+
+  test('gives its trees, trajectories and revisions, a page at a time; one without recorded sources gives none', async () => {
+    const page = (what: string) => `${what}(first: 1) { totalCount pageInfo { hasNextPage } }`;
+    const query = `query ($id: ID!) { dataset(id: $id) { ${['trees', 'trajectories', 'revisions', 'examples'].map(page).join(' ')} } }`;
+    const of = (trees: number, trajectories: number, revisions: number, examples: number) => ({
+      dataset: Object.fromEntries(
+        Object.entries({ trees, trajectories, revisions, examples }).map(([name, totalCount]) => [
+          name,
+          { totalCount, pageInfo: { hasNextPage: totalCount > 1 } },
+        ]),
+      ),
+    });
+    expect(await data(query, { id: both })).toEqual(of(2, 4, 2, 4));
+    expect(await data(query, { id: goodOnly })).toEqual(of(2, 2, 0, 2));
+    expect(await data(query, { id: bare })).toEqual(of(0, 0, 0, 0));
+  });
+
+  test('finds the lines that a tree or a revision went into', async () => {
+    const query =
+      'query ($id: ID!, $filter: DatasetExampleFilter) { dataset(id: $id) { examples(filter: $filter) { nodes { line } } } }';
+    const lines = async (filter: object) =>
+      (await data(query, { id: both, filter })).dataset.examples.nodes.map(({ line }: { line: number }) => line);
+    const [, second] = trees;
+    expect(await lines({ tree: second?.treeId })).toEqual([5, 7]);
+    expect(await lines({ revision: second?.revision })).toEqual([7]);
+    expect(await lines({ kind: 'good' })).toEqual([1, 5]);
+  });
+
+  test('that is not known is null', async () => {
+    expect(await data('query ($id: ID!) { dataset(id: $id) { id } }', { id: story.id('nobody') })).toEqual({ dataset: null });
+  });
+});
+
+describe('the releases', () => {
+  const list = 'datasets { totalCount nodes { name version withdrawReason } }';
+  const named = (...names: string[]) => names.map((name) => expect.objectContaining(nameOf(name)));
+  const nameOf = (text: string) => ({ name: text.split('@')[0], version: Number(text.split('@')[1]) });
+
+  test('that hold a tree, a trajectory, a revision or a run are found from there, withdrawn ones too', async () => {
+    const query = `query ($tree: ID!, $good: ID!, $bad: ID!, $revision: ID!, $run: ID!) {
+      tree(id: $tree) { ${list} } good: trajectory(rollout: $good) { ${list} } bad: trajectory(rollout: $bad) { ${list} }
+      revision(id: $revision) { ${list} } run(id: $run) { ${list} } }`;
+    const [first] = trees;
+    const got = await data(query, { tree: first?.treeId, good: first?.good, bad: first?.bad, revision: first?.revision, run });
+    const of = (...names: string[]) => ({ datasets: { totalCount: names.length, nodes: named(...names) } });
+    expect(got).toEqual({
+      ...{ tree: of('mined@1', 'mined@2'), good: of('mined@1', 'mined@2'), bad: of('mined@1') },
+      ...{ revision: of('mined@1'), run: of('mined@1', 'mined@2', 'older@1') },
+    });
+    expect(got.tree.datasets.nodes[1].withdrawReason).toBe('a leak');
+  });
+
+  test('are listed the latest first, chosen by what they are and what they were made of', async () => {
+    const query = `query ($filter: DatasetFilter) { datasets(filter: $filter) { nodes { name version } } }`;
+    const of = async (filter: object) => (await data(query, { filter })).datasets.nodes;
+    expect(await of({})).toEqual(['older@1', 'mined@2', 'mined@1'].map(nameOf));
+    expect(await of({ name: 'mined', withdrawn: false })).toEqual(['mined@1'].map(nameOf));
+    expect(await of({ format: 'dpo' })).toEqual([]);
+    expect(await of({ revision: trees[0]?.revision })).toEqual(['mined@1'].map(nameOf));
+    expect(await of({ rollout: trees[1]?.bad, tree: trees[0]?.treeId })).toEqual(['mined@1'].map(nameOf));
+    const wrong = await api.ask(query, { filter: { tree: 'x' } });
+    expect(wrong.errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', argument: 'filter.tree' });
+  });
+
+  test('are paged without gap or repetition, forwards and back', async () => {
+    const query = `query ($first: Int, $after: String, $last: Int, $before: String) {
+      datasets(first: $first, after: $after, last: $last, before: $before) { nodes { id } pageInfo { hasNextPage startCursor endCursor } } }`;
+    const ids: string[] = [];
+    let after: string | null = null;
+    for (let more = true; more; ) {
+      const page = (await data(query, { first: 1, after })) as { datasets: Page }; // as the query asks
+      const { nodes, pageInfo } = page.datasets;
+      ids.push(...nodes.map(({ id }) => id));
+      more = pageInfo.hasNextPage;
+      after = pageInfo.endCursor;
+    }
+    expect(ids).toEqual([bare, goodOnly, both]);
+    const back = (await data(query, { last: 2, before: after })).datasets.nodes;
+    expect(back).toEqual([bare, goodOnly].map((id) => ({ id })));
+  });
+
+  test('take as many statements as their query has levels, whatever their number', async () => {
+    const statements = async (query: string) => {
+      api.statements();
+      await data(query);
+      return api.statements().length;
+    };
+    const queries = [
+      'datasets(orderBy: RELEASED_ASC, first: FIRST) { nodes { runs { name } policies { version } examples(first: 3) { totalCount nodes { tree { id } trajectory { return } badTrajectory { return } revision { state } } } trees(first: 2) { nodes { id } } } }',
+      'trees(first: FIRST) { nodes { datasets(first: 2) { totalCount nodes { name } } } }',
+      'trajectories(first: FIRST) { nodes { datasets(first: 2) { nodes { name } } } }',
+    ];
+    for (const query of queries) {
+      const few = await statements(`{ ${query.replace('FIRST', '1')} }`);
+      expect(await statements(`{ ${query.replace('FIRST', '3')} }`)).toBe(few);
+    }
+  });
+
+  test('cost what their lists may hold: nested ones are refused before anything is read', async () => {
+    api.statements();
+    const answer = await api.ask(
+      '{ datasets(first: 500) { nodes { examples(first: 500) { nodes { tree { steps { id } } } } } } }',
+    );
+    expect(answer.errors?.[0]?.message).toMatch(/the query has cost \d+, the limit is/);
+    expect(api.statements()).toEqual([]);
+  });
+});

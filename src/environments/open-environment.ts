@@ -1,17 +1,20 @@
 import { AGENTGYM_FORM, parseAddress } from './agentgym/address.ts';
 import { openAgentGym } from './agentgym/open-agentgym.ts';
 import { EnvironmentError, type EnvironmentKind } from './environment.ts';
+import { openSearchAddress } from './search-qa/open-search-address.ts';
+import { parseSearchAddress, SEARCH_QA_FORM } from './search-qa/search-address.ts';
 import { surviving } from './surviving.ts';
 import { openTextCraft } from './textcraft/textcraft.ts';
 
 /** The environments that a plan may name. */
-export const ENVIRONMENT_FORMS = `textcraft, textcraft:FOLDER or ${AGENTGYM_FORM}`;
+export const ENVIRONMENT_FORMS = `textcraft, textcraft:FOLDER, ${SEARCH_QA_FORM}, or ${AGENTGYM_FORM}`;
 
 /** Opens the environment that a plan names. Who opens it closes it. @throws EnvironmentError that says which names there are. */
 export async function openEnvironment(text: string): Promise<EnvironmentKind> {
   if (text === 'textcraft') return openTextCraft({ split: { kind: 'by-hash' } });
   if (text.startsWith('textcraft:'))
     return openTextCraft({ folder: text.slice('textcraft:'.length), split: { kind: 'by-hash' } });
+  if (text === 'search-qa' || text.startsWith('search-qa:')) return openSearchAddress(parseSearchAddress(text));
   if (text.startsWith('agentgym:')) return surviving(await openAgentGym(parseAddress(text)));
   throw new EnvironmentError(
     'unknown-task',

@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { abridge, type RetrieveDialect, readAnswer, writeRequests } from './retrieve-protocol.ts';
+import { type RetrievedDocument, type Retriever, SearchFailure } from './retriever.ts';
+
+export interface HttpRetrieverOptions {
+  /** The addresses of `POST /retrieve`, all with the same corpus; `/retrieve` is added to one without a path. */
+  readonly urls: readonly [string, ...string[]];
+  readonly dialect?: RetrieveDialect;
+  /** The limit for one request, in milliseconds. */
+  readonly timeoutMs?: number;
+  /** How often a request is sent before its failure stands. */
+  readonly attempts?: number;
+  /** The wait after the n-th failure is n times this, in milliseconds. */
+  readonly pauseMs?: number;
+  /** What the server is asked at the opening, to take its fingerprint. */
+  readonly probes?: readonly string[];
+}
+
+const TIMEOUT_MS = 60_000; // the time-out, attempts and waits are those of Search-R1's client as AgentOCR configures it
+const ATTEMPTS = 10;
+const PAUSE_MS = 1_000;
+const PROBES = ['capital', 'who was born first', 'river'];
+const PROBED = 3; // documents looked at for each probe
+const RETRIED_STATUS = new Set([500, 502, 503, 504]);
+const ANSWER_LIMIT = 16 * 1024 * 1024; // bytes; an answer has a few kilobytes
+
+/**
+ * Opens a retriever that asks Search-R1 servers, in turn. A request that fails in a way that may pass (HTTP 500, 502, 503, 504, no
+ * connection, no answer in time) is sent again, to the next server, after 1, 2, … 9 s; any other failure stands at once. A server does not
+ * say which corpus it has, so its fingerprint is the SHA-256 of the documents it finds for the probes (scores left out: they differ in their
+ * last bits between devices); the opening asks once only, so that a wrong address is told at once.
+ * @throws SearchFailure when the servers cannot be asked; RangeError for an address that is no http URL.
+ */
+export async function openHttpRetriever(options: HttpRetrieverOptions): Promise<Retriever> {
+  const urls = options.urls.map(retrieveUrl);
+  const { dialect = 'query', timeoutMs = TIMEOUT_MS, attempts = ATTEMPTS, pauseMs = PAUSE_MS, probes = PROBES } = options;
+  const closing = new AbortController();
+  let turn = 0;
+
+  async function ask(body: string, tries: number, signal: AbortSignal): Promise<string> {
+    for (let failures = 0; ; ) {
+      const url = urls[turn++ % urls.length] as URL; // there is at least one
+      const outcome = await send(url, body, timeoutMs, signal);
+      if (outcome.kind === 'answered') return outcome.body;
+      failures++;
+      if (outcome.kind === 'final' || failures >= tries) throw outcome.failure;
+      await delay(pauseMs * failures, undefined, { signal });
+    }
+  }
+
+  async function search(
+    queries: readonly string[],
+    topK: number,
+    tries: number,
+    signal: AbortSignal,
+  ): Promise<readonly (readonly RetrievedDocument[])[]> {
+    if (queries.length === 0) return [];
+    const answers = writeRequests(queries, topK, dialect).map(async ({ body, lists }) =>
+      readAnswer(await ask(body, tries, signal), lists, topK),
+    );
+    return (await Promise.all(answers)).flat();
+  }
+
+  const found = await search(probes, PROBED, urls.length, closing.signal);
+  return {
+    fingerprint: fingerprintOf(probes, found),
+    search: async (queries, topK, signal) => {
+      try {
+        return await search(queries, topK, attempts, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal);
+      } catch (error) {
+        signal?.throwIfAborted(); // a broken wait has an error of its own
+        if (closing.signal.aborted) throw new SearchFailure('unreachable', 'the retriever is closed', { cause: error });
+        throw error;
+      }
+    },
+    close: async () => closing.abort(),
+  };
+}
+
+type Outcome =
+  | { readonly kind: 'answered'; readonly body: string }
+  | { readonly kind: 'passing' | 'final'; readonly failure: SearchFailure };
+
+/** Sends one request and waits for the whole answer. Connections are kept and shared, as `fetch` does it. */
+async function send(url: URL, body: string, timeoutMs: number, signal: AbortSignal): Promise<Outcome> {
+  const limit = AbortSignal.timeout(timeoutMs);
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body,
+      signal: AbortSignal.any([signal, limit]),
+    });
+    const text = await readText(response);
+    if (response.ok) return { kind: 'answered', body: text };
+    const passing = RETRIED_STATUS.has(response.status);
+    const failure = new SearchFailure(
+      passing ? 'unreachable' : 'refused',
+      `${url} answered HTTP ${response.status}: ${abridge(text)}`,
+    );
+    return { kind: passing ? 'passing' : 'final', failure };
+  } catch (error) {
+    if (error instanceof SearchFailure) return { kind: 'final', failure: error };
+    signal.throwIfAborted();
+    const message = limit.aborted ? `${url} has not answered within ${timeoutMs} ms` : `cannot reach ${url}: ${reasonOf(error)}`;
+    return { kind: 'passing', failure: new SearchFailure('unreachable', message, { cause: error }) };
+  }
+}
+
+async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > ANSWER_LIMIT) throw new SearchFailure('protocol', `the answer is longer than ${ANSWER_LIMIT} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function retrieveUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw new RangeError(
+      `${JSON.stringify(text.slice(0, 200))} is no http URL; write for example http://127.0.0.1:8000/retrieve`,
+    );
+  if (url.pathname === '/') url.pathname = '/retrieve';
+  return url;
+}
+
+/** `fetch` says only "fetch failed" and carries the reason, or several when a name has several addresses, in its cause. */
+function reasonOf(error: unknown): string {
+  const cause = (error as { cause?: { message?: string; code?: string } } | null)?.cause; // read by field: whatever was thrown
+  return cause?.message || cause?.code || String((error as { message?: unknown } | null)?.message ?? error);
+}
+
+function fingerprintOf(probes: readonly string[], found: readonly (readonly RetrievedDocument[])[]): string {
+  const answers = found.map((documents, i) => [probes[i], documents.map(({ id, contents }) => [id, contents])]);
+  return createHash('sha256')
+    .update(JSON.stringify(['retrieve', answers]))
+    .digest('hex');
+}

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import MiniSearch from 'minisearch';
+import type { CorpusDocument, RetrievedDocument, Retriever } from './retriever.ts';
+
+/** Raised when the same corpus gives other answers; it stands for MiniSearch 7.2 with the settings below. */
+const INDEX_REVISION = 1;
+/** k and d are MiniSearch's own, b = 0.75 is the usual choice (Robertson and Zaragoza, 2009). */
+const BM25 = { k: 1.2, b: 0.75, d: 0.5 };
+const QUERY_LIMIT = 1_000; // characters of a query that are read: a model may write a megabyte, and every word costs a look-up
+const ADDED_AT_ONCE = 2_000; // documents; between these the process can do other work
+
+/**
+ * Opens a retriever over documents in memory: BM25+ over their words (letters and digits of any script, case and compatibility forms
+ * folded), no stemming, no stop words. Equal scores are ordered by id, so an answer is the same on every machine. The index is built once,
+ * here: share the retriever. It takes some 0.25 s and 7 MB for 1,000 passages of 100 words, and a query of 5 words 1.5 ms for each 1,000.
+ * @param documents with distinct ids.
+ */
+export async function openLocalRetriever(documents: readonly CorpusDocument[]): Promise<Retriever> {
+  const index = new MiniSearch<{ id: number; contents: string }>({
+    fields: ['contents'],
+    tokenize: wordsOf,
+    processTerm: (term) => term,
+    searchOptions: { bm25: BM25 },
+  });
+  await index.addAllAsync(
+    documents.map(({ contents }, id) => ({ id, contents })),
+    { chunkSize: ADDED_AT_ONCE },
+  );
+
+  const find = (query: string, topK: number): RetrievedDocument[] => {
+    const hits = index.search(query.slice(0, QUERY_LIMIT)).map(({ id, score }) => {
+      const document = documents[Number(id)] as CorpusDocument; // the index knows documents by their position here
+      return { ...document, score };
+    });
+    return hits.sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1)).slice(0, topK);
+  };
+  return {
+    fingerprint: fingerprintCorpus(documents),
+    search: async (queries, topK, signal) => {
+      signal?.throwIfAborted();
+      return queries.map((query) => find(query, topK));
+    },
+    close: async () => {},
+  };
+}
+
+/** Hashes a corpus with the way it is searched. The order of the documents does not count. */
+export function fingerprintCorpus(documents: readonly CorpusDocument[]): string {
+  const hash = createHash('sha256').update(JSON.stringify(['bm25+', INDEX_REVISION, BM25]));
+  for (const { id, contents } of [...documents].sort((a, b) => (a.id < b.id ? -1 : 1))) {
+    hash.update(`\n${JSON.stringify([id, contents])}`);
+  }
+  return hash.digest('hex');
+}
+
+function wordsOf(text: string): string[] {
+  return (
+    text
+      .normalize('NFKC')
+      .toLowerCase()
+      .match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
+  );
+}

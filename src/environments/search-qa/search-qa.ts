@@ -1,0 +1,212 @@
+import { createHash } from 'node:crypto';
+import { exactMatch, lastAnswer } from '../../domain/reward/exact-match.ts';
+import { type Environment, EnvironmentError, type EnvironmentKind, type StepResult } from '../environment.ts';
+import { type RetrievedDocument, type Retriever, SearchFailure } from '../retrieval/retriever.ts';
+import { frameResult, listDocuments } from './frame-observation.ts';
+import { INSTRUCTION } from './instruction.ts';
+import { createLexicon, type Lexicon, listCandidates } from './list-candidates.ts';
+import { parseResponse } from './parse-response.ts';
+import { planSearch } from './plan-search.ts';
+import type { Question } from './question.ts';
+import { readAction } from './read-action.ts';
+
+export interface SearchQaOptions {
+  readonly questions: readonly Question[];
+  /** Closed with the kind. */
+  readonly retriever: Retriever;
+  /** The names that candidate actions are made of; without them there are none. */
+  readonly entities?: readonly string[];
+  readonly topK?: number;
+  readonly maxTurns?: number;
+  /** `as-published`: see `Manner`. */
+  readonly manner?: Manner;
+}
+
+/**
+ * `sound` (the default): the answer that is scored is the answer action's own text, a server that fails is a fault of the world and thrown, and an action that
+ * is neither search nor answer is told so. `as-published`: the last `<answer>` anywhere in the chat is scored, retrieved text included, which a document can
+ * thereby win or lose; a failed search is an observation like any other; nonsense shows nothing.
+ */
+export type Manner = 'sound' | 'as-published';
+
+/** Raised when the same questions and documents make another task. */
+const RULES_REVISION = 1;
+const TOP_K = 3; // as published, and so are the turns: at most three searches and the answer
+const MAX_TURNS = 4;
+
+/**
+ * Opens question answering by search (Search-R1's task as verl-agent and AgentOCR play it): up to 4 turns, each `<search>query</search>` or
+ * `<answer>text</answer>`; reward 1 for an answer that matches a target exactly (normalised), else 0. The seed of a reset has no meaning.
+ */
+export function openSearchQa(options: SearchQaOptions): EnvironmentKind {
+  const { questions, retriever, topK = TOP_K, maxTurns = MAX_TURNS, manner = 'sound' } = options;
+  const rules = [RULES_REVISION, topK, maxTurns, manner, options.entities ?? null];
+  const kind: Kind = {
+    questions: new Map(questions.map((question) => [question.alias, question])),
+    retriever,
+    lexicon: options.entities ? createLexicon(options.entities) : null,
+    topK,
+    maxTurns,
+    manner,
+    fingerprint: sha256(['search-qa', rules, retriever.fingerprint, questions]),
+  };
+  return {
+    name: 'search-qa',
+    fingerprint: kind.fingerprint,
+    taskAliases: [...kind.questions.keys()],
+    create: async () => createEpisode(kind, null),
+    close: () => retriever.close(),
+  };
+}
+
+interface Kind {
+  readonly questions: ReadonlyMap<string, Question>;
+  readonly retriever: Retriever;
+  readonly lexicon: Lexicon | null;
+  readonly topK: number;
+  readonly maxTurns: number;
+  readonly manner: Manner;
+  readonly fingerprint: string;
+}
+
+interface Turn {
+  readonly action: string;
+  readonly query: string | null;
+  readonly documents: readonly RetrievedDocument[];
+  readonly observation: string;
+}
+
+interface Situation {
+  readonly question: Question;
+  readonly turns: readonly Turn[];
+  readonly ended: boolean;
+}
+
+function createEpisode(kind: Kind, initial: Situation | null): Environment {
+  let situation = initial;
+  const current = (): Situation => {
+    if (situation === null) throw new EnvironmentError('gone', 'no question is asked: reset first');
+    return situation;
+  };
+  const plan = (): readonly string[] | null => {
+    const { question, turns, ended } = current();
+    const seen = new Set(turns.flatMap(({ documents }) => documents.map(({ id }) => id)));
+    return ended ? null : planSearch(question, seen, kind.maxTurns - turns.length);
+  };
+
+  return {
+    reset: async ({ alias }) => {
+      const question = kind.questions.get(alias);
+      if (question === undefined)
+        throw new EnvironmentError('unknown-task', `there is no question ${JSON.stringify(alias.slice(0, 80))}`);
+      const started: Situation = { question, turns: [], ended: false };
+      situation = started;
+      return {
+        instruction: INSTRUCTION,
+        observation: `Question: ${question.text}`,
+        goal: question.text,
+        depth: question.hops?.length ?? null,
+        split: question.split,
+        admissibleActions: candidatesOf(kind, started),
+        stateHash: stateHash(kind, started),
+      };
+    },
+    step: async (action) => {
+      const before = current();
+      if (before.ended) throw new EnvironmentError('gone', 'the question is answered, or its turns are used up: reset first');
+      const { after, result } = await take(kind, before, action);
+      situation = after;
+      return result;
+    },
+    parse: parseResponse,
+    clone: async () => createEpisode(kind, situation), // a situation never changes, so sharing it is copying it
+    expertAction: async () => plan()?.[0] ?? null,
+    planLength: async () => plan()?.length ?? null,
+    close: async () => {
+      situation = null;
+    },
+  };
+}
+
+async function take(
+  kind: Kind,
+  before: Situation,
+  text: string,
+): Promise<{ readonly after: Situation; readonly result: StepResult }> {
+  const action = readAction(text);
+  const isLast = before.turns.length + 1 >= kind.maxTurns;
+  const ends = action.kind === 'answer' || isLast;
+  const { observation, documents } = ends ? NOTHING_TO_SEE : await observe(kind, action);
+  const turn: Turn = { action: text, query: action.kind === 'search' ? action.query : null, documents, observation };
+  const after: Situation = { question: before.question, turns: [...before.turns, turn], ended: ends };
+  const scored = ends ? scoredAnswer(kind.manner, after, action) : null;
+  const won = scored !== null && exactMatch(scored, before.question.targets);
+  const result: StepResult = {
+    observation,
+    reward: { value: won ? 1 : 0, raw: won ? 1 : 0, scale: 1, kind: 'final' },
+    terminated: action.kind === 'answer',
+    truncated: ends && action.kind !== 'answer',
+    success: ends ? won : null,
+    executable: action.kind !== 'nothing',
+    admissibleActions: candidatesOf(kind, after),
+    stateHash: stateHash(kind, after),
+  };
+  return { after, result };
+}
+
+const NOTHING_TO_SEE = { observation: '', documents: [] } as const;
+
+async function observe(
+  kind: Kind,
+  action: Exclude<ReturnType<typeof readAction>, { kind: 'answer' }>,
+): Promise<Pick<Turn, 'observation' | 'documents'>> {
+  if (action.kind === 'nothing') {
+    if (kind.manner === 'as-published') return NOTHING_TO_SEE;
+    return {
+      observation: frameResult('There was neither a search nor an answer. Write <search>…</search> or <answer>…</answer>.'),
+      documents: [],
+    };
+  }
+  try {
+    const [documents = []] = await kind.retriever.search([action.query], kind.topK);
+    return { observation: frameResult(listDocuments(documents)), documents };
+  } catch (error) {
+    if (!(error instanceof SearchFailure)) throw error;
+    // What a server refuses is the query's own doing; anything else must not teach a policy that searching fails.
+    if (error.code === 'refused' || kind.manner === 'as-published')
+      return { observation: frameResult(`Search error: ${error.message}`), documents: [] };
+    throw new EnvironmentError(error.code, error.message, { retryable: error.code === 'unreachable', cause: error });
+  }
+}
+
+function scoredAnswer(manner: Manner, { turns }: Situation, action: ReturnType<typeof readAction>): string | null {
+  if (manner === 'sound') return action.kind === 'answer' ? action.text : null;
+  return lastAnswer(turns.map((turn) => turn.action + turn.observation).join(''));
+}
+
+function candidatesOf(kind: Kind, { question, turns, ended }: Situation): readonly string[] | null {
+  if (kind.lexicon === null || question.relationWords === null) return null;
+  if (ended) return [];
+  return listCandidates(kind.lexicon, {
+    question: question.text,
+    relationWords: question.relationWords,
+    found: turns.map(({ documents }) => documents.map(({ contents }) => contents)),
+    queries: turns.flatMap(({ query }) => (query === null ? [] : [query])),
+  });
+}
+
+/** Hashes what all that follows depends on: the question, the turns used, and what was found in them, in order. */
+function stateHash(kind: Kind, { question, turns, ended }: Situation): string {
+  const past = kind.manner === 'as-published' ? turns.map(({ action, observation }) => [action, observation]) : null; // there the chat itself is scored
+  return sha256([
+    kind.fingerprint,
+    question.alias,
+    ended,
+    turns.map(({ query, documents }) => [query, documents.map(({ id }) => id)]),
+    past,
+  ]);
+}
+
+function sha256(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
+}

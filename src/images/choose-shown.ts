@@ -1,0 +1,42 @@
+import { type HistoryKind, type HistorySizes, historySizes } from './history-sizes.ts';
+import { renderMark } from './render-segment.ts';
+import type { RenderSpec } from './render-spec.ts';
+import type { RenderedSegment } from './rendered-segment.ts';
+
+/** What of a history is shown. */
+export interface Shown {
+  readonly sizes: HistorySizes;
+  /** The segments from top to bottom, with the mark that stands for dropped ones. */
+  readonly segments: readonly RenderedSegment[];
+  /** What limits left out: whole segments, and lines (those of dropped segments too). */
+  readonly cut: { readonly segments: number; readonly lines: number };
+  /** Characters of all segments that the atlas does not hold. */
+  readonly outside: number;
+}
+
+/**
+ * Chooses what of a history is shown at a factor. Where it is too tall and the spec drops the oldest, the newest segments that fit stand under a line
+ * that says how many are missing. @throws RenderRefused as `historySizes`.
+ */
+export function chooseShown(spec: RenderSpec, all: readonly RenderedSegment[], factor: number, kind: HistoryKind): Shown {
+  let [height, lines, outside] = [0, 0, 0];
+  for (const segment of all) {
+    height += segment.height;
+    lines += segment.cutLines;
+    outside += segment.outside;
+  }
+  if (height <= spec.limits.totalHeight || spec.limits.totalOverflow === 'refuse') {
+    return { sizes: historySizes(spec, kind, height, factor), segments: all, cut: { segments: 0, lines }, outside };
+  }
+  const room = spec.limits.totalHeight - spec.layout.lineHeight;
+  let from = 0;
+  while (height > room) {
+    const dropped = all[from++];
+    if (!dropped) break;
+    height -= dropped.height;
+    lines += dropped.lines;
+  }
+  const mark = renderMark(spec, `[${from} older records are not shown]`);
+  const sizes = historySizes(spec, kind, height + mark.height, factor);
+  return { sizes, segments: [mark, ...all.slice(from)], cut: { segments: from, lines }, outside };
+}

@@ -1,0 +1,61 @@
+import { div255, type Plane, type Stamps } from './draw-run.ts';
+import type { Ink } from './render-spec.ts';
+
+/** The coverage of a run, in the box that its glyphs take. */
+export interface RunMask {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+  readonly mask: Uint8Array;
+}
+
+/** Lays the glyphs of a run over each other: m' = s + div255(m * (255 - s)). Its pen starts at (x, y). */
+export function maskRun(stamps: Stamps, text: string, x: number, y: number): RunMask {
+  const placed = [];
+  let [pen, left, top, right, bottom] = [32, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 0, 0];
+  for (let i = 0; i < text.length; i++) {
+    const glyph = stamps.of(text.charCodeAt(i))?.glyph;
+    if (!glyph) continue;
+    const at = { glyph, x: x + (pen >> 6) + glyph.x, y: y + glyph.y };
+    pen += stamps.advance;
+    if (glyph.height === 0) continue;
+    placed.push(at);
+    left = Math.min(left, at.x);
+    top = Math.min(top, at.y);
+    right = Math.max(right, at.x + glyph.width);
+    bottom = Math.max(bottom, at.y + glyph.height);
+  }
+  if (placed.length === 0) return { left: x, top: y, width: 0, height: 0, mask: new Uint8Array() };
+  const [width, height] = [right - left, bottom - top];
+  const mask = new Uint8Array(width * height);
+  for (const { glyph, x: gx, y: gy } of placed) {
+    for (let row = 0; row < glyph.height; row++) {
+      for (let column = 0; column < glyph.width; column++) {
+        const s = glyph.mask[row * glyph.width + column] ?? 0;
+        const at = (gy - top + row) * width + gx - left + column;
+        mask[at] = s + div255((mask[at] ?? 0) * (255 - s));
+      }
+    }
+  }
+  return { left, top, width, height, mask };
+}
+
+/** Blends a run's coverage in one ink into planes of red, green and blue, and clips it to them. */
+export function blendRun(planes: readonly [Plane, Plane, Plane], run: RunMask, ink: Ink): void {
+  const { left, top, width, mask } = run;
+  for (const [channel, plane] of planes.entries()) {
+    if (planes.indexOf(plane) !== channel) continue; // a grey picture is one plane thrice
+    const value = ink[channel] ?? 0;
+    const [x0, x1] = [Math.max(0, -left), Math.min(width, plane.width - left)];
+    const [y0, y1] = [Math.max(0, -top), Math.min(run.height, plane.height - top)];
+    for (let y = y0; y < y1; y++) {
+      for (let x = x0; x < x1; x++) {
+        const m = mask[y * width + x] ?? 0;
+        if (m === 0) continue;
+        const at = (top + y) * plane.width + left + x;
+        plane.bytes[at] = div255(m * value + (255 - m) * (plane.bytes[at] ?? 0));
+      }
+    }
+  }
+}

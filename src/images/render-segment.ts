@@ -1,0 +1,108 @@
+import { blendRun, maskRun, type RunMask } from './draw-ink.ts';
+import { drawBlack, type Plane, type Stamps, stampsFor } from './draw-run.ts';
+import { findRuns, type InkRun } from './find-runs.ts';
+import { toCells } from './prepare-text.ts';
+import type { RenderSpec } from './render-spec.ts';
+import type { Patch, RenderedSegment } from './rendered-segment.ts';
+import { wrapText } from './wrap-text.ts';
+
+/** Draws a segment (specification §1.5). The same spec and text give the same bytes on every machine: there is no floating-point number in it. */
+export function renderSegment(spec: RenderSpec, text: string): RenderedSegment {
+  const { text: cells, outside } = toCells(text, spec);
+  const limit = spec.layout.charactersPerLine;
+  const wrapped =
+    spec.text.segments === 'whole' ? cells.split('\n').flatMap((line) => wrapText(line, limit)) : wrapText(cells, limit);
+  const { lineHeight } = spec.layout;
+  const fits = Math.floor(spec.limits.segmentHeight / lineHeight);
+  const marked = wrapped.length > fits && spec.limits.segmentOverflow === 'mark';
+  const shown = wrapped.length > fits ? wrapped.slice(0, marked ? fits - 1 : fits) : wrapped;
+  const cutLines = wrapped.length - shown.length;
+  const lines = shown.map((line) => findRuns(line, spec.inks));
+  if (marked) lines.push([{ start: 0, text: `[${cutLines} more lines are not shown]`, ink: spec.inks.mark }]);
+  // The published canvas is as high as all lines would be, up to the limit: where lines are cut, some rows below the last stay white.
+  const height = wrapped.length > fits && !marked ? spec.limits.segmentHeight : lines.length * lineHeight;
+  return { ...draw(spec, lines, height), lines: lines.length, cutLines, outside };
+}
+
+/** Draws one line in the ink of marks, as a segment of its own. */
+export function renderMark(spec: RenderSpec, text: string): RenderedSegment {
+  const lines = wrapText(text, spec.layout.charactersPerLine).map((line) => [{ start: 0, text: line, ink: spec.inks.mark }]);
+  return { ...draw(spec, lines, lines.length * spec.layout.lineHeight), lines: lines.length, cutLines: 0, outside: 0 };
+}
+
+type Drawing = Omit<RenderedSegment, 'lines' | 'cutLines' | 'outside'>;
+
+function draw(spec: RenderSpec, lines: readonly (readonly InkRun[])[], height: number): Drawing {
+  const { width, lineHeight } = spec.layout;
+  const stamps = stampsFor(spec);
+  const coloured = lines.some((line) => line.some(({ ink }) => !isBlack(ink)));
+  const plane = (): Plane => ({ bytes: new Uint8Array(width * height).fill(255), width, height });
+  const green = plane();
+  const planes: [Plane, Plane, Plane] = coloured ? [plane(), green, plane()] : [green, green, green];
+  const boxes: RunMask[] = [];
+  const ends = new Uint16Array(Math.ceil(height / lineHeight));
+  for (const [i, runs] of lines.entries()) drawLine(planes, stamps, runs, i * lineHeight, boxes);
+  for (const [i, runs] of lines.entries()) {
+    const last = runs.at(-1);
+    const end = last ? Math.min(width, ((stamps.advance * (last.start + last.text.length)) >> 6) + 3) : 0; // 3: no glyph is wider than two advances
+    for (const band of [i - 1, i, i + 1]) if (band in ends) ends[band] = Math.max(ends[band] ?? 0, end);
+  }
+  return {
+    width,
+    height,
+    bandHeight: lineHeight,
+    ends,
+    grey: pack(green, ends, lineHeight),
+    patches: boxes.flatMap((box) => cutPatch(planes, box)),
+  };
+}
+
+function drawLine(
+  planes: readonly [Plane, Plane, Plane],
+  stamps: Stamps,
+  runs: readonly InkRun[],
+  y: number,
+  boxes: RunMask[],
+): void {
+  for (const { start, text, ink } of runs) {
+    const x = (stamps.advance * start) >> 6;
+    if (isBlack(ink)) for (const plane of new Set(planes)) drawBlack(plane, stamps, text, x, y);
+    else {
+      const run = maskRun(stamps, text, x, y);
+      blendRun(planes, run, ink);
+      boxes.push(run);
+    }
+  }
+}
+
+function isBlack(ink: InkRun['ink']): boolean {
+  return ink[0] === 0 && ink[1] === 0 && ink[2] === 0;
+}
+
+function pack({ bytes, width, height }: Plane, ends: Uint16Array, bandHeight: number): Uint8Array {
+  let size = 0;
+  for (let y = 0; y < height; y++) size += ends[(y / bandHeight) | 0] ?? 0;
+  const grey = new Uint8Array(size);
+  let to = 0;
+  for (let y = 0; y < height; y++) {
+    const end = ends[(y / bandHeight) | 0] ?? 0;
+    grey.set(bytes.subarray(y * width, y * width + end), to);
+    to += end;
+  }
+  return grey;
+}
+
+function cutPatch(planes: readonly [Plane, Plane, Plane], box: RunMask): Patch[] {
+  const { width: across, height: down } = planes[1];
+  const [x, y] = [Math.max(0, box.left), Math.max(0, box.top)];
+  const [width, height] = [Math.min(across, box.left + box.width) - x, Math.min(down, box.top + box.height) - y];
+  if (width <= 0 || height <= 0) return [];
+  const rgb = new Uint8Array(width * height * 3);
+  for (let row = 0, to = 0; row < height; row++) {
+    for (let column = 0; column < width; column++) {
+      const at = (y + row) * across + x + column;
+      for (const { bytes } of planes) rgb[to++] = bytes[at] ?? 0;
+    }
+  }
+  return [{ x, y, width, height, rgb }];
+}

@@ -2,6 +2,7 @@ import type { BlobStore } from '../blobs/blob-store.ts';
 import { catalogue, type DataOf, type EventType } from '../events/catalogue.ts';
 import type { Envelope, Producer } from '../events/envelope.ts';
 import { newId } from '../events/new-id.ts';
+import { streamOf } from '../events/stream-of.ts';
 import type { EventLog, LogRecord, Receipt } from '../log/event-log.ts';
 import { prepareEvents } from './prepare-events.ts';
 
@@ -45,7 +46,7 @@ export function createAppender(options: AppenderOptions): Appender {
     const events: Envelope[] = [];
     const counters = new Map<string, number>();
     for (const draft of drafts) {
-      const stream = streamOf(draft);
+      const stream = streamOf(draft.type, draft.data) ?? ''; // a draft without it is refused by its schema
       const sequence = counters.get(stream) ?? next.get(stream) ?? (await options.sequenceOf?.(stream)) ?? 0;
       counters.set(stream, sequence + 1);
       events.push({
@@ -84,8 +85,4 @@ export function createAppender(options: AppenderOptions): Appender {
       return prepared.then(({ receipts }) => receipts);
     },
   };
-}
-
-function streamOf(draft: Draft): string {
-  return (draft.data as Record<string, unknown>)[catalogue[draft.type].stream] as string; // the catalogue names an id field of this data
 }

@@ -1,6 +1,7 @@
-import { catalogue, isEventType } from '../events/catalogue.ts';
+import { isEventType } from '../events/catalogue.ts';
 import { parseEnvelope, type Refusal } from '../events/codec.ts';
 import type { Envelope } from '../events/envelope.ts';
+import { streamOf } from '../events/stream-of.ts';
 
 /**
  * Our own JSONL: a header line, one event per line, a last line with their number, so that a file cut at any place is recognised.
@@ -44,11 +45,7 @@ export function parseEventLine(value: unknown): ParsedLine {
 /** The parts of an envelope that the file leaves out; the appender gives them anew. */
 function withPlaceholders(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const stream = 'type' in value && 'data' in value ? streamOf(value.type, value.data) : undefined;
+  const type = 'type' in value ? value.type : undefined;
+  const stream = typeof type === 'string' && isEventType(type) && 'data' in value ? streamOf(type, value.data) : undefined;
   return { ...value, ...(stream === undefined ? {} : { stream }), sequence: 0, producer: { name: 'file', version: '1' } };
-}
-
-function streamOf(type: unknown, data: unknown): unknown {
-  if (typeof type !== 'string' || !isEventType(type) || typeof data !== 'object' || data === null) return undefined;
-  return (data as Record<string, unknown>)[catalogue[type].stream];
 }

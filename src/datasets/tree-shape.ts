@@ -18,6 +18,7 @@ export class TreeShape {
   readonly #ended = new Set<string>();
   readonly #rewards = new Set<string>();
   readonly #revisions = new Set<string>();
+  readonly #histories = new Set<string>();
   readonly #checked = new Set<string>();
   #opened = false;
   #closed = false;
@@ -61,6 +62,8 @@ export class TreeShape {
       case 'ReplayDiverged':
       case 'NodeExpanded':
         return this.#unknownStep(event.data.stepId);
+      case 'HistoryRendered':
+        return this.#refuseHistory(event);
       case 'NodeAdded':
         return this.#unknownStep(event.data.stepId) ?? this.#unknownStep(event.data.parentStepId);
       case 'StepJudged':
@@ -98,6 +101,14 @@ export class TreeShape {
     if (unknown) return unknown;
     this.#depths.set(data.stepId, data.depth);
     return null;
+  }
+
+  #refuseHistory({ data }: Extract<TreeEvent, { type: 'HistoryRendered' }>): string | null {
+    const unknown = this.#unknownStep(data.stepId) ?? this.#unknownStep(data.factorChosenBy);
+    if (unknown) return unknown;
+    if (data.prefix && !this.#histories.has(data.prefix.stepId))
+      return `step ${data.prefix.stepId} has no history before this event`;
+    return once(this.#histories, data.stepId, 'history of step');
   }
 
   #unknownStep(stepId: string | null): string | null {

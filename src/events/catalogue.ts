@@ -1,15 +1,17 @@
 import type { z } from 'zod';
 import * as datasets from './schemas/datasets.ts';
 import * as evaluations from './schemas/evaluations.ts';
+import * as images from './schemas/images.ts';
 import * as revisions from './schemas/revisions.ts';
 import * as runs from './schemas/runs.ts';
+import * as training from './schemas/training.ts';
 import * as trees from './schemas/trees.ts';
 
 export const TOPICS = ['runs', 'trees', 'images', 'datasets', 'training'] as const;
 export type Topic = (typeof TOPICS)[number];
 
 /**
- * Every event type: its topic, its current schema version, the field of `data` that is its stream (and log key), its schema.
+ * Every event type: its topic, its current schema version, the field of `data` that names its stream (and log key; `streamOf`), its schema.
  * Events are for ever: a changed shape is a new version with an upcaster and a frozen fixture, a changed meaning a new type.
  */
 export const catalogue = {
@@ -18,6 +20,7 @@ export const catalogue = {
   RunFinished: { topic: 'runs', version: 1, stream: 'runId', data: runs.runFinished },
   MetricRecorded: { topic: 'runs', version: 1, stream: 'runId', data: runs.metricRecorded },
   EvaluationFinished: { topic: 'runs', version: 1, stream: 'runId', data: evaluations.evaluationFinished },
+  RenderSpecRegistered: { topic: 'runs', version: 1, stream: 'runId', data: images.renderSpecRegistered },
   TreeOpened: { topic: 'trees', version: 1, stream: 'treeId', data: trees.treeOpened },
   RolloutStarted: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rolloutStarted },
   StepTaken: { topic: 'trees', version: 1, stream: 'treeId', data: trees.stepTaken },
@@ -30,13 +33,23 @@ export const catalogue = {
   ReplayDiverged: { topic: 'trees', version: 1, stream: 'treeId', data: trees.replayDiverged },
   RolloutFinished: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rolloutFinished },
   TreeClosed: { topic: 'trees', version: 1, stream: 'treeId', data: trees.treeClosed },
+  HistoryRendered: { topic: 'trees', version: 1, stream: 'treeId', data: images.historyRendered },
   StepJudged: { topic: 'trees', version: 1, stream: 'treeId', data: revisions.stepJudged },
   RevisionComposed: { topic: 'trees', version: 1, stream: 'treeId', data: revisions.revisionComposed },
   RevisionVerified: { topic: 'trees', version: 1, stream: 'treeId', data: revisions.revisionVerified },
   RevisionRejected: { topic: 'trees', version: 1, stream: 'treeId', data: revisions.revisionRejected },
+  SegmentRendered: { topic: 'images', version: 1, stream: 'segmentId', data: images.segmentRendered },
   DatasetReleased: { topic: 'datasets', version: 1, stream: 'datasetId', data: datasets.datasetReleased },
   DatasetSourced: { topic: 'datasets', version: 1, stream: 'datasetId', data: datasets.datasetSourced },
   DatasetWithdrawn: { topic: 'datasets', version: 1, stream: 'datasetId', data: datasets.datasetWithdrawn },
+  BatchPlanned: { topic: 'training', version: 1, stream: 'lineageId', data: training.batchPlanned },
+  SampleRejected: { topic: 'training', version: 1, stream: 'lineageId', data: training.sampleRejected },
+  BatchLeased: { topic: 'training', version: 1, stream: 'lineageId', data: training.batchLeased },
+  LeaseExpired: { topic: 'training', version: 1, stream: 'lineageId', data: training.leaseExpired },
+  BatchReturned: { topic: 'training', version: 1, stream: 'lineageId', data: training.batchReturned },
+  BatchAcked: { topic: 'training', version: 1, stream: 'lineageId', data: training.batchAcked },
+  CheckpointSaved: { topic: 'training', version: 1, stream: 'lineageId', data: training.checkpointSaved },
+  PolicyUpdated: { topic: 'training', version: 1, stream: 'lineageId', data: training.policyUpdated },
 } as const satisfies Record<string, { topic: Topic; version: number; stream: string; data: z.ZodType }>;
 
 export type EventType = keyof typeof catalogue;

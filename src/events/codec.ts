@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { catalogue, type EventType, isEventType } from './catalogue.ts';
 import { type Envelope, envelopeFields } from './envelope.ts';
+import { streamOf } from './stream-of.ts';
 import { upcast } from './upcasters.ts';
 import { wellFormed } from './well-formed.ts';
 
@@ -68,8 +69,9 @@ export function parseEnvelope(value: unknown): Decoded {
   const parsed = schemaOf(type).safeParse(upcasted);
   if (!parsed.success) return firstIssue(parsed.error);
   const event = parsed.data as Envelope; // the schema of `type` is the proof
-  const stream = (event.data as Record<string, unknown>)[catalogue[type].stream];
-  if (event.stream !== stream) return refuse('invalid', 'stream', `must equal data.${catalogue[type].stream} of a ${type}`);
+  const stream = streamOf(type, event.data);
+  if (event.stream !== stream)
+    return refuse('invalid', 'stream', `must be ${stream}, from data.${catalogue[type].stream} of a ${type}`);
   return { kind: 'event', event };
 }
 
@@ -88,12 +90,12 @@ export function schemaOf(type: EventType): z.ZodType {
 
 /**
  * Gives the digest of what an event says (type, version, stream, data), not of when and by whom. Two appends of one id must agree in it;
- * keys are sorted, so two producers that order them differently still agree. How long a step took, and which call to a model server gave
- * its response, are measurements: a resumed producer that takes the same step again measures anew.
+ * keys are sorted, so two producers that order them differently still agree. How long a step took, which call to a model server gave
+ * its response, and what a cache held are measurements: a resumed producer that takes the same step again measures anew.
  */
 export function contentHash(event: Envelope): string {
   const { type, schemaVersion, stream } = event;
-  const { timings: _timings, call: _call, ...data } = event.data as Record<string, unknown>; // absent in most types
+  const { timings: _timings, call: _call, cache: _cache, ...data } = event.data as Record<string, unknown>; // absent in most types
   return createHash('sha256')
     .update(canonicalJson([type, schemaVersion, stream, data]))
     .digest('hex');

@@ -28,6 +28,9 @@ export interface Poison {
     | 'missing-reward'
     | 'missing-revision'
     | 'missing-dataset'
+    | 'missing-history'
+    | 'digest'
+    | 'range'
     | 'conflict'
     | 'depth';
   readonly field: string;

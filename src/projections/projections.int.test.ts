@@ -7,6 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo, givenEvents, projectSlice, testLog } from '../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../testing/read-models.ts';
 import { Story } from '../testing/story.ts';
+import { tellHistory, tellRenderSpec, tellSegment } from '../testing/tell-images.ts';
 
 let test_database: TestDatabase;
 let database: Database;
@@ -52,6 +53,7 @@ function tellRun(choices: readonly number[]): Story {
     if (choice % 3 === 0) story.reward(tree, null, 0.1 * choice, { rolloutId, component: 'format' });
     story.tell('ValueBackedUp', { treeId: tree.treeId, simulation: i, leafStepId: stepId, value: choice / 3, path }, runId);
     if (choice % 7 !== 6) story.finishRollout(tree, rolloutId, stepId);
+    if (choice % 3 !== 2) tellImages(story, { ...tree, stepId, earlier: known.slice(0, -1), choice });
     if (choice % 4 === 1) tellRevision(story, { ...tree, leafStepId: stepId, branchStepId: from.id, choice, i });
   });
   story.closeTree(trees[0]!, 1);
@@ -86,6 +88,27 @@ function tellSources(
     ...{ badRolloutId: line % 2 === 0 ? null : story.id('rollout', line + 1), revisionId: null },
   });
   story.tell('DatasetSourced', { datasetId, sha256, part, examples: [example(1 + part), example(2 + part)] }, datasetId);
+}
+
+/** A history as an image: its spec and segments told before or by another tree, now and then twice; its prefix that of any earlier step. */
+function tellImages(
+  story: Story,
+  told: {
+    readonly treeId: string;
+    readonly runId: string;
+    readonly stepId: string;
+    readonly earlier: readonly { readonly id: string }[];
+    readonly choice: number;
+  },
+): void {
+  const { runId, stepId, earlier, choice } = told;
+  const renderSpecId = tellRenderSpec(story, runId, { px: choice % 2 });
+  const segments = [`a ${choice % 5}`, `b ${choice}`].map((text) => tellSegment(story, runId, renderSpecId, text));
+  const base = choice % 4 === 0 ? undefined : earlier[choice % earlier.length];
+  const prefix = base && { stepId: base.id, from: 0, to: choice % 3 };
+  const measured = { factor: 1 + choice / 10, cache: { missed: choice % 2 ? [0] : [] } };
+  tellHistory(story, told, { stepId, renderSpecId, segments, prefix: prefix ?? null, ...measured });
+  if (choice % 7 === 0) tellHistory(story, told, { stepId, renderSpecId, segments: [] });
 }
 
 /** A judgement, a revision and, for most, what became of it: once or twice, of which the first is the fact. */

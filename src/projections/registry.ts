@@ -1,6 +1,7 @@
 import { datasetSources } from './dataset-sources/dataset-sources.ts';
 import { datasets } from './datasets/datasets.ts';
 import { evaluations } from './evaluations/evaluations.ts';
+import { images } from './images/images.ts';
 import { journal } from './journal/journal.ts';
 import type { Projection } from './projection.ts';
 import { revisions } from './revisions/revisions.ts';
@@ -18,6 +19,7 @@ export const projections: readonly Projection[] = [
   searchStatistics,
   revisions,
   evaluations,
+  images,
   datasets,
   datasetSources,
 ];

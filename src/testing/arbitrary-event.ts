@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { catalogue, type EventType } from '../events/catalogue.ts';
+import type { EventType } from '../events/catalogue.ts';
 import type { Envelope } from '../events/envelope.ts';
+import { streamOf } from '../events/stream-of.ts';
 
 /**
  * Builds events of every type for property tests, from the published schema of the type: so a new field is met by the tests without
@@ -9,7 +10,7 @@ import type { Envelope } from '../events/envelope.ts';
 export function arbitraryEvent(type: EventType, schema: object): fc.Arbitrary<Envelope> {
   return fromSchema(schema as Schema).map((event) => {
     const { data } = event as { data: Record<string, unknown> }; // every event's schema has `data`
-    const stream = data[catalogue[type].stream];
+    const stream = streamOf(type, data);
     return { ...(event as object), stream } as Envelope; // built to the schema of this type
   });
 }

@@ -106,5 +106,46 @@ export function everyEvent(): readonly Envelope[] {
     { datasetId, sha256: sha('e'), part: 0, examples: [{ ...example, revisionId: revision.revisionId }] },
     datasetId,
   );
+  const lineage = { lineageId: told.id('lineage'), policyId: 'linear:grpo' };
+  const batchId = told.id('batch');
+  const estimator = { name: 'grpo', revision: '1', mode: { normaliseByDeviation: true } };
+  const chain = { previousHash: sha('a'), manifestHash: sha('b') };
+  const groups = [{ treeId, rolloutIds: [rolloutId, told.id('second')] }];
+  const size = { groups, samples: 2, tokens: 12, shards: [[1], [0]] };
+  const planning = { policyVersion: 3, estimator, rules: { maxStaleness: 0 }, seed: 1, position: 'trees.0:41' };
+  told.tell('BatchPlanned', { ...lineage, batchId, ordinal: 2, ...planning, ...size, ...chain }, lineage.lineageId);
+  const rejected = { reason: 'zero-variance' as const, rule: 'all returns of the group are equal', measured: 0 };
+  told.tell('SampleRejected', { ...lineage, groupId: treeId, rolloutId, ...rejected }, lineage.lineageId);
+  const lease = { ...lineage, batchId, leaseId: told.id('lease'), fence: 1 };
+  told.tell('BatchLeased', { ...lease, consumer: 'trainer-1', deadline: '2026-01-01T00:05:00.000Z' }, lineage.lineageId);
+  told.tell('LeaseExpired', lease, lineage.lineageId);
+  told.tell('BatchReturned', { ...lease, fence: 2, reason: 'out of memory' }, lineage.lineageId);
+  const checkpointId = told.id('checkpoint');
+  told.tell('BatchAcked', { ...lease, fence: 3, version: 4, checkpointId }, lineage.lineageId);
+  const kept = { blob: sha('c'), size: 131_072, mediaType: 'application/octet-stream' };
+  const saved = { checkpointId, version: 4, backend: 'linear', weights: sha('c'), kept, covers: 2 };
+  told.tell('CheckpointSaved', { ...lineage, ...saved }, lineage.lineageId);
+  const loss = { name: 'clipped', revision: '1', mode: { low: 0.2, high: 0.2 } };
+  const update = { version: 4, parentVersion: 3, batchId, checkpointId, weights: sha('c'), estimator, loss, samples: 2 };
+  told.tell('PolicyUpdated', { ...lineage, ...update, metrics: { loss: -0.25, clip_fraction: 0 } }, lineage.lineageId);
+  const renderSpecId = sha('1');
+  const spec = { renderer: 'espalier', glyph: { px: 10 }, highlights: [['[Action]', [255, 0, 0]]] };
+  told.tell('RenderSpecRegistered', { runId, renderSpecId, profile: 'agentocr-alfworld', spec }, runId);
+  const drawn = { lines: 2, width: 392, height: 24, rgb: sha('3'), cutLines: 0, outside: 1 };
+  told.tell('SegmentRendered', { segmentId: sha('2'), renderSpecId, text: '[Observation]: 深 hall', ...drawn }, runId);
+  told.tell(
+    'HistoryRendered',
+    {
+      ...{ treeId, stepId, renderSpecId, segments: [sha('2')], factor: 1.2, factorChosenBy: stepId, imageId: sha('4') },
+      prefix: { stepId: tree.rootStepId, from: 1, to: 3 },
+      sizes: {
+        ...{ raw: { width: 392, height: 72 }, resized: { width: 357, height: 65 } },
+        ...{ bordered: { width: 367, height: 75 }, model: { width: 364, height: 84 } },
+      },
+      ...{ visionTokens: { count: 39, preset: 'qwen2.5-vl' }, textTokens: { count: 80, tokenizer: 'o200k_base' } },
+      ...{ cut: { segments: 0, lines: 1 }, outside: 1, cache: { missed: [2] }, timings: { renderMs: 0.5 } },
+    },
+    runId,
+  );
   return told.events.map((event) => ({ ...event, causationId: told.id('cause'), repaired: ['data.nothing'] }));
 }

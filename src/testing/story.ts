@@ -3,6 +3,7 @@ import type { DataOf, EventType } from '../events/catalogue.ts';
 import { catalogue } from '../events/catalogue.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Envelope } from '../events/envelope.ts';
+import { streamOf } from '../events/stream-of.ts';
 
 /**
  * Builds the events of a test as a story: ids, sequences and times follow from names and order, so that a test says only what it is about.
@@ -23,7 +24,7 @@ export class Story {
 
   /** Appends any event; what the builders below do not say is said here. */
   tell<T extends EventType>(type: T, data: DataOf<T>, correlationId: string): Envelope<T> {
-    const stream = (data as Record<string, unknown>)[catalogue[type].stream] as string; // the catalogue names an id field
+    const stream = streamOf(type, data) ?? ''; // the catalogue names an id field
     const sequence = this.#sequences.get(stream) ?? 0;
     this.#sequences.set(stream, sequence + 1);
     this.#clock += 1_000;

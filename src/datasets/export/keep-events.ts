@@ -28,6 +28,7 @@ export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<st
   const { steps, started } = touchedIds(events, chosen);
   const rewards = new Set<string>();
   const revisions = new Set<string>();
+  const histories = new Set<string>();
   return events.filter((event) => {
     switch (event.type) {
       case 'TreeOpened':
@@ -49,6 +50,10 @@ export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<st
         return rewards.has(event.data.rewardId);
       case 'ValueBackedUp':
         return [...event.data.path, event.data.leafStepId].every((stepId) => steps.has(stepId));
+      case 'HistoryRendered': {
+        const { stepId, prefix } = event.data;
+        return steps.has(stepId) && (!prefix || histories.has(prefix.stepId)) && histories.add(stepId).size > 0;
+      }
       case 'StepJudged':
         return steps.has(event.data.leafStepId);
       case 'RevisionComposed': {

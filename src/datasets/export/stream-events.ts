@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { decode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
+import { streamOf } from '../../events/stream-of.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { inlinePayloads } from '../inline-payloads.ts';
 import { keepTouched, orderEvents } from './keep-events.ts';
@@ -14,7 +15,8 @@ export type EventPart =
   | { readonly kind: 'tree'; readonly tree: SelectedTree; readonly events: readonly Envelope[] };
 
 /**
- * Streams the events of the chosen trees in the order that an import wants: the start of a run, its trees by task, its end. Within a tree
+ * Streams the events of the chosen trees in the order that an import wants: the start of a run, its trees by task, its end; before a tree, the
+ * segments of history that it shows and no tree before it did. Within a tree
  * the order is that of its stream in the journal, which is what the import appends and the next export reads.
  */
 export async function* streamEvents(
@@ -24,6 +26,7 @@ export async function* streamEvents(
   scope: 'trajectories' | 'trees',
 ): AsyncGenerator<EventPart> {
   const told = new Set<string>();
+  const drawn = new Set<string>();
   let run: { readonly id: string; readonly end: readonly Envelope[] } | undefined;
   for await (const batch of batchTrees(trx, selectTrees(trx, query))) {
     const streams = await readStreams(
@@ -39,8 +42,9 @@ export async function* streamEvents(
       }
       const ordered = orderEvents(streams.get(tree.treeId) ?? []);
       const kept = scope === 'trees' ? ordered : keepTouched(ordered, new Set(tree.rollouts.map(({ rolloutId }) => rolloutId)));
-      const events: Envelope[] = [];
-      for (const event of kept) events.push(await inlinePayloads(event, blobs));
+      const segments = await readSegments(trx, kept, drawn);
+      if (segments.length > 0) yield { kind: 'run', events: await inlined(segments, blobs) };
+      const events = await inlined(kept, blobs);
       yield { kind: 'tree', tree, events };
     }
   }
@@ -62,7 +66,32 @@ async function readRun(
     told.add(experimentId);
     start.push(...((await readStreams(trx, [experimentId])).get(experimentId) ?? []));
   }
-  return { start: [...start, started], end: events.filter((event) => event !== started && event.type !== 'RunStarted') };
+  const specs = events.filter((event) => event.type === 'RenderSpecRegistered');
+  const end = events.filter((event) => event.type !== 'RunStarted' && event.type !== 'RenderSpecRegistered');
+  return { start: [...start, started, ...specs], end };
+}
+
+/** Reads how the segments were drawn that the histories of a tree show, each told once per file. */
+async function readSegments(trx: Trx, events: readonly Envelope[], told: Set<string>): Promise<readonly Envelope[]> {
+  const streams: string[] = [];
+  for (const event of events) {
+    if (event.type !== 'HistoryRendered') continue;
+    for (const segmentId of event.data.segments) {
+      const stream = streamOf('SegmentRendered', { segmentId });
+      if (stream === undefined || told.has(stream)) continue;
+      told.add(stream);
+      streams.push(stream);
+    }
+  }
+  if (streams.length === 0) return [];
+  const drawn = await readStreams(trx, streams);
+  return streams.flatMap((stream) => drawn.get(stream)?.slice(0, 1) ?? []); // who drew it again said the same
+}
+
+async function inlined<E extends Envelope>(events: readonly E[], blobs: BlobStore): Promise<readonly E[]> {
+  const whole: E[] = [];
+  for (const event of events) whole.push(await inlinePayloads(event, blobs));
+  return whole;
 }
 
 async function readStreams(trx: Trx, streams: readonly string[]): Promise<ReadonlyMap<string, readonly Envelope[]>> {

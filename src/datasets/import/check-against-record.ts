@@ -5,6 +5,7 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import { catalogue } from '../../events/catalogue.ts';
 import { contentHash, decode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
+import { streamOf } from '../../events/stream-of.ts';
 import type { Db } from '../../postgres/database.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { LinedDraft } from './lined-draft.ts';
@@ -42,12 +43,11 @@ async function prepared(path: string, { line, file = path, draft }: LinedDraft):
 
 /** The envelope an appender would make, but for what it numbers itself. */
 function envelopeOf(draft: LinedDraft['draft']): Envelope {
-  const { version, stream } = catalogue[draft.type];
   return {
     id: draft.id,
     type: draft.type,
-    schemaVersion: version,
-    stream: (draft.data as Record<string, unknown>)[stream],
+    schemaVersion: catalogue[draft.type].version,
+    stream: streamOf(draft.type, draft.data),
     sequence: 0,
     occurredAt: draft.occurredAt ?? '1970-01-01T00:00:00.000Z',
     correlationId: draft.correlationId,

@@ -86,6 +86,8 @@ class FileRules {
     if (event.type === 'ExperimentDeclared') return null;
     if (event.type === 'DatasetReleased' || event.type === 'DatasetSourced' || event.type === 'DatasetWithdrawn')
       return 'a file of runs and trees holds no datasets';
+    if ('lineageId' in event.data) return 'a file of runs and trees holds no batches and versions';
+    if (event.type === 'SegmentRendered') return null; // drawn once, whatever runs show it
     const { runId } = event.data;
     if (event.type === 'RunStarted') this.#runs.add(runId);
     return this.#runs.has(runId) ? null : `run ${runId} is not started before this event`;

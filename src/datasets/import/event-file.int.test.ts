@@ -1,11 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { readHistories } from '../../projections/images/read-segments.ts';
 import { arbitraryRecord } from '../../testing/arbitrary-record.ts';
 import { datasetWorkshop } from '../../testing/dataset-workshop.ts';
 import { givenPrepared, projectingAppender } from '../../testing/projecting-log.ts';
 import { readModels } from '../../testing/read-models.ts';
 import { Story } from '../../testing/story.ts';
+import { tellHistory, tellRenderSpec, tellSegment } from '../../testing/tell-images.ts';
 import type { ExportFormat } from '../export/format.ts';
 import type { ImportOptions } from './import-trajectories.ts';
 
@@ -102,6 +104,38 @@ describe('our own JSONL', () => {
     expect(report).toMatchObject({ source: 'events', trees: 1, rollouts: 2, steps: 2, alreadyThere: 0 });
     expect(await shop.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
     expect(await readFile(await shop.exportTo('second', allEvents, failed), 'utf8')).toBe(first);
+  });
+
+  test('histories as images take their specs and segments along, each once, those of other trees not', async () => {
+    const told = new Story();
+    const runId = told.run();
+    const renderSpecId = tellRenderSpec(told, runId);
+    const shared = tellSegment(told, runId, renderSpecId, 'shared');
+    const large = tellSegment(told, runId, renderSpecId, 'x'.repeat(70_000));
+    const foreign = tellSegment(told, runId, renderSpecId, 'foreign');
+    const shows = [[shared], [shared, large], [foreign]];
+    const steps = shows.map((segments, i) => {
+      const tree = told.tree(runId, `tree ${i}`);
+      const { steps } = told.walk(tree, 0, 2, i < 2 ? 1 : 0);
+      const [first = '', second = ''] = steps;
+      tellHistory(told, tree, { stepId: first, renderSpecId, segments });
+      const prefix = { stepId: first, from: 0, to: segments.length };
+      tellHistory(told, tree, { stepId: second, renderSpecId, segments: [shared], prefix });
+      return second;
+    });
+    await givenPrepared(shop.db, told.events, shop.blobs);
+    const successes = { success: 'true' };
+    const first = await readFile(await shop.exportTo('first', allEvents, successes), 'utf8');
+    const segmentsIn = first.split('\n').filter((line) => line.includes('"SegmentRendered"'));
+    expect(segmentsIn.map((line) => JSON.parse(line).data.segmentId)).toEqual([shared, large]);
+    await shop.startAnew();
+    await shop.importing({ source: shop.path('first') });
+    expect(await shop.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+    expect([...(await readHistories(shop.db, steps)).values()]).toEqual([
+      [shared, shared],
+      [shared, large, shared],
+    ]);
+    expect(await readFile(await shop.exportTo('second', allEvents, successes), 'utf8')).toBe(first);
   });
 
   test('importing into the record it came from, or twice, appends nothing', async () => {

@@ -14,6 +14,9 @@ const HOMES: Readonly<Record<Kind, { readonly projection: string; readonly topic
   rollout: { projection: 'step-tree', topic: 'trees' },
   reward: { projection: 'rewards', topic: 'trees' },
   revision: { projection: 'revisions', topic: 'trees' },
+  'render-spec': { projection: 'images', topic: 'runs' },
+  segment: { projection: 'images', topic: 'images' },
+  history: { projection: 'images', topic: 'trees' },
   dataset: { projection: 'datasets', topic: 'datasets' },
 };
 

@@ -97,5 +97,8 @@ const REMEDIES: Readonly<Record<Kind, string>> = {
   rollout: 'append its RolloutStarted first, or earlier in the same request',
   reward: 'append its RewardAssigned first, or earlier in the same request',
   revision: 'append its RevisionComposed first, or earlier in the same request',
+  'render-spec': 'append its RenderSpecRegistered first, or earlier in the same request',
+  segment: 'append its SegmentRendered first, or earlier in the same request',
+  history: 'append the HistoryRendered of that step first, or earlier in the same request',
   dataset: 'append its DatasetReleased first, or earlier in the same request',
 };

@@ -1,6 +1,16 @@
 import type { Envelope } from '../../events/envelope.ts';
 
-export type Kind = 'run' | 'tree' | 'step' | 'rollout' | 'reward' | 'revision' | 'dataset';
+export type Kind =
+  | 'run'
+  | 'tree'
+  | 'step'
+  | 'rollout'
+  | 'reward'
+  | 'revision'
+  | 'dataset'
+  | 'render-spec'
+  | 'segment'
+  | 'history';
 
 /** Something an event names that must be on record before it. */
 export interface Reference {
@@ -8,7 +18,7 @@ export interface Reference {
   readonly id: string;
   /** The field that names it. */
   readonly field: string;
-  /** The tree it must belong to; null for runs and trees. */
+  /** The tree it must belong to; null for what belongs to none. */
   readonly treeId: string | null;
   /** For the parent of a step: the depth it must have. */
   readonly depth?: number;
@@ -29,6 +39,15 @@ export function referencesOf(event: Envelope): readonly Reference[] {
     case 'ExperimentDeclared':
     case 'RunStarted':
       return [];
+    case 'BatchPlanned':
+    case 'SampleRejected':
+    case 'BatchLeased':
+    case 'LeaseExpired':
+    case 'BatchReturned':
+    case 'BatchAcked':
+    case 'CheckpointSaved':
+    case 'PolicyUpdated':
+      return []; // only the lease API writes these: the door refuses them before it looks at references
     case 'DatasetReleased':
       return event.data.runs.map((id, i) => ({ kind: 'run', id, field: `data.runs.${i}`, treeId: null }));
     case 'DatasetSourced':
@@ -38,6 +57,7 @@ export function referencesOf(event: Envelope): readonly Reference[] {
     case 'MetricRecorded':
     case 'EvaluationFinished':
     case 'TreeOpened':
+    case 'RenderSpecRegistered':
       return [{ kind: 'run', id: event.data.runId, field: 'data.runId', treeId: null }];
     case 'RolloutStarted':
       return [tree(event.data.treeId), step(event.data, 'fromStepId', event.data.fromStepId)];
@@ -54,6 +74,17 @@ export function referencesOf(event: Envelope): readonly Reference[] {
     }
     case 'NodeExpanded':
       return [tree(event.data.treeId), step(event.data, 'stepId', event.data.stepId)];
+    case 'SegmentRendered':
+      return [renderSpec(event.data)];
+    case 'HistoryRendered': {
+      const { treeId, stepId, prefix, factorChosenBy, segments } = event.data;
+      return [
+        ...[tree(treeId), step(event.data, 'stepId', stepId), renderSpec(event.data)],
+        ...(prefix ? [{ kind: 'history', id: prefix.stepId, field: 'data.prefix.stepId', treeId } as const] : []),
+        ...(factorChosenBy === null ? [] : [step(event.data, 'factorChosenBy', factorChosenBy)]),
+        ...segments.map((id, i) => ({ kind: 'segment', id, field: `data.segments.${i}`, treeId: null }) as const),
+      ];
+    }
     case 'RewardAssigned': {
       const { stepId, treeId } = event.data;
       return [tree(treeId), ...(stepId === null ? [] : [step(event.data, 'stepId', stepId)]), ...rollout(event.data)];
@@ -113,11 +144,21 @@ export function declarationsOf(event: Envelope): readonly Declaration[] {
       return [{ kind: 'dataset', id: event.data.datasetId, treeId: null, depth: null }];
     case 'RewardAssigned':
       return [{ kind: 'reward', id: event.data.rewardId, treeId: event.data.treeId, depth: null }];
+    case 'RenderSpecRegistered':
+      return [{ kind: 'render-spec', id: event.data.renderSpecId, treeId: null, depth: null }];
+    case 'SegmentRendered':
+      return [{ kind: 'segment', id: event.data.segmentId, treeId: null, depth: null }];
+    case 'HistoryRendered':
+      return [{ kind: 'history', id: event.data.stepId, treeId: event.data.treeId, depth: null }];
     case 'RevisionComposed':
       return [{ kind: 'revision', id: event.data.revisionId, treeId: event.data.treeId, depth: null }];
     default:
       return [];
   }
+}
+
+function renderSpec({ renderSpecId }: { readonly renderSpecId: string }): Reference {
+  return { kind: 'render-spec', id: renderSpecId, field: 'data.renderSpecId', treeId: null };
 }
 
 function tree(id: string): Reference {

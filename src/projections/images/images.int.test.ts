@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Database, openDatabase } from '../../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { givenEvents } from '../../testing/given-events.ts';
+import { emptyReadModels, readModels } from '../../testing/read-models.ts';
+import { Story } from '../../testing/story.ts';
+import { tellHistory, tellRenderSpec, tellSegment } from '../../testing/tell-images.ts';
+import { findHistoryImage, readHistoryImages, readHistoryImagesOfRun } from './read-history-images.ts';
+import { readImageTotalsOfRollouts, readImageTotalsOfRuns } from './read-image-totals.ts';
+import { readRenderSpecs, readRenderSpecsOfRuns } from './read-render-specs.ts';
+import { findKnownSegments, readHistories, readSegments } from './read-segments.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase(testDatabase.url);
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+beforeEach(() => emptyReadModels(database.db));
+
+/** A rollout of four steps: each but the first was shown what the one before was, and one record more. */
+function given(name = 'images') {
+  const story = new Story(name);
+  const runId = story.run();
+  const tree = story.tree(runId);
+  const { steps, rolloutId } = story.walk(tree, 0, 4, 1);
+  const renderSpecId = tellRenderSpec(story, runId);
+  const segments: string[] = [];
+  steps.forEach((stepId, i) => {
+    const before = steps[i - 1];
+    if (before === undefined) {
+      tellHistory(story, tree, { stepId, renderSpecId, segments: [] });
+      return;
+    }
+    segments.push(tellSegment(story, runId, renderSpecId, `record ${i}`));
+    tellHistory(story, tree, {
+      ...{ stepId, renderSpecId, segments: segments.slice(-1), prefix: { stepId: before, from: 0, to: i - 1 } },
+      ...{ factor: 1.2, factorChosenBy: before, cache: { missed: [i - 1] } },
+    });
+  });
+  return { story, runId, tree, steps, rolloutId, renderSpecId, segments };
+}
+
+async function quarantined() {
+  return database.db.selectFrom('quarantine').select(['projection', 'code', 'field']).execute();
+}
+
+describe('a history image', () => {
+  test('is read as it was measured', async () => {
+    const { story, runId, tree, steps, renderSpecId } = given();
+    const stepId = story.step(tree, null, tree.rootStepId, 1);
+    const sizes = {
+      ...{ raw: { width: 392, height: 24 }, resized: { width: 320, height: 28 } },
+      ...{ bordered: { width: 330, height: 38 }, model: { width: 336, height: 56 } },
+    };
+    const told = { factor: 1.5, factorChosenBy: steps[0] ?? null, imageId: 'e'.repeat(64), timings: { renderMs: 2.5 } };
+    const counted = { visionTokens: { count: 24, preset: 'p' }, textTokens: { count: 90, tokenizer: 't' } };
+    const limits = { cut: { segments: 1, lines: 2 }, outside: 3, cache: { missed: [0, 1] } };
+    const segments = ['1'.repeat(64), '2'.repeat(64)];
+    tellHistory(story, tree, { stepId, renderSpecId, segments, sizes, ...told, ...counted, ...limits });
+    await givenEvents(database.db, story.events);
+    const { treeId } = tree;
+    const image = {
+      ...{ id: told.imageId, stepId, treeId, runId, renderSpecId, length: 2, missed: [0, 1], factor: 1.5 },
+      ...{ factorChosenBy: told.factorChosenBy, ...sizes.bordered, raw: sizes.raw, resized: sizes.resized, model: sizes.model },
+      ...{ visionTokens: 24, visionPreset: 'p', textTokens: 90, tokenizer: 't', cutSegments: 1, cutLines: 2, outside: 3 },
+      ...{ renderMs: 2.5, renderedAt: expect.any(Date) },
+    };
+    expect(await readHistoryImages(database.db, [stepId])).toEqual([image]);
+    expect(await findHistoryImage(database.db, told.imageId)).toEqual(image);
+    expect(await findHistoryImage(database.db, 'f'.repeat(64))).toBeUndefined();
+    expect((await readHistoryImagesOfRun(database.db, runId)).map((shown) => shown.stepId)).toEqual([...steps, stepId]);
+  });
+
+  test('has the segments of its chain of prefixes, in order', async () => {
+    const { story, steps, segments } = given();
+    await givenEvents(database.db, story.events);
+    const histories = await readHistories(database.db, [...steps, story.id('nobody')]);
+    expect([...histories]).toEqual(steps.map((stepId, i) => [stepId, segments.slice(0, i)]));
+  });
+
+  test('of a window holds the range that it names', async () => {
+    const { story, tree, steps, renderSpecId, segments } = given();
+    const stepId = story.step(tree, null, tree.rootStepId, 1);
+    const fresh = tellSegment(story, tree.runId, renderSpecId, 'fresh');
+    const prefix = { stepId: steps[3] ?? '', from: 1, to: 3 };
+    tellHistory(story, tree, { stepId, renderSpecId, segments: [fresh], prefix });
+    await givenEvents(database.db, story.events);
+    expect((await readHistories(database.db, [stepId])).get(stepId)).toEqual([segments[1], segments[2], fresh]);
+  });
+
+  test('may be told before its spec and its segments are', async () => {
+    const { story, tree, steps, segments } = given();
+    const late = story.events.filter(({ type }) => type === 'RenderSpecRegistered' || type === 'SegmentRendered');
+    await givenEvents(
+      database.db,
+      story.events.filter((event) => !late.includes(event)),
+    );
+    expect(await quarantined()).toEqual([]);
+    expect(await readSegments(database.db, segments)).toEqual([]);
+    await givenEvents(database.db, late.reverse());
+    expect(await readSegments(database.db, segments)).toHaveLength(segments.length);
+    expect((await readHistories(database.db, steps)).get(steps[3] ?? '')).toEqual(segments);
+    expect(tree.treeId).toBe((await readHistoryImages(database.db, steps))[0]?.treeId);
+  });
+
+  test.each([
+    ['that no history stands behind', { from: 0, to: 0 }, true, 'missing-history', 'data.prefix.stepId'],
+    ['beyond what was shown', { from: 1, to: 4 }, false, 'range', 'data.prefix'],
+    ['that ends before it begins', { from: 2, to: 1 }, false, 'range', 'data.prefix'],
+  ])('with a prefix %s goes to quarantine', async (_, range, unknown, code, field) => {
+    const { story, tree, steps, renderSpecId } = given();
+    const stepId = story.step(tree, null, tree.rootStepId, 1);
+    const prefix = { stepId: unknown ? tree.rootStepId : (steps[3] ?? ''), ...range };
+    tellHistory(story, tree, { stepId, renderSpecId, segments: [], prefix });
+    await givenEvents(database.db, story.events);
+    expect(await quarantined()).toEqual([{ projection: 'images', code, field }]);
+    expect(await readHistoryImages(database.db, [stepId])).toEqual([]);
+  });
+});
+
+describe('a segment', () => {
+  test('lies there once, whatever runs draw it', async () => {
+    const first = given('first run');
+    const second = given('second run');
+    await givenEvents(database.db, first.story.events);
+    const before = await readModels(database.db);
+    await givenEvents(database.db, second.story.events);
+    const after = await readModels(database.db);
+    expect(second.segments).toEqual(first.segments);
+    expect(after.segments).toEqual(before.segments);
+    expect(after.render_specs).toEqual(before.render_specs);
+    expect(after.history_images).toHaveLength(8);
+    const [segment] = await readSegments(database.db, first.segments.slice(0, 1));
+    expect(segment).toEqual({
+      ...{ id: first.segments[0], renderSpecId: first.renderSpecId, text: 'record 1', lines: 1, width: 392, height: 12 },
+      ...{ rgb: expect.stringMatching(/^[0-9a-f]{64}$/), cutLines: 0, outside: 0, runId: first.runId, blobs: null },
+    });
+  });
+
+  test('is known by its id', async () => {
+    const { story, segments } = given();
+    await givenEvents(database.db, story.events);
+    expect(await findKnownSegments(database.db, ['0'.repeat(64), ...segments])).toEqual(new Set(segments));
+  });
+});
+
+describe('a render spec', () => {
+  test('is one for all runs, and each run has its name for it', async () => {
+    const { story, runId, renderSpecId } = given();
+    const other = story.run('other');
+    tellRenderSpec(story, other, { px: 10 }, 'mine');
+    await givenEvents(database.db, story.events);
+    expect(await readRenderSpecs(database.db, [renderSpecId])).toEqual([{ id: renderSpecId, spec: { px: 10 } }]);
+    const registered = { id: renderSpecId, spec: { px: 10 }, registeredAt: expect.any(Date) };
+    expect(await readRenderSpecsOfRuns(database.db, [runId])).toEqual([{ runId, profile: 'crisp', ...registered }]);
+    expect(await readRenderSpecsOfRuns(database.db, [other])).toEqual([{ runId: other, profile: 'mine', ...registered }]);
+  });
+
+  test('under an id that is not its digest goes to quarantine', async () => {
+    const { story, runId } = given();
+    const data = { runId, renderSpecId: 'a'.repeat(64), profile: 'crisp', spec: { px: 10 } };
+    story.tell('RenderSpecRegistered', data, runId);
+    await givenEvents(database.db, story.events);
+    expect(await quarantined()).toEqual([{ projection: 'images', code: 'digest', field: 'data.renderSpecId' }]);
+  });
+});
+
+describe('totals', () => {
+  test('sum what the steps of a run and of a rollout were shown', async () => {
+    const { story, runId, tree, rolloutId } = given();
+    const idle = story.run('idle');
+    await givenEvents(database.db, story.events);
+    const nothing = {
+      ...{ steps: 0, images: 0, visionTokens: 0, textTokens: 0, saved: 0, segments: 0, hits: 0, misses: 0, hitRate: null },
+      ...{ pixels: 0, meanFactor: null, cutSegments: 0, cutLines: 0, outside: 0, renderMs: 0 },
+    };
+    const shown = {
+      ...{ steps: 4, images: 4, visionTokens: 56, textTokens: 80, saved: 24, segments: 6, hits: 3, misses: 3, hitRate: 0.5 },
+      ...{ pixels: 392 * 12 * 3, meanFactor: expect.closeTo(1.15, 12), cutSegments: 0, cutLines: 0, outside: 0, renderMs: 4 },
+    };
+    const totals = await readImageTotalsOfRuns(database.db, [runId, idle]);
+    expect(totals).toHaveLength(2);
+    expect(totals).toEqual(
+      expect.arrayContaining([
+        { ofId: runId, ...shown },
+        { ofId: idle, ...nothing },
+      ]),
+    );
+    expect(await readImageTotalsOfRollouts(database.db, [tree.treeId], [rolloutId])).toEqual([{ ofId: rolloutId, ...shown }]);
+  });
+});

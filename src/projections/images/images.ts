@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
+import type { EventType } from '../../events/catalogue.ts';
+import { canonicalJson } from '../../events/codec.ts';
+import type { Delivery, Envelope } from '../../events/envelope.ts';
+import { insertRows } from '../../postgres/bulk.ts';
+import type { Trx } from '../../postgres/database.ts';
+import { isOf, type Poison, type Projection } from '../projection.ts';
+import {
+  HISTORY_COLUMNS,
+  historyRow,
+  RUN_SPEC_COLUMNS,
+  runSpecRow,
+  SEGMENT_COLUMNS,
+  SPEC_COLUMNS,
+  segmentRow,
+  specRow,
+} from './rows.ts';
+
+const HANDLES: readonly EventType[] = ['RenderSpecRegistered', 'SegmentRendered', 'HistoryRendered'];
+
+/**
+ * Folds how histories were shown as images. Specs, segments and histories lie on three topics, which arrive in any order: none asks for
+ * another here, and who reads a history says what is missing. Within a tree order holds: a history stands on one before it (else quarantine),
+ * and the first that a step was shown is the fact. A spec must be the one that its id is the digest of: it is the same row for every run.
+ */
+export const images: Projection = { name: 'images', version: 1, handles: HANDLES, project };
+
+async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
+  const lengths = await knownHistories(batch, trx);
+  const specs = new Map<string, object>();
+  const runSpecs = new Map<string, object>();
+  const segments = new Map<string, object>();
+  const histories: object[] = [];
+  const poison: Poison[] = [];
+  for (const delivery of batch) {
+    if (isOf(delivery, 'RenderSpecRegistered')) {
+      const { runId, renderSpecId, spec } = delivery.event.data;
+      if (digestOf(spec) !== renderSpecId) {
+        const reason = `${renderSpecId} is not the SHA-256 of the canonical JSON of data.spec, which is ${digestOf(spec)}`;
+        poison.push({ delivery, code: 'digest', field: 'data.renderSpecId', reason });
+        continue;
+      }
+      keepFirst(specs, renderSpecId, specRow(delivery.event));
+      keepFirst(runSpecs, `${runId} ${renderSpecId}`, runSpecRow(delivery.event));
+    }
+    if (isOf(delivery, 'SegmentRendered')) keepFirst(segments, delivery.event.data.segmentId, segmentRow(delivery.event));
+    if (isOf(delivery, 'HistoryRendered')) {
+      const refused = foldHistory(delivery, lengths, histories);
+      if (refused) poison.push({ delivery, ...refused });
+    }
+  }
+  await insertRows(trx, 'render_specs', [...specs.values()], SPEC_COLUMNS);
+  await insertRows(trx, 'run_render_specs', [...runSpecs.values()], RUN_SPEC_COLUMNS);
+  await insertRows(trx, 'segments', [...segments.values()], SEGMENT_COLUMNS);
+  await insertRows(trx, 'history_images', histories, HISTORY_COLUMNS);
+  return poison;
+}
+
+interface KnownHistory {
+  readonly treeId: string;
+  readonly length: number;
+}
+
+function foldHistory(
+  delivery: Delivery<Envelope<'HistoryRendered'>>,
+  known: Map<string, KnownHistory>,
+  rows: object[],
+): Omit<Poison, 'delivery'> | undefined {
+  const { stepId, treeId, prefix, segments } = delivery.event.data;
+  const before = known.get(stepId);
+  if (before?.treeId === treeId) return undefined;
+  if (before)
+    return { code: 'conflict', field: 'data.stepId', reason: `step ${stepId} was shown its history in tree ${before.treeId}` };
+  if (prefix) {
+    const shown = known.get(prefix.stepId);
+    if (shown?.treeId !== treeId) {
+      const reason = `tree ${treeId} has no history of step ${prefix.stepId}; append its HistoryRendered first, then release this event`;
+      return { code: 'missing-history', field: 'data.prefix.stepId', reason };
+    }
+    if (prefix.from > prefix.to || prefix.to > shown.length) {
+      const reason = `[${prefix.from}, ${prefix.to}) is no range of the ${shown.length} segments that step ${prefix.stepId} was shown`;
+      return { code: 'range', field: 'data.prefix', reason };
+    }
+  }
+  const length = segments.length + (prefix ? prefix.to - prefix.from : 0);
+  known.set(stepId, { treeId, length });
+  rows.push(historyRow(delivery, length));
+  return undefined;
+}
+
+async function knownHistories(batch: readonly Delivery[], trx: Trx): Promise<Map<string, KnownHistory>> {
+  const ids = batch.flatMap((delivery) => {
+    if (!isOf(delivery, 'HistoryRendered')) return [];
+    const { stepId, prefix } = delivery.event.data;
+    return prefix ? [stepId, prefix.stepId] : [stepId];
+  });
+  if (ids.length === 0) return new Map();
+  const { rows } = await sql<{ step_id: string; tree_id: string; length: number }>`
+    select step_id, tree_id, length from history_images where step_id = any(${ids}::uuid[])`.execute(trx);
+  return new Map(rows.map((row) => [row.step_id, { treeId: row.tree_id, length: row.length }]));
+}
+
+function digestOf(spec: unknown): string {
+  return createHash('sha256').update(canonicalJson(spec)).digest('hex');
+}
+
+function keepFirst(rows: Map<string, object>, key: string, row: object): void {
+  if (!rows.has(key)) rows.set(key, row);
+}

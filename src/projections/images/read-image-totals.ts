@@ -1,0 +1,70 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+
+/** What showing histories as images amounts to, over the steps of a run or of a rollout. Shares are null while there is nothing to divide by. */
+export interface ImageTotals {
+  /** The run or the rollout. */
+  readonly ofId: string;
+  /** Steps whose prompt showed an image. */
+  readonly steps: number;
+  /** Images that differ. */
+  readonly images: number;
+  readonly visionTokens: number;
+  /** What the same histories cost as text, by the tokenizers that the steps name. */
+  readonly textTokens: number;
+  /** textTokens − visionTokens: less than 0 where images cost more. */
+  readonly saved: number;
+  /** Segments over all images; those that a cache held, and those that had to be drawn. */
+  readonly segments: number;
+  readonly hits: number;
+  readonly misses: number;
+  readonly hitRate: number | null;
+  /** Pixels of the images, with their borders. */
+  readonly pixels: number;
+  readonly meanFactor: number | null;
+  readonly cutSegments: number;
+  readonly cutLines: number;
+  readonly outside: number;
+  readonly renderMs: number;
+}
+
+/** Sums up the images of runs: a row for each id, of zeroes where a run shows none. */
+export async function readImageTotalsOfRuns(db: Db, runs: readonly string[]): Promise<readonly ImageTotals[]> {
+  return totals(db, runs, sql`select run_id as of_id, h.* from history_images h where run_id = any(${[...runs]}::uuid[])`);
+}
+
+/** Sums up the images of the steps that rollouts took. Their trees narrow the search. */
+export async function readImageTotalsOfRollouts(
+  db: Db,
+  trees: readonly string[],
+  rollouts: readonly string[],
+): Promise<readonly ImageTotals[]> {
+  return totals(
+    db,
+    rollouts,
+    sql`select s.rollout_id as of_id, h.* from history_images h join steps s using (step_id)
+        where h.tree_id = any(${[...trees]}::uuid[]) and s.rollout_id = any(${[...rollouts]}::uuid[])`,
+  );
+}
+
+async function totals(db: Db, ids: readonly string[], shown: RawBuilder<unknown>): Promise<readonly ImageTotals[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await sql<ImageTotals>`
+    with shown as (${shown}),
+    sums as (
+      select of_id, count(*) as steps, count(distinct image_id) as images, sum(vision_tokens)::bigint as vision,
+             sum(text_tokens)::bigint as text, sum(length)::bigint as segments, sum(jsonb_array_length(missed))::bigint as misses,
+             sum(width::bigint * height)::bigint as pixels, avg(factor order by step_id) as factor,
+             sum(cut_segments)::bigint as cut_segments, sum(cut_lines)::bigint as cut_lines, sum(outside)::bigint as outside,
+             sum(render_ms order by step_id) as render_ms
+      from shown group by of_id
+    )
+    select c.of_id as "ofId", coalesce(steps, 0) as steps, coalesce(images, 0) as images, coalesce(vision, 0) as "visionTokens",
+           coalesce(text, 0) as "textTokens", coalesce(text - vision, 0) as saved, coalesce(segments, 0) as segments,
+           coalesce(segments - misses, 0) as hits, coalesce(misses, 0) as misses,
+           (segments - misses) / nullif(segments, 0)::float8 as "hitRate", coalesce(pixels, 0) as pixels, factor as "meanFactor",
+           coalesce(cut_segments, 0) as "cutSegments", coalesce(cut_lines, 0) as "cutLines", coalesce(outside, 0) as outside,
+           coalesce(render_ms, 0) as "renderMs"
+    from unnest(${[...ids]}::uuid[]) as c (of_id) left join sums using (of_id)`.execute(db);
+  return rows;
+}

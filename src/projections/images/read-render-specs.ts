@@ -1,0 +1,33 @@
+import { sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+
+export interface RenderSpecRecord {
+  /** The SHA-256 of the canonical JSON of `spec`. */
+  readonly id: string;
+  /** Everything that determines pixels. */
+  readonly spec: unknown;
+}
+/** A spec that a run draws by, with the name under which the run knows it. */
+export interface RunRenderSpecRecord extends RenderSpecRecord {
+  readonly runId: string;
+  readonly profile: string;
+  readonly registeredAt: Date;
+}
+
+/** Reads render specs by their ids, in no order; those that are not on record are left out. */
+export async function readRenderSpecs(db: Db, ids: readonly string[]): Promise<readonly RenderSpecRecord[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await sql<RenderSpecRecord>`
+    select render_spec_id as id, spec from render_specs where render_spec_id = any(${[...ids]}::text[])`.execute(db);
+  return rows;
+}
+
+/** Reads the specs that runs draw by, those of a run in the order in which it registered them. */
+export async function readRenderSpecsOfRuns(db: Db, runs: readonly string[]): Promise<readonly RunRenderSpecRecord[]> {
+  if (runs.length === 0) return [];
+  const { rows } = await sql<RunRenderSpecRecord>`
+    select r.run_id as "runId", r.profile, r.registered_at as "registeredAt", s.render_spec_id as id, s.spec
+    from run_render_specs r join render_specs s using (render_spec_id)
+    where r.run_id = any(${[...runs]}::uuid[]) order by r.run_id, r.registered_at, r.render_spec_id`.execute(db);
+  return rows;
+}

@@ -1,0 +1,62 @@
+import { sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+import type { Blobs } from '../../postgres/tables.ts';
+import { type HistoryLink, resolveHistory } from './resolve-history.ts';
+
+/** One record of history, drawn by one render spec. */
+export interface SegmentRecord {
+  /** The hash of render spec and text. */
+  readonly id: string;
+  readonly renderSpecId: string;
+  /** '' where `blobs` names it: it lies in the blob store. */
+  readonly text: string;
+  readonly lines: number;
+  readonly width: number;
+  readonly height: number;
+  /** The SHA-256 of its pixels. */
+  readonly rgb: string;
+  readonly cutLines: number;
+  readonly outside: number;
+  /** The run that drew it first. */
+  readonly runId: string;
+  readonly blobs: Blobs | null;
+}
+
+/** Reads segments by their ids, in no order; those that are not on record are left out. */
+export async function readSegments(db: Db, ids: readonly string[]): Promise<readonly SegmentRecord[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await sql<SegmentRecord>`
+    select segment_id as id, render_spec_id as "renderSpecId", text, lines, width, height, rgb, cut_lines as "cutLines", outside,
+           run_id as "runId", blobs
+    from segments where segment_id = any(${[...ids]}::text[])`.execute(db);
+  return rows;
+}
+
+/** Tells which of the segments are on record: what a run draws for the first time it appends, what another run told it does not tell again. */
+export async function findKnownSegments(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  const { rows } = await sql<{ id: string }>`
+    select segment_id as id from segments where segment_id = any(${[...ids]}::text[])`.execute(db);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/**
+ * Reads the histories of steps, each as the ids of its segments in order, in one statement. Steps that were shown no image are left out.
+ * The chains of prefixes are followed from all the steps at once, so those of one path are read once.
+ */
+export async function readHistories(db: Db, steps: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+  if (steps.length === 0) return new Map();
+  const { rows } = await sql<HistoryLink>`
+    with recursive chain (step_id) as (
+      select step_id from unnest(${[...steps]}::uuid[]) as asked (step_id)
+      union
+      select h.prefix_step_id from chain join history_images h using (step_id)
+      where h.prefix_step_id is not null and h.prefix_from < h.prefix_to
+    )
+    select h.step_id as "stepId", h.prefix_step_id as "prefixStepId", h.prefix_from as "from", h.prefix_to as "to", h.segments
+    from chain join history_images h using (step_id)`.execute(db);
+  const links = new Map(rows.map((link) => [link.stepId, link]));
+  const histories = new Map<string, readonly string[]>();
+  for (const stepId of steps) if (links.has(stepId)) histories.set(stepId, resolveHistory(links, stepId));
+  return histories;
+}

@@ -1,0 +1,47 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type HistoryLink, resolveHistory } from './resolve-history.ts';
+
+function links(...given: readonly HistoryLink[]): ReadonlyMap<string, HistoryLink> {
+  return new Map(given.map((link) => [link.stepId, link]));
+}
+
+test('a history that grows is what was shown before and what is new', () => {
+  const known = links(
+    { stepId: 'a', prefixStepId: null, from: 0, to: 0, segments: [] },
+    { stepId: 'b', prefixStepId: 'a', from: 0, to: 0, segments: ['1'] },
+    { stepId: 'c', prefixStepId: 'b', from: 0, to: 1, segments: ['2', '3'] },
+  );
+  expect(resolveHistory(known, 'a')).toEqual([]);
+  expect(resolveHistory(known, 'c')).toEqual(['1', '2', '3']);
+});
+
+test('any chain of ranges gives the list that was meant', () => {
+  const choices = fc.array(fc.tuple(fc.nat(), fc.nat(), fc.nat(), fc.nat(3)), { minLength: 1, maxLength: 30 });
+  fc.assert(
+    fc.property(choices, (told) => {
+      const known = new Map<string, HistoryLink>();
+      const meant: string[][] = [];
+      told.forEach(([where, a, b, fresh], i) => {
+        const base = i === 0 ? undefined : where % i;
+        const shown = base === undefined ? [] : (meant[base] ?? []);
+        const [from = 0, to = 0] = [a % (shown.length + 1), b % (shown.length + 1)].sort((x, y) => x - y);
+        const segments = Array.from({ length: fresh }, (_, k) => `${i}.${k}`);
+        known.set(`${i}`, { stepId: `${i}`, prefixStepId: base === undefined ? null : `${base}`, from, to, segments });
+        meant.push([...shown.slice(from, to), ...segments]);
+      });
+      meant.forEach((list, i) => {
+        expect(resolveHistory(known, `${i}`)).toEqual(list);
+      });
+    }),
+  );
+});
+
+test('a window reads only the steps that it covers', () => {
+  const window = links(
+    { stepId: 'b', prefixStepId: 'a', from: 1, to: 2, segments: ['3'] },
+    { stepId: 'c', prefixStepId: 'b', from: 1, to: 2, segments: ['4'] },
+  );
+  expect(resolveHistory(window, 'c')).toEqual(['3', '4']);
+  expect(() => resolveHistory(window, 'b')).toThrow('the history of step a is not among those that were read');
+});

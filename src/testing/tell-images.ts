@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import type { DataOf } from '../events/catalogue.ts';
+import { canonicalJson } from '../events/codec.ts';
+import type { Story } from './story.ts';
+
+/** Tells that a run draws histories by a spec; gives the spec's id. */
+export function tellRenderSpec(story: Story, runId: string, spec: object = { px: 10 }, profile = 'crisp'): string {
+  const renderSpecId = sha256(canonicalJson(spec));
+  story.tell('RenderSpecRegistered', { runId, renderSpecId, profile, spec }, runId);
+  return renderSpecId;
+}
+
+/** Tells that a record of history was drawn; gives the segment's id. Its measures are made up from its text unless overridden. */
+export function tellSegment(
+  story: Story,
+  runId: string,
+  renderSpecId: string,
+  text: string,
+  overrides: Partial<DataOf<'SegmentRendered'>> = {},
+): string {
+  const segmentId = sha256(`seg\0${renderSpecId}\0${text}`);
+  const drawn = { lines: 1, width: 392, height: 12, rgb: sha256(`pixels of ${text}`), cutLines: 0, outside: 0 };
+  story.tell('SegmentRendered', { segmentId, renderSpecId, text, ...drawn, ...overrides }, runId);
+  return segmentId;
+}
+
+/** Tells that the prompt of a step showed its history as an image; what the test does not say is made up. */
+export function tellHistory(
+  story: Story,
+  tree: { readonly treeId: string; readonly runId: string },
+  shown: Pick<DataOf<'HistoryRendered'>, 'stepId' | 'renderSpecId' | 'segments'> & Partial<DataOf<'HistoryRendered'>>,
+): void {
+  const size = { width: 392, height: 12 * shown.segments.length };
+  const data: DataOf<'HistoryRendered'> = {
+    treeId: tree.treeId,
+    prefix: null,
+    factor: 1,
+    factorChosenBy: null,
+    sizes: { raw: size, resized: size, bordered: size, model: size },
+    visionTokens: { count: 14, preset: 'qwen2.5-vl' },
+    textTokens: { count: 20, tokenizer: 'o200k_base' },
+    imageId: sha256(`image of ${shown.stepId}`),
+    cut: { segments: 0, lines: 0 },
+    outside: 0,
+    cache: { missed: [] },
+    timings: { renderMs: 1 },
+    ...shown,
+  };
+  story.tell('HistoryRendered', data, tree.runId);
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -4,6 +4,7 @@ import type { Progress } from '../collect/collect-run.ts';
 import { type CollectPlan, collectPlan, type PlannedTask } from '../collect/plan.ts';
 import { isUuid } from '../domain/ids.ts';
 import { SEARCH_DEFAULTS } from '../domain/search/next-search-step.ts';
+import { rewardScaleOf } from '../environments/agentgym/reward-scale.ts';
 import { ENVIRONMENT_FORMS, openEnvironment } from '../environments/open-environment.ts';
 import { newId } from '../events/new-id.ts';
 import { type Collection, collectInto, readCollection } from '../platform/collect-into.ts';
@@ -32,6 +33,8 @@ export interface CollectFlags {
   readonly candidates: number;
   readonly maxDepth: number;
   readonly exploration: number;
+  readonly compat?: 'agent-r';
+  readonly maxTokenLength?: number;
 }
 
 /** `espalier collect`: rollouts of a policy in an environment, recorded step by step; `--resume` goes on with a run that was killed. */
@@ -59,10 +62,20 @@ export function addCollect(program: Command): void {
     .option(
       '--max-depth <n>',
       'mcts: a path has at most this many actions and one more',
-      wholeNumber('--max-depth', 1),
+      wholeNumber('--max-depth', 0),
       SEARCH_DEFAULTS.maxDepth,
     )
     .option('--exploration <c>', 'mcts: the constant of UCT', Number, SEARCH_DEFAULTS.exploration)
+    .addOption(
+      new Option('--compat <system>', 'mcts: search by the rules of the published Agent-R: its ties, prompts, replies').choices([
+        'agent-r',
+      ]),
+    )
+    .option(
+      '--max-token-length <n>',
+      'compat: its MAX_TOKEN_LENGTH, above which prompts are cut in its way; no limit when left out',
+      wholeNumber('--max-token-length', 61),
+    )
     .option('--max-steps <n>', 'steps after which a rollout is truncated', wholeNumber('--max-steps', 1, 10_000), 30)
     .option('--temperature <t>', 'sampling temperature', numberBetween('--temperature', 0, 100), 1)
     .option('--seed <n>', 'seed of the run: equal seeds, equal trees', wholeNumber('--seed', 0), 1)
@@ -118,6 +131,7 @@ export function progressText(p: Progress, seconds: number): string {
 }
 
 async function newCollection(flags: CollectFlags): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {
+  refuseLoneFlags(flags);
   parsePolicyText(flags.policy); // told now rather than after the environment was opened
   const kind = await openEnvironment(flags.environment);
   try {
@@ -128,7 +142,7 @@ async function newCollection(flags: CollectFlags): Promise<Pick<Collection, 'run
       policy: flags.policy,
       temperature: flags.temperature,
       maxSteps: flags.maxSteps,
-      search: flags.search ? searchOf(flags) : null,
+      search: searchOf(flags, kind.name),
     });
     return { runId: flags.run ? checkedId('--run', flags.run) : newId(), name: flags.name, seed: flags.seed, plan };
   } finally {
@@ -159,6 +173,15 @@ export function checkedId(option: string, text: string): string {
   return text;
 }
 
-function searchOf({ iterations, candidates, maxDepth, exploration }: CollectFlags): CollectPlan['search'] {
-  return { iterations, candidates, maxDepth, exploration };
+function searchOf(flags: CollectFlags, environment: string): CollectPlan['search'] {
+  const { search, iterations, candidates, maxDepth, exploration, compat: system, maxTokenLength = null } = flags;
+  if (!search) return null;
+  const sizes = { iterations, candidates, maxDepth, exploration };
+  return system ? { ...sizes, compat: { system, maxTokenLength, rewardScale: rewardScaleOf(environment) } } : sizes;
+}
+
+/** @throws Error when an option was given that means nothing without another one. */
+function refuseLoneFlags({ search, compat, maxTokenLength }: CollectFlags): void {
+  if (compat && !search) throw new Error('--compat is about how to search: add --search mcts');
+  if (maxTokenLength !== undefined && !compat) throw new Error('--max-token-length goes with --compat agent-r');
 }

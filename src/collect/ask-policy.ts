@@ -1,3 +1,4 @@
+import type { ChatMessage } from '../domain/history/prompt.ts';
 import { seedFrom } from '../domain/random/seed-from.ts';
 import type { Environment } from '../environments/environment.ts';
 import { type Act, type ActRequest, PolicyError } from '../policies/policy.ts';
@@ -8,6 +9,11 @@ export type Asked =
   | { readonly kind: 'acts'; readonly acts: readonly Act[] }
   | { readonly kind: 'failed'; readonly reason: string };
 
+/** A prompt that the collector prescribes, or that it cannot be made short enough. */
+export type PrescribedPrompt =
+  | { readonly kind: 'fits'; readonly messages: readonly ChatMessage[] }
+  | { readonly kind: 'too-long'; readonly limit: number };
+
 /**
  * Asks the policy for acts at the end of a path. What it cannot answer here is a reason to record; what it can answer nowhere (a server that
  * is away or refuses us) is thrown and ends the run, which stays resumable. @param seed of the walk; the depth is mixed in.
@@ -16,8 +22,10 @@ export async function askPolicy(
   tree: GrowingTree,
   environment: Environment,
   path: readonly TreeNode[],
-  { seed, n }: { readonly seed: number; readonly n: number },
+  { seed, n, prompt = null }: { readonly seed: number; readonly n: number; readonly prompt?: PrescribedPrompt | null },
 ): Promise<Asked> {
+  if (prompt?.kind === 'too-long')
+    return { kind: 'failed', reason: `what is never cut of the prompt is longer than ${prompt.limit} tokens` };
   const { opening } = tree;
   const request: ActRequest = {
     goal: opening.goal,
@@ -29,6 +37,7 @@ export async function askPolicy(
     seed: seedFrom('step', seed, path.length),
     n,
     temperature: tree.plan.temperature,
+    ...(prompt ? { messages: prompt.messages } : {}),
   };
   try {
     const acts = await tree.policy.act(request, tree.signal);

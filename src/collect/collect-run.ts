@@ -3,7 +3,7 @@ import type { EnvironmentKind } from '../environments/environment.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Policy } from '../policies/policy.ts';
 import { allOrStop } from './all-or-stop.ts';
-import { collectTree } from './collect-tree.ts';
+import { collectTree, type Surroundings } from './collect-tree.ts';
 import type { CollectPlan } from './plan.ts';
 import type { ReadPrefix } from './play-prefix.ts';
 import type { RecordedRun } from './recorded-run.ts';
@@ -23,6 +23,7 @@ export interface CollectOptions {
   readonly recorded: RecordedRun;
   /** Reads the rollout that a planned task goes on behind; needed only where the plan has such tasks. */
   readonly readPrefix?: ReadPrefix;
+  readonly surroundings?: Surroundings;
   /** Trees collected at a time. */
   readonly concurrency: number;
   readonly clock: () => number;

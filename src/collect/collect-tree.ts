@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Appender, Draft } from '../append/appender.ts';
 import { createRandom } from '../domain/random/random.ts';
 import { seedFrom } from '../domain/random/seed-from.ts';
+import type { Tie } from '../domain/search/best-child.ts';
+import type { CountTokens } from '../domain/search/published-prompt.ts';
 import type { EnvironmentKind, Opening } from '../environments/environment.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Policy } from '../policies/policy.ts';
@@ -22,6 +24,7 @@ export interface TreeOptions {
   /** What the record holds of this tree; null when it was never opened. */
   readonly tree: RecordedTree | null;
   readonly readPrefix?: ReadPrefix;
+  readonly surroundings?: Surroundings;
   readonly kind: EnvironmentKind;
   readonly policy: Policy;
   readonly appender: Appender;
@@ -29,6 +32,15 @@ export interface TreeOptions {
   readonly signal: AbortSignal;
   readonly onStep: () => void;
   readonly onRollout: (success: boolean) => void;
+}
+
+/**
+ * What the published Agent-R leaves to its surroundings: chance and the model's tokenizer. Given, they stand in for what a compatible search
+ * makes of the run's seed and for our estimate; `drawTie` must be a function of the tie for a killed search to reach the same tree.
+ */
+export interface Surroundings {
+  readonly drawTie?: (tie: Tie) => number;
+  readonly countTokens?: CountTokens;
 }
 
 /** What the rollouts of a tree share. */
@@ -54,8 +66,7 @@ export async function collectTree(options: TreeOptions): Promise<void> {
   if (tree?.closed) return countRecorded(options);
   const growing = await openTree(options);
   if (options.plan.search) {
-    const params = { ...options.plan.search, tieBreak: { kind: 'first' } as const };
-    const reason = await growSearch(growing, { params, facts: tree?.searchFacts ?? [] });
+    const reason = await growSearch(growing, { plan: options.plan.search, facts: tree?.searchFacts ?? [] });
     if (reason !== 'stopped') await options.appender.append([closing(growing, reason)]);
     return;
   }

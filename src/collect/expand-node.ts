@@ -4,7 +4,7 @@ import { chooseCandidates, gradeOutcome } from '../domain/search/expansion.ts';
 import type { SearchParams, SearchStep } from '../domain/search/next-search-step.ts';
 import { applySearchFacts, type SearchFact } from '../domain/search/search-facts.ts';
 import { type SearchState, searchNode } from '../domain/search/search-tree.ts';
-import type { Environment, ParsedResponse, StepResult } from '../environments/environment.ts';
+import type { Environment, ParsedResponse } from '../environments/environment.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Act } from '../policies/policy.ts';
 import { askPolicy } from './ask-policy.ts';
@@ -12,14 +12,26 @@ import type { GrowingTree } from './collect-tree.ts';
 import { type Episodes, episodeAt, keepEpisode, releaseEpisode } from './episodes.ts';
 import { pathTo } from './restore-environment.ts';
 import { finished, rewards, started, stepData, stepEvent, type TreeNode } from './rollout-events.ts';
+import { ordinalsTo, type SearchRules } from './search-rules.ts';
 
 type Expansion = Extract<SearchStep, { kind: 'expand' }>;
 interface Candidate {
   readonly ordinal: number;
+  /** What makes two replies the same. */
   readonly response: string;
+  /** What is recorded of the reply. */
+  readonly said: string;
   readonly action: string;
   readonly act: Act;
   readonly parsed: ParsedResponse;
+}
+
+/** A search under way: the tree as its rules see it, and what it goes by. */
+export interface Search {
+  readonly tree: GrowingTree;
+  readonly rules: SearchRules;
+  readonly episodes: Episodes;
+  readonly params: SearchParams;
 }
 
 /**
@@ -27,18 +39,17 @@ interface Candidate {
  * means for the search are appended together, so that neither is ever without the other; children that an earlier process already
  * added are kept, and only the missing ones are tried.
  */
-export async function expandNode(
-  tree: GrowingTree,
-  episodes: Episodes,
-  state: SearchState,
-  step: Expansion,
-  params: SearchParams,
-): Promise<SearchState> {
+export async function expandNode(search: Search, state: SearchState, step: Expansion): Promise<SearchState> {
+  const { tree, rules, episodes } = search;
   const episode = await episodeAt(episodes, step.stepId);
   if (!episode) return close(tree, state, step, [], 'the environment did not repeat what was recorded');
   const path = pathTo(tree, step.stepId);
   const began = tree.clock();
-  const asked = await askPolicy(tree, episode, path, { seed: seedOf(tree, state, step.stepId), n: step.candidates });
+  const asked = await askPolicy(tree, episode, path, {
+    seed: seedOf(tree, state, step.stepId),
+    n: step.candidates,
+    prompt: rules.promptAt(path),
+  });
   const policyMs = Math.max(0, tree.clock() - began);
   if (asked.kind === 'failed') {
     await episode.close();
@@ -46,7 +57,8 @@ export async function expandNode(
   }
   const candidates = asked.acts.map((act, ordinal): Candidate => {
     const parsed = episode.parse(act.response);
-    return { ordinal, act, parsed, response: act.response, action: parsed.action };
+    const { said, key } = rules.read(act.response);
+    return { ordinal, act, parsed, said, response: key, action: parsed.action };
   });
   const { kept, dropped } = chooseCandidates(candidates);
   const present = new Set(step.present.map((child) => child.ordinal));
@@ -61,7 +73,7 @@ export async function expandNode(
     spare = null;
     if (!child) break;
     const elder = equivalentTo === null ? null : stepIdOf(step.stepId, equivalentTo);
-    grown = await addChild({ tree, episodes, state: grown, step, params, candidate, elder, child, policyMs });
+    grown = await addChild({ search, state: grown, step, candidate, elder, child, policyMs });
   }
   await spare?.close();
   if (tree.signal.aborted) return grown; // the next process asks again and adds what is missing
@@ -76,11 +88,9 @@ export async function expandNode(
 }
 
 interface Adding {
-  readonly tree: GrowingTree;
-  readonly episodes: Episodes;
+  readonly search: Search;
   readonly state: SearchState;
   readonly step: Expansion;
-  readonly params: SearchParams;
   readonly candidate: Candidate;
   readonly elder: string | null;
   readonly child: Environment;
@@ -88,11 +98,9 @@ interface Adding {
 }
 
 async function addChild({
-  tree,
-  episodes,
+  search: { tree, rules, episodes, params },
   state,
   step,
-  params,
   candidate,
   elder,
   child,
@@ -105,19 +113,20 @@ async function addChild({
   const result = await child.step(candidate.action);
   const timings = { policyMs, environmentMs: Math.max(0, tree.clock() - began) };
   const graded = gradeOutcome(
-    { score: scoreAfter(parent.score, result), terminated: result.terminated, truncated: result.truncated },
+    { score: rules.scoreAfter(parent.score, result), terminated: result.terminated, truncated: result.truncated },
     parent.depth,
     params.maxDepth,
   );
   const done = graded.end !== 'none';
+  const act = { ...candidate.act, response: candidate.said };
   const rolloutId = done ? derivedId('rollout', tree.treeId, stepId) : null;
-  const data = stepData({ tree, stepId, rolloutId, at, act: candidate.act, parsed: candidate.parsed, result, timings, done });
+  const data = stepData({ tree, stepId, rolloutId, at, act, parsed: candidate.parsed, result, timings, done });
   const node: TreeNode = {
     stepId,
     parentStepId: at.stepId,
     depth: data.depth,
-    response: candidate.response,
-    action: candidate.action,
+    response: candidate.said,
+    action: result.executed ?? candidate.action,
     observation: result.observation,
     admissibleActions: result.admissibleActions,
     ended: done,
@@ -150,11 +159,6 @@ async function addChild({
     await child.close();
   } else await keepEpisode(episodes, stepId, child);
   return applySearchFacts(state, [fact]);
-}
-
-/** What the episode is worth after a step: the reward itself where it is final or cumulative, the sum so far where it is a delta. */
-function scoreAfter(before: number, { reward }: StepResult): number {
-  return reward.kind === 'delta' ? before + reward.value : reward.value;
 }
 
 function nodeAdded(tree: GrowingTree, { kind: _, ...fact }: SearchFact & { kind: 'child-added' }): Draft {
@@ -195,10 +199,7 @@ function stepIdOf(parentStepId: string, ordinal: number): string {
 
 /** The seed of the request at a node: from the run's seed and the ordinals on the way there, so that it does not depend on ids. */
 function seedOf(tree: GrowingTree, state: SearchState, stepId: string): number {
-  const ordinals: number[] = [];
-  for (let node = searchNode(state, stepId); node.parentStepId !== null; node = searchNode(state, node.parentStepId))
-    ordinals.push(node.ordinal);
-  return seedFrom('expand', tree.seed, tree.task.alias, tree.treeIndex, ...ordinals.reverse());
+  return seedFrom('expand', tree.seed, tree.task.alias, tree.treeIndex, ...ordinalsTo(state, stepId));
 }
 
 /** Numbers the rollouts of a search in the order in which they ended. */

@@ -8,6 +8,7 @@ import type { Subscription } from '../log/event-log.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { runDigest } from '../platform/run-digest.ts';
 import { createPolicy } from '../policies/create-policy.ts';
+import { parsePolicyText } from '../policies/policy-spec.ts';
 import { runProjections } from '../projections/runner.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
@@ -30,7 +31,8 @@ afterAll(async () => {
   await platform.close();
 });
 
-const plan: CollectPlan = {
+const ownSearch = { iterations: 3, candidates: 3, maxDepth: 5, exploration: 0.25 };
+const ownPlan: CollectPlan = {
   environment: 'textcraft',
   tasks: [
     { alias: '1', rollouts: 4, branching: 'root' },
@@ -40,7 +42,12 @@ const plan: CollectPlan = {
   policy: 'planner:0.3',
   temperature: 1,
   maxSteps: 30,
-  search: { iterations: 4, candidates: 3, maxDepth: 6, exploration: 0.25 },
+  search: ownSearch,
+};
+
+const publishedPlan: CollectPlan = {
+  ...ownPlan,
+  search: { ...ownSearch, compat: { system: 'agent-r', maxTokenLength: 2_000, rewardScale: 1 } },
 };
 
 /** Counts environment steps; without `clone` it is an environment that can only be reset and replayed. */
@@ -64,7 +71,12 @@ async function settle(): Promise<void> {
   await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 20_000 });
 }
 
-async function search(runId: string, kind: EnvironmentKind, limit = Number.POSITIVE_INFINITY): Promise<'completed' | 'killed'> {
+async function search(
+  runId: string,
+  kind: EnvironmentKind,
+  limit = Number.POSITIVE_INFINITY,
+  plan = ownPlan,
+): Promise<'completed' | 'killed'> {
   await settle();
   const { db } = platform.database;
   const recorded = await readRecordedRun(
@@ -81,7 +93,7 @@ async function search(runId: string, kind: EnvironmentKind, limit = Number.POSIT
   const inner = createAppender({ log, blobs, producer: { name: 'collector', version: 'test' }, clock: Date.now, sequenceOf });
   let left = limit;
   const appender: Appender = { append: (drafts) => (left-- > 0 ? inner.append(drafts) : Promise.reject(new Error('killed'))) };
-  const policy = await createPolicy({ kind: 'planner', epsilon: 0.3 });
+  const policy = await createPolicy(parsePolicyText(plan.policy));
   const signal = new AbortController().signal;
   try {
     await collectRun({
@@ -125,15 +137,27 @@ describe('a Monte-Carlo tree search', () => {
     expect(await runDigest(platform, b)).toEqual(await runDigest(platform, a));
   });
 
-  test('that is killed again and again reaches the same tree with the same visits', async () => {
+  test('of the size of the paper takes at most 700 environment steps, where the published program took 7,332', async () => {
+    const paper = { iterations: 8, candidates: 4, maxDepth: 20, exploration: 0.25 };
+    const plan = { ...ownPlan, tasks: ownPlan.tasks.slice(1), policy: 'random', search: paper };
+    const counted = counting(textcraft, 'clone');
+    await search(newId(), counted.kind, Number.POSITIVE_INFINITY, plan);
+    expect(counted.steps()).toBeGreaterThan(300); // the walks do go down to the limit
+    expect(counted.steps()).toBeLessThanOrEqual(700);
+  });
+
+  test.each([
+    { rules: 'ours', plan: ownPlan, limits: [5] },
+    { rules: 'the published ones, which draw ties', plan: publishedPlan, limits: [7] },
+  ])('that is killed again and again reaches the same tree with the same visits, by $rules', async ({ plan, limits }) => {
     const whole = newId();
-    await search(whole, textcraft);
+    await search(whole, textcraft, Number.POSITIVE_INFINITY, plan);
     const expected = await shape(whole);
     expect(expected.backups).toBeGreaterThan(0);
-    for (const limit of [4, 9]) {
+    for (const limit of limits) {
       const runId = newId();
       let kills = 0;
-      while ((await search(runId, textcraft, limit)) === 'killed') if (++kills > 400) throw new Error('no progress');
+      while ((await search(runId, textcraft, limit, plan)) === 'killed') if (++kills > 400) throw new Error('no progress');
       expect(kills).toBeGreaterThan(0);
       expect(await shape(runId)).toEqual(expected);
     }

@@ -1,15 +1,17 @@
 import type { Draft } from '../append/appender.ts';
-import { nextSearchStep, type SearchParams, type SearchStep } from '../domain/search/next-search-step.ts';
+import { nextSearchStep, type SearchStep } from '../domain/search/next-search-step.ts';
 import { applySearchFacts, type SearchFact } from '../domain/search/search-facts.ts';
 import { type SearchState, startSearch } from '../domain/search/search-tree.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { GrowingTree } from './collect-tree.ts';
-import { closeEpisodes, type Episodes, openEpisodes } from './episodes.ts';
-import { expandNode } from './expand-node.ts';
+import { closeEpisodes, openEpisodes } from './episodes.ts';
+import { expandNode, type Search } from './expand-node.ts';
+import type { SearchPlan } from './plan.ts';
+import { searchRules } from './search-rules.ts';
 
-/** What drives a search beside the tree: its parameters, and what the record holds of it already, in log order. */
+/** What drives a search beside the tree: what it is to do, and what the record holds of it already, in log order. */
 export interface SearchOptions {
-  readonly params: SearchParams;
+  readonly plan: SearchPlan;
   readonly facts: readonly SearchFact[];
 }
 
@@ -20,17 +22,22 @@ export interface SearchOptions {
  * leaves the rest for a resume.
  */
 export async function growSearch(
-  tree: GrowingTree,
-  { params, facts }: SearchOptions,
+  given: GrowingTree,
+  { plan, facts }: SearchOptions,
 ): Promise<'completed' | 'exhausted' | 'stopped'> {
-  let state = applySearchFacts(startSearch(tree.rootStepId), facts);
+  let state = applySearchFacts(startSearch(given.rootStepId), facts);
+  const rules = searchRules(given, plan);
+  const { tree } = rules;
+  const { compat, ...sizes } = plan;
+  const params = { ...sizes, valueScale: compat?.rewardScale ?? 1, tieBreak: rules.tieBreak(() => state) };
   const episodes = openEpisodes(tree);
+  const search = { tree, rules, episodes, params };
   try {
     for (;;) {
       if (tree.signal.aborted) return 'stopped';
       const step = nextSearchStep(state, params);
       if (step.kind === 'finished') return step.reason === 'exhausted' ? 'exhausted' : 'completed';
-      state = await carryOut(tree, episodes, state, step, params);
+      state = await carryOut(search, state, step);
     }
   } finally {
     await closeEpisodes(episodes);
@@ -38,13 +45,12 @@ export async function growSearch(
 }
 
 async function carryOut(
-  tree: GrowingTree,
-  episodes: Episodes,
+  search: Search,
   state: SearchState,
   step: Exclude<SearchStep, { kind: 'finished' }>,
-  params: SearchParams,
 ): Promise<SearchState> {
-  if (step.kind === 'expand') return expandNode(tree, episodes, state, step, params);
+  if (step.kind === 'expand') return expandNode(search, state, step);
+  const { tree } = search;
   await tree.appender.append([backedUp(tree, step)]);
   return applySearchFacts(state, [{ ...step, kind: 'backed-up' }]);
 }

@@ -31,8 +31,18 @@ export const collectPlan = z.strictObject({
     .strictObject({
       iterations: z.int().min(1).max(100_000),
       candidates: z.int().min(1).max(128),
-      maxDepth: z.int().min(1).max(10_000),
+      maxDepth: z.int().min(0).max(10_000),
       exploration: z.number().min(0).max(1_000),
+      /** There when the search goes by the rules of the published Agent-R: ties, prompts, replies, observations, scores. */
+      compat: z
+        .strictObject({
+          system: z.literal('agent-r'),
+          /** Its MAX_TOKEN_LENGTH: longer prompts are cut in its way. */
+          maxTokenLength: z.int().min(61).nullable(),
+          /** What a whole reward is there: 100 in ScienceWorld, 1 elsewhere. Its UCT sees scores on this scale; the record is normalised. */
+          rewardScale: z.number().positive(),
+        })
+        .optional(),
     })
     .nullable(),
   /** There when the rollouts are to measure the policy: what is measured, over which split, and the data that made the policy. */
@@ -47,4 +57,5 @@ export const collectPlan = z.strictObject({
     .optional(),
 });
 export type CollectPlan = z.infer<typeof collectPlan>;
+export type SearchPlan = NonNullable<CollectPlan['search']>;
 export type PlannedTask = CollectPlan['tasks'][number];

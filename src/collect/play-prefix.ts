@@ -63,7 +63,7 @@ export async function playPrefix(tree: GrowingTree): Promise<string> {
         parentStepId: at.stepId,
         depth: at.depth + 1,
         response,
-        action: parsed.action,
+        action: result.executed ?? parsed.action,
         observation,
         admissibleActions,
         ended: false,

@@ -68,7 +68,7 @@ export function stepData({ tree, stepId, rolloutId, at, act, parsed, result, tim
     depth: at.depth + 1,
     response: act.response,
     thought: parsed.thought,
-    action: parsed.action,
+    action: result.executed ?? parsed.action,
     observation: result.observation,
     wellFormatted: parsed.wellFormatted,
     executable: result.executable,

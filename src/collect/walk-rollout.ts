@@ -81,7 +81,7 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
       parentStepId: at.stepId,
       depth: step.depth,
       response: act.response,
-      action: parsed.action,
+      action: result.executed ?? parsed.action,
       observation: result.observation,
       admissibleActions: result.admissibleActions,
       ended: done,

@@ -42,6 +42,8 @@ export interface Opening {
 
 export interface StepResult {
   readonly observation: string;
+  /** The action that was executed, where the environment put another one in the place of the one given (the nearest valid one). */
+  readonly executed?: string;
   readonly reward: {
     readonly value: number;
     readonly raw: number;

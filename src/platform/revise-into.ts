@@ -1,5 +1,6 @@
 import { createAppender } from '../append/appender.ts';
-import { collectPlan } from '../collect/plan.ts';
+import { type CollectPlan, collectPlan } from '../collect/plan.ts';
+import { asPublished } from '../collect/published-environment.ts';
 import { DIRECT, type ReviseCounts, reviseRun } from '../collect/revise-run.ts';
 import type { RevisePlan } from '../collect/revise-tree.ts';
 import { refuseThresholds } from '../domain/revision/thresholds.ts';
@@ -47,7 +48,7 @@ export async function reviseInto(platform: Platform, revising: Revising): Promis
     const planned = await plannedOf(platform, runId);
     const spec = parseJudgeText(revising.judge, planned?.policy ?? null);
     const needsWorld = revising.checking === 'execute' || spec.kind === 'planner' || spec.kind === 'planner-strict';
-    const kind = needsWorld ? await openWorld(revising.environment ?? planned?.environment ?? null, runId) : null;
+    const kind = needsWorld ? await openWorld(revising.environment ?? planned?.environment ?? null, runId, planned) : null;
     try {
       const judge = await createJudge(spec, kind?.fingerprint ?? '', { apiKey: platform.config.openai.apiKey ?? undefined });
       try {
@@ -64,14 +65,17 @@ export async function reviseInto(platform: Platform, revising: Revising): Promis
   }
 }
 
-async function plannedOf({ database }: Platform, runId: string): Promise<{ environment: string; policy: string } | null> {
+async function plannedOf({ database }: Platform, runId: string): Promise<CollectPlan | null> {
   const run = await database.db.selectFrom('runs').select('config').where('run_id', '=', runId).executeTakeFirst();
   if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
   return collectPlan.safeParse(run.config).data ?? null;
 }
 
-async function openWorld(environment: string | null, runId: string): Promise<EnvironmentKind> {
-  if (environment !== null) return openEnvironment(environment);
+async function openWorld(environment: string | null, runId: string, planned: CollectPlan | null): Promise<EnvironmentKind> {
+  if (environment !== null) {
+    const kind = await openEnvironment(environment);
+    return planned?.search?.compat ? asPublished(kind) : kind; // the record holds observations as that search saw them
+  }
   throw new RunRefused(
     `run ${runId} does not say which environment it was collected in; name it with --environment, or judge by a model with --no-verify`,
   );

@@ -101,7 +101,7 @@ interface Prompt {
 
 function openingPrompt(request: ActRequest, options: OpenAiOptions): Prompt {
   // As the record will hold it: half surrogates of an earlier reply would be refused by strict servers, and the rebuilt prompt would differ.
-  const whole = wellFormed(promptMessages(request)).value;
+  const whole = wellFormed(request.messages ?? promptMessages(request)).value;
   const messages = options.systemRole === 'merged' ? mergeSystem(whole) : whole;
   if (options.maxPromptTokens === undefined) return { messages, trimmed: null };
   const result = trimTurns(messages, options.maxPromptTokens, options.countTokens ?? approximateTokens);

@@ -1,3 +1,4 @@
+import type { ChatMessage } from '../domain/history/prompt.ts';
 import type { PolicyRef } from '../events/schemas/values.ts';
 
 /** The model that acts: given where the agent stands, it proposes `n` responses. */
@@ -14,6 +15,8 @@ export interface ActRequest {
   /** The task's first observation, then each step taken since; the last observation is where the agent stands. */
   readonly firstObservation: string;
   readonly history: readonly PastStep[];
+  /** The whole chat, where the collector prescribes it: a policy that asks a model sends this in place of one built from the above. */
+  readonly messages?: readonly ChatMessage[];
   readonly admissibleActions: readonly string[] | null;
   /** Asks the environment for the action of a perfect player; null where it has none. */
   readonly expertAction: () => Promise<string | null>;

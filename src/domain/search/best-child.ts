@@ -35,11 +35,18 @@ export function bestChild(
   children: readonly ChildStatistics[],
   {
     exploration,
+    valueScale = 1,
     tieBreak,
     simulation,
-  }: { readonly exploration: number; readonly tieBreak: TieBreak; readonly simulation: number },
+  }: {
+    readonly exploration: number;
+    readonly valueScale?: number;
+    readonly tieBreak: TieBreak;
+    readonly simulation: number;
+  },
 ): number | null {
-  const pool = bestPositions(parent.visits, children, exploration, tieBreak.kind === 'drawn' ? 0 : TOLERANCE);
+  const scaled = children.map((child) => ({ ...child, valueSum: child.valueSum * valueScale }));
+  const pool = bestPositions(parent.visits, scaled, exploration, tieBreak.kind === 'drawn' ? 0 : TOLERANCE);
   if (pool.length === 0) return null;
   const position = breakTie({ simulation, parentStepId: parent.stepId, pool }, tieBreak);
   const chosen = pool[position];

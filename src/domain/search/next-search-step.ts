@@ -10,6 +10,8 @@ export interface SearchParams {
   /** A path has at most this many actions and one more (§1.5). */
   readonly maxDepth: number;
   readonly exploration: number;
+  /** What UCT multiplies values by, 1 when not given: the published search explores as little of SciWorld as its 0..100 make it (§1.4). */
+  readonly valueScale?: number;
   readonly tieBreak: TieBreak;
 }
 

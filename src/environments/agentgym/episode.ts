@@ -94,7 +94,10 @@ export async function openEpisode(options: EpisodeOptions): Promise<Environment>
         const result = await stepRemote(server, id, sent.action);
         running(); // an id that was given to another meanwhile answered from that one's episode
         course = after(course, rules, sent.action, result);
-        if (result.kind === 'stepped') return describe(server, result, course.reward);
+        if (result.kind === 'stepped') {
+          const described = describe(server, result, course.reward);
+          return options.rewrite.kind === 'snap' && sent.action !== action ? { ...described, executed: sent.action } : described;
+        }
         if (course.faults < FAULT_LIMIT)
           return refused(`The environment failed over this action: ${result.reason}`, unmoved(course.reward));
         throw new EnvironmentError('protocol', `${title} fails over every action: ${result.reason}`);

@@ -86,7 +86,7 @@ describe('image mode', () => {
       const prompt = composePrompt(name, { ...home, mode: 'image' });
       expect(prompt.messages.map((message) => message.role)).toEqual(['user']);
       expect(parts(prompt)[0]).toBe('[history-image]');
-      expect(textOf(prompt)).toContain('You have taken 3 steps so far. The image above shows the last 3');
+      expect(textOf(prompt)).toContain('You have taken 3 steps so far. The image above shows the last 3, from the oldest on');
       expect(textOf(prompt)).not.toContain('open cabinet 1');
     }
   });
@@ -115,7 +115,7 @@ describe('text mode', () => {
     for (const name of NAMES) {
       const prompt = composePrompt(name, { ...home, mode: 'text', compression: true });
       expect(parts(prompt)).toHaveLength(1);
-      expect(textOf(prompt)).toContain(prompt.historyText);
+      expect(textOf(prompt)).toContain(`${prompt.historyText.trimEnd()}\n\n`);
       expect(textOf(prompt)).not.toContain('<compression>');
       expect(prompt.template).toEqual({ name, version: TEMPLATE_VERSIONS[name], mode: 'text', compression: false });
     }
@@ -135,7 +135,7 @@ test('the task is named once: by the opening where it holds it, else by the prom
 });
 
 test('TextCraft is told its opening again once the shown history has lost it', () => {
-  const opened = home.steps[0].observation;
+  const opened = home.steps[0]?.observation ?? 'none';
   expect(textOf(composePrompt('textcraft', { ...home, historyLength: 2 }))).toContain(
     `What you were told at the start:\n${opened}`,
   );
@@ -155,5 +155,9 @@ test('a changed wording has a new version', () => {
     const hash = createHash('sha256').update(JSON.stringify(texts.map((input) => composePrompt(name, input).messages)));
     return [`${name}@${TEMPLATE_VERSIONS[name]}`, hash.digest('hex').slice(0, 16)];
   });
-  expect(Object.fromEntries(digests)).toEqual({});
+  expect(Object.fromEntries(digests)).toEqual({
+    'alfworld@1': '93191624cd86be34',
+    'search-qa@1': 'ad124c2c440f57ad',
+    'textcraft@1': 'a5d01d14717ed4d0',
+  });
 });

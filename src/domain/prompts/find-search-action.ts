@@ -1,9 +1,7 @@
+import { findEnclosed } from '../text/enclosed.ts';
 import { pythonStrip } from '../text/python-strip.ts';
 import { thoughtOf } from './find-tagged-action.ts';
 import { countMatches, type Found } from './projection.ts';
-
-const SEARCH = /<search>([\s\S]*?)<\/search>/i;
-const ANSWER = /<answer>([\s\S]*?)<\/answer>/i;
 
 /**
  * Finds the search or the answer in an answer for Search by the published rules (specification of AgentOCR, §4.2): all behind the first
@@ -13,7 +11,7 @@ const ANSWER = /<answer>([\s\S]*?)<\/answer>/i;
  */
 export function findSearchAction(response: string): Found {
   const kept = cutAfter(response, '</search>') ?? cutAfter(response, '</answer>') ?? response;
-  const [query, reply] = [SEARCH.exec(kept)?.[1], ANSWER.exec(kept)?.[1]];
+  const [query, reply] = [firstIn(kept, 'search'), firstIn(kept, 'answer')];
   const [searches, answers] = [countMatches(response, /<search>/gi), countMatches(response, /<answer>/gi)];
   const answered = query === undefined && reply !== undefined;
   return {
@@ -27,6 +25,10 @@ export function findSearchAction(response: string): Found {
     ],
     forced: answered,
   };
+}
+
+function firstIn(text: string, tag: string): string | undefined {
+  return findEnclosed(text, tag, 'any-case')[0]?.content;
 }
 
 function cutAfter(text: string, tag: string): string | null {

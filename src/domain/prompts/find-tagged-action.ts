@@ -1,3 +1,4 @@
+import { findEnclosed } from '../text/enclosed.ts';
 import { pythonStrip } from '../text/python-strip.ts';
 import { countMatches, type Found } from './projection.ts';
 
@@ -30,7 +31,7 @@ export function findTaggedAction(response: string): Found {
 
 /** Gives the first thought in tags; without them all before the first tag of an action. For the reader only: no rule depends on it. */
 export function thoughtOf(response: string): string {
-  const inside = /<think>([\s\S]*?)<\/think>/i.exec(response)?.[1];
+  const inside = findEnclosed(response, 'think', 'any-case')[0]?.content;
   return (inside ?? response.split(/<(?:action|search|answer|compression)>/i, 1)[0] ?? '').trim();
 }
 

@@ -1,4 +1,5 @@
 import { readFactor } from '../compression/read-factor.ts';
+import { findEnclosed } from '../text/enclosed.ts';
 import { findSearchAction } from './find-search-action.ts';
 import { findTaggedAction } from './find-tagged-action.ts';
 import { parseThoughtAction } from './parse-thought-action.ts';
@@ -42,7 +43,16 @@ function find(name: TemplateName, response: string): Found {
 
 /** TextCraft's form is lines, not tags; the factor's own line is taken out first, so that it is not read as what follows the command. */
 function findCommand(response: string): Found {
-  const { thought, action, wellFormatted } = parseThoughtAction(response.replace(/<compression>[\s\S]*?<\/compression>/gi, ''));
+  const { thought, action, wellFormatted } = parseThoughtAction(withoutFactor(response));
   const broken = action === '' ? (['no-action'] as const) : wellFormatted ? [] : (['not-well-formatted'] as const);
   return { action, thought, broken, forced: false };
+}
+
+function withoutFactor(response: string): string {
+  let [kept, from] = ['', 0];
+  for (const { start, end } of findEnclosed(response, 'compression', 'any-case')) {
+    kept += response.slice(from, start);
+    from = end;
+  }
+  return kept + response.slice(from);
 }

@@ -6,7 +6,7 @@ import { paragraphs, type Slots, tellActions, tellNow, tellPast, tellTask } from
  */
 export function wordTextcraft(slots: Slots): string {
   return paragraphs(
-    'You make things by crafting, and have reached your goal when you have crafted the goal item. You may give three commands: "get <number> <item>" takes a raw item, one that no command makes; "craft <number> <item> using <number> <ingredient>, <number> <ingredient>" makes one batch as the list of commands has it; "inventory" shows what you carry.',
+    'You make things by crafting, and have reached your goal when you have crafted the goal item. You may give three commands: "get <number> <item>" takes a raw item, one that no command makes; "craft <number> <item> using <number> <ingredient>, <number> <ingredient>" makes one batch as the list of commands has it; "inventory" shows what you carry. Where a command names a kind of thing, such as "planks", write the item of that kind that you carry.',
     tellTask(slots),
     tellLostOpening(slots),
     tellPast(slots, 'what you saw each time, and the command you then gave'),

@@ -29,9 +29,9 @@ export function tellPast({ taken, shown }: Slots, what: string): string | null {
     case 'nothing':
       return steps;
     case 'image':
-      return `${steps} The image above shows the last ${shown.count}, the oldest first: ${what}.`;
+      return `${steps} The image above shows ${lastOf(shown.count)}: ${what}.`;
     case 'text':
-      return `${steps} These are the last ${shown.count}, the oldest first: ${what}.\n${shown.text}`;
+      return `${steps} Below ${shown.count === 1 ? 'stands' : 'stand'} ${lastOf(shown.count)}: ${what}.\n${shown.text.trimEnd()}`;
     default:
       return shown satisfies never;
   }
@@ -58,4 +58,8 @@ function listActions(actions: readonly string[]): string {
     .filter((action) => action !== 'help')
     .map((action) => `'${action}'`)
     .join('\n ')}]`;
+}
+
+function lastOf(count: number): string {
+  return count === 1 ? 'the last one' : `the last ${count}, from the oldest on`;
 }

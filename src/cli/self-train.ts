@@ -1,9 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
-import { newId } from '../events/new-id.ts';
-import { JUDGES, METHODS, type Method, SELF_TRAIN_DEFAULTS, type SelfTrainPlan } from '../platform/self-train/plan.ts';
-import { type IterationResult, selfTrain } from '../platform/self-train/self-train.ts';
+import { canonicalJson } from '../events/codec.ts';
+import { derivedId } from '../events/derived-id.ts';
+import { METHODS, type Method, SELF_TRAIN_DEFAULTS, type SelfTrainPlan, TRAIN_FORMATS } from '../platform/self-train/plan.ts';
+import { type IterationResult, type SelfTraining, selfTrain } from '../platform/self-train/self-train.ts';
 import { type Summary, summarise } from '../platform/self-train/summarise.ts';
+import { JUDGE_FORMS } from '../policies/create-judge.ts';
 import { checkedId } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
@@ -17,7 +19,11 @@ interface SelfTrainFlags {
   readonly beta: number;
   readonly seeds: number;
   readonly method: Method | 'all';
-  readonly judge: SelfTrainPlan['judge'];
+  readonly policy: string;
+  readonly judge: string;
+  readonly trainCommand?: string;
+  readonly trainFormat: (typeof TRAIN_FORMATS)[number];
+  readonly trainTimeout: number;
   readonly tasks: number;
   readonly searchIterations: number;
   readonly candidates: number;
@@ -31,13 +37,16 @@ interface SelfTrainFlags {
   readonly plot?: string;
 }
 
-const { search, epochs, perTask, ...sizes } = SELF_TRAIN_DEFAULTS;
+const { search, epochs, perTask, taskSeed, ...sizes } = SELF_TRAIN_DEFAULTS;
 
-/** `espalier self-train`: search, mine, clone, evaluate, again; methods side by side over several seeds. */
+const TRAINER_FORM =
+  'a program that trains instead of behaviour cloning: it finds the released file in $ESPALIER_DATASET and the policy to go on from in $ESPALIER_POLICY, and leaves policy.json or weights.espw in $ESPALIER_OUT';
+
+/** `espalier self-train`: search, mine, release, train, evaluate, again; methods side by side over several seeds. */
 export function addSelfTrain(program: Command): void {
   const command = program
     .command('self-train')
-    .description('let the linear policy improve itself by what it finds: search, mine, clone, evaluate, repeat')
+    .description('let a policy improve itself by what it finds: search, mine, release, train, evaluate, repeat')
     .option('--environment <name>', 'an environment with a train and a test split', 'textcraft')
     .option('--iterations <n>', 'how many; as many as there are alphas when left out', wholeNumber('--iterations', 1, 100))
     .option(
@@ -53,10 +62,17 @@ export function addSelfTrain(program: Command): void {
         .choices([...METHODS.toReversed(), 'all'])
         .default('all'),
     )
+    .option('--judge <judge>', `who finds the first error for agent-r: ${JUDGE_FORMS}`, sizes.judge)
+    .option('--policy <policy>', 'what every method begins with; other than linear needs --train-command', sizes.policy)
+    .option('--train-command <line>', TRAINER_FORM)
     .addOption(
-      new Option('--judge <name>', 'who finds the first error; the strict one also rejects steps that bring the goal no nearer')
-        .choices(JUDGES)
-        .default(sizes.judge),
+      new Option('--train-format <format>', 'what --train-command is given').choices([...TRAIN_FORMATS]).default('xtuner'),
+    )
+    .option(
+      '--train-timeout <seconds>',
+      'how long --train-command may take',
+      wholeNumber('--train-timeout', 1, 1_000_000),
+      86_400,
     )
     .option('--tasks <n>', 'train tasks searched in an iteration', wholeNumber('--tasks', 1), sizes.trainTasks)
     .option('--search-iterations <n>', 'walks of each search', wholeNumber('--search-iterations', 1), search.iterations)
@@ -66,20 +82,32 @@ export function addSelfTrain(program: Command): void {
     .option('--rollouts <n>', 'episodes per test task', wholeNumber('--rollouts', 1), sizes.testRollouts)
     .option('--max-steps <n>', 'steps of an episode', wholeNumber('--max-steps', 1, 10_000), sizes.maxSteps)
     .option('--learning-rate <r>', 'of the cloning', numberBetween('--learning-rate', 0, 100), sizes.learningRate)
-    .option('--run <id>', 'id of the self-training (a UUID): begun again with the same id and options, it goes on')
-    .option('--concurrency <n>', 'trees at a time, for each of two seeds', wholeNumber('--concurrency', 1, 10_000), 8)
+    .option(
+      '--run <id>',
+      'id of the self-training (a UUID); left out, the same options are the same one, and go on where it ended',
+    )
+    .option(
+      '--concurrency <n>',
+      'trees at a time, for each of two seeds (of one with --train-command)',
+      wholeNumber('--concurrency', 1, 10_000),
+      8,
+    )
     .option('--plot <file>', 'write success by iteration as an SVG drawing');
   command.action(async (flags: SelfTrainFlags) => {
     await withPlatform('self-train', async (platform, signal) => {
       const projector = await ensureProjector(platform);
       try {
-        const selfTrainId = flags.run ? checkedId('--run', flags.run) : newId();
+        const plan = planOf(flags);
+        // By default the plan is the name, so that whoever was killed needs to say nothing more than before.
+        const selfTrainId = flags.run ? checkedId('--run', flags.run) : derivedId('self-train', canonicalJson(plan));
+        process.stderr.write(`experiment ${selfTrainId}; begun again with the same options it goes on where the record ends\n`);
         const began = Date.now();
         const results = await selfTrain(platform, {
-          ...{ selfTrainId, plan: planOf(flags), concurrency: flags.concurrency, seedsAtATime: 2, signal },
+          ...{ selfTrainId, plan, concurrency: flags.concurrency, signal },
+          ...trainerOf(flags),
           onResult: (result) => process.stderr.write(`${resultText(result, Date.now() - began)}\n`),
         });
-        if (signal.aborted) return say(`stopped; go on with the same options and --run ${selfTrainId}`);
+        if (signal.aborted) return say('stopped; go on with the same command');
         const summaries = summarise(results);
         if (flags.plot !== undefined) await writeFile(flags.plot, summaryPlot(summaries));
         if (wantsJson(command)) return say(JSON.stringify({ run: selfTrainId, summaries }));
@@ -100,12 +128,20 @@ function planOf(flags: SelfTrainFlags): SelfTrainPlan {
   return {
     environment: flags.environment,
     methods: flags.method === 'all' ? METHODS : [flags.method],
-    ...{ alphas, beta: flags.beta, judge: flags.judge, epochs, perTask, learningRate: flags.learningRate },
+    ...{ alphas, beta: flags.beta, policy: flags.policy, judge: flags.judge, epochs, perTask, learningRate: flags.learningRate },
+    trainer: flags.trainCommand === undefined ? null : { format: flags.trainFormat },
+    taskSeed,
     seeds: Array.from({ length: flags.seeds }, (_, i) => i + 1),
     trainTasks: flags.tasks,
     search: { ...search, iterations: flags.searchIterations, candidates: flags.candidates, maxDepth: flags.maxDepth },
     ...{ testTasks: flags.testTasks, testRollouts: flags.rollouts, maxSteps: flags.maxSteps },
   };
+}
+
+/** Another program has the machine, or the model server, to itself. */
+function trainerOf({ trainCommand, trainTimeout }: SelfTrainFlags): Pick<SelfTraining, 'trainer' | 'seedsAtATime'> {
+  if (trainCommand === undefined) return { trainer: null, seedsAtATime: 2 };
+  return { trainer: { command: trainCommand, timeoutMs: trainTimeout * 1_000 }, seedsAtATime: 1 };
 }
 
 function listOfAlphas(text: string): readonly number[] {

@@ -1,55 +1,31 @@
 import { createAppender, type Draft } from '../../append/appender.ts';
 import { createRandom } from '../../domain/random/random.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
-import type { EnvironmentKind } from '../../environments/environment.ts';
+import { COMPOSE_DEFAULTS } from '../../domain/revision/compose-revisions.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
-import type { LinearWeights } from '../../policies/linear/weights.ts';
 import type { EvaluationRecord } from '../../projections/evaluations/read-evaluations.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { type ClonedAction, cloneBehaviour } from '../../training/clone-behaviour.ts';
-import type { WeightsFile } from '../../training/weights-file.ts';
 import { CODE_VERSION } from '../code-version.ts';
 import { collectInto } from '../collect-into.ts';
 import { evaluateInto } from '../evaluate-into.ts';
 import { nextSequence } from '../next-sequence.ts';
 import type { Platform } from '../open-platform.ts';
-import { type Mined, mineRun } from './mine-run.ts';
-import type { Method, SelfTrainPlan } from './plan.ts';
-
-/** One repetition of a self-training: everything it draws follows from the id of the whole and its seed. */
-export interface Repetition {
-  readonly platform: Platform;
-  readonly selfTrainId: string;
-  readonly plan: SelfTrainPlan;
-  readonly seed: number;
-  readonly kind: EnvironmentKind;
-  readonly trainAliases: readonly string[];
-  readonly testAliases: readonly string[];
-  readonly concurrency: number;
-  readonly signal: AbortSignal;
-}
-
-/** The policy between two iterations. */
-export interface Learner {
-  readonly method: Method;
-  readonly weights: LinearWeights;
-  readonly file: WeightsFile;
-  readonly runIds: readonly string[];
-}
-
-type Trained = DataOf<'EvaluationFinished'>['trained'];
+import { type Revised, reviseInto } from '../revise-into.ts';
+import type { Learner } from './learner.ts';
+import { type Released, releaseIteration } from './release-iteration.ts';
+import type { Repetition } from './repetition.ts';
 
 const CATCH_UP_MS = 120_000;
 
 /**
- * Searches the iteration's tasks with a learner's policy; gives the run. Its id follows from the weights, so methods that still have the same ones
+ * Searches the iteration's tasks with a learner's policy; gives the run. Its id follows from the policy, so methods that still have the same one
  * share the run, and a resumed self-training finds it.
  */
-export async function searchTasks(repetition: Repetition, learner: Learner, iteration: number): Promise<string> {
+export async function searchTasks(repetition: Repetition, { policy }: Learner, iteration: number): Promise<string> {
   const { platform, plan, seed, selfTrainId, trainAliases, concurrency, signal } = repetition;
-  const runId = derivedId('self-train search', selfTrainId, seed, iteration, learner.file.digest);
+  const runId = derivedId('self-train search', selfTrainId, seed, iteration, policy.digest);
   const drawn = createRandom(seedFrom('self-train tasks', seed, iteration))
     .shuffle(trainAliases)
     .slice(0, plan.trainTasks);
@@ -61,8 +37,8 @@ export async function searchTasks(repetition: Repetition, learner: Learner, iter
     plan: {
       environment: plan.environment,
       tasks: drawn.map((alias) => ({ alias, rollouts: plan.search.iterations, branching: 'root' })),
-      taskSeed: 0,
-      policy: policyText(learner.file),
+      taskSeed: plan.taskSeed,
+      policy: policy.text,
       temperature: 1,
       maxSteps: plan.maxSteps,
       search: plan.search,
@@ -72,66 +48,77 @@ export async function searchTasks(repetition: Repetition, learner: Learner, iter
     mode: 'resume',
   });
   signal.throwIfAborted();
-  await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+  await settle(platform, signal);
   return runId;
 }
 
-/** Mines a run and clones what was mined into the learner's weights. Nothing good found means nothing learnt: the weights stay. */
-export async function learn(
+/** Mines the revisions of a searched run into the record, by the method's own judge; null for `good-only`, which needs none. */
+export async function mineRevisions(
   repetition: Repetition,
-  learner: Learner & { readonly method: Exclude<Method, 'base'> },
+  { method }: Learner,
   iteration: number,
   runId: string,
-): Promise<{
-  readonly weights: LinearWeights;
-  readonly mined: Mined;
-  readonly actions: number;
-  readonly losses: readonly number[];
-}> {
-  const { platform, plan, seed, kind, signal } = repetition;
-  const thresholds = { alpha: plan.alphas[iteration - 1] ?? 1, beta: plan.beta };
-  const draws = seedFrom('self-train', seed, iteration);
-  const mined = await mineRun(platform, {
-    ...thresholds,
-    ...{ runId, method: learner.method, judge: plan.judge, kind, perTask: plan.perTask, seed: draws, signal },
+): Promise<Revised | null> {
+  if (method !== 'direct' && method !== 'agent-r') return null;
+  const { platform, plan, seed, concurrency, signal } = repetition;
+  const revised = await reviseInto(platform, {
+    runId,
+    plan: {
+      ...COMPOSE_DEFAULTS,
+      ...thresholdsOf(repetition, iteration),
+      unparsed: 'continue',
+      seed: seedFrom('self-train', seed, iteration),
+    },
+    judge: method === 'direct' ? 'direct' : plan.judge,
+    checking: 'execute',
+    environment: null,
+    concurrency,
+    signal,
   });
-  const actions = weigh(mined);
-  if (actions.length === 0) return { weights: learner.weights, mined, actions: 0, losses: [] };
-  const epochs = iteration === 1 ? plan.epochs.first : plan.epochs.later;
-  const { weights, losses } = cloneBehaviour(learner.weights, actions, { epochs, learningRate: plan.learningRate, seed: draws });
-  return { weights, mined, actions: actions.length, losses };
+  signal.throwIfAborted();
+  await settle(platform, signal);
+  return revised;
 }
 
-/**
- * Weighs good and revision actions as Eq. 6 of the paper does, whose two expectations count alike however many rows either has: a good action counts
- * 1, a revision action so much that both sets amount to the same.
- */
-function weigh({ goodActions, revisionActions }: Mined): readonly ClonedAction[] {
-  const share = revisionActions.length === 0 ? 0 : goodActions.length / revisionActions.length;
-  return [
-    ...goodActions.map((action) => ({ ...action, weight: 1 })),
-    ...revisionActions.map((action) => ({ ...action, weight: share })),
-  ];
+/** Freezes what a method learns from in an iteration; null when there is nothing. */
+export function releaseFor(
+  { platform, plan, seed, selfTrainId, folders, signal, ...repetition }: Repetition,
+  { method }: Learner,
+  iteration: number,
+  runId: string,
+  judge: string | null,
+): Promise<Released | null> {
+  return releaseIteration(platform, {
+    name: `self-train-${selfTrainId}.seed-${seed}.${method}.${iteration}`,
+    folder: folders.releases,
+    format: plan.trainer?.format ?? 'openai',
+    thresholds: thresholdsOf({ plan, ...repetition }, iteration),
+    ...{ runId, judge, perTask: plan.perTask, signal },
+  });
+}
+
+function thresholdsOf({ plan }: Pick<Repetition, 'plan'>, iteration: number) {
+  return { alpha: plan.alphas[iteration - 1] ?? 1, beta: plan.beta };
 }
 
 /** Evaluates a learner on the test tasks, with the same draws for every method and iteration of a seed. */
 export async function evaluateLearner(
   repetition: Repetition,
-  learner: Learner,
+  { method, policy }: Learner,
   iteration: number,
-  trained: Trained,
+  trained: DataOf<'EvaluationFinished'>['trained'],
 ): Promise<EvaluationRecord> {
   const { platform, plan, seed, selfTrainId, testAliases, concurrency, signal } = repetition;
   const { result } = await evaluateInto(platform, {
-    runId: derivedId('self-train evaluation', selfTrainId, seed, learner.method, iteration),
-    name: `self-train ${learner.method} ${iteration}, seed ${seed}`,
+    runId: derivedId('self-train evaluation', selfTrainId, seed, method, iteration),
+    name: `self-train ${method} ${iteration}, seed ${seed}`,
     experimentId: selfTrainId,
     seed: seedFrom('self-train evaluation', seed),
     plan: {
       environment: plan.environment,
       tasks: testAliases.map((alias) => ({ alias, rollouts: plan.testRollouts, branching: 'root' })),
-      taskSeed: 0,
-      policy: policyText(learner.file),
+      taskSeed: plan.taskSeed,
+      policy: policy.text,
       temperature: 1,
       maxSteps: plan.maxSteps,
       search: null,
@@ -166,7 +153,6 @@ export async function recordMetrics(
   await createAppender({ log: platform.log, blobs: platform.blobs, producer, clock: Date.now, sequenceOf }).append(drafts);
 }
 
-/** Weights are named by what they are: equal weights are one policy, whoever trained them. */
-function policyText({ path, digest }: WeightsFile): string {
-  return JSON.stringify({ kind: 'linear', weightsFile: path, policyId: `linear-${digest.slice(0, 12)}` });
+async function settle({ database, log }: Platform, signal: AbortSignal): Promise<void> {
+  await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
 }

@@ -1,9 +1,11 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId } from '../../events/new-id.ts';
 import type { Subscription } from '../../log/event-log.ts';
-import { decodeWeights } from '../../policies/linear/weights.ts';
+import { decodeWeights, encodeWeights, weightsDigest, zeroWeights } from '../../policies/linear/weights.ts';
+import { readDatasetsById, readDatasetsOfName } from '../../projections/datasets/read-datasets.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { settle } from '../../testing/crashing-run.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
@@ -30,9 +32,9 @@ const plan: SelfTrainPlan = {
   alphas: [0.5],
   judge: 'planner-strict',
   seeds: [1],
-  trainTasks: 6,
+  trainTasks: 5,
   search: { iterations: 2, candidates: 4, maxDepth: 10, exploration: 0.25 },
-  testTasks: 4,
+  testTasks: 3,
   testRollouts: 1,
   maxSteps: 8,
 };
@@ -41,13 +43,21 @@ const training = (part: Partial<Parameters<typeof selfTrain>[1]> = {}) => ({
   ...part,
 });
 
-/** What came out, without the names of runs and the times. */
+/** What came out, without the times. */
 function outcomes(results: readonly IterationResult[]) {
-  return results.map(({ method, seed, iteration, evaluation }) => {
-    const { successRate, meanSteps, policy, trained } = evaluation;
-    const { runIds: _, ...rest } = trained ?? { runIds: [] };
-    return { method, seed, iteration, successRate, meanSteps, policy, trained: rest };
-  });
+  return results.map(({ evaluation: { finishedAt: _, ...evaluation }, ...result }) => ({ ...result, ...evaluation }));
+}
+
+/** Does something on a platform of its own. */
+async function elsewhere<T>(use: (other: Platform) => Promise<T>): Promise<T> {
+  const other = await openTestPlatform();
+  const projecting = await runProjections({ log: other.log, database: other.database });
+  try {
+    return await use(other);
+  } finally {
+    await projecting.close();
+    await other.close();
+  }
 }
 
 describe('selfTrain', () => {
@@ -88,17 +98,50 @@ describe('selfTrain', () => {
       .where('run_id', '=', evaluated)
       .execute();
     const metric = (name: string) => metrics.find((row) => row.metric === name)?.value;
-    expect(metric('mined.revisions')).toBe(agentR?.revisions);
+    expect(metric('train.revisions')).toBe(agentR?.revisions);
     expect(metric('mined.revision-length')).toBeGreaterThanOrEqual(1);
     expect(metric('train.actions')).toBe(agentR?.actions);
     expect(metric('train.loss.last')).toBeLessThan(metric('train.loss.first') ?? 0);
-  }, 30_000);
+
+    // Back from the policy: its release, the file of that, the revisions in it, and the run whose trees they were mined from.
+    const [searched = ''] = agentR?.runIds ?? [];
+    const datasets = await readDatasetsById(
+      platform.database.db,
+      [goodOnly, direct, agentR].flatMap((t) => t?.datasetIds ?? []),
+    );
+    const names = ['agent-r', 'direct', 'good-only'].map((method) => `self-train-${selfTrainId}.seed-1.${method}.1`);
+    expect(datasets.map(({ name, version, runs }) => ({ name, version, runs }))).toEqual(
+      names.map((name) => ({ name, version: 1, runs: [searched] })),
+    );
+    const judges = { 'agent-r': /^planner-strict@/, direct: /^direct@/, 'good-only': /^none/ };
+    const mined = await platform.database.db
+      .selectFrom('revisions')
+      .select(['revision_id', 'judge'])
+      .where('run_id', '=', searched)
+      .execute();
+    for (const [i, method] of (['agent-r', 'direct', 'good-only'] as const).entries()) {
+      const file = await readFile(join(platform.config.home, 'self-train', selfTrainId, `${names[i]}.jsonl`));
+      expect(createHash('sha256').update(file).digest('hex')).toBe(datasets[i]?.sha256);
+      const rows = file
+        .toString('utf8')
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).metadata);
+      const revised = rows.filter(({ revision }) => revision !== null);
+      expect(rows).toHaveLength((agentR?.good ?? 0) + revised.length);
+      expect(revised).toHaveLength([agentR, direct, goodOnly][i]?.revisions ?? -1);
+      for (const { revision, state } of revised) {
+        expect(state).toBe('verified');
+        expect(mined.find(({ revision_id }) => revision_id === revision)?.judge).toMatch(judges[method]);
+      }
+    }
+  }, 60_000);
 
   test('stopped in the middle and begun again, it comes to the weights and results of the undisturbed one, and repeats nothing', async () => {
     const small = { ...plan, methods: ['agent-r'] as const, alphas: [0.5, 0.7] };
-    const undisturbed = outcomes(await selfTrain(platform, training({ plan: small })));
-    const stopping = new AbortController();
     const { selfTrainId } = training();
+    const undisturbed = await elsewhere((other) => selfTrain(other, training({ selfTrainId, plan: small })));
+    const stopping = new AbortController();
     const stopped = await selfTrain(
       platform,
       training({
@@ -108,11 +151,57 @@ describe('selfTrain', () => {
     );
     expect(stopped.map(({ iteration }) => iteration)).toEqual([0, 1]);
     const resumed = await selfTrain(platform, training({ selfTrainId, plan: small }));
-    expect(outcomes(resumed)).toEqual(undisturbed);
+    expect(outcomes(resumed)).toEqual(outcomes(undisturbed));
     await settle(platform);
     expect(await platform.database.db.selectFrom('anomalies').select(['kind', 'detail']).execute()).toEqual([]);
     expect(await platform.database.db.selectFrom('quarantine').select(['reason']).execute()).toEqual([]);
-  }, 30_000);
+  }, 60_000);
+
+  test('another trainer trains on the release in its format; what it did is asked for once, and a failed one can be begun again', async () => {
+    const { home } = platform.config;
+    const { selfTrainId } = training();
+    const outside = { ...plan, methods: ['good-only'] as const, alphas: [0.5, 0.5], trainer: { format: 'xtuner' } as const };
+    const asking = (command: string) =>
+      selfTrain(platform, training({ selfTrainId, plan: outside, trainer: { command, timeoutMs: 60_000 } }));
+    await expect(asking('exit 9')).rejects.toThrow('the trainer ended with 9');
+    await expect(asking('echo w > "$ESPALIER_OUT/weights.espw"')).rejects.toThrow(
+      'policy that cannot be used: these bytes are no',
+    );
+    await expect(selfTrain(platform, training({ selfTrainId, plan: outside }))).rejects.toThrow('name its command');
+
+    const lesson = join(home, 'lesson.espw');
+    await writeFile(lesson, encodeWeights({ ...zeroWeights(), version: 7 }));
+    const counted = join(home, 'asked');
+    const teach = `grep -q '^{"conversation":' "$ESPALIER_DATASET" && grep -q "$ESPALIER_DATASET_SHA256" "$ESPALIER_MANIFEST" &&
+      echo "$ESPALIER_ITERATION $ESPALIER_POLICY" >> ${counted} && cp ${lesson} "$ESPALIER_OUT/weights.espw"`;
+    const results = await asking(teach);
+    const [first, second] = results.slice(1).map(({ evaluation }) => evaluation);
+    expect(first?.policy.version).toBe(7);
+    expect(first?.trained).toMatchObject({
+      weights: weightsDigest({ ...zeroWeights(), version: 7 }),
+      datasetIds: [expect.any(String)],
+    });
+    expect(second?.trained?.datasetIds).toEqual([...(first?.trained?.datasetIds ?? []), expect.any(String)]);
+    const asked = (await readFile(counted, 'utf8')).trimEnd().split('\n');
+    expect(asked.map((line) => line.slice(0, 1))).toEqual(['1', '2']);
+    expect(asked[1]).toContain(`${first?.trained?.weights}.espw`);
+    expect(await asking('exit 9')).toEqual(results);
+  }, 60_000);
+
+  test('a release whose file is lost is written again with the same bytes; a file that was changed is not trained on', async () => {
+    const { selfTrainId } = training();
+    const small = { ...plan, methods: ['good-only'] as const };
+    const results = await selfTrain(platform, training({ selfTrainId, plan: small }));
+    const name = `self-train-${selfTrainId}.seed-1.good-only.1`;
+    const path = join(platform.config.home, 'self-train', selfTrainId, `${name}.jsonl`);
+    const bytes = await readFile(path);
+    await rm(path);
+    expect(await selfTrain(platform, training({ selfTrainId, plan: small }))).toEqual(results);
+    expect(await readFile(path)).toEqual(bytes);
+    expect(await readDatasetsOfName(platform.database.db, name)).toHaveLength(1);
+    await writeFile(path, bytes.toString('utf8').replace('"weight":1', '"weight":0'));
+    await expect(selfTrain(platform, training({ selfTrainId, plan: small }))).rejects.toThrow('is not what was released');
+  }, 60_000);
 
   test('refuses thresholds that accept nothing, and another plan under the same id', async () => {
     await expect(selfTrain(platform, training({ plan: { ...plan, alphas: [50] } }))).rejects.toThrow('alpha is 50');
@@ -123,7 +212,7 @@ describe('selfTrain', () => {
     await expect(selfTrain(platform, training({ selfTrainId, plan: { ...tiny, maxSteps: 9 } }))).rejects.toThrow(
       'was begun with another plan',
     );
-  }, 30_000);
+  }, 60_000);
 });
 
 describe('summarise', () => {
@@ -136,5 +225,5 @@ describe('summarise', () => {
     expect(summary?.success).toBeCloseTo(rates.reduce((sum, rate) => sum + rate, 0) / 3, 12);
     expect(summary?.interval.low).toBeGreaterThanOrEqual(Math.min(...rates));
     expect(summary?.interval.high).toBeLessThanOrEqual(Math.max(...rates));
-  }, 30_000);
+  }, 60_000);
 });

@@ -6,16 +6,18 @@ import { refuseThresholds } from '../../domain/revision/thresholds.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
-import { zeroWeights } from '../../policies/linear/weights.ts';
 import type { EvaluationRecord } from '../../projections/evaluations/read-evaluations.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { writeWeights } from '../../training/weights-file.ts';
 import { CODE_VERSION } from '../code-version.ts';
-import { RunRefused } from '../collect-into.ts';
+import { lockRun, RunRefused } from '../collect-into.ts';
 import { nextSequence } from '../next-sequence.ts';
 import type { Platform } from '../open-platform.ts';
+import { type Learner, startPolicy } from './learner.ts';
 import type { Method, SelfTrainPlan } from './plan.ts';
-import { evaluateLearner, type Learner, learn, type Repetition, recordMetrics, searchTasks } from './run-iteration.ts';
+import type { Repetition } from './repetition.ts';
+import { evaluateLearner, mineRevisions, recordMetrics, releaseFor, searchTasks } from './run-iteration.ts';
+import type { Trainer } from './run-trainer.ts';
+import { trainOnRelease } from './train-on-release.ts';
 
 export interface SelfTraining {
   /** The experiment that all its runs belong to. */
@@ -25,6 +27,8 @@ export interface SelfTraining {
   readonly concurrency: number;
   /** Seeds at a time. */
   readonly seedsAtATime: number;
+  /** Who trains, where the plan says that another program does. */
+  readonly trainer?: Trainer | null;
   readonly signal: AbortSignal;
   readonly onResult?: (result: IterationResult) => void;
 }
@@ -38,17 +42,32 @@ export interface IterationResult {
 }
 
 /**
- * Lets the linear policy improve itself (specification of Agent-R, §3.1), once for each method and seed: search tasks of the train split, mine what
- * the method trains on, clone it, evaluate on the test split, and again with the next alpha. Every run, its seeds and its ids follow from the plan and
- * the id: begun again after a kill with the same ones, it finds what is on record, goes on behind it, and ends with the same weights. A
- * projector must be running. @throws RunRefused for thresholds that accept nothing, or an environment that has no train and test split.
+ * Lets a policy improve itself (specification of Agent-R, §3.1), once for each method and seed: search tasks of the train split, mine the revisions
+ * that the method trains on, release them with the good trajectories, train on the released file, evaluate on the test split, and again with the next
+ * alpha. Every run, its seeds and its ids follow from the plan and the id: begun again after a kill with the same ones, it finds what is on record,
+ * goes on behind it, and ends with the same releases and weights. A projector must be running.
+ * @throws RunRefused for thresholds that accept nothing, an environment that has no train and test split, or another process that does the
+ * same; TrainerFailed, DatasetError, JudgeUnfit, PolicySpecError: each says what to do.
  */
 export async function selfTrain(platform: Platform, training: SelfTraining): Promise<readonly IterationResult[]> {
-  const { plan, selfTrainId, signal } = training;
+  const { plan, selfTrainId } = training;
   for (const alpha of plan.alphas) {
     const wrong = refuseThresholds({ alpha, beta: plan.beta });
     if (wrong !== null) throw new RunRefused(wrong);
   }
+  if (plan.trainer !== null && !training.trainer) throw new RunRefused('the plan names a trainer of its own; name its command');
+  const lock = await lockRun(platform, selfTrainId);
+  try {
+    return await repeatAll(platform, training);
+  } finally {
+    await lock.release();
+  }
+}
+
+async function repeatAll(platform: Platform, training: SelfTraining): Promise<readonly IterationResult[]> {
+  const { plan, selfTrainId, signal } = training;
+  const { home } = platform.config;
+  const folders = { weights: join(home, 'weights'), releases: join(home, 'self-train', selfTrainId) };
   const kind = await openEnvironment(plan.environment);
   try {
     const train = await chooseTasks(kind, kind.taskAliases.length, 0, 'train');
@@ -61,7 +80,8 @@ export async function selfTrain(platform: Platform, training: SelfTraining): Pro
     const repeat = async (either: AbortSignal) => {
       for (const seed of queue) {
         const repetition: Repetition = {
-          ...{ platform, selfTrainId, plan, seed, kind, concurrency: training.concurrency, signal: either },
+          ...{ platform, selfTrainId, plan, seed, kind, folders, concurrency: training.concurrency, signal: either },
+          trainer: training.trainer ?? null,
           trainAliases: train.map(({ alias }) => alias),
           testAliases: test.map(({ alias }) => alias),
         };
@@ -84,35 +104,56 @@ export async function selfTrain(platform: Platform, training: SelfTraining): Pro
 }
 
 async function repeatOnce(repetition: Repetition, tell: (result: IterationResult) => void): Promise<void> {
-  const { plan, seed, platform } = repetition;
-  const folder = join(platform.config.home, 'weights');
-  const start = { weights: zeroWeights(), file: await writeWeights(folder, zeroWeights()), runIds: [] };
+  const { plan, seed, folders } = repetition;
+  const start = { policy: await startPolicy(folders.weights, plan.policy), runIds: [], datasetIds: [] };
   const base = await evaluateLearner(repetition, { ...start, method: 'base' }, 0, null);
   for (const method of plan.methods) {
     tell({ method, seed, iteration: 0, evaluation: base });
     if (method === 'base') continue;
-    let learner: Learner & { readonly method: Exclude<Method, 'base'> } = { ...start, method };
+    let learner: Learner = { ...start, method };
     for (let iteration = 1; iteration <= plan.alphas.length; iteration++) {
-      const runId = await searchTasks(repetition, learner, iteration);
-      const { weights, mined, actions, losses } = await learn(repetition, learner, iteration, runId);
-      const file = await writeWeights(folder, weights);
-      learner = { method, weights, file, runIds: [...learner.runIds, runId] };
-      const { good, revisions } = mined.counts;
-      const trained = { method, iteration, weights: file.digest, runIds: [...learner.runIds], good, revisions, actions };
-      const evaluation = await evaluateLearner(repetition, learner, iteration, trained);
-      await recordMetrics(repetition, evaluation.runId, iteration, {
-        'mined.good': good,
-        'mined.pairs': mined.counts.pairs,
-        'mined.revisions': revisions,
-        'mined.rejected': mined.counts.rejected,
-        'mined.revision-length': mined.counts.meanRevisionLength,
-        'train.actions': actions,
-        'train.loss.first': losses[0] ?? null,
-        'train.loss.last': losses.at(-1) ?? null,
-      });
+      const { evaluation, after } = await iterate(repetition, learner, iteration);
+      learner = after;
       tell({ method, seed, iteration, evaluation });
     }
   }
+}
+
+/** Goes once around: trees, revisions, a release of them, weights from the release, and what those achieve; each names the one before. */
+async function iterate(
+  repetition: Repetition,
+  learner: Learner,
+  iteration: number,
+): Promise<{ readonly evaluation: EvaluationRecord; readonly after: Learner }> {
+  const { method } = learner;
+  const runId = await searchTasks(repetition, learner, iteration);
+  const revised = await mineRevisions(repetition, learner, iteration, runId);
+  const released = await releaseFor(repetition, learner, iteration, runId, revised?.judge ?? null);
+  // Nothing to learn from means nothing learnt: the policy stays.
+  const training = released && (await trainOnRelease(repetition, learner, iteration, released));
+  const after: Learner = {
+    method,
+    policy: training?.policy ?? learner.policy,
+    runIds: [...learner.runIds, runId],
+    datasetIds: released ? [...learner.datasetIds, released.dataset.id] : learner.datasetIds,
+  };
+  const evaluation = await evaluateLearner(repetition, after, iteration, {
+    ...{ method, iteration, weights: after.policy.digest, runIds: [...after.runIds], datasetIds: [...after.datasetIds] },
+    ...{ good: released?.good ?? 0, revisions: released?.revisions ?? 0, actions: training?.actions ?? 0 },
+  });
+  const rejected = revised && revised.rejected.diverged + revised.rejected.impossible + revised.rejected.below;
+  await recordMetrics(repetition, evaluation.runId, iteration, {
+    'mined.pairs': revised?.pairs ?? null,
+    'mined.verified': revised?.verified ?? null,
+    'mined.rejected': rejected,
+    'mined.revision-length': method === 'agent-r' ? (revised?.meanRevisionLength ?? null) : null,
+    'train.good': released?.good ?? 0,
+    'train.revisions': released?.revisions ?? 0,
+    'train.actions': training?.actions ?? 0,
+    'train.loss.first': training?.losses[0] ?? null,
+    'train.loss.last': training?.losses.at(-1) ?? null,
+  });
+  return { evaluation, after };
 }
 
 async function declare(platform: Platform, { selfTrainId, plan }: SelfTraining): Promise<void> {

@@ -9,6 +9,15 @@ import { publishedReplyCheck } from './checks/published-reply.ts';
 import { publishedTreesCheck } from './checks/published-trees.ts';
 import { pythonRandomCheck } from './checks/python-random.ts';
 import { revisionRowsCheck } from './checks/revision-rows.ts';
+import { rlBatchingCheck } from './checks/rl-batching.ts';
+import { rlGaeCheck } from './checks/rl-gae.ts';
+import { rlGigpoCheck } from './checks/rl-gigpo.ts';
+import { rlGroupBaselinesCheck } from './checks/rl-group-baselines.ts';
+import { rlMaskedStatisticsCheck } from './checks/rl-masked-statistics.ts';
+import { rlPolicyLossCheck } from './checks/rl-policy-loss.ts';
+import { rlReinforceCheck } from './checks/rl-reinforce.ts';
+import { rlRolloutCorrectionCheck } from './checks/rl-rollout-correction.ts';
+import { rlValueKlEntropyCheck } from './checks/rl-value-kl-entropy.ts';
 import { searchCheck, treeOnDiskCheck } from './checks/search.ts';
 import { snapActionCheck } from './checks/snap-action.ts';
 import { textcraftResetCheck } from './checks/textcraft-reset.ts';
@@ -41,4 +50,13 @@ export const CHECKS: readonly VectorCheck[] = [
   parseReactCheck,
   clientActionCheck,
   snapActionCheck,
+  rlMaskedStatisticsCheck,
+  rlGaeCheck,
+  rlGroupBaselinesCheck,
+  rlReinforceCheck,
+  rlGigpoCheck,
+  rlPolicyLossCheck,
+  rlValueKlEntropyCheck,
+  rlRolloutCorrectionCheck,
+  rlBatchingCheck,
 ];

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { admissionBudget } from '../../domain/training/batching/admission-budget.ts';
+import { balancePartition } from '../../domain/training/batching/balance.ts';
+import { planTrajectoryBatches } from '../../domain/training/batching/trajectory-batches.ts';
+import { rowWorkload } from '../../domain/training/batching/workload.ts';
+import { rlCheck } from '../rl-vectors.ts';
+
+const lengths = z.object({ seqlens: z.array(z.int()) });
+const partition = lengths.extend({ k: z.int(), equal_size: z.boolean() });
+const budgets = z.object({
+  rows: z.array(
+    z.object({
+      staleness_threshold: z.number(),
+      trigger_parameter_sync_step: z.int(),
+      require_batches: z.int(),
+      ppo_mini_batch_size: z.int(),
+      already_stale: z.int(),
+    }),
+  ),
+});
+const trajectoryRows = z.object({ trajectory_uids: z.array(z.string()), mini_batch_size: z.int(), dp_size: z.int() });
+
+/** Judges `12-batching`: workloads, admission budgets, balanced partitions, and mini-batches of whole trajectories with masked padding. */
+export const rlBatchingCheck = rlCheck(/^12-batching.*\.json$/, {
+  sequence_workload: ({ inputs }) => ({ value: lengths.parse(inputs).seqlens.map(rowWorkload) }),
+  fully_async_budget({ inputs }) {
+    const rows = budgets.parse(inputs).rows.map((row) => {
+      const rule = {
+        miniBatchSize: row.ppo_mini_batch_size,
+        requireBatches: row.require_batches,
+        trigger: row.trigger_parameter_sync_step,
+        staleness: row.staleness_threshold,
+      };
+      const { required, most, left } = admissionBudget(rule, row.already_stale);
+      return { required_samples: required, max_required_samples: most, rollout_budget_until_next_sync: left };
+    });
+    return { rows };
+  },
+  seqlen_balanced_partitions({ inputs }) {
+    const { seqlens, k, equal_size: equal } = partition.parse(inputs);
+    const partitions = balancePartition(seqlens, k, equal ? 'equal' : 'free');
+    return { partitions, sums: partitions.map((items) => items.reduce((sum, item) => sum + (seqlens[item] ?? 0), 0)) };
+  },
+  trajectory_mini_batches({ inputs }) {
+    const { trajectory_uids: trajectories, mini_batch_size: miniBatchSize, dp_size: ranks } = trajectoryRows.parse(inputs);
+    const tokens = trajectories.map(() => 1);
+    const rows = planTrajectoryBatches(trajectories, tokens, { miniBatchSize, ranks }).ranks.flat();
+    return {
+      source_row: rows.map(({ sourceRow }) => sourceRow),
+      mini_batch_id: rows.map(({ miniBatch }) => miniBatch),
+      sample_mask: rows.map(({ sample }) => sample === 'real'),
+    };
+  },
+});

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import {
+  type Aggregation,
+  type AggregationMode,
+  aggregate,
+  aggregationWeights,
+  TOKEN_MEAN,
+} from '../../domain/training/losses/aggregation.ts';
+import { sequenceRatios } from '../../domain/training/losses/gspo.ts';
+import type { PolicyLossValue } from '../../domain/training/losses/policy-loss.ts';
+import { configurePolicyLoss } from '../../domain/training/losses/policy-losses.ts';
+import { masksShape, type RlCase, rlCheck, rowsShape } from '../rl-vectors.ts';
+
+const MODES: readonly AggregationMode[] = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'];
+const columns = z.object({ old_log_prob: rowsShape, log_prob: rowsShape, advantages: rowsShape, response_mask: masksShape });
+const clip = z.object({ clip_ratio_low: z.number(), clip_ratio_high: z.number() });
+const dual = clip.extend({ clip_ratio_c: z.number() });
+const cispo = z.object({ clip_ratio: z.number() });
+const sapo = z.object({ tau_pos: z.number(), tau_neg: z.number() });
+const sharded = z.object({
+  loss_mat: rowsShape,
+  loss_mask: masksShape,
+  dp_size: z.int(),
+  batch_num_tokens: z.int(),
+  global_batch_size: z.int(),
+  loss_scale_factor: z.number(),
+});
+
+/** Judges `06-policy-loss`: token losses, metrics and every aggregation, with own and global denominators, now and as verl ≤ 0.6 had them. */
+export const rlPolicyLossCheck = rlCheck(/^06-policy-loss.*\.json$/, {
+  ppo_policy_loss(given) {
+    const { clip_ratio_low: clipLow, clip_ratio_high: clipHigh, clip_ratio_c: dualClip } = dual.parse(given.inputs);
+    const logRatios = given.variant.startsWith('no clamp') ? 'unclamped' : 'clamped';
+    const options = { clipLow, clipHigh, dualClip, logRatios };
+    const { tokenLosses, metrics } = evaluate(given, 'dual_clip', options, TOKEN_MEAN);
+    const everyMode = (emptyRows: Aggregation['emptyRows']) => {
+      return Object.fromEntries(
+        MODES.map((mode) => [mode, evaluate(given, 'dual_clip', options, { ...TOKEN_MEAN, mode, emptyRows }).loss]),
+      );
+    };
+    return {
+      pg_losses: tokenLosses,
+      pg_clipfrac: metrics.clipFraction,
+      pg_clipfrac_lower: metrics.clipFractionLower,
+      ppo_kl: metrics.oldKl,
+      ...('pg_loss' in given.expected ? { pg_loss: everyMode('left-out') } : {}),
+      ...('pg_loss_verl<=0.6' in given.expected ? { 'pg_loss_verl<=0.6': everyMode('counted') } : {}),
+    };
+  },
+  agg_loss({ inputs }) {
+    const given = sharded.parse(inputs);
+    const denominators = {
+      kind: 'global',
+      tokens: given.batch_num_tokens,
+      rows: given.global_batch_size,
+      shards: given.dp_size,
+    } as const;
+    return Object.fromEntries(
+      MODES.map((mode) => {
+        const aggregation: Aggregation = { mode, denominators, lossScale: given.loss_scale_factor, emptyRows: 'left-out' };
+        return [mode, aggregate(given.loss_mat, aggregationWeights(given.loss_mask, aggregation))];
+      }),
+    );
+  },
+  gspo_policy_loss(given) {
+    const { clip_ratio_low: clipLow, clip_ratio_high: clipHigh } = clip.parse(given.inputs);
+    const { loss, metrics } = evaluate(given, 'gspo', { clipLow, clipHigh }, TOKEN_MEAN);
+    const { log_prob: logProbs, old_log_prob: oldLogProbs, response_mask: masks } = columns.parse(given.inputs);
+    return { seq_ratio: sequenceRatios({ logProbs, oldLogProbs, masks }), pg_loss: loss, pg_clipfrac: metrics.clipFraction };
+  },
+  cispo_policy_loss(given) {
+    const { clip_ratio: ratio } = cispo.parse(given.inputs);
+    return { pg_loss: evaluate(given, 'cispo', { clipLow: ratio, clipHigh: ratio }, TOKEN_MEAN).loss };
+  },
+  sapo_policy_loss(given) {
+    const { tau_pos: tauPositive, tau_neg: tauNegative } = sapo.parse(given.inputs);
+    const aggregation: Aggregation = { ...TOKEN_MEAN, mode: 'seq-mean-token-mean' };
+    return { pg_loss: evaluate(given, 'sapo', { tauPositive, tauNegative }, aggregation).loss };
+  },
+});
+
+function evaluate(
+  { inputs }: RlCase,
+  name: string,
+  options: Readonly<Record<string, unknown>>,
+  aggregation: Aggregation,
+): PolicyLossValue {
+  const { old_log_prob: oldLogProbs, log_prob: logProbs, advantages, response_mask: masks } = columns.parse(inputs);
+  const configured = configurePolicyLoss(name, options);
+  if (configured.kind === 'refused') throw new Error(configured.reason);
+  const value = configured.policyLoss.evaluate({ oldLogProbs, logProbs, advantages, masks, weights: null }, aggregation);
+  if (value.kind === 'refused') throw new Error(value.reason);
+  return value;
+}

@@ -1,0 +1,63 @@
+import { choiceOption, numberOption, refused } from '../options.ts';
+import { at, type Masks, type Rows, rowAt, spreadScalars } from '../rows/rows.ts';
+import { maskedWhiten } from '../statistics/masked.ts';
+import { standardise } from '../statistics/standardise.ts';
+import { stepReturns, tokenReturns } from './discounted-returns.ts';
+import { ANY_ROWS, closedGroups, defineEstimator } from './estimator.ts';
+import { greedyBaseline } from './greedy-baseline.ts';
+import { centreOnGroup } from './group-baselines.ts';
+import { scoreRows } from './row-scores.ts';
+
+/** REINFORCE++ (Hu 2025): A = whiten(G)·m, returns = G. The default is the repaired sum; `shipped` loses the outcome before every observation. */
+export const reinforcePlusPlusEstimator = defineEstimator({
+  name: 'reinforce_plus_plus',
+  revision: '1',
+  options: { variant: choiceOption('repaired', 'shipped', 'compact'), gamma: numberOption(1, 0, 1) },
+  readiness: () => ({ ...ANY_ROWS, trainedTokens: 2 }),
+  estimate({ rewards, masks }, { variant, gamma }) {
+    const returns = tokenReturns(rewards, masks, gamma, variant);
+    return { advantages: multiply(maskedWhiten(returns, masks), masks), returns };
+  },
+});
+
+/** REINFORCE++-baseline: s − μ_g on every trained token, whitened over the batch; masked again from verl 0.4 on (`output: masked`), not in Agent-R1 legacy. */
+export const reinforcePlusPlusBaselineEstimator = defineEstimator({
+  name: 'reinforce_plus_plus_baseline',
+  revision: '1',
+  options: { output: choiceOption('masked', 'unmasked'), singleton: choiceOption('raw', 'zero', 'forbidden') },
+  readiness: ({ singleton }) => ({ ...closedGroups(singleton), trainedTokens: 2 }),
+  estimate({ rewards, masks, groups }, { output, singleton }) {
+    const centred = centreOnGroup(scoreRows(rewards, masks, 'all-tokens'), groups, singleton);
+    const whitened = maskedWhiten(spreadScalars(centred, masks), masks);
+    const advantages = output === 'masked' ? multiply(whitened, masks) : whitened;
+    return { advantages, returns: advantages };
+  },
+});
+
+/** REINFORCE over steps (Agent-R1 v0.1): the discounted return of each step, whitened over the steps of the batch. */
+export const reinforceStepEstimator = defineEstimator({
+  name: 'reinforce_step',
+  revision: '1',
+  options: { gamma: numberOption(1, 0, 1) },
+  readiness: () => ANY_ROWS,
+  estimate({ rewards, masks, trajectories, steps }, { gamma }) {
+    if (masks.length < 2) return refused('step whitening needs two steps');
+    const returns = stepReturns(scoreRows(rewards, masks, 'trained-tokens'), { trajectories, steps }, gamma);
+    return { advantages: spreadScalars(standardise(returns), masks), returns: spreadScalars(returns, masks) };
+  },
+});
+
+/** ReMax: the greedy rollout of the same prompt is the baseline. */
+export const remaxEstimator = defineEstimator({
+  name: 'remax',
+  revision: '1',
+  options: {},
+  readiness: () => ({ ...ANY_ROWS, waitsFor: 'greedy-sibling', columns: ['greedyScores'] }),
+  estimate({ rewards, masks, greedyScores }) {
+    return greedyScores === null ? refused('remax needs greedyScores') : greedyBaseline(rewards, masks, greedyScores);
+  },
+});
+
+function multiply(rows: Rows, masks: Masks): Float64Array[] {
+  return rows.map((row, i) => row.map((value, t) => value * at(rowAt(masks, i), t)));
+}

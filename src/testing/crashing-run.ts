@@ -34,15 +34,25 @@ export const plan: CollectPlan = {
   search: null,
 };
 
+/** Searches to be killed: two trees, about two hundred events. */
+export const searchPlan: CollectPlan = {
+  ...plan,
+  tasks: [
+    { alias: '40', rollouts: 3, branching: 'root' },
+    { alias: '90', rollouts: 3, branching: 'root' },
+  ],
+  search: { iterations: 3, candidates: 3, maxDepth: 6, exploration: 0.25 },
+};
+
 type Home = Platform & { readonly home: string };
 
 /** Collects the run in this process, undisturbed; gives its id. */
-export async function collectUndisturbed(platform: Home, seed: number): Promise<string> {
+export async function collectUndisturbed(platform: Home, seed: number, planned = plan): Promise<string> {
   const runId = newId();
   const projector = await runProjections({ log: platform.log, database: platform.database });
   try {
     await collectInto(platform, {
-      ...{ runId, name: 'undisturbed', seed, plan, concurrency: 8, mode: 'new' },
+      ...{ runId, name: 'undisturbed', seed, plan: planned, concurrency: 8, mode: 'new' },
       signal: new AbortController().signal,
     });
     await settle(platform);
@@ -83,9 +93,15 @@ export interface Crashed {
  */
 export async function collectCrashing(
   platform: Home,
-  options: { readonly seed: number; readonly victims: readonly Victim[]; readonly kills: number; readonly projectors?: number },
+  options: {
+    readonly seed: number;
+    readonly victims: readonly Victim[];
+    readonly kills: number;
+    readonly projectors?: number;
+    readonly plan?: CollectPlan;
+  },
 ): Promise<Crashed> {
-  const { runId, startCollector } = await planRun(platform, options.seed);
+  const { runId, startCollector } = await planRun(platform, options.seed, options.plan);
   const random = createRandom(options.seed);
   const startProjector = () => startProcess('workers/project.ts', [], environmentOf(platform));
   const projectors = Array.from({ length: options.projectors ?? 1 }, startProjector);
@@ -113,10 +129,14 @@ export async function collectCrashing(
 }
 
 /** Writes the plan file of a run of its own; `startCollector` starts a collector on it. */
-export async function planRun(platform: Home, seed: number): Promise<{ runId: string; startCollector(): ChildProcess }> {
+export async function planRun(
+  platform: Home,
+  seed: number,
+  planned = plan,
+): Promise<{ runId: string; startCollector(): ChildProcess }> {
   const runId = newId();
   const file = join(platform.home, `plan-${runId}.json`);
-  await writeFile(file, JSON.stringify({ runId, name: 'crashing', seed, plan }));
+  await writeFile(file, JSON.stringify({ runId, name: 'crashing', seed, plan: planned }));
   return { runId, startCollector: () => startProcess('workers/collect.ts', [file], environmentOf(platform)) };
 }
 
@@ -174,7 +194,7 @@ export interface Soundness {
 }
 
 /** Tells what is wrong with a record, and counts its events by type. */
-export async function soundnessOf({ db }: Database, runId: string): Promise<Soundness> {
+export async function soundnessOf({ db }: Database, runId: string, planned = plan): Promise<Soundness> {
   const anomalies = await db.selectFrom('anomalies').select(['kind', 'detail']).execute();
   const quarantined = await db.selectFrom('quarantine').select(['projection', 'code', 'field', 'reason']).execute();
   const events = await db
@@ -184,7 +204,7 @@ export async function soundnessOf({ db }: Database, runId: string): Promise<Soun
     .groupBy('type')
     .orderBy('type')
     .execute();
-  const ids = plan.tasks.map((task, index) => treeIdOf(runId, task, index));
+  const ids = planned.tasks.map((task, index) => treeIdOf(runId, task, index));
   const trees = await db
     .selectFrom('trees')
     .select('tree_id')

@@ -304,6 +304,7 @@ export interface HistoryImagesTable {
   prefix_to: number;
   segments: ColumnType<string[], string, string>;
   length: number;
+  history: 'segments' | 'blank' | 'absent';
   missed: ColumnType<number[], string, string>;
   factor: number;
   factor_chosen_by: string | null;

@@ -137,7 +137,7 @@ export function everyEvent(): readonly Envelope[] {
     'HistoryRendered',
     {
       ...{ treeId, stepId, renderSpecId, segments: [sha('2')], factor: 1.2, factorChosenBy: stepId, imageId: sha('4') },
-      prefix: { stepId: tree.rootStepId, from: 1, to: 3 },
+      ...{ history: 'segments', prefix: { stepId: tree.rootStepId, from: 1, to: 3 } },
       sizes: {
         ...{ raw: { width: 392, height: 72 }, resized: { width: 357, height: 65 } },
         ...{ bordered: { width: 367, height: 75 }, model: { width: 364, height: 84 } },

@@ -34,6 +34,7 @@ export function tellHistory(
   const data: DataOf<'HistoryRendered'> = {
     treeId: tree.treeId,
     prefix: null,
+    history: shown.segments.length > 0 || (shown.prefix && shown.prefix.from < shown.prefix.to) ? 'segments' : 'absent',
     factor: 1,
     factorChosenBy: null,
     sizes: { raw: size, resized: size, bordered: size, model: size },

@@ -42,6 +42,8 @@ export const historyRendered = z.strictObject({
   renderSpecId: sha256,
   prefix: z.strictObject({ stepId: id, ...span }).nullable(),
   segments: z.array(sha256).max(10_000),
+  /** What was shown: segments, or in their place a history without a character, or none because nothing has happened yet. */
+  history: z.enum(['segments', 'blank', 'absent']),
   factor: finite.min(1),
   factorChosenBy: id.nullable(),
   sizes: z.strictObject({ raw: size, resized: size, bordered: size, model: size }),

@@ -65,7 +65,7 @@ describe('a history image', () => {
     await givenEvents(database.db, story.events);
     const { treeId } = tree;
     const image = {
-      ...{ id: told.imageId, stepId, treeId, runId, renderSpecId, length: 2, missed: [0, 1], factor: 1.5 },
+      ...{ id: told.imageId, stepId, treeId, runId, renderSpecId, length: 2, history: 'segments', missed: [0, 1], factor: 1.5 },
       ...{ factorChosenBy: told.factorChosenBy, ...sizes.bordered, raw: sizes.raw, resized: sizes.resized, model: sizes.model },
       ...{ visionTokens: 24, visionPreset: 'p', textTokens: 90, tokenizer: 't', cutSegments: 1, cutLines: 2, outside: 3 },
       ...{ renderMs: 2.5, renderedAt: expect.any(Date) },
@@ -116,7 +116,7 @@ describe('a history image', () => {
     const { story, tree, steps, renderSpecId } = given();
     const stepId = story.step(tree, null, tree.rootStepId, 1);
     const prefix = { stepId: unknown ? tree.rootStepId : (steps[3] ?? ''), ...range };
-    tellHistory(story, tree, { stepId, renderSpecId, segments: [], prefix });
+    tellHistory(story, tree, { stepId, renderSpecId, segments: [], history: 'absent', prefix });
     await givenEvents(database.db, story.events);
     expect(await quarantined()).toEqual([{ projection: 'images', code, field }]);
     expect(await readHistoryImages(database.db, [stepId])).toEqual([]);
@@ -140,6 +140,13 @@ describe('a segment', () => {
       ...{ id: first.segments[0], renderSpecId: first.renderSpecId, text: 'record 1', lines: 1, width: 392, height: 12 },
       ...{ rgb: expect.stringMatching(/^[0-9a-f]{64}$/), cutLines: 0, outside: 0, runId: first.runId, blobs: null },
     });
+  });
+
+  test('under an id that is not the hash of its text goes to quarantine', async () => {
+    const { story, runId, renderSpecId } = given();
+    tellSegment(story, runId, renderSpecId, 'one', { text: 'another' });
+    await givenEvents(database.db, story.events);
+    expect(await quarantined()).toEqual([{ projection: 'images', code: 'digest', field: 'data.segmentId' }]);
   });
 
   test('is known by its id', async () => {

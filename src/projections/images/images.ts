@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { EventType } from '../../events/catalogue.ts';
 import { canonicalJson } from '../../events/codec.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
+import { segmentId } from '../../images/image-id.ts';
 import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
@@ -22,7 +23,7 @@ const HANDLES: readonly EventType[] = ['RenderSpecRegistered', 'SegmentRendered'
 /**
  * Folds how histories were shown as images. Specs, segments and histories lie on three topics, which arrive in any order: none asks for
  * another here, and who reads a history says what is missing. Within a tree order holds: a history stands on one before it (else quarantine),
- * and the first that a step was shown is the fact. A spec must be the one that its id is the digest of: it is the same row for every run.
+ * and the first that a step was shown is the fact. A spec and a segment must be what their ids are digests of: they are the same rows for all runs.
  */
 export const images: Projection = { name: 'images', version: 1, handles: HANDLES, project };
 
@@ -44,7 +45,16 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
       keepFirst(specs, renderSpecId, specRow(delivery.event));
       keepFirst(runSpecs, `${runId} ${renderSpecId}`, runSpecRow(delivery.event));
     }
-    if (isOf(delivery, 'SegmentRendered')) keepFirst(segments, delivery.event.data.segmentId, segmentRow(delivery.event));
+    if (isOf(delivery, 'SegmentRendered')) {
+      const { segmentId: id, renderSpecId, text } = delivery.event.data;
+      // A text in the blob store is compared by who reads it: a fold reads no blobs.
+      if (typeof text === 'string' && segmentId(renderSpecId, text) !== id) {
+        const reason = `${id} is not the id of data.text under this spec, which is ${segmentId(renderSpecId, text)}`;
+        poison.push({ delivery, code: 'digest', field: 'data.segmentId', reason });
+        continue;
+      }
+      keepFirst(segments, id, segmentRow(delivery.event));
+    }
     if (isOf(delivery, 'HistoryRendered')) {
       const refused = foldHistory(delivery, lengths, histories);
       if (refused) poison.push({ delivery, ...refused });
@@ -67,7 +77,7 @@ function foldHistory(
   known: Map<string, KnownHistory>,
   rows: object[],
 ): Omit<Poison, 'delivery'> | undefined {
-  const { stepId, treeId, prefix, segments } = delivery.event.data;
+  const { stepId, treeId, prefix, segments, history } = delivery.event.data;
   const before = known.get(stepId);
   if (before?.treeId === treeId) return undefined;
   if (before)
@@ -84,6 +94,8 @@ function foldHistory(
     }
   }
   const length = segments.length + (prefix ? prefix.to - prefix.from : 0);
+  if ((history === 'segments') !== length > 0)
+    return { code: 'range', field: 'data.history', reason: `a history of ${length} segments is not ${JSON.stringify(history)}` };
   known.set(stepId, { treeId, length });
   rows.push(historyRow(delivery, length));
   return undefined;

@@ -17,6 +17,8 @@ export interface HistoryImageRecord extends Size {
   readonly renderSpecId: string;
   /** How many segments it shows. */
   readonly length: number;
+  /** What stands where it shows none: a history without a character, or none because nothing has happened yet. */
+  readonly history: 'segments' | 'blank' | 'absent';
   /** The places of those that had to be drawn; a cache held the others. */
   readonly missed: readonly number[];
   readonly factor: number;
@@ -54,7 +56,7 @@ export async function findHistoryImage(db: Db, imageId: string): Promise<History
 }
 
 const COLUMNS = sql`
-  image_id as id, step_id as "stepId", tree_id as "treeId", run_id as "runId", render_spec_id as "renderSpecId", length, missed, factor,
+  image_id as id, step_id as "stepId", tree_id as "treeId", run_id as "runId", render_spec_id as "renderSpecId", length, history, missed, factor,
   factor_chosen_by as "factorChosenBy", width, height, jsonb_build_object('width', raw_width, 'height', raw_height) as raw,
   jsonb_build_object('width', resized_width, 'height', resized_height) as resized,
   jsonb_build_object('width', model_width, 'height', model_height) as model, vision_tokens as "visionTokens",

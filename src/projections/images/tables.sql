@@ -39,6 +39,7 @@ create table history_images (
   prefix_to        integer          not null,
   segments         jsonb            not null,
   length           integer          not null,
+  history          text             not null,
   missed           jsonb            not null,
   factor           double precision not null,
   factor_chosen_by uuid,

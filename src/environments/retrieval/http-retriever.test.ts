@@ -1,0 +1,179 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { type RetrieveServer, startRetrieveServer } from '../../testing/retrieve-server.ts';
+import { type HttpRetrieverOptions, openHttpRetriever } from './http-retriever.ts';
+import { openLocalRetriever } from './local-retriever.ts';
+import type { Retriever } from './retriever.ts';
+
+const DOCUMENTS = [
+  { id: '1', contents: '"Canary Islands"\nThe Canary Islands lie in the Atlantic.' },
+  { id: '2', contents: '"Canary"\nA canary is a small bird.' },
+  { id: '3', contents: '"Teide"\nTeide is a volcano in the Canary Islands.' },
+];
+const local = await openLocalRetriever(DOCUMENTS);
+
+let server: RetrieveServer;
+let opened: Retriever[];
+beforeEach(async () => {
+  server = await startRetrieveServer(local);
+  opened = [];
+});
+afterEach(async () => {
+  for (const retriever of opened) await retriever.close();
+  await server.close();
+});
+
+async function open(options: Partial<HttpRetrieverOptions> = {}): Promise<Retriever> {
+  const retriever = await openHttpRetriever({ urls: [server.url], timeoutMs: 5_000, pauseMs: 1, probes: ['bird'], ...options });
+  opened.push(retriever);
+  return retriever;
+}
+const asked = () => server.requests.length - 1; // without the probe
+const status = (code: number) => ({ kind: 'status', status: code }) as const;
+
+describe('the protocol', () => {
+  test('asks for one query at a time with topk and scores, and gives documents with their scores', async () => {
+    const retriever = await open();
+    expect(await retriever.search(['volcano', 'small bird'], 2)).toEqual(await local.search(['volcano', 'small bird'], 2));
+    expect(server.requests.slice(1)).toEqual(
+      expect.arrayContaining([
+        { query: 'volcano', topk: 2, return_scores: true },
+        { query: 'small bird', topk: 2, return_scores: true },
+      ]),
+    );
+    expect(asked()).toBe(2);
+  });
+
+  test('sends all queries at once to a server that takes lists', async () => {
+    const lists = await startRetrieveServer(local, 'queries');
+    try {
+      const retriever = await open({ urls: [lists.url], dialect: 'queries' });
+      expect(await retriever.search(['volcano', 'bird'], 1)).toEqual(await local.search(['volcano', 'bird'], 1));
+      expect(lists.requests.at(-1)).toEqual({ queries: ['volcano', 'bird'], topk: 1, return_scores: true });
+    } finally {
+      await lists.close();
+    }
+  });
+
+  test('reads bare documents, ids that are numbers and documents without an id', async () => {
+    const retriever = await open();
+    server.fail({
+      kind: 'body',
+      body: '{"result": [[{"id": 7, "contents": "a"}, {"document": {"contents": "b"}, "score": 0.5}]]}',
+    });
+    expect(await retriever.search(['x'], 3)).toEqual([
+      [
+        { id: '7', contents: 'a', score: null },
+        { id: 'b', contents: 'b', score: 0.5 },
+      ],
+    ]);
+  });
+
+  test('cuts off what is more than was asked for', async () => {
+    const retriever = await open();
+    server.fail({ kind: 'body', body: JSON.stringify({ result: [DOCUMENTS] }) });
+    expect((await retriever.search(['x'], 2))[0]).toHaveLength(2);
+  });
+
+  test('no query is no request', async () => {
+    const retriever = await open();
+    expect(await retriever.search([], 3)).toEqual([]);
+    expect(asked()).toBe(0);
+  });
+
+  test('the fingerprint is that of the documents found, not of the address', async () => {
+    const twin = await startRetrieveServer(await openLocalRetriever(DOCUMENTS));
+    const other = await startRetrieveServer(await openLocalRetriever(DOCUMENTS.slice(0, 1)));
+    try {
+      const [one, two, three] = [await open(), await open({ urls: [twin.url] }), await open({ urls: [other.url] })];
+      expect(two.fingerprint).toBe(one.fingerprint);
+      expect(three.fingerprint).not.toBe(one.fingerprint);
+    } finally {
+      await twin.close();
+      await other.close();
+    }
+  });
+});
+
+describe('failures that may pass', () => {
+  test('HTTP 500, 502, 503 and 504, a cut connection and silence are tried again', async () => {
+    const retriever = await open({ timeoutMs: 1_000 });
+    server.fail(status(500), status(502), status(503), status(504), { kind: 'cut' }, { kind: 'silent' });
+    expect((await retriever.search(['volcano'], 1))[0]?.[0]?.id).toBe('3');
+    expect(asked()).toBe(7);
+  });
+
+  test('after ten attempts the failure stands', async () => {
+    const retriever = await open();
+    server.fail(...Array.from({ length: 12 }, () => status(503)));
+    await expect(retriever.search(['volcano'], 1)).rejects.toMatchObject({
+      name: 'SearchFailure',
+      code: 'unreachable',
+      message: expect.stringContaining('HTTP 503'),
+    });
+    expect(asked()).toBe(10);
+  });
+
+  test('several servers take turns, and one that is down is passed over', async () => {
+    const second = await startRetrieveServer(local);
+    const retriever = await open({ urls: [server.url, second.url] });
+    for (let i = 0; i < 3; i++) await retriever.search(['bird'], 1);
+    expect([server.requests.length, second.requests.length]).toEqual([2, 2]);
+    await second.close();
+    for (let i = 0; i < 3; i++) expect((await retriever.search(['bird'], 1))[0]?.[0]?.id).toBe('2');
+  });
+});
+
+describe('failures that stand at once', () => {
+  test.each([400, 404, 422, 501])('HTTP %i is the request’s own fault', async (code) => {
+    const retriever = await open();
+    server.fail(status(code));
+    await expect(retriever.search(['x'], 1)).rejects.toMatchObject({ code: 'refused' });
+    expect(asked()).toBe(1);
+  });
+
+  test.each([
+    ['<html>hello</html>', 'no JSON'],
+    ['{"result": "nothing"}', 'is not {"result"'],
+    ['{"result": []}', '1 queries were answered with 0 lists'],
+    ['{"result": [[{"document": {"id": "1"}}]]}', 'is not {"result"'],
+  ])('%s is no retrieval server', async (body, message) => {
+    const retriever = await open();
+    server.fail({ kind: 'body', body });
+    await expect(retriever.search(['x'], 1)).rejects.toMatchObject({
+      code: 'protocol',
+      message: expect.stringContaining(message),
+    });
+    expect(asked()).toBe(1);
+  });
+
+  test('an answer without end is cut off', async () => {
+    const retriever = await open();
+    server.fail({ kind: 'body', body: 'x'.repeat(17 * 1024 * 1024) });
+    await expect(retriever.search(['x'], 1)).rejects.toMatchObject({
+      code: 'protocol',
+      message: expect.stringContaining('longer than'),
+    });
+  });
+
+  test('a server that is not there, or an address that is none, is told at the opening', async () => {
+    const gone = await startRetrieveServer(local);
+    await gone.close();
+    await expect(open({ urls: [gone.url] })).rejects.toMatchObject({
+      code: 'unreachable',
+      message: expect.stringContaining('ECONNREFUSED'),
+    });
+    await expect(open({ urls: ['127.0.0.1:8000'] })).rejects.toThrow('is no http URL; write for example');
+  });
+});
+
+test('a wait ends when the caller gives up, and when the retriever is closed', async () => {
+  const retriever = await open({ pauseMs: 60_000 });
+  server.fail(status(503), status(503));
+  const caller = new AbortController();
+  const given = retriever.search(['x'], 1, caller.signal);
+  caller.abort(new Error('enough'));
+  await expect(given).rejects.toThrow('enough');
+  const closed = retriever.search(['x'], 1);
+  await retriever.close();
+  await expect(closed).rejects.toMatchObject({ code: 'unreachable', message: 'the retriever is closed' });
+});

@@ -1,7 +1,7 @@
 import { chooseShown, type Shown } from './choose-shown.ts';
 import type { HistoryKind, HistorySizes, Size } from './history-sizes.ts';
 import { imageId } from './image-id.ts';
-import { type RgbImage, resizeLanczos } from './lanczos.ts';
+import { type RgbRows, resizeLanczos } from './lanczos.ts';
 import type { RenderSpec } from './render-spec.ts';
 import { type RenderedSegment, writeSegment } from './rendered-segment.ts';
 
@@ -11,6 +11,8 @@ export interface HistoryImage extends HistorySizes {
   readonly width: number;
   readonly height: number;
   readonly rgb: Uint8Array;
+  /** Gives the pixels without a copy where there can be one: they hold until the next history of the same renderer is drawn. */
+  view(): Uint8Array;
   readonly imageId: string;
   readonly cut: Shown['cut'];
   readonly outside: number;
@@ -31,7 +33,7 @@ export function composeHistory(
 }
 
 /** Makes an image whose pixels and name are computed once, when asked for. */
-export function lazyImage({ sizes, cut, outside }: Shown, pixels: () => Uint8Array): HistoryImage {
+export function lazyImage({ sizes, cut, outside }: Shown, pixels: () => Uint8Array, view?: () => Uint8Array): HistoryImage {
   let rgb: Uint8Array | undefined;
   let id: string | undefined;
   return {
@@ -43,26 +45,39 @@ export function lazyImage({ sizes, cut, outside }: Shown, pixels: () => Uint8Arr
       rgb ??= pixels();
       return rgb;
     },
+    view() {
+      return rgb ?? view?.() ?? this.rgb;
+    },
     get imageId() {
-      id ??= imageId(sizes.bordered.width, sizes.bordered.height, this.rgb);
+      id ??= imageId(sizes.bordered.width, sizes.bordered.height, this.view());
       return id;
     },
   };
 }
 
 /** Draws what is shown, from its segments alone. */
-export function paint(spec: RenderSpec, { sizes: { raw, resized, bordered }, segments }: Shown): Uint8Array {
+export function paint(spec: RenderSpec, { sizes, segments }: Shown): Uint8Array {
+  const { raw, resized, bordered } = sizes;
+  if (resized.width !== raw.width || resized.height !== raw.height) return frameResized(spec, sizes, stackAlone(segments, raw));
   const rgb = new Uint8Array(bordered.width * bordered.height * 3).fill(255);
-  const inside = (spec.border * bordered.width + spec.border) * 3;
-  if (resized.width === raw.width && resized.height === raw.height) stack(segments, rgb, inside, bordered.width * 3);
-  else paste(resizeLanczos(stackAlone(segments, raw), resized.width, resized.height), rgb, inside, bordered.width * 3);
+  stack(segments, rgb, (spec.border * bordered.width + spec.border) * 3, bordered.width * 3);
   return rgb;
 }
 
-function stackAlone(segments: readonly RenderedSegment[], { width, height }: Size): RgbImage {
+/** Resizes stacked rows and puts the border around. */
+export function frameResized(spec: RenderSpec, { resized, bordered }: HistorySizes, rows: RgbRows): Uint8Array {
+  const rgb = new Uint8Array(bordered.width * bordered.height * 3).fill(255);
+  const { width, height, rgb: inside } = resizeLanczos(rows, resized.width, resized.height);
+  for (let y = 0; y < height; y++) {
+    rgb.set(inside.subarray(y * width * 3, (y + 1) * width * 3), ((spec.border + y) * bordered.width + spec.border) * 3);
+  }
+  return rgb;
+}
+
+function stackAlone(segments: readonly RenderedSegment[], { width, height }: Size): RgbRows {
   const rgb = new Uint8Array(width * height * 3);
   stack(segments, rgb, 0, width * 3);
-  return { width, height, rgb };
+  return { width, height, rgb, at: 0, stride: width * 3 };
 }
 
 function stack(segments: readonly RenderedSegment[], rgb: Uint8Array, at: number, stride: number): void {
@@ -71,9 +86,4 @@ function stack(segments: readonly RenderedSegment[], rgb: Uint8Array, at: number
     writeSegment(segment, rgb, to, stride);
     to += segment.height * stride;
   }
-}
-
-/** Copies a picture into a wider one, its first row to byte `at`. */
-export function paste({ width, height, rgb }: RgbImage, into: Uint8Array, at: number, stride: number): void {
-  for (let y = 0; y < height; y++) into.set(rgb.subarray(y * width * 3, (y + 1) * width * 3), at + y * stride);
 }

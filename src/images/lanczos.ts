@@ -5,6 +5,12 @@ export interface RgbImage {
   readonly rgb: Uint8Array;
 }
 
+/** Rows of a picture that lies inside a wider one: the first at byte `at`, each next one `stride` bytes further. */
+export interface RgbRows extends RgbImage {
+  readonly at: number;
+  readonly stride: number;
+}
+
 /** The weights with which input positions make each output position, as 22-bit fixed-point numbers. */
 interface Weights {
   /** Per output: first input and count. */
@@ -19,7 +25,7 @@ interface Weights {
  * Resizes by Lanczos with 3 lobes as Pillow does on 8-bit channels (specification §1.8): columns first, rounded to 8 bits, then rows. A picture without
  * a row or a column comes out black. @throws RangeError when a size is no positive whole number.
  */
-export function resizeLanczos(image: RgbImage, width: number, height: number): RgbImage {
+export function resizeLanczos(image: RgbRows, width: number, height: number): RgbImage {
   for (const side of [width, height])
     if (!Number.isSafeInteger(side) || side < 1) throw new RangeError(`no image is ${width}x${height}`);
   if (image.width === 0 || image.height === 0) return { width, height, rgb: new Uint8Array(width * height * 3) };
@@ -27,11 +33,11 @@ export function resizeLanczos(image: RgbImage, width: number, height: number): R
   return narrow.height === height ? narrow : resizeRows(narrow, height);
 }
 
-function resizeColumns({ width: across, height, rgb }: RgbImage, width: number): RgbImage {
+function resizeColumns({ width: across, height, rgb, at: first, stride }: RgbRows, width: number): RgbRows {
   const { from, count, values, most } = weigh(across, width);
-  const out = new Uint8Array(width * height * 3);
+  const out = new Uint8ClampedArray(width * height * 3);
   for (let y = 0, to = 0; y < height; y++) {
-    const row = y * across * 3;
+    const row = first + y * stride;
     for (let x = 0; x < width; x++) {
       let at = row + (from[x] as number) * 3; // x < width, as long as the weights
       let weight = x * most;
@@ -42,40 +48,35 @@ function resizeColumns({ width: across, height, rgb }: RgbImage, width: number):
         g += Math.imul(w, rgb[at + 1] as number);
         b += Math.imul(w, rgb[at + 2] as number);
       }
-      out[to++] = clip(r);
-      out[to++] = clip(g);
-      out[to++] = clip(b);
+      out[to++] = r >> BITS;
+      out[to++] = g >> BITS;
+      out[to++] = b >> BITS;
     }
   }
-  return { width, height, rgb: out };
+  return { width, height, rgb: new Uint8Array(out.buffer), at: 0, stride: width * 3 };
 }
 
-function resizeRows({ width, height: down, rgb }: RgbImage, height: number): RgbImage {
+function resizeRows({ width, height: down, rgb, at: first, stride: step }: RgbRows, height: number): RgbImage {
   const { from, count, values, most } = weigh(down, height);
   const stride = width * 3;
-  const out = new Uint8Array(stride * height);
+  const out = new Uint8ClampedArray(stride * height);
   const sums = new Int32Array(stride);
   for (let y = 0; y < height; y++) {
     sums.fill(HALF);
     const n = count[y] as number; // y < height, as long as the weights
     for (let k = 0; k < n; k++) {
       const w = values[y * most + k] as number;
-      const row = ((from[y] as number) + k) * stride;
+      const row = first + ((from[y] as number) + k) * step;
       for (let x = 0; x < stride; x++) sums[x] = ((sums[x] as number) + Math.imul(w, rgb[row + x] as number)) | 0;
     }
     const to = y * stride;
-    for (let x = 0; x < stride; x++) out[to + x] = clip(sums[x] as number);
+    for (let x = 0; x < stride; x++) out[to + x] = (sums[x] as number) >> BITS;
   }
-  return { width, height, rgb: out };
+  return { width, height, rgb: new Uint8Array(out.buffer) };
 }
 
 const BITS = 22;
 const HALF = 1 << (BITS - 1);
-
-function clip(sum: number): number {
-  const value = sum >> BITS;
-  return value < 0 ? 0 : value > 255 ? 255 : value;
-}
 
 const kept = new Map<number, Weights>();
 

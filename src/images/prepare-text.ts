@@ -51,7 +51,6 @@ export interface Cells {
 
 /** Turns a segment into cells. */
 export function toCells(segment: string, spec: RenderSpec): Cells {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: plain ASCII is nearly all text and needs no change
   if (/^[\x20-\x7e\n]*$/.test(segment)) return { text: segment, outside: 0 };
   const { glyphs, px } = glyphAtlas(spec.font.px);
   let [text, outside] = ['', 0];
@@ -69,7 +68,7 @@ export function toCells(segment: string, spec: RenderSpec): Cells {
     } else if (isSpace(character) && code > 0x20) text += ' ';
     else {
       outside++;
-      text += escape(code);
+      text += written(code);
     }
   }
   return { text, outside };
@@ -91,9 +90,9 @@ function isInvisible(code: number): boolean {
   );
 }
 
-function escape(code: number): string {
-  const written = `\\u{${code.toString(16)}}`;
-  return String.fromCharCode(...Array.from(written, (each) => ESCAPE_CELL + each.charCodeAt(0)));
+function written(code: number): string {
+  const text = `\\u{${code.toString(16)}}`;
+  return String.fromCharCode(...Array.from(text, (each) => ESCAPE_CELL + each.charCodeAt(0)));
 }
 
 const places = new Map<number, ReadonlyMap<number, number>>();

@@ -1,0 +1,132 @@
+import { chooseShown, type Shown } from './choose-shown.ts';
+import { frameResized, type HistoryImage, lazyImage, paint } from './compose-history.ts';
+import type { HistoryKind } from './history-sizes.ts';
+import { type HistoryStack, openStack, pushSegments, rawRows, viewStack } from './history-stack.ts';
+import type { RenderSpec } from './render-spec.ts';
+import type { RenderedSegment } from './rendered-segment.ts';
+import { type CachedSegment, SegmentCache } from './segment-cache.ts';
+
+export interface HistoryRequest {
+  /** What `splitSegments` gave, oldest first. */
+  readonly segments: readonly string[];
+  /** From 1 up. */
+  readonly factor: number;
+  /** What a history without a segment is: not there yet, or there and blank. `absent` when it is not said. */
+  readonly empty?: Exclude<HistoryKind, 'segments'>;
+}
+
+export interface RenderedHistory {
+  readonly image: HistoryImage;
+  /** In order; those that a limit left out of the image too. */
+  readonly segments: readonly DrawnSegment[];
+}
+
+export interface DrawnSegment {
+  readonly id: string;
+  readonly text: string;
+  /** False when it had to be drawn for this image. */
+  readonly hit: boolean;
+  readonly segment: RenderedSegment;
+}
+
+export interface HistoryRendererOptions {
+  readonly cache?: SegmentCache;
+  /** Bound of the stacks that are kept to be continued: about 1.2 KB a row of 392 px each. */
+  readonly stackBytes?: number;
+}
+
+/**
+ * Draws histories by one spec. A history that begins with one that was drawn before continues its stack: only what is new is drawn and
+ * stacked. What it keeps decides how long a call takes, never what comes out.
+ */
+export class HistoryRenderer {
+  readonly spec: RenderSpec;
+  readonly cache: SegmentCache;
+  readonly #stackBytes: number;
+  readonly #stacks = new Set<HistoryStack>();
+  #bytes = 0;
+  #tick = 0;
+
+  constructor(spec: RenderSpec, { cache = new SegmentCache(), stackBytes = 128 << 20 }: HistoryRendererOptions = {}) {
+    this.spec = spec;
+    this.cache = cache;
+    this.#stackBytes = stackBytes;
+  }
+
+  /** Bytes of the stacks that are kept. */
+  get stackBytes(): number {
+    return this.#bytes;
+  }
+
+  /** Draws a history. @throws RenderRefused for a bad factor or a history that is too tall. */
+  render(request: HistoryRequest): RenderedHistory {
+    const stack = this.#findStack(request.segments);
+    const known = stack?.entries.length ?? 0;
+    this.cache.countReused(known);
+    const found = request.segments.slice(known).map((text) => this.cache.get(this.spec, text));
+    const segments: DrawnSegment[] = [];
+    for (const { id, text, segment } of stack?.entries ?? []) segments.push({ id, text, hit: true, segment });
+    for (const { entry, hit } of found) segments.push({ id: entry.id, text: entry.text, hit, segment: entry.segment });
+    const all = segments.map(({ segment }) => segment);
+    const shown = chooseShown(this.spec, all, request.factor, all.length > 0 ? 'segments' : (request.empty ?? 'absent'));
+    if (all.length === 0 || shown.segments !== all) return { image: lazyImage(shown, () => paint(this.spec, shown)), segments };
+    return { image: this.#continue(stack, shown, found), segments };
+  }
+
+  /** Draws a history with the help of the cache's shared store. @throws as `render`, and what the store throws. */
+  async renderShared(request: HistoryRequest): Promise<RenderedHistory> {
+    const known = this.#findStack(request.segments)?.entries.length ?? 0;
+    await this.cache.fetch(this.spec, request.segments.slice(known));
+    const history = this.render(request);
+    await this.cache.publish(history.segments.filter(({ hit }) => !hit));
+    return history;
+  }
+
+  #continue(known: HistoryStack | undefined, shown: Shown, found: readonly { readonly entry: CachedSegment }[]): HistoryImage {
+    const stack = known ?? openStack(this.spec);
+    this.#bytes -= known ? bytesOf(stack) : 0;
+    pushSegments(
+      stack,
+      found.map(({ entry }) => entry),
+    );
+    stack.used = ++this.#tick;
+    const version = ++stack.version;
+    this.#stacks.add(stack);
+    this.#bytes += bytesOf(stack);
+    this.#dropOldest();
+    const { raw, resized } = shown.sizes;
+    const asStacked = raw.width === resized.width && raw.height === resized.height;
+    const view = (): Uint8Array => {
+      if (stack.version !== version) return paint(this.spec, shown);
+      return asStacked ? viewStack(stack, shown.sizes) : frameResized(this.spec, shown.sizes, rawRows(stack));
+    };
+    return asStacked ? lazyImage(shown, () => view().slice(), view) : lazyImage(shown, view);
+  }
+
+  /** Finds the longest stack that the segments begin with. */
+  #findStack(segments: readonly string[]): HistoryStack | undefined {
+    let best: HistoryStack | undefined;
+    for (const stack of this.#stacks) {
+      const { entries } = stack;
+      const last = entries.length - 1;
+      if (last >= segments.length || last < (best?.entries.length ?? 0)) continue;
+      if (entries[last]?.text === segments[last] && entries.every(({ text }, i) => text === segments[i])) best = stack;
+    }
+    return best;
+  }
+
+  #dropOldest(): void {
+    while (this.#bytes > this.#stackBytes) {
+      let oldest: HistoryStack | undefined;
+      for (const stack of this.#stacks) if (!oldest || stack.used < oldest.used) oldest = stack;
+      if (!oldest) return;
+      this.#stacks.delete(oldest);
+      this.#bytes -= bytesOf(oldest);
+    }
+  }
+}
+
+/** Reckons what was written of a stack: spare room takes no memory. */
+function bytesOf({ rows, stride, entries }: HistoryStack): number {
+  return rows * stride + entries.length * 100;
+}

@@ -1,0 +1,64 @@
+import type { HistorySizes } from './history-sizes.ts';
+import type { RgbRows } from './lanczos.ts';
+import type { RenderSpec } from './render-spec.ts';
+import { writeSegment } from './rendered-segment.ts';
+import type { CachedSegment } from './segment-cache.ts';
+
+/** The rows of one history, with room for the border around and for more rows below: what was stacked once stays where it is. */
+export interface HistoryStack {
+  readonly spec: RenderSpec;
+  readonly entries: CachedSegment[];
+  /** Rows of segments. */
+  rows: number;
+  rgb: Uint8Array;
+  /** Bytes of a row, the border reckoned in. */
+  readonly stride: number;
+  used: number;
+  /** Changes with each render: a view of an older one is stale. */
+  version: number;
+}
+
+/** Makes a stack without a row. */
+export function openStack(spec: RenderSpec): HistoryStack {
+  const stride = (spec.layout.width + 2 * spec.border) * 3;
+  return { spec, entries: [], rows: 0, rgb: new Uint8Array(), stride, used: 0, version: 0 };
+}
+
+/** Adds segments below the others. */
+export function pushSegments(stack: HistoryStack, entries: readonly CachedSegment[]): void {
+  const { spec, stride } = stack;
+  const rows = entries.reduce((sum, { segment }) => sum + segment.height, stack.rows);
+  const above = stack.entries.length === 0 ? 0 : spec.border + stack.rows;
+  reserve(stack, (2 * spec.border + spec.resize.unit + rows) * stride, above * stride);
+  if (stack.entries.length === 0) stack.rgb.fill(255, 0, spec.border * stride);
+  for (const entry of entries) {
+    const at = (spec.border + stack.rows) * stride;
+    const { height } = entry.segment;
+    writeSegment(entry.segment, stack.rgb, at + spec.border * 3, stride);
+    for (let y = 0; y < height; y++) {
+      stack.rgb.fill(255, at + y * stride, at + y * stride + spec.border * 3);
+      stack.rgb.fill(255, at + (y + 1) * stride - spec.border * 3, at + (y + 1) * stride);
+    }
+    stack.rows += height;
+    stack.entries.push(entry);
+  }
+}
+
+/** Gives the bordered image of a stack that is not resized: a view of its bytes, which the next rows overwrite at the lower border. */
+export function viewStack({ rgb, stride, spec, rows }: HistoryStack, { bordered }: HistorySizes): Uint8Array {
+  rgb.fill(255, (spec.border + rows) * stride, bordered.height * stride);
+  return rgb.subarray(0, bordered.height * stride);
+}
+
+/** Gives the rows without their border, for a resize. */
+export function rawRows({ rgb, stride, spec, rows }: HistoryStack): RgbRows {
+  return { width: spec.layout.width, height: rows, rgb, at: spec.border * stride + spec.border * 3, stride };
+}
+
+function reserve(stack: HistoryStack, bytes: number, keep: number): void {
+  if (bytes <= stack.rgb.length) return;
+  // Pages that were never written take no memory, so the spare half costs address space only.
+  const larger = new Uint8Array(Math.ceil(bytes * 1.5));
+  larger.set(stack.rgb.subarray(0, keep));
+  stack.rgb = larger;
+}

@@ -1,3 +1,4 @@
+import { catalogue } from '../../events/catalogue.ts';
 import { contentHash, parseEnvelope, type Refusal } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { wellFormed } from '../../events/well-formed.ts';
@@ -26,6 +27,13 @@ export function checkEvents(values: readonly unknown[]): Checked {
   if (problems.length === 0) return { kind: 'events', events };
   return { kind: 'refused', reply: refuse(400, 'some events do not fit; nothing was appended', REMEDY, { problems }) };
 }
+
+/** Batches, leases and versions are decided with fences, and told by who decided them. */
+const NOT_HERE = {
+  path: 'type',
+  message: 'events of topic training are written by the platform alone',
+  remedy: 'lease, acknowledge and return batches through /v1/training',
+};
 
 const REMEDY = 'correct them and send all again; GET /v1/schemas has the JSON Schema of every type';
 
@@ -65,6 +73,7 @@ function check(value: unknown, index: number): Sent | Problem {
   if (unsafe) return { index, ...idOf(value), ...unsafe };
   const parsed = parseEnvelope(value);
   if (parsed.kind === 'refused') return { index, ...idOf(value), ...wordsOf(parsed.refusal) };
+  if (catalogue[parsed.event.type].topic === 'training') return { index, id: parsed.event.id, ...NOT_HERE };
   // Text in `data` is repaired on append; who wrote an event is not text from a model, so a broken name is a mistake.
   const [broken] = wellFormed({ ...parsed.event, data: null }).repaired;
   if (broken !== undefined) return { index, id: parsed.event.id, path: broken, message: 'holds a half surrogate or NUL' };

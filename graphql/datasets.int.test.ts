@@ -8,6 +8,8 @@ let api: TestGraphql;
 const story = new Story('graphql datasets');
 const sha256 = 'a'.repeat(64);
 let run: string;
+/** A run that evaluates a policy, trained on two of the releases, and on one that nobody knows. */
+let evaluated: string;
 /** Two trees, of each a good and a bad trajectory and a revision that splices them. */
 let trees: readonly { treeId: string; good: string; bad: string; revision: string }[];
 const [both, goodOnly, bare] = ['both', 'good', 'bare'].map((name) => story.id('dataset', name)) as [string, string, string]; // three names
@@ -27,6 +29,7 @@ beforeAll(async () => {
   tellRelease(both, 'mined', 1, examples(['good', 'revision']));
   tellRelease(goodOnly, 'mined', 2, examples(['good']));
   tellRelease(bare, 'older', 1, []);
+  evaluated = tellEvaluation([both, goodOnly, story.id('dataset', 'unknown')]);
   story.tell('DatasetWithdrawn', { datasetId: goodOnly, reason: 'a leak' }, goodOnly);
   await givenEvents(api.database.db, story.events);
 });
@@ -61,6 +64,38 @@ function tellRelease(datasetId: string, name: string, version: number, examples:
   const rest = { position: { 'step-tree@1': 'trees.0:41' }, counts: { lines: 2 * examples.length }, bytes: 10, codeVersion: '1' };
   story.tell('DatasetReleased', { datasetId, name, version, ...made, ...rest, sha256, runs: [run] }, datasetId);
   if (examples.length > 0) story.tell('DatasetSourced', { datasetId, sha256, part: 0, examples }, datasetId);
+}
+
+function tellEvaluation(datasetIds: string[]): string {
+  const id = story.run('evaluation');
+  const interval = { low: 0, high: 1 };
+  const none = { split: null, repeatedActions: [], byDepth: [], recovery: null };
+  const measured = {
+    tasks: 1,
+    episodes: 1,
+    meanReturn: 1,
+    successRate: 1,
+    meanSteps: 1,
+    returnInterval: interval,
+    successInterval: interval,
+  };
+  const trained = {
+    method: 'agent-r',
+    iteration: 2,
+    weights: sha256,
+    runIds: [run],
+    datasetIds,
+    good: 1,
+    revisions: 1,
+    actions: 4,
+  };
+  const about = { runId: id, policy: { policyId: 'linear', version: 5 }, environment: 'textcraft' };
+  story.tell(
+    'EvaluationFinished',
+    { ...about, ...measured, ...none, bootstrap: { confidence: 0.95, resamples: 1, seed: 1 }, trained },
+    id,
+  );
+  return id;
 }
 
 interface Page {
@@ -124,6 +159,14 @@ describe('a dataset release', () => {
     expect(await data(query, { id: both })).toEqual(of(2, 4, 2, 4));
     expect(await data(query, { id: goodOnly })).toEqual(of(2, 2, 0, 2));
     expect(await data(query, { id: bare })).toEqual(of(0, 0, 0, 0));
+  });
+
+  test('leads on to the policies that were trained on it, and they back to it', async () => {
+    const query =
+      'query ($id: ID!) { dataset(id: $id) { evaluations { run { id } policy { version } trained { datasets { id } } } } }';
+    const trained = { run: { id: evaluated }, policy: { version: 5 }, trained: { datasets: [{ id: both }, { id: goodOnly }] } };
+    expect(await data(query, { id: goodOnly })).toEqual({ dataset: { evaluations: [trained] } });
+    expect(await data(query, { id: bare })).toEqual({ dataset: { evaluations: [] } });
   });
 
   test('finds the lines that a tree or a revision went into', async () => {
@@ -197,7 +240,7 @@ describe('the releases', () => {
       return api.statements().length;
     };
     const queries = [
-      'datasets(orderBy: RELEASED_ASC, first: FIRST) { nodes { runs { name } policies { version } examples(first: 3) { totalCount nodes { tree { id } trajectory { return } badTrajectory { return } revision { state } } } trees(first: 2) { nodes { id } } } }',
+      'datasets(orderBy: RELEASED_ASC, first: FIRST) { nodes { runs { name } policies { version } evaluations { trained { datasets { name } } } examples(first: 3) { totalCount nodes { tree { id } trajectory { return } badTrajectory { return } revision { state } } } trees(first: 2) { nodes { id } } } }',
       'trees(first: FIRST) { nodes { datasets(first: 2) { totalCount nodes { name } } } }',
       'trajectories(first: FIRST) { nodes { datasets(first: 2) { nodes { name } } } }',
     ];

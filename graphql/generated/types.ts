@@ -299,6 +299,8 @@ export type Dataset = {
   readonly runs: ReadonlyArray<Run>;
   /** The policy versions that acted in its trajectories. */
   readonly policies: ReadonlyArray<PolicyVersion>;
+  /** What the policies achieved that were trained on it, in that iteration or an earlier one. */
+  readonly evaluations: ReadonlyArray<Evaluation>;
   /** Its examples in the order of its lines, with what they were made of. Empty for a release older than that record; the same release command again adds it. */
   readonly examples: DatasetExampleConnection;
   /** The trees that its examples were made of. */
@@ -419,6 +421,8 @@ export type DatasetOrder =
 /** What a policy achieved on a set of tasks: measured from the rollouts of a run, and recorded at its end. */
 export type Evaluation = {
   readonly __typename?: 'Evaluation';
+  /** The run of the rollouts. */
+  readonly run?: Maybe<Run>;
   /** The policy that was measured. */
   readonly policy: PolicyVersion;
   /** The environment of the tasks. */
@@ -493,6 +497,8 @@ export type TrainedOn = {
   readonly weights: Scalars['String']['output'];
   /** The runs whose trajectories it learnt from, all iterations together. */
   readonly runs: ReadonlyArray<Run>;
+  /** The releases that it was trained on, one after the other; the last one made this version. Empty where they were not named. */
+  readonly datasets: ReadonlyArray<Dataset>;
   /** Good trajectories of the last iteration. */
   readonly good: Scalars['SafeInt']['output'];
   /** Revisions of the last iteration. */
@@ -2416,6 +2422,7 @@ export type DatasetResolvers<ContextType = Context, ParentType extends Resolvers
   withdrawReason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   runs?: Resolver<ReadonlyArray<ResolversTypes['Run']>, ParentType, ContextType>;
   policies?: Resolver<ReadonlyArray<ResolversTypes['PolicyVersion']>, ParentType, ContextType>;
+  evaluations?: Resolver<ReadonlyArray<ResolversTypes['Evaluation']>, ParentType, ContextType>;
   examples?: Resolver<ResolversTypes['DatasetExampleConnection'], ParentType, ContextType, Partial<DatasetExamplesArgs>>;
   trees?: Resolver<ResolversTypes['TreeConnection'], ParentType, ContextType, RequireFields<DatasetTreesArgs, 'orderBy'>>;
   trajectories?: Resolver<ResolversTypes['TrajectoryConnection'], ParentType, ContextType, RequireFields<DatasetTrajectoriesArgs, 'orderBy'>>;
@@ -2434,6 +2441,7 @@ export type DatasetExampleResolvers<ContextType = Context, ParentType extends Re
 };
 
 export type EvaluationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Evaluation'] = ResolversParentTypes['Evaluation']> = {
+  run?: Resolver<Maybe<ResolversTypes['Run']>, ParentType, ContextType>;
   policy?: Resolver<ResolversTypes['PolicyVersion'], ParentType, ContextType>;
   environment?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   split?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
@@ -2473,6 +2481,7 @@ export type TrainedOnResolvers<ContextType = Context, ParentType extends Resolve
   iteration?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   weights?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   runs?: Resolver<ReadonlyArray<ResolversTypes['Run']>, ParentType, ContextType>;
+  datasets?: Resolver<ReadonlyArray<ResolversTypes['Dataset']>, ParentType, ContextType>;
   good?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   revisions?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   actions?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;

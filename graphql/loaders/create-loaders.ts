@@ -13,7 +13,7 @@ import {
   readDatasetPages,
   readDatasetsById,
 } from '../../src/projections/datasets/read-datasets.ts';
-import { readEvaluations } from '../../src/projections/evaluations/read-evaluations.ts';
+import { readEvaluations, readEvaluationsOfDatasets } from '../../src/projections/evaluations/read-evaluations.ts';
 import { readJudgements } from '../../src/projections/revisions/read-judgements.ts';
 import {
   countRevisions,
@@ -169,6 +169,10 @@ export function createLoaders(db: Db, texts: LargeTexts) {
     policiesOfDataset: many(
       (ids) => readPoliciesOfDatasets(db, ids),
       (p) => p.datasetId,
+    ),
+    evaluationsOfDataset: many(
+      (ids) => readEvaluationsOfDatasets(db, ids),
+      (e) => e.datasetId,
     ),
     metrics: createMetricsLoader(db),
     divergences: many(

@@ -11,6 +11,7 @@ export const Dataset: DatasetResolvers = {
     return runs.filter((run) => run !== null);
   },
   policies: ({ id }, _, { loaders }) => loaders.policiesOfDataset.load(id),
+  evaluations: ({ id }, _, { loaders }) => loaders.evaluationsOfDataset.load(id),
   examples: ({ id: datasetId }, args, { loaders }) => {
     const filter = { ...exampleFilter(args.filter), datasetId };
     return connect(

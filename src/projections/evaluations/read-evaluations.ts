@@ -11,13 +11,26 @@ export type TrainedOnRecord = NonNullable<EvaluationRecord['trained']>;
 /** Reads the evaluations of runs, in one statement, in no order; runs without one are left out. */
 export async function readEvaluations(db: Db, runs: readonly string[]): Promise<readonly EvaluationRecord[]> {
   const { rows } = await sql<EvaluationRecord>`
-    select run_id as "runId", json_build_object('policyId', policy_id, 'version', policy_version) as policy, environment, split,
+    select ${RECORD} from evaluations where run_id = any(${[...runs]}::uuid[])`.execute(db);
+  return rows;
+}
+
+/** Reads the evaluations of policies that were trained on datasets, in that iteration or an earlier one, in one statement; each dataset's as they finished. */
+export async function readEvaluationsOfDatasets(
+  db: Db,
+  datasets: readonly string[],
+): Promise<readonly (EvaluationRecord & { readonly datasetId: string })[]> {
+  const { rows } = await sql<EvaluationRecord & { readonly datasetId: string }>`
+    select d.id as "datasetId", ${RECORD}
+    from evaluations, jsonb_array_elements_text(coalesce(trained -> 'datasetIds', '[]')) as d(id)
+    where d.id = any(${[...datasets]}::text[]) order by d.id, finished_at, run_id`.execute(db);
+  return rows;
+}
+
+const RECORD = sql`run_id as "runId", json_build_object('policyId', policy_id, 'version', policy_version) as policy, environment, split,
            tasks, episodes, mean_return as "meanReturn", success_rate as "successRate", mean_steps as "meanSteps",
            json_build_object('low', return_low, 'high', return_high) as "returnInterval",
            json_build_object('low', success_low, 'high', success_high) as "successInterval",
            bootstrap, repeated_actions as "repeatedActions", by_depth as "byDepth", trained,
            case when recovered_run_id is not null then json_build_object('fromRunId', recovered_run_id) end as recovery,
-           finished_at as "finishedAt"
-    from evaluations where run_id = any(${[...runs]}::uuid[])`.execute(db);
-  return rows;
-}
+           finished_at as "finishedAt"`;

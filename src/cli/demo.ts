@@ -15,10 +15,11 @@ import { runDigest } from '../platform/run-digest.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { progressText } from './collect.ts';
-import { type DemoSize, planDemo } from './demo/plan.ts';
+import { type DemoSize, planDemo, planDemoSearch } from './demo/plan.ts';
 import { startWorker } from './demo/processes.ts';
 import { queriesToTry } from './demo/queries.ts';
 import { countRecord, deepestTree, successByDepth } from './demo/report.ts';
+import { showSearch } from './demo/show-search.ts';
 import { describeManifest } from './export.ts';
 import { progressLine, say } from './terminal.ts';
 import { drawRecorded, readTree } from './tree.ts';
@@ -57,11 +58,16 @@ async function demo(flags: DemoFlags): Promise<void> {
     try {
       const runId = newId();
       const began = Date.now();
-      await workers.collect({ runId, name: 'demo', seed: flags.seed, plan: await planDemo(flags) }, signal);
+      const plan = await planDemo(flags);
+      await workers.collect({ runId, name: 'demo', seed: flags.seed, plan }, signal);
       if (signal.aborted) return;
       const collected = Date.now();
       await waitUntilProjected(database.db, await platform.log.ends(TOPICS), { timeoutMs: 60_000, signal });
       await show(platform, runId, { collectMs: collected - began, lagMs: Date.now() - collected });
+      const searchId = newId();
+      await workers.collect({ runId: searchId, name: 'demo search', seed: flags.seed, plan: planDemoSearch(plan) }, signal);
+      if (signal.aborted) return;
+      await showSearch(platform, searchId, signal);
       await exportAll(platform, runId, signal);
       say();
       say(`GraphQL  ${workers.url}/graphql`);
@@ -160,7 +166,7 @@ async function show(platform: Platform, runId: string, times: { collectMs: numbe
   if (!tree) return;
   say();
   say(`The deep tree, ${tree.rollouts.size} rollouts that start anywhere in it (espalier tree ${deep}):`);
-  say(drawRecorded(tree, 16).join('\n'));
+  say(drawRecorded(tree, [], 16).join('\n'));
 }
 
 async function exportAll({ config, database, blobs }: Platform, runId: string, signal: AbortSignal): Promise<void> {

@@ -3,8 +3,9 @@ import { digestOf } from '../datasets/digest-trees.ts';
 import { readTrees } from '../datasets/export/read-trees.ts';
 import type { RecordedTree } from '../datasets/export/recorded-tree.ts';
 import { isUuid } from '../domain/ids.ts';
-import { drawTree } from '../domain/tree/draw-tree.ts';
+import { drawSearch, drawTree } from '../domain/tree/draw-tree.ts';
 import type { Db } from '../postgres/database.ts';
+import { type NodeStatistics, readStatistics } from '../projections/search-statistics/read-statistics.ts';
 import { say } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
@@ -23,7 +24,7 @@ export function addTree(program: Command): void {
       const digest = await digestOf(tree, blobs);
       if (wantsJson(command))
         return say(JSON.stringify({ tree: id, digest, steps: tree.tree.nodes.size - 1, rollouts: tree.rollouts.size }));
-      say(drawRecorded(tree, flags.lines).join('\n'));
+      say(drawRecorded(tree, await readStatistics(database.db, [id]), flags.lines).join('\n'));
       say(`digest ${digest}`);
     }),
   );
@@ -33,9 +34,14 @@ export async function readTree(db: Db, id: string): Promise<RecordedTree | undef
   return (await db.transaction().execute((trx) => readTrees(trx, [id]))).get(id);
 }
 
-/** Draws a recorded tree with a closing line for what was left out. */
-export function drawRecorded({ tree, rollouts }: RecordedTree, limit: number): readonly string[] {
+/** Draws a recorded tree with a closing line for what was left out: one that was searched with visits and values, another with its successes. */
+export function drawRecorded(
+  { tree, rollouts }: RecordedTree,
+  statistics: readonly NodeStatistics[],
+  limit: number,
+): readonly string[] {
   const won = new Set([...rollouts.values()].flatMap((r) => (r.success && r.leafStepId ? [r.leafStepId] : [])));
-  const { lines, hidden } = drawTree(tree, won, limit);
+  const visited = new Map(statistics.map((of) => [of.stepId, of]));
+  const { lines, hidden } = visited.size > 0 ? drawSearch(tree, visited, limit) : drawTree(tree, won, limit);
   return hidden > 0 ? [...lines, `… ${hidden} more lines`] : lines;
 }

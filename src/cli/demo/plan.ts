@@ -1,5 +1,6 @@
 import { chooseTasks } from '../../collect/choose-tasks.ts';
 import type { CollectPlan } from '../../collect/plan.ts';
+import { SEARCH_DEFAULTS } from '../../domain/search/next-search-step.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 
 export interface DemoSize {
@@ -33,4 +34,16 @@ export async function planDemo(size: DemoSize): Promise<CollectPlan> {
   } finally {
     await kind.close();
   }
+}
+
+/** Plans the search of one task by Monte-Carlo tree search: small enough to be drawn, large enough for good and bad trajectories. */
+export function planDemoSearch(plan: CollectPlan): CollectPlan {
+  const deep = plan.tasks.at(-1);
+  if (!deep) throw new RangeError('a plan has tasks');
+  const iterations = 4;
+  return {
+    ...plan,
+    tasks: [{ alias: deep.alias, rollouts: iterations, branching: 'root' }],
+    search: { iterations, candidates: 2, maxDepth: 8, exploration: SEARCH_DEFAULTS.exploration },
+  };
 }

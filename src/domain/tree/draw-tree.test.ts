@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { type DrawnStep, drawTree } from './draw-tree.ts';
+import { type DrawnStep, drawSearch, drawTree } from './draw-tree.ts';
 import { growTree } from './grow-tree.ts';
 
 function step(stepId: string, parentStepId: string | null, action: string, termination = 'none', observation = 'ok'): DrawnStep {
@@ -29,5 +29,31 @@ describe('a drawing', () => {
       lines: ['● Goal.  0/0', '├─ do 0 → (6 more) → do 7  0/0'],
       hidden: 1,
     });
+  });
+
+  test('of a search tells visits and mean values, the most visited branch first', () => {
+    const tree = growTree([
+      step('root', null, '', 'none', 'Goal: craft rod.'),
+      step('a', 'root', 'inventory'),
+      step('b', 'root', 'get 1 wood'),
+      step('bx', 'b', 'craft rod', 'terminated'),
+      step('by', 'b', 'get 1 wood'),
+      step('c', 'root', 'get 1 stone'),
+    ]);
+    const visited = new Map([
+      ['root', { visits: 4, valueSum: 2 }],
+      ['a', { visits: 1, valueSum: 0 }],
+      ['b', { visits: 3, valueSum: 2 }],
+      ['bx', { visits: 2, valueSum: 2 }],
+      ['by', { visits: 1, valueSum: 0 }],
+    ]);
+    expect(drawSearch(tree, visited, 10).lines).toEqual([
+      '● Goal: craft rod.  4 visits, value 0.50',
+      '├─ get 1 wood  3 visits, value 0.67',
+      '│  ├─ craft rod ■  2 visits, value 1.00',
+      '│  └─ get 1 wood  1 visit, value 0.00',
+      '├─ inventory  1 visit, value 0.00',
+      '└─ get 1 stone  not visited',
+    ]);
   });
 });

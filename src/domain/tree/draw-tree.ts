@@ -20,17 +20,53 @@ export interface Drawing {
  * @param succeeded the leaf steps of successful rollouts. @param limit the most lines drawn.
  */
 export function drawTree(tree: Tree<DrawnStep>, succeeded: ReadonlySet<string>, limit: number): Drawing {
-  const all: string[] = [`● ${short(lastLine(tree.root.step.observation), 80)}  ${scoreOf([tree.root], succeeded)}`];
-  const waiting: Branch[] = branchesBelow([tree.root], '');
+  return draw(tree, { label: (group) => scoreOf(group, succeeded), weight: (group) => group.length }, limit);
+}
+
+/** What a search knows of a step. */
+export interface Visited {
+  readonly visits: number;
+  readonly valueSum: number;
+}
+
+/**
+ * Draws the tree of a search in the same way, with visits and mean value in place of successes, the most visited first. @param limit the most lines drawn.
+ */
+export function drawSearch(tree: Tree<DrawnStep>, visited: ReadonlyMap<string, Visited>, limit: number): Drawing {
+  const totals = (group: Group) => {
+    const of = group.map(({ step }) => visited.get(step.stepId) ?? { visits: 0, valueSum: 0 });
+    return {
+      visits: of.reduce((sum, { visits }) => sum + visits, 0),
+      valueSum: of.reduce((sum, { valueSum }) => sum + valueSum, 0),
+    };
+  };
+  const label = (group: Group) => {
+    const { visits, valueSum } = totals(group);
+    return visits === 0
+      ? 'not visited'
+      : `${visits} ${visits === 1 ? 'visit' : 'visits'}, value ${(valueSum / visits).toFixed(2)}`;
+  };
+  return draw(tree, { label, weight: (group) => totals(group).visits }, limit);
+}
+
+/** What stands behind a branch, and what puts it before its siblings. */
+interface Marks {
+  readonly label: (group: Group) => string;
+  readonly weight: (group: Group) => number;
+}
+
+function draw(tree: Tree<DrawnStep>, { label, weight }: Marks, limit: number): Drawing {
+  const all: string[] = [`● ${short(lastLine(tree.root.step.observation), 80)}  ${label([tree.root])}`];
+  const waiting: Branch[] = branchesBelow([tree.root], '', weight);
   for (let branch = waiting.pop(); branch; branch = waiting.pop()) {
     const stretch = [branch.group];
-    let below = groupSame(branch.group.flatMap(childrenOf));
+    let below = groupSame(branch.group.flatMap(childrenOf), weight);
     while (below.length === 1 && below[0]?.length === stretch.at(-1)?.length) {
       stretch.push(below[0] ?? []);
-      below = groupSame((below[0] ?? []).flatMap(childrenOf));
+      below = groupSame((below[0] ?? []).flatMap(childrenOf), weight);
     }
-    all.push(`${branch.prefix}${branch.last ? '└─ ' : '├─ '}${lineOf(stretch)}  ${scoreOf(branch.group, succeeded)}`);
-    waiting.push(...branchesBelow(stretch.at(-1) ?? [], `${branch.prefix}${branch.last ? '   ' : '│  '}`));
+    all.push(`${branch.prefix}${branch.last ? '└─ ' : '├─ '}${lineOf(stretch)}  ${label(branch.group)}`);
+    waiting.push(...branchesBelow(stretch.at(-1) ?? [], `${branch.prefix}${branch.last ? '   ' : '│  '}`, weight));
   }
   return { lines: all.slice(0, limit), hidden: Math.max(0, all.length - limit) };
 }
@@ -47,13 +83,13 @@ function childrenOf(node: TreeNode<DrawnStep>): Group {
 }
 
 /** Gives the branches below a group, the last to be drawn first: they are taken off the end. */
-function branchesBelow(group: Group, prefix: string): Branch[] {
-  const groups = groupSame(group.flatMap(childrenOf));
+function branchesBelow(group: Group, prefix: string, weight: Marks['weight']): Branch[] {
+  const groups = groupSame(group.flatMap(childrenOf), weight);
   return groups.map((below, i) => ({ group: below, prefix, last: i === groups.length - 1 })).reverse();
 }
 
-/** Groups nodes that did the same, the most walked first: what a reader looks for. */
-function groupSame(nodes: Group): Group[] {
+/** Groups nodes that did the same, the weightiest first: what a reader looks for. */
+function groupSame(nodes: Group, weight: Marks['weight']): Group[] {
   const groups = new Map<string, TreeNode<DrawnStep>[]>();
   for (const node of nodes) {
     const key = JSON.stringify([node.step.action, node.step.observation, node.step.termination]);
@@ -61,7 +97,7 @@ function groupSame(nodes: Group): Group[] {
     same.push(node);
     groups.set(key, same);
   }
-  return [...groups.values()].sort((a, b) => b.length - a.length);
+  return [...groups.values()].sort((a, b) => weight(b) - weight(a));
 }
 
 const SHOWN_AT_ENDS = 1;

@@ -1,0 +1,39 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { Platform } from '../platform/open-platform.ts';
+import { environmentOf } from '../testing/crashing-run.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { killRunning, runEspalier } from '../testing/worker-process.ts';
+
+let platform: Platform & { readonly home: string };
+beforeEach(async () => {
+  platform = await openTestPlatform();
+});
+afterEach(async () => {
+  await killRunning();
+  await platform.close();
+});
+
+/** What a demo of these sizes says, without the ids, times, places and drawn reflections that differ from one to the next. */
+async function shown(): Promise<string> {
+  const sizes = ['--tasks', '12', '--rollouts', '1', '--deep-rollouts', '2'];
+  const env = { ...environmentOf(platform), ESPALIER_PORT: '0' };
+  const { code, stdout, stderr } = await runEspalier(['demo', '--exit', ...sizes], env);
+  if (code !== 0) throw new Error(stderr);
+  return stdout
+    .replaceAll(/“[^”]*”/g, '“…”')
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'ID')
+    .replaceAll(/\d+\.\d s|\(\d+\/s\)|queryable \d+ ms|[\d,]+ bytes, sha256 \w+|127\.0\.0\.1:\d+/g, '…');
+}
+
+test('the demo shows a search with visits and values and a revision that held, and of one seed always the same', async () => {
+  const first = await shown();
+  expect(first).toMatch(/^● Goal: craft .*\. {2}\d+ visits, value 0\.\d\d$/m);
+  expect(first).toMatch(/executed, [1-9]\d* held and \d+ did not\.\nThe shortest that held/);
+  const [, revision = ''] = first.split('The shortest that held');
+  expect(revision).toMatch(/^.{34} {2}· \S/m); // a step of the bad trajectory that is kept
+  expect(revision).toMatch(/^ {36}✓ “/m); // the reflection
+  expect(await shown()).toBe(first);
+  const { db } = platform.database;
+  expect(await db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
+  expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+}, 120_000);

@@ -1,0 +1,38 @@
+import { THRESHOLD_DEFAULTS } from '../../domain/revision/thresholds.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { reviseInto } from '../../platform/revise-into.ts';
+import { readTreeIds } from '../../projections/revisions/read-searched-trees.ts';
+import { readStatistics } from '../../projections/search-statistics/read-statistics.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { say } from '../terminal.ts';
+import { drawRecorded, readTree } from '../tree.ts';
+import { showRevision } from './show-revision.ts';
+
+const CATCH_UP_MS = 60_000;
+const LINES = 16; // of the tree
+
+/** Mines a search of one task, then shows its tree with visits and values, what the mining gave, and one revision beside its parents. */
+export async function showSearch(platform: Platform, runId: string, signal: AbortSignal): Promise<void> {
+  const { db } = platform.database;
+  const { pairs, revisions, verified, rejected } = await reviseInto(platform, {
+    ...{ runId, judge: 'planner', checking: 'execute', environment: null, concurrency: 1, signal },
+    plan: { ...THRESHOLD_DEFAULTS, seed: 1, signal: 'thought', unparsed: 'continue', beforeBranch: 'clamp' },
+  });
+  if (signal.aborted) return;
+  await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+  const [treeId = ''] = await readTreeIds(db, runId);
+  const tree = await readTree(db, treeId);
+  if (!tree) return;
+  const size = `${tree.rollouts.size} trajectories in ${tree.tree.nodes.size - 1} steps`;
+  say();
+  say(`Its task searched (MCTS): ${size} (espalier tree ${treeId}):`);
+  say(drawRecorded(tree, await readStatistics(db, [treeId]), LINES).join('\n'));
+  say();
+  const refused = rejected.diverged + rejected.impossible + rejected.below;
+  say(
+    `${pairs} pairs of a good and a bad trajectory gave ${revisions} revisions; executed, ${verified} held and ${refused} did not.`,
+  );
+  const told = await showRevision(platform, treeId);
+  if (told.length > 0) say(['The shortest that held (· context, ✓ trained on):', ...told].join('\n'));
+}

@@ -2,6 +2,7 @@ import { benchAppend } from './append.ts';
 import { benchLag } from './lag.ts';
 import type { Outcome } from './outcome.ts';
 import { benchProject } from './project.ts';
+import { benchSearchStorage } from './search-storage.ts';
 import type { Stage } from './stage.ts';
 import { benchStorage } from './storage.ts';
 import { benchTree } from './tree.ts';
@@ -13,6 +14,7 @@ export const BENCHES = {
   lag: benchLag,
   tree: benchTree,
   storage: benchStorage,
+  search: benchSearchStorage,
 } satisfies Record<string, (stage: Stage) => Promise<Outcome>>;
 
 /** Tells whether a bench has this name. */

@@ -20,7 +20,8 @@ export function drawFacts(entities: readonly Entity[], random: Random): Fact[] {
   const spouses = pairUp(of('person'), random);
   return RELATIONS.flatMap((relation) =>
     of(relation.from).map((subject) => {
-      const object = spouses.get(relation.key === 'married' ? subject : null) ?? random.choice(of(relation.to));
+      // The one relation within a kind, so that the draw can never give an entity itself.
+      const object = spouses.get(relation.key === 'spouse' ? subject : null) ?? random.choice(of(relation.to));
       return { relation, subject, object, text: capitalise(relation.tell(inSentence(subject), inSentence(object))) };
     }),
   );

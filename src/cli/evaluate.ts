@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { chooseTasks } from '../collect/choose-tasks.ts';
 import { collectPlan, type PlannedTask } from '../collect/plan.ts';
@@ -22,6 +21,7 @@ import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
 import { progressLine, say, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { plotFile, writePlot } from './write-plot.ts';
 
 interface EvaluateFlags {
   readonly environment: string;
@@ -71,7 +71,7 @@ export function addEvaluate(program: Command): void {
     .option('--run <id>', 'id of the new run (a UUID); drawn when left out')
     .option('--resume <id>', 'go on with this evaluation, as it was planned')
     .option('--concurrency <n>', 'tasks at a time', wholeNumber('--concurrency', 1, 10_000), 8)
-    .option('--plot <file>', 'write success by depth as an SVG drawing');
+    .option('--plot <file>', 'write success by depth as a drawing, an .svg or a .png', plotFile);
   command.action(async (flags: EvaluateFlags) => {
     await withPlatform('evaluate', async (platform, signal) => {
       const projector = await ensureProjector(platform);
@@ -90,7 +90,7 @@ export function addEvaluate(program: Command): void {
         });
         line.end();
         if (!result) return say(`run ${planned.runId} stopped; go on with: espalier evaluate --resume ${planned.runId}`);
-        if (flags.plot !== undefined) await writeFile(flags.plot, successPlot(result));
+        if (flags.plot !== undefined) await writePlot(flags.plot, successPlot(result));
         say(wantsJson(command) ? JSON.stringify(result) : evaluationText(result));
       } finally {
         await projector.close();

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { canonicalJson } from '../events/codec.ts';
 import { derivedId } from '../events/derived-id.ts';
@@ -11,6 +10,7 @@ import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
 import { say, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { plotFile, writePlot } from './write-plot.ts';
 
 interface SelfTrainFlags {
   readonly environment: string;
@@ -92,7 +92,7 @@ export function addSelfTrain(program: Command): void {
       wholeNumber('--concurrency', 1, 10_000),
       8,
     )
-    .option('--plot <file>', 'write success by iteration as an SVG drawing');
+    .option('--plot <file>', 'write success by iteration as a drawing, an .svg or a .png', plotFile);
   command.action(async (flags: SelfTrainFlags) => {
     await withPlatform('self-train', async (platform, signal) => {
       const projector = await ensureProjector(platform);
@@ -109,7 +109,7 @@ export function addSelfTrain(program: Command): void {
         });
         if (signal.aborted) return say('stopped; go on with the same command');
         const summaries = summarise(results);
-        if (flags.plot !== undefined) await writeFile(flags.plot, summaryPlot(summaries));
+        if (flags.plot !== undefined) await writePlot(flags.plot, summaryPlot(summaries));
         if (wantsJson(command)) return say(JSON.stringify({ run: selfTrainId, summaries }));
         say(summaryTable(summaries));
         say(`experiment ${selfTrainId}, ${((Date.now() - began) / 1_000).toFixed(0)} s`);

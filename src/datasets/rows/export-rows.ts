@@ -126,7 +126,8 @@ function nothingMatches(
   { dropped }: RowCounts,
 ): DatasetError {
   const { alpha, beta } = thresholds;
-  const what = data === 'good' ? `good trajectories at alpha ${alpha}` : `${data} at alpha ${alpha}, beta ${beta}`;
+  const kinds = { good: 'good trajectories', revisions: 'revisions', both: 'good trajectories or revisions', pairs: 'pairs' };
+  const what = `${kinds[data]} at alpha ${alpha}${data === 'good' ? '' : `, beta ${beta}`}`;
   const mined =
     data === 'revisions'
       ? `; mine them first (espalier revise), or take those that nobody executed too (--state composed, now ${state})`

@@ -7,6 +7,7 @@ const INDEX_REVISION = 1;
 /** k and d are MiniSearch's own, b = 0.75 is the usual choice (Robertson and Zaragoza, 2009). */
 const BM25 = { k: 1.2, b: 0.75, d: 0.5 };
 const QUERY_LIMIT = 1_000; // characters of a query that are read: a model may write a megabyte, and every word costs a look-up
+const REMEMBERED = 10_000; // answers; rollouts of one task ask the same again and again, and looking up costs 100 × as much as remembering
 const ADDED_AT_ONCE = 2_000; // documents; between these the process can do other work
 
 /**
@@ -27,8 +28,18 @@ export async function openLocalRetriever(documents: readonly CorpusDocument[]): 
     { chunkSize: ADDED_AT_ONCE },
   );
 
-  const find = (query: string, topK: number): RetrievedDocument[] => {
-    const hits = index.search(query.slice(0, QUERY_LIMIT)).map(({ id, score }) => {
+  const answers = new Map<string, readonly RetrievedDocument[]>();
+  const find = (query: string, topK: number): readonly RetrievedDocument[] => {
+    const key = `${topK} ${query}`;
+    const known = answers.get(key);
+    if (known) return known;
+    if (answers.size === REMEMBERED) answers.clear();
+    const found = lookUp(query, topK);
+    answers.set(key, found);
+    return found;
+  };
+  const lookUp = (query: string, topK: number): readonly RetrievedDocument[] => {
+    const hits = index.search(query).map(({ id, score }) => {
       const document = documents[Number(id)] as CorpusDocument; // the index knows documents by their position here
       return { ...document, score };
     });
@@ -38,7 +49,7 @@ export async function openLocalRetriever(documents: readonly CorpusDocument[]): 
     fingerprint: fingerprintCorpus(documents),
     search: async (queries, topK, signal) => {
       signal?.throwIfAborted();
-      return queries.map((query) => find(query, topK));
+      return queries.map((query) => find(query.slice(0, QUERY_LIMIT), topK));
     },
     close: async () => {},
   };

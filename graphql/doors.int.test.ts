@@ -42,7 +42,7 @@ describe('an operation that the server ships', () => {
   test('that is not there is refused with the names of those that are', async () => {
     const response = await api.fetch({ documentId: 'x' });
     expect((await response.json()).errors[0]).toMatchObject({
-      message: expect.stringMatching(/one of: best-trajectories, health/),
+      message: expect.stringMatching(/one of: best-trajectories, dataset-lineage, health/),
       extensions: { code: 'PERSISTED_OPERATION_NOT_FOUND' },
     });
   });

@@ -1,7 +1,7 @@
 import type { GraphiQLOptions } from 'graphql-yoga';
 import type { ShippedOperation } from './persisted-operations.ts';
 
-const TABS = ['recent-runs', 'best-trajectories', 'latest-trees', 'whole-tree', 'live-events', 'health'];
+const TABS = ['recent-runs', 'best-trajectories', 'latest-trees', 'whole-tree', 'dataset-lineage', 'live-events', 'health'];
 
 /** What the page opens with: the shipped operations, each in a tab, with variables where they need them. */
 export function graphiqlOptions(operations: readonly ShippedOperation[]): GraphiQLOptions {

@@ -1,13 +1,16 @@
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { jsonSchemas } from '../events/json-schema.ts';
+import type { SegmentCache } from '../images/segment-cache.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
 import type { Projection } from '../projections/projection.ts';
 import { projections as registered } from '../projections/registry.ts';
 import type { RequestLimits } from '../runtime/config.ts';
+import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { addGauges } from './gauges.ts';
 import { readiness } from './health.ts';
+import { createImageDoor, IMAGE_PATH } from './image-door.ts';
 import { createIngest } from './ingest/ingest.ts';
 import { landingPage } from './landing.ts';
 import { json, text } from './reply.ts';
@@ -19,6 +22,9 @@ export interface ApiOptions {
   readonly blobs: BlobStore;
   readonly metrics: Metrics;
   readonly limits: RequestLimits;
+  readonly logger?: Logger;
+  /** The drawn segments that this process keeps; one of its own unless given. */
+  readonly segmentCache?: SegmentCache;
   /** Answers everything at `/graphql`. */
   readonly graphql?: NodeListener;
   readonly projections?: readonly Projection[];
@@ -34,6 +40,14 @@ export function apiRoutes(options: ApiOptions): readonly Route[] {
   const routes: Route[] = [
     ...(graphql ? [{ kind: 'mount', path: '/graphql', needs: ['read'], listener: graphql } as const] : []),
     { kind: 'endpoint', method: 'POST', path: '/v1/events', needs: ['ingest'], handle: createIngest(options) },
+    {
+      kind: 'each',
+      method: 'GET',
+      path: '/images/{id}.png',
+      pattern: IMAGE_PATH,
+      needs: ['read'],
+      handle: createImageDoor(options),
+    },
     { kind: 'endpoint', method: 'GET', path: '/v1/schemas', needs: 'any-key', handle: async () => schemas },
     { kind: 'endpoint', method: 'GET', path: '/healthz', needs: 'any-key', handle: async () => json(200, { alive: true }) },
     { kind: 'endpoint', method: 'GET', path: '/readyz', needs: 'any-key', handle: () => readiness(world) },

@@ -6,6 +6,7 @@ const ABOUT: Readonly<Record<string, string>> = {
   '/v1/schemas': 'the JSON Schema of every event type',
   '/healthz': 'the process is alive',
   '/readyz': 'database and log answer, projections run; 503 with reasons otherwise',
+  '/images/{id}.png': 'the history that a step was shown, drawn again from the record and compared with its id',
   '/metrics': 'measurements for Prometheus',
 };
 
@@ -13,7 +14,10 @@ const ABOUT: Readonly<Record<string, string>> = {
 export function landingPage(routes: readonly Route[]): string {
   const rows = routes.map((route) => {
     const method = route.kind === 'mount' ? 'GET, POST' : route.method;
-    const name = method === 'POST' ? `<code>${route.path}</code>` : `<a href="${route.path}"><code>${route.path}</code></a>`;
+    const name =
+      method === 'POST' || route.kind === 'each'
+        ? `<code>${route.path}</code>`
+        : `<a href="${route.path}"><code>${route.path}</code></a>`;
     return `<tr><td>${method}</td><td>${name}</td><td>${ABOUT[route.path] ?? ''}</td></tr>`;
   });
   return `<!doctype html>

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Uint8Array;
 }
 
 /** One thing wrong with one event of a request: which event, which field, why, and what to do. */
@@ -51,6 +51,8 @@ const SAFE_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'n
 /** Writes a reply, unless the client is gone or something was already written. HEAD gets the headers alone. */
 export function send(res: ServerResponse, reply: Reply): void {
   if (res.headersSent || res.destroyed) return;
-  res.writeHead(reply.status, { ...SAFE_HEADERS, ...reply.headers, 'content-length': Buffer.byteLength(reply.body) });
+  // A 304 has no body of its own, and a length would be taken for that of the one that is kept (RFC 9110 §8.6).
+  const length = reply.status === 304 ? {} : { 'content-length': Buffer.byteLength(reply.body) };
+  res.writeHead(reply.status, { ...SAFE_HEADERS, ...reply.headers, ...length });
   res.end(res.req.method === 'HEAD' ? undefined : reply.body);
 }

@@ -17,15 +17,22 @@ export type Route =
       readonly needs: Needs;
       readonly handle: (req: IncomingMessage) => Promise<Reply | undefined>;
     }
+  /** One path for each of many things: `path` names them in words, as `/images/{id}.png`, and `pattern` gives the part that tells which. */
+  | {
+      readonly kind: 'each';
+      readonly method: 'GET';
+      readonly path: string;
+      readonly pattern: RegExp;
+      readonly needs: Needs;
+      readonly handle: (req: IncomingMessage, part: string) => Promise<Reply | undefined>;
+    }
   | { readonly kind: 'mount'; readonly path: string; readonly needs: Needs; readonly listener: NodeListener };
 
 export type Match = { readonly kind: 'route'; readonly route: Route } | { readonly kind: 'refused'; readonly reply: Reply };
 
 /** Finds the route of a request: 404 for an unknown path, 405 for a method that the path does not take. GET answers HEAD too. */
 export function matchRoute(routes: readonly Route[], method: string, path: string): Match {
-  const there = routes.filter((route) =>
-    route.kind === 'mount' ? path === route.path || path.startsWith(`${route.path}/`) : path === route.path,
-  );
+  const there = routes.filter((route) => isAt(route, path));
   const asked = method === 'HEAD' ? 'GET' : method;
   const route = there.find((candidate) => candidate.kind === 'mount' || candidate.method === asked);
   if (route) return { kind: 'route', route };
@@ -34,6 +41,19 @@ export function matchRoute(routes: readonly Route[], method: string, path: strin
       kind: 'refused',
       reply: refuse(404, `nothing is at ${JSON.stringify(path.slice(0, 200))}`, 'GET / lists what there is'),
     };
-  const allowed = there.map((candidate) => (candidate.kind === 'endpoint' ? candidate.method : '')).join(', ');
+  const allowed = there.map((candidate) => (candidate.kind === 'mount' ? '' : candidate.method)).join(', ');
   return { kind: 'refused', reply: refuse(405, `${path} takes ${allowed}`, `use ${allowed}`, { headers: { allow: allowed } }) };
+}
+
+function isAt(route: Route, path: string): boolean {
+  switch (route.kind) {
+    case 'endpoint':
+      return path === route.path;
+    case 'each':
+      return route.pattern.test(path);
+    case 'mount':
+      return path === route.path || path.startsWith(`${route.path}/`);
+    default:
+      return route satisfies never;
+  }
 }

@@ -133,6 +133,8 @@ function createAnswerer({ routes, metrics, logger = SILENT }: HttpOptions, door:
       if (refused) return finish(req, res, refused);
       if (match.kind === 'refused') return finish(req, res, match.reply);
       if (match.route.kind === 'endpoint') return finish(req, res, await match.route.handle(req));
+      if (match.route.kind === 'each')
+        return finish(req, res, await match.route.handle(req, match.route.pattern.exec(path)?.[1] ?? ''));
       const tooLarge = refuseMountBody(req);
       if (tooLarge) return finish(req, res, tooLarge);
       await match.route.listener(req, res);

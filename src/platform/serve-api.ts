@@ -14,7 +14,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
   try {
     const metrics = createMetrics({ process: true });
     const graphql = await createGraphql({ db: database.db, log, blobs, notices, logger });
-    const routes = apiRoutes({ db: database.db, log, blobs, metrics, limits: config.limits, graphql });
+    const routes = apiRoutes({ db: database.db, log, blobs, metrics, limits: config.limits, logger, graphql });
     const { host, port, limits } = config;
     const server = await startHttp({ host, port, db: database.db, metrics, logger, routes, connections: limits.connections });
     return {

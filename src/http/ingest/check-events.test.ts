@@ -11,7 +11,7 @@ function problemsOf(values: readonly unknown[]): unknown[] {
   const checked = checkEvents(values);
   if (checked.kind === 'events') throw new Error('nothing was refused');
   expect(checked.reply.status).toBe(400);
-  return JSON.parse(checked.reply.body).error.problems;
+  return JSON.parse(String(checked.reply.body)).error.problems;
 }
 
 describe('checkEvents', () => {

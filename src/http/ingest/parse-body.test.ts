@@ -31,7 +31,7 @@ describe('parseBody', () => {
 
   test('bad lines are named by line and index', () => {
     const parsed = parseBody(bytes('{}\n{oops\n[]\n{"half"'), 'ndjson', 9);
-    expect(parsed.kind === 'refused' && JSON.parse(parsed.reply.body).error.problems).toEqual([
+    expect(parsed.kind === 'refused' && JSON.parse(String(parsed.reply.body)).error.problems).toEqual([
       { index: 1, path: '', message: expect.stringContaining('line 2 is not JSON'), remedy: expect.any(String) },
       { index: 3, path: '', message: expect.stringContaining('line 4 is not JSON'), remedy: expect.any(String) },
     ]);

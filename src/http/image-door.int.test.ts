@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { imageId } from '../images/image-id.ts';
+import { decodePng } from '../images/png.ts';
+import { createLogger } from '../runtime/logger.ts';
+import { Story } from '../testing/story.ts';
+import { tellDrawnHistories } from '../testing/tell-drawn-histories.ts';
+import { openTestApi, type TestApi } from './http-testing.ts';
+import { createKey } from './keys.ts';
+
+let api: TestApi;
+let story: Story;
+let drawn: ReturnType<typeof tellDrawnHistories>;
+let steps: readonly string[];
+beforeAll(async () => {
+  api = await openTestApi();
+  await api.project();
+  story = new Story('images over http');
+  const tree = story.tree(story.run());
+  steps = story.walk(tree, 0, 3, 1).steps;
+  const records = ['[Observation]: a hall [Action]: north', '[Observation]: a garden [Action]: look'];
+  drawn = tellDrawnHistories(story, tree, steps, { records, factors: [1, 1, 1.2] });
+});
+afterAll(() => api.close());
+
+const urlOf = (id: string | undefined, url = api.server.url) => `${url}/images/${id}.png`;
+
+describe('POST /v1/events takes histories as images', () => {
+  test('in an order in which each is told after what it names', async () => {
+    const { status, body } = await api.post(story.events);
+    expect([status, body.appended]).toEqual([200, story.events.length]);
+    await api.projected(body.position ?? '');
+    const rows = await api.database.db.selectFrom('history_images').select('image_id').orderBy('log_offset').execute();
+    expect(rows.map(({ image_id }) => image_id)).toEqual(drawn.imageIds);
+    expect(await api.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+  });
+
+  test('and refuses those that name what is not on record', async () => {
+    const other = new Story('unknown');
+    const tree = other.tree(other.run());
+    const { steps: walked } = other.walk(tree, 0, 3, 1);
+    tellDrawnHistories(other, tree, walked, { records: ['never told', 'nor this'], profile: 'crisp' });
+    const without = (type: string) => other.events.filter((event) => event.type !== type);
+    const paths = async (type: string) =>
+      (await api.post(without(type))).body.error?.problems?.map(
+        ({ path, message }) => `${path}: ${message.split(' ').slice(0, 2).join(' ')}`,
+      );
+    expect(await paths('SegmentRendered')).toEqual(['data.segments.0: no segment', 'data.segments.0: no segment']);
+    expect(await paths('RenderSpecRegistered')).toEqual(Array(5).fill('data.renderSpecId: no render-spec'));
+    const [first] = other.events.filter(({ type }) => type === 'HistoryRendered').slice(1);
+    const lost = other.events.filter((event) => event !== first);
+    expect((await api.post(lost)).body.error?.problems?.[0]).toMatchObject({ path: 'data.prefix.stepId' });
+  });
+});
+
+describe('GET /images/<id>.png', () => {
+  test('gives the image that the step was shown, pixel by pixel, to be kept for ever', async () => {
+    for (const id of drawn.imageIds) {
+      const response = await fetch(urlOf(id));
+      expect(response.status).toBe(200);
+      expect(Object.fromEntries(response.headers)).toMatchObject({
+        'content-type': 'image/png',
+        etag: `"${id}"`,
+        'cache-control': 'private, max-age=31536000, immutable',
+        'x-content-type-options': 'nosniff',
+      });
+      const { width, height, rgb } = await decodePng(new Uint8Array(await response.arrayBuffer()));
+      expect(imageId(width, height, rgb)).toBe(id);
+    }
+  });
+
+  test('says 304 to who has it, and gives the headers alone to HEAD', async () => {
+    const [id] = drawn.imageIds;
+    for (const tag of [`"${id}"`, `W/"${id}"`, `"other", "${id}"`, '*']) {
+      const response = await fetch(urlOf(id), { headers: { 'if-none-match': tag } });
+      expect([response.status, response.headers.get('etag'), await response.text()]).toEqual([304, `"${id}"`, '']);
+    }
+    expect((await fetch(urlOf(id), { headers: { 'if-none-match': '"other"' } })).status).toBe(200);
+    const head = await fetch(urlOf(id), { method: 'HEAD' });
+    expect([head.status, Number(head.headers.get('content-length')) > 0]).toEqual([200, true]);
+  });
+
+  test('is 404 for an id that no step was shown, kept or not', async () => {
+    for (const headers of [{}, { 'if-none-match': `"${'0'.repeat(64)}"` }]) {
+      const response = await fetch(urlOf('0'.repeat(64)), { headers });
+      expect([response.status, response.headers.get('cache-control')]).toEqual([404, 'no-store']);
+    }
+  });
+
+  test.each([
+    '/images/',
+    '/images/x.png',
+    '/images/..%2f..%2fetc%2fpasswd.png',
+    `/images/../images/${'A'.repeat(64)}.png`,
+    `/images/${'a'.repeat(63)}.png`,
+    `/images/${'a'.repeat(64)}.png/x`,
+    `/images/${'a'.repeat(64)}.jpg`,
+    `/images/${'a'.repeat(64)}.png%00`,
+    `/images/${"a'; drop table segments; --"}.png`,
+  ])('is no path for %s', async (path) => {
+    expect((await fetch(`${api.server.url}${path}`)).status).toBe(404);
+  });
+
+  test('is read only, and needs the scope to read off loopback', async () => {
+    const response = await fetch(urlOf(drawn.imageIds[0]), { method: 'POST' });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET']);
+    const { key: ingest } = await createKey(api.database.db, { name: 'ingest', scopes: ['ingest'] });
+    const { key: read } = await createKey(api.database.db, { name: 'read', scopes: ['read'] });
+    const server = await api.serve({ host: '0.0.0.0' });
+    const ask = async (key?: string) => {
+      const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
+      return (await fetch(urlOf(drawn.imageIds[0], server.url.replace('0.0.0.0', '127.0.0.1')), { headers })).status;
+    };
+    expect([await ask(), await ask(ingest), await ask(read)]).toEqual([401, 403, 200]);
+  });
+
+  test('shows in the measurements what its cache did', async () => {
+    const server = await api.serve();
+    for (const id of drawn.imageIds.slice(1)) await (await fetch(urlOf(id, server.url))).arrayBuffer();
+    const measured = await (await fetch(`${server.url}/metrics`)).text();
+    expect(measured).toContain('espalier_segment_cache_lookups{outcome="hit"} 1\n');
+    expect(measured).toContain('espalier_segment_cache_lookups{outcome="miss"} 2\n');
+    expect(measured).toContain('espalier_segment_cache_segments 2\n');
+    expect(measured).toMatch(/espalier_segment_cache_bytes [1-9]/);
+    expect(measured).toContain('espalier_images_rebuilt_total{outcome="image"} 2\n');
+  });
+
+  test('is 500 when the record is damaged, and names in answer and log what is', async () => {
+    const lines: string[] = [];
+    const server = await api.serve({ api: { logger: createLogger({ level: 'info', write: (line) => lines.push(line) }) } });
+    const [id, segmentId] = [drawn.imageIds[2], drawn.segmentIds[1]];
+    await sql`update images_v1.segments set text = replace(text, 'garden', 'gardem') where segment_id = ${segmentId}`.execute(
+      api.database.db,
+    );
+    const response = await fetch(urlOf(id, server.url));
+    expect([response.status, response.headers.get('etag')]).toEqual([500, null]);
+    const { error } = (await response.json()) as { error: { message: string } };
+    expect(error.message).toContain(`step ${steps[2]}`);
+    expect(error.message).toContain(`segment ${segmentId} holds a text that is not the one its id is the hash of`);
+    expect(lines.join('\n')).toContain(segmentId);
+    expect((await fetch(urlOf(drawn.imageIds[1], server.url))).status).toBe(200);
+  });
+});

@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   export: async () => (await import('./export.ts')).addExport,
   import: async () => (await import('./import.ts')).addImport,
   dataset: async () => (await import('./dataset.ts')).addDataset,
+  agentgym: async () => (await import('./agentgym.ts')).addAgentgym,
   schemas: async () => (await import('./schemas.ts')).addSchemas,
   conformance: async () => (await import('./conformance.ts')).addConformance,
   keys: async () => (await import('./keys.ts')).addKeys,

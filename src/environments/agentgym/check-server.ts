@@ -43,7 +43,8 @@ export async function checkServer(
   return { url, liveness, ...seen, canClose: has('/close') };
 }
 
-async function livenessOf(calls: CallOptions): Promise<string> {
+/** Asks a server what it says of itself. @throws EnvironmentError `unreachable`, or `protocol` when it answers no such request. */
+export async function livenessOf(calls: CallOptions): Promise<string> {
   const { status, body } = await callServer({ method: 'GET', path: '/', repeat: 'safe' }, calls);
   if (status !== 200)
     throw new EnvironmentError('protocol', `${calls.baseUrl.href} is no AgentGym server: GET / answers HTTP ${status}`);

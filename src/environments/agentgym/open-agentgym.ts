@@ -67,8 +67,8 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
   }
 }
 
-/** AgentGym's own clients are given `…/maze`; either form will do. */
-function baseOf(url: string, prefix: string): URL {
+/** Gives the address that routes are below. AgentGym's own clients are given `…/maze`; either form will do. */
+export function baseOf(url: string, prefix: string): URL {
   const base = new URL(url);
   const path = base.pathname.replace(/\/+$/, '');
   base.pathname = prefix !== '' && path.endsWith(prefix) ? path.slice(0, -prefix.length) : path;

@@ -1,0 +1,70 @@
+import { EnvironmentError } from '../environment.ts';
+import { checkServer, livenessOf, type ServerReport } from './check-server.ts';
+import { SERVER_NAMES, type ServerDescriptor, type ServerName } from './descriptor.ts';
+import { DESCRIPTORS } from './descriptors.ts';
+import { baseOf } from './open-agentgym.ts';
+import type { CallOptions } from './server-call.ts';
+import { SURROUNDINGS_ROUTES } from './surroundings.ts';
+
+/** An environment that a server offers. */
+export interface FoundServer extends ServerReport {
+  readonly name: ServerName;
+  readonly title: string;
+  /** Whether it has the routes of Agent-R's patch, without which actions cannot be snapped to valid ones; null where that means nothing. */
+  readonly canSnap: boolean | null;
+}
+
+/**
+ * Looks which environments are behind a URL; only GET requests are sent. LMRL-Gym is two. @param name the only one to look for.
+ * @throws EnvironmentError `unreachable`, or `protocol` that says what is there instead.
+ */
+export async function findServers(
+  url: string,
+  calls: Omit<CallOptions, 'baseUrl'>,
+  name: ServerName | null = null,
+): Promise<readonly FoundServer[]> {
+  if (name !== null) return [await look(DESCRIPTORS[name], url, calls)];
+  const root = rootOf(url);
+  const liveness = await livenessOf({ ...calls, baseUrl: root });
+  const likely = SERVER_NAMES.map((each) => DESCRIPTORS[each]).filter((descriptor) => descriptor.liveness === liveness);
+  const found: FoundServer[] = [];
+  const lacking: EnvironmentError[] = [];
+  for (const descriptor of likely) {
+    try {
+      found.push(await look(descriptor, root.href, calls));
+    } catch (error) {
+      if (!(error instanceof EnvironmentError) || error.code !== 'protocol') throw error;
+      lacking.push(error);
+    }
+  }
+  if (found.length > 0) return found;
+  throw (
+    lacking[0] ??
+    new EnvironmentError(
+      'protocol',
+      `${url} is no AgentGym server that we know: it says ${JSON.stringify(liveness.slice(0, 200))}; known are ${SERVER_NAMES.join(', ')}`,
+    )
+  );
+}
+
+async function look(descriptor: ServerDescriptor, url: string, calls: Omit<CallOptions, 'baseUrl'>): Promise<FoundServer> {
+  const { name, title, prefix } = descriptor;
+  const at = { ...calls, baseUrl: baseOf(url, prefix) };
+  const report = await checkServer(descriptor, at);
+  return { ...report, name, title, canSnap: name === 'sciworld' ? await hasSurroundings(descriptor, at) : null };
+}
+
+async function hasSurroundings(descriptor: ServerDescriptor, calls: CallOptions): Promise<boolean> {
+  try {
+    await checkServer(descriptor, calls, SURROUNDINGS_ROUTES);
+    return true;
+  } catch (error) {
+    if (error instanceof EnvironmentError && error.code === 'protocol') return false;
+    throw error;
+  }
+}
+
+/** The words of a server stand at its root, be the URL of one environment on it given or not. */
+function rootOf(url: string): URL {
+  return SERVER_NAMES.reduce((base, name) => baseOf(base.href, DESCRIPTORS[name].prefix), new URL(url));
+}

@@ -37,6 +37,14 @@ describe('searching in memory', () => {
     expect(found.map((documents) => documents[0]?.id)).toEqual(['el', 'ja', 'lig']);
   });
 
+  test('a word counts once however often a query has it', async () => {
+    const retriever = await openLocalRetriever([
+      { id: 'a', contents: 'x' },
+      { id: 'b', contents: 'y y' },
+    ]);
+    expect(await retriever.search(['y y y x'], 2)).toEqual(await retriever.search(['x y'], 2));
+  });
+
   test('any query is answered: with documents of the corpus, best first, or with none', async () => {
     const retriever = await openLocalRetriever([
       { id: 'a', contents: 'constructor __proto__ toString' },

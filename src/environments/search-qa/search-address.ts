@@ -3,7 +3,7 @@ import type { RetrieveDialect } from '../retrieval/retrieve-protocol.ts';
 import type { Manner } from './search-qa.ts';
 
 /** How a plan names question answering by search. */
-export const SEARCH_QA_FORM = 'search-qa or search-qa:corpus=FOLDER;questions=FILE (or retriever=URL in place of corpus)';
+export const SEARCH_QA_FORM = 'search-qa, search-qa:corpus=FOLDER;questions=FILE (or retriever=URL in place of corpus)';
 
 export interface SearchAddress {
   /** Where documents come from: the generated world's own, a folder, or servers. */

@@ -45,7 +45,7 @@ export function rejectDrifted(input: RolloutLogProbs, rules: readonly RejectionR
   const lost = before.filter((count, row) => count > 0 && after[row] === 0).length;
   return {
     masks,
-    rejectedTokens: 1 - sumOf(after) / Math.max(sumOf(before), 1) - (sumOf(before) === 0 ? 1 : 0),
+    rejectedTokens: (sumOf(before) - sumOf(after)) / Math.max(sumOf(before), 1),
     rejectedRows: lost / Math.max(rows, 1),
   };
 }

@@ -1,0 +1,177 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { givenBatch, givenRows, largestGap, someBatch } from '../training-testing.ts';
+import type { ConfiguredEstimator, Estimated, EstimatorBatch } from './estimator.ts';
+import { configureEstimator, ESTIMATORS } from './estimators.ts';
+
+function configured(name: string, options: Readonly<Record<string, unknown>> = {}): ConfiguredEstimator {
+  const found = configureEstimator(name, options);
+  if (found.kind === 'refused') throw new Error(found.reason);
+  return found.estimator;
+}
+
+function estimated(name: string, options: Readonly<Record<string, unknown>>, batch: EstimatorBatch): Estimated {
+  const found = configured(name, options).estimate(batch);
+  if (found.kind === 'refused') throw new Error(found.reason);
+  return found;
+}
+
+const EVERY_MODE: readonly (readonly [name: string, options: Readonly<Record<string, unknown>>])[] = [
+  ['gae', { variant: 'carry', gamma: 0.9, lambda: 0.8 }],
+  ['gae', { variant: 'compact', gamma: 0.9, lambda: 0.8 }],
+  ['gae', { variant: 'step', gamma: 0.9, lambda: 0.8 }],
+  ['gae', { variant: 'token-across-steps', gamma: 0.9, lambda: 0.8 }],
+  ['grpo', {}],
+  ['grpo', { over: 'trajectories', scale: 'floored-std' }],
+  ['grpo', { over: 'trajectory-sums', scale: 'none', scores: 'trained-tokens' }],
+  ['pass_at_k', {}],
+  ['reinforce_plus_plus', { gamma: 0.9 }],
+  ['reinforce_plus_plus', { variant: 'shipped', gamma: 0.9 }],
+  ['reinforce_plus_plus', { variant: 'compact', gamma: 0.9 }],
+  ['reinforce_plus_plus_baseline', {}],
+  ['reinforce_step', { gamma: 0.9 }],
+  ['rloo', {}],
+  ['remax', {}],
+  ['opo', {}],
+  ['gpg', { fNorm: 2 }],
+  ['gigpo', { gamma: 0.9 }],
+  ['gigpo', { mode: 'mean_norm', episode: 'rows', anchors: 'similar' }],
+];
+
+describe('every estimator', () => {
+  test('stands in the list of modes that are tested here', () => {
+    expect(new Set(EVERY_MODE.map(([name]) => name))).toEqual(new Set(Object.keys(ESTIMATORS)));
+  });
+
+  test.each(EVERY_MODE)('%s %o: padding at the end of rows, whatever it holds, changes no trained token', (name, options) => {
+    fc.assert(
+      fc.property(someBatch, fc.double({ min: -9, max: 9, noNaN: true }), (batch, garbage) => {
+        fc.pre(batch.masks.flatMap((mask) => [...mask]).reduce((a, b) => a + b, 0) > 1);
+        const longer = (rows: readonly Float64Array[], value: number) => rows.map((row) => Float64Array.of(...row, value, value));
+        const padded: EstimatorBatch = {
+          ...batch,
+          rewards: longer(batch.rewards, 0),
+          values: longer(batch.values ?? [], garbage),
+          masks: batch.masks.map((mask) => Uint8Array.of(...mask, 0, 0)),
+        };
+        const [plain, wide] = [estimated(name, options, batch), estimated(name, options, padded)];
+        expect(largestGap(plain.advantages, wide.advantages, batch.masks)).toBeLessThan(1e-9);
+        expect(largestGap(plain.returns, wide.returns, batch.masks)).toBeLessThan(1e-9);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  // Where each trajectory counts once, its score is that of its first row: there the order does matter.
+  test.each(EVERY_MODE.filter(([, { over }]) => over !== 'trajectories'))(
+    '%s %o: the order of rows does not matter',
+    (name, options) => {
+      fc.assert(
+        fc.property(someBatch, fc.infiniteStream(fc.nat()), (batch, keys) => {
+          // Equal best scores: which of two rows is the best one is a matter of order, and the advantage is 0 for both.
+          const order = batch.masks
+            .map((_, row) => ({ row, key: keys.next().value }))
+            .sort((a, b) => a.key - b.key || a.row - b.row);
+          const pick = <T>(column: ArrayLike<T>): T[] => order.map(({ row }) => column[row] as T); // rows of the batch
+          const shuffled: EstimatorBatch = {
+            rewards: pick(batch.rewards),
+            masks: pick(batch.masks),
+            values: pick(batch.values ?? []),
+            groups: pick(batch.groups),
+            trajectories: pick(batch.trajectories),
+            steps: pick(batch.steps),
+            anchors: pick(batch.anchors ?? []),
+            stepRewards: pick(batch.stepRewards ?? []),
+            greedyScores: pick(batch.greedyScores ?? []),
+            bootstraps: pick(batch.bootstraps ?? []),
+          };
+          const [plain, other] = [estimated(name, options, batch), estimated(name, options, shuffled)];
+          expect(largestGap(pick(plain.advantages), other.advantages)).toBeLessThan(1e-9);
+        }),
+        { numRuns: 40 },
+      );
+    },
+  );
+
+  test('records its name, revision and every option, also those that were not given', () => {
+    expect(configured('gae', { gamma: 0.5 })).toMatchObject({
+      name: 'gae',
+      revision: '1',
+      mode: { variant: 'carry', gamma: 0.5, lambda: 1 },
+    });
+  });
+
+  test.each([
+    ['ppo', {}, /there is no estimator ppo; there are gae, grpo/],
+    ['toString', {}, /there is no estimator toString/],
+    ['gae', { gama: 1 }, /estimator gae: there is no option gama; there are variant, gamma, lambda/],
+    ['gae', { gamma: 1.1 }, /gamma is a number from 0 to 1, not 1.1/],
+    ['gae', { gamma: '1' }, /gamma is a number/],
+    ['gae', { gamma: Number.NaN }, /gamma is a number/],
+    ['grpo', { scale: 'variance' }, /scale is one of std, none, floored-std, not variance/],
+  ])('%s with %o is refused', (name, options, reason) => {
+    expect(configureEstimator(name, options)).toEqual({ kind: 'refused', reason: expect.stringMatching(reason) });
+  });
+});
+
+describe('readiness', () => {
+  test.each([
+    ['gae', {}, { waitsFor: 'rows', columns: ['values'], groupSize: 1, trainedTokens: 2, ends: 'needed' }],
+    ['grpo', {}, { waitsFor: 'closed-groups', columns: [], groupSize: 1, trainedTokens: 0, ends: 'not-needed' }],
+    [
+      'grpo',
+      { singleton: 'forbidden' },
+      { waitsFor: 'closed-groups', columns: [], groupSize: 2, trainedTokens: 0, ends: 'not-needed' },
+    ],
+    ['pass_at_k', {}, { waitsFor: 'closed-groups', columns: [], groupSize: 2, trainedTokens: 0, ends: 'not-needed' }],
+    ['rloo', {}, { waitsFor: 'closed-groups', columns: [], groupSize: 2, trainedTokens: 0, ends: 'not-needed' }],
+    ['reinforce_plus_plus', {}, { waitsFor: 'rows', columns: [], groupSize: 1, trainedTokens: 2, ends: 'not-needed' }],
+    ['remax', {}, { waitsFor: 'greedy-sibling', columns: ['greedyScores'], groupSize: 1, trainedTokens: 0, ends: 'not-needed' }],
+    ['gigpo', {}, { waitsFor: 'closed-groups', columns: ['anchors'], groupSize: 1, trainedTokens: 0, ends: 'not-needed' }],
+  ])('%s %o needs %o', (name, options, readiness) => {
+    expect(configured(name, options).readiness).toEqual(readiness);
+  });
+
+  const two = givenBatch(
+    [
+      [0, 1],
+      [0, 0],
+    ],
+    [
+      [1, 1],
+      [1, 1],
+    ],
+  );
+  test.each<[string, string, EstimatorBatch, RegExp]>([
+    ['no row', 'grpo', givenBatch([], []), /it has no row/],
+    ['no values', 'gae', two, /it has no values/],
+    ['no anchors', 'gigpo', two, /it has no anchors/],
+    ['no greedy sibling', 'remax', two, /it has no greedyScores/],
+    ['a group of one', 'rloo', { ...two, groups: ['g', 'h'] }, /group g has 1 member, 2 are needed/],
+    ['two steps of one trajectory as a group', 'rloo', { ...two, trajectories: ['t', 't'], steps: [0, 1] }, /1 member/],
+    ['one trained token', 'reinforce_plus_plus', givenBatch([[1, 0]], [[1, 0]]), /1 trained tokens, 2 are needed/],
+    ['one step', 'reinforce_step', givenBatch([[1, 0]], [[1, 1]]), /two steps/],
+    [
+      'rewards of another length',
+      'grpo',
+      { ...two, rewards: givenRows([[1], [0, 0]]) },
+      /row 0 of rewards has 1 tokens where its mask has 2/,
+    ],
+    ['a missing group name', 'grpo', { ...two, groups: ['g'] }, /groups has 1 entries for 2 rows/],
+    [
+      'a reward that is NaN',
+      'grpo',
+      {
+        ...two,
+        rewards: givenRows([
+          [0, Number.NaN],
+          [0, 0],
+        ]),
+      },
+      /row 0 has a reward that is not finite/,
+    ],
+    ['one step told twice', 'grpo', { ...two, trajectories: ['t', 't'] }, /two rows are step 0 of trajectory t/],
+  ])('a batch with %s is refused by %s', (_what, name, batch, reason) => {
+    expect(configured(name).estimate(batch)).toEqual({ kind: 'refused', reason: expect.stringMatching(reason) });
+  });
+});

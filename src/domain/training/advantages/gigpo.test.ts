@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { givenBatch, givenRows } from '../training-testing.ts';
+import { groupByAnchor } from './anchor-groups.ts';
+import { configureEstimator } from './estimators.ts';
+import { sequenceRatio } from './sequence-ratio.ts';
+
+interface Ratios {
+  readonly cases: readonly { readonly a: string; readonly b: string; readonly ratio: number }[];
+}
+const ratios: Ratios = JSON.parse(readFileSync(new URL('../fixtures/difflib-ratios.json', import.meta.url), 'utf8'));
+
+test.each(ratios.cases.map(({ a, b, ratio }, i) => [i, a.length, b.length, ratio, a, b] as const))(
+  'case %i: texts of %i and %i units have the ratio %f that difflib gives',
+  (_i, _a, _b, ratio, a, b) => {
+    expect(sequenceRatio(a, b)).toBe(ratio);
+  },
+);
+
+describe('step groups', () => {
+  test('never cross prompt groups', () => {
+    expect(Array.from(groupByAnchor(['x', 'x', 'y', 'y'], ['g', 'h', 'g', 'h'], { kind: 'exact' }))).toEqual([0, 0, 1, 1]);
+  });
+
+  test('a row joins the first cluster whose first member it resembles, not the nearest', () => {
+    const anchors = ['aaaaaaaaaa', 'aaaaaaaabb', 'aaaaaabbbb'];
+    // The third resembles the second (0.8) but only the first opens a cluster, and it is 0.6 from that.
+    expect(Array.from(groupByAnchor(anchors, ['g', 'g', 'g'], { kind: 'similar', threshold: 0.75 }))).toEqual([0, 0, 1]);
+  });
+});
+
+describe('GiGPO', () => {
+  const batch = givenBatch([[0], [1], [0], [0]], [[1], [1], [1], [1]], {
+    trajectories: ['a', 'a', 'b', 'b'],
+    steps: [0, 1, 0, 1],
+    anchors: ['door', 'hall', 'door', 'yard'],
+  });
+  const estimate = (options: Readonly<Record<string, unknown>>, given = batch) => {
+    const found = configureEstimator('gigpo', options);
+    return found.kind === 'refused' ? found : found.estimator.estimate(given);
+  };
+
+  test('adds what an episode is worth to what a step from the same state is worth, by its discounted return', () => {
+    const found = estimate({ mode: 'mean_norm', gamma: 0.5, stepWeight: 2 });
+    // Episodes 1 and 0: ±½. From the door, R is 0.5 and 0: ±0.25, twice.
+    expect(found).toMatchObject({ kind: 'estimated', advantages: givenRows([[1], [0.5], [-1], [-0.5]]) });
+  });
+
+  test('with the episode score in every row it needs the rewards of the steps beside it', () => {
+    expect(estimate({ episode: 'rows' })).toMatchObject({ kind: 'refused', reason: expect.stringContaining('no stepRewards') });
+    const rows = { ...batch, rewards: givenRows([[1], [1], [0], [0]]), stepRewards: [0, 1, 0, 0] };
+    const found = estimate({ episode: 'rows', mode: 'mean_norm', gamma: 0.5, stepWeight: 2 }, rows);
+    expect(found).toMatchObject({ kind: 'estimated', advantages: givenRows([[1], [0.5], [-1], [-0.5]]) });
+  });
+});

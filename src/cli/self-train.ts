@@ -39,8 +39,17 @@ interface SelfTrainFlags {
 
 const { search, epochs, perTask, taskSeed, ...sizes } = SELF_TRAIN_DEFAULTS;
 
-const TRAINER_FORM =
-  'a program that trains instead of behaviour cloning: it finds the released file in $ESPALIER_DATASET and the policy to go on from in $ESPALIER_POLICY, and leaves policy.json or weights.espw in $ESPALIER_OUT';
+const TRAINER_FORM = 'a program that trains instead of behaviour cloning, a line for the shell: see below';
+const TRAINER_HELP = `
+A trainer (--train-command) is run once for each method, seed and iteration, one at a time, with these variables:
+  ESPALIER_DATASET            the released file, in the format of --train-format; its manifest is ESPALIER_MANIFEST
+  ESPALIER_DATASET_ID, ESPALIER_DATASET_SHA256, ESPALIER_FORMAT
+  ESPALIER_POLICY             the policy to go on from, as JSON
+  ESPALIER_METHOD, ESPALIER_SEED, ESPALIER_ITERATION, ESPALIER_EPOCHS, ESPALIER_LEARNING_RATE
+  ESPALIER_OUT                an empty folder, in which it leaves policy.json, a policy as --policy takes it
+                              ({"kind":"openai","model":"…","baseUrl":"…"}), or weights.espw, weights of the linear policy
+It must end with 0. What it said is in ESPALIER_OUT/trainer.log. When it fails, the same command goes on there,
+and so does a corrected one with --run and the id that stands in the first line.`;
 
 /** `espalier self-train`: search, mine, release, train, evaluate, again; methods side by side over several seeds. */
 export function addSelfTrain(program: Command): void {
@@ -93,13 +102,15 @@ export function addSelfTrain(program: Command): void {
       8,
     )
     .option('--plot <file>', 'write success by iteration as a drawing, an .svg or a .png', plotFile);
+  command.addHelpText('after', TRAINER_HELP);
   command.action(async (flags: SelfTrainFlags) => {
     await withPlatform('self-train', async (platform, signal) => {
       const projector = await ensureProjector(platform);
       try {
         const plan = planOf(flags);
-        // By default the plan is the name, so that whoever was killed needs to say nothing more than before.
-        const selfTrainId = flags.run ? checkedId('--run', flags.run) : derivedId('self-train', canonicalJson(plan));
+        // By default what is to be done is the name, so that whoever was killed needs to say nothing more than before.
+        const named = derivedId('self-train', canonicalJson(plan), flags.trainCommand ?? '');
+        const selfTrainId = flags.run ? checkedId('--run', flags.run) : named;
         process.stderr.write(`experiment ${selfTrainId}; begun again with the same options it goes on where the record ends\n`);
         const began = Date.now();
         const results = await selfTrain(platform, {
@@ -108,6 +119,7 @@ export function addSelfTrain(program: Command): void {
           onResult: (result) => process.stderr.write(`${resultText(result, Date.now() - began)}\n`),
         });
         if (signal.aborted) return say('stopped; go on with the same command');
+        await projector.settle();
         const summaries = summarise(results);
         if (flags.plot !== undefined) await writePlot(flags.plot, summaryPlot(summaries));
         if (wantsJson(command)) return say(JSON.stringify({ run: selfTrainId, summaries }));

@@ -32,8 +32,8 @@ const plan: SelfTrainPlan = {
   alphas: [0.5],
   judge: 'planner-strict',
   seeds: [1],
-  trainTasks: 5,
-  search: { iterations: 2, candidates: 4, maxDepth: 10, exploration: 0.25 },
+  trainTasks: 4,
+  search: { iterations: 2, candidates: 3, maxDepth: 8, exploration: 0.25 },
   testTasks: 3,
   testRollouts: 1,
   maxSteps: 8,
@@ -135,7 +135,7 @@ describe('selfTrain', () => {
         expect(mined.find(({ revision_id }) => revision_id === revision)?.judge).toMatch(judges[method]);
       }
     }
-  }, 60_000);
+  }, 120_000);
 
   test('stopped in the middle and begun again, it comes to the weights and results of the undisturbed one, and repeats nothing', async () => {
     const small = { ...plan, methods: ['agent-r'] as const, alphas: [0.5, 0.7] };
@@ -155,7 +155,7 @@ describe('selfTrain', () => {
     await settle(platform);
     expect(await platform.database.db.selectFrom('anomalies').select(['kind', 'detail']).execute()).toEqual([]);
     expect(await platform.database.db.selectFrom('quarantine').select(['reason']).execute()).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   test('another trainer trains on the release in its format; what it did is asked for once, and a failed one can be begun again', async () => {
     const { home } = platform.config;
@@ -186,7 +186,7 @@ describe('selfTrain', () => {
     expect(asked.map((line) => line.slice(0, 1))).toEqual(['1', '2']);
     expect(asked[1]).toContain(`${first?.trained?.weights}.espw`);
     expect(await asking('exit 9')).toEqual(results);
-  }, 60_000);
+  }, 120_000);
 
   test('a release whose file is lost is written again with the same bytes; a file that was changed is not trained on', async () => {
     const { selfTrainId } = training();
@@ -201,10 +201,16 @@ describe('selfTrain', () => {
     expect(await readDatasetsOfName(platform.database.db, name)).toHaveLength(1);
     await writeFile(path, bytes.toString('utf8').replace('"weight":1', '"weight":0'));
     await expect(selfTrain(platform, training({ selfTrainId, plan: small }))).rejects.toThrow('is not what was released');
-  }, 60_000);
+  }, 120_000);
 
-  test('refuses thresholds that accept nothing, and another plan under the same id', async () => {
+  test('refuses thresholds that accept nothing, a policy that it cannot train, a judge that cannot judge, and another plan under the same id', async () => {
     await expect(selfTrain(platform, training({ plan: { ...plan, alphas: [50] } }))).rejects.toThrow('alpha is 50');
+    await expect(selfTrain(platform, training({ plan: { ...plan, policy: 'planner' } }))).rejects.toThrow(
+      'only the linear policy',
+    );
+    await expect(selfTrain(platform, training({ plan: { ...plan, judge: 'self' } }))).rejects.toThrow(
+      'no model that can be asked',
+    );
     const { selfTrainId } = training();
     const tiny = { ...plan, methods: ['base'] as const };
     await selfTrain(platform, training({ selfTrainId, plan: tiny }));
@@ -212,7 +218,7 @@ describe('selfTrain', () => {
     await expect(selfTrain(platform, training({ selfTrainId, plan: { ...tiny, maxSteps: 9 } }))).rejects.toThrow(
       'was begun with another plan',
     );
-  }, 60_000);
+  }, 120_000);
 });
 
 describe('summarise', () => {
@@ -225,5 +231,5 @@ describe('summarise', () => {
     expect(summary?.success).toBeCloseTo(rates.reduce((sum, rate) => sum + rate, 0) / 3, 12);
     expect(summary?.interval.low).toBeGreaterThanOrEqual(Math.min(...rates));
     expect(summary?.interval.high).toBeLessThanOrEqual(Math.max(...rates));
-  }, 60_000);
+  }, 120_000);
 });

@@ -6,6 +6,8 @@ import { refuseThresholds } from '../../domain/revision/thresholds.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
+import { parseJudgeText } from '../../policies/create-judge.ts';
+import { parsePolicyText } from '../../policies/policy-spec.ts';
 import type { EvaluationRecord } from '../../projections/evaluations/read-evaluations.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { CODE_VERSION } from '../code-version.ts';
@@ -55,13 +57,24 @@ export async function selfTrain(platform: Platform, training: SelfTraining): Pro
     const wrong = refuseThresholds({ alpha, beta: plan.beta });
     if (wrong !== null) throw new RunRefused(wrong);
   }
-  if (plan.trainer !== null && !training.trainer) throw new RunRefused('the plan names a trainer of its own; name its command');
+  refuseUntrainable(plan, training.trainer ?? null);
   const lock = await lockRun(platform, selfTrainId);
   try {
     return await repeatAll(platform, training);
   } finally {
     await lock.release();
   }
+}
+
+/** Refuses now what would only come out after the first searches. @throws RunRefused, PolicySpecError, JudgeUnfit. */
+function refuseUntrainable({ trainer, policy, methods, judge }: SelfTrainPlan, command: Trainer | null): void {
+  if (trainer !== null && command === null) throw new RunRefused('the plan names a trainer of its own; name its command');
+  const { kind } = parsePolicyText(policy);
+  if (trainer === null && kind !== 'linear')
+    throw new RunRefused(
+      `only the linear policy can be trained here, not ${kind}; name a command that trains it, or begin with linear`,
+    );
+  if (methods.includes('agent-r')) parseJudgeText(judge, policy);
 }
 
 async function repeatAll(platform: Platform, training: SelfTraining): Promise<readonly IterationResult[]> {

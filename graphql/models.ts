@@ -1,3 +1,5 @@
+import type { SegmentRecord } from '../src/projections/images/read-segments.ts';
+
 /** Query has no properties of its own: every field of it is a resolver. */
 export type Root = Readonly<Record<never, never>>;
 
@@ -5,4 +7,11 @@ export interface ReachedModel {
   readonly position: string;
   readonly waitedMs: number;
   readonly query: Root;
+}
+
+/** A segment at its place in a history; of its record what was asked for and is there. */
+export interface HistorySegmentModel extends Partial<SegmentRecord> {
+  readonly id: string;
+  readonly place: number;
+  readonly hit: boolean;
 }

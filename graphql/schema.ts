@@ -3,6 +3,7 @@ import { createSchema } from 'graphql-yoga';
 import type { Context } from './context.ts';
 import { Dataset, DatasetExample } from './resolvers/dataset.ts';
 import { Evaluation, TrainedOn } from './resolvers/evaluation.ts';
+import { HistoryImage, HistorySegment, RenderSpec } from './resolvers/images.ts';
 import { QuarantinedRecord, Subscription } from './resolvers/log.ts';
 import { Query } from './resolvers/query.ts';
 import { Judgement, Revision } from './resolvers/revision.ts';
@@ -38,6 +39,9 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     Judgement,
     Dataset,
     DatasetExample,
+    HistoryImage,
+    HistorySegment,
+    RenderSpec,
     QuarantinedRecord,
   };
   return createSchema<Context>({ typeDefs: await readTypeDefs(), resolvers });

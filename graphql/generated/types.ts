@@ -1,6 +1,6 @@
 // Written by graphql/codegen.ts from graphql/schema; `npm run codegen` writes it anew.
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { Root, ReachedModel } from '../models.ts';
+import type { Root, ReachedModel, HistorySegmentModel } from '../models.ts';
 import type { LargeTextModel } from '../large-text.ts';
 import type { EventDeliveryModel } from '../live/events.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
@@ -20,6 +20,8 @@ import type { RevisionRecord } from '../../src/projections/revisions/read-revisi
 import type { JudgementRecord } from '../../src/projections/revisions/read-judgements.ts';
 import type { DatasetRecord } from '../../src/projections/datasets/read-datasets.ts';
 import type { ExampleRecord } from '../../src/projections/dataset-sources/read-examples.ts';
+import type { HistoryImageRecord } from '../../src/projections/images/read-history-images.ts';
+import type { RenderSpecRecord } from '../../src/projections/images/read-render-specs.ts';
 import type { Packed } from '../../src/events/schemas/values.ts';
 import type { Connection } from '../connection.ts';
 import type { Context } from '../context.ts';
@@ -505,6 +507,158 @@ export type TrainedOn = {
   readonly revisions: Scalars['SafeInt']['output'];
   /** Actions with loss of the last iteration. */
   readonly actions: Scalars['SafeInt']['output'];
+};
+
+/** The history that the prompt of a step showed as an image. The image is not stored: `url` draws it again and compares it with `id`. */
+export type HistoryImage = {
+  readonly __typename?: 'HistoryImage';
+  /** The SHA-256 of its size and pixels, in hex. Equal images have equal ids. */
+  readonly id: Scalars['ID']['output'];
+  /** Where it is served as a PNG, on this server. */
+  readonly url: Scalars['String']['output'];
+  /** The id of the step whose prompt showed it. */
+  readonly stepId: Scalars['ID']['output'];
+  /** Pixels across, the border included: the image as the model was sent it. */
+  readonly width: Scalars['Int']['output'];
+  /** Pixels down, the border included. */
+  readonly height: Scalars['Int']['output'];
+  /** All segments on one another, before any resize. */
+  readonly raw: ImageSize;
+  /** After the resize by the factor. */
+  readonly resized: ImageSize;
+  /** What the processor of the model makes of it. */
+  readonly model: ImageSize;
+  /** The compression factor in force, 1 or more: the image has 1 / factor of the raw pixels. */
+  readonly factor: Scalars['Float']['output'];
+  /** The step whose answer chose the factor; null for the default. */
+  readonly factorChosenBy?: Maybe<Step>;
+  /** What it costs the model as an image. */
+  readonly visionTokens: Scalars['Int']['output'];
+  /** The numbers by which the processor of the model fits images: the name of the preset. */
+  readonly visionPreset: Scalars['String']['output'];
+  /** What the same history costs as text. */
+  readonly textTokens: Scalars['Int']['output'];
+  /** The tokenizer that counted the text. */
+  readonly tokenizer: Scalars['String']['output'];
+  /** textTokens − visionTokens: less than 0 where the image costs more. */
+  readonly saved: Scalars['Int']['output'];
+  /** How many segments the history has. */
+  readonly length: Scalars['Int']['output'];
+  /** Segments that a cache held. */
+  readonly hits: Scalars['Int']['output'];
+  /** Segments that had to be drawn. */
+  readonly misses: Scalars['Int']['output'];
+  /** What it shows: segments; or in their place a history without a character, or none because nothing has happened yet. */
+  readonly history: HistoryKind;
+  /** Its segments in order, the oldest first. A request reads at most 100,000 of all its images together. */
+  readonly segments: ReadonlyArray<HistorySegment>;
+  /** Whole segments that a limit on the image left out. */
+  readonly cutSegments: Scalars['Int']['output'];
+  /** Lines that limits left out. */
+  readonly cutLines: Scalars['Int']['output'];
+  /** Characters that the font does not hold. */
+  readonly outside: Scalars['Int']['output'];
+  /** How long it took to draw, in milliseconds. */
+  readonly renderMs: Scalars['Float']['output'];
+  /** When it was recorded. */
+  readonly renderedAt: Scalars['DateTime']['output'];
+  /** The id of the spec that it was drawn by. */
+  readonly renderSpecId: Scalars['ID']['output'];
+  /** The spec that it was drawn by; null until its registration is projected. */
+  readonly renderSpec?: Maybe<RenderSpec>;
+};
+
+/** Pixels of an image. */
+export type ImageSize = {
+  readonly __typename?: 'ImageSize';
+  /** Across. */
+  readonly width: Scalars['Int']['output'];
+  /** Down. */
+  readonly height: Scalars['Int']['output'];
+};
+
+/** What a history image shows. */
+export type HistoryKind =
+  /** Segments. */
+  | 'segments'
+  /** A history without a character. */
+  | 'blank'
+  /** No history: nothing has happened yet. */
+  | 'absent';
+
+/** One record of history in an image. What it holds is null until its own event is projected: it lies on another topic. */
+export type HistorySegment = {
+  readonly __typename?: 'HistorySegment';
+  /** The hash of render spec and text: the same record drawn by the same spec is one segment in all runs. */
+  readonly id: Scalars['ID']['output'];
+  /** Its place in the history, from 0. */
+  readonly place: Scalars['Int']['output'];
+  /** A cache held it; false where it had to be drawn for this image. */
+  readonly hit: Scalars['Boolean']['output'];
+  /** Its text. */
+  readonly text?: Maybe<Scalars['String']['output']>;
+  /** Lines that are drawn. */
+  readonly lines?: Maybe<Scalars['Int']['output']>;
+  /** Pixels across. */
+  readonly width?: Maybe<Scalars['Int']['output']>;
+  /** Pixels down. */
+  readonly height?: Maybe<Scalars['Int']['output']>;
+  /** The SHA-256 of its pixels. */
+  readonly rgb?: Maybe<Scalars['String']['output']>;
+  /** Lines that the height limit left out. */
+  readonly cutLines?: Maybe<Scalars['Int']['output']>;
+  /** Characters that the font does not hold. */
+  readonly outside?: Maybe<Scalars['Int']['output']>;
+  /** The id of the run that drew it first. */
+  readonly runId?: Maybe<Scalars['ID']['output']>;
+  /** Texts that are longer than 64 KiB. */
+  readonly largeTexts: ReadonlyArray<LargeText>;
+};
+
+/** Everything that determines the pixels of a history. */
+export type RenderSpec = {
+  readonly __typename?: 'RenderSpec';
+  /** The SHA-256 of its canonical JSON. */
+  readonly id: Scalars['ID']['output'];
+  /** The name of the profile it was made from; null where it has none. */
+  readonly profile?: Maybe<Scalars['String']['output']>;
+  /** The spec. */
+  readonly spec: Scalars['JSON']['output'];
+};
+
+/** What showing histories as images amounts to, summed over steps. Shares and means are null while there is nothing to divide by. */
+export type ImageTotals = {
+  readonly __typename?: 'ImageTotals';
+  /** Steps whose prompt showed an image. */
+  readonly steps: Scalars['SafeInt']['output'];
+  /** Images that differ. */
+  readonly images: Scalars['SafeInt']['output'];
+  /** What they cost as images. */
+  readonly visionTokens: Scalars['SafeInt']['output'];
+  /** What the same histories cost as text, by the tokenizers that the images name. */
+  readonly textTokens: Scalars['SafeInt']['output'];
+  /** textTokens − visionTokens: less than 0 where images cost more. */
+  readonly saved: Scalars['SafeInt']['output'];
+  /** Segments over all images. */
+  readonly segments: Scalars['SafeInt']['output'];
+  /** Those that a cache held. */
+  readonly hits: Scalars['SafeInt']['output'];
+  /** Those that had to be drawn. */
+  readonly misses: Scalars['SafeInt']['output'];
+  /** hits / segments. */
+  readonly hitRate?: Maybe<Scalars['Float']['output']>;
+  /** Pixels of the images, with their borders. */
+  readonly pixels: Scalars['SafeInt']['output'];
+  /** The mean compression factor of the steps. */
+  readonly meanFactor?: Maybe<Scalars['Float']['output']>;
+  /** Whole segments that limits left out. */
+  readonly cutSegments: Scalars['SafeInt']['output'];
+  /** Lines that limits left out. */
+  readonly cutLines: Scalars['SafeInt']['output'];
+  /** Characters that the font does not hold. */
+  readonly outside: Scalars['SafeInt']['output'];
+  /** How long drawing took, in milliseconds. */
+  readonly renderMs: Scalars['Float']['output'];
 };
 
 /** How far a projection is behind the log. */
@@ -1035,6 +1189,8 @@ export type Rollout = {
   readonly treeId: Scalars['ID']['output'];
   /** Its tree. */
   readonly tree?: Maybe<Tree>;
+  /** What showing histories as images amounts to, over the steps that it took. */
+  readonly imageTotals: ImageTotals;
   /** The id of its run. */
   readonly runId: Scalars['ID']['output'];
   /** Its run; null until its start is projected. */
@@ -1350,6 +1506,10 @@ export type Run = {
   readonly experiment?: Maybe<Experiment>;
   /** What it amounts to so far. */
   readonly totals: RunTotals;
+  /** What showing histories as images amounts to so far. */
+  readonly imageTotals: ImageTotals;
+  /** The specs that it draws histories by. */
+  readonly renderSpecs: ReadonlyArray<RenderSpec>;
   /** Its success by the depth of the tasks, shallow first. */
   readonly successByDepth: ReadonlyArray<DepthTotals>;
   /** What its policy achieved; null for a run that is no evaluation, or one that goes on. */
@@ -1612,6 +1772,8 @@ export type Step = {
   readonly statistics?: Maybe<SearchStatistics>;
   /** The tools that were called in it. */
   readonly toolCalls: ReadonlyArray<ToolCall>;
+  /** The history that its prompt showed as an image; null where the prompt was text alone. */
+  readonly historyImage?: Maybe<HistoryImage>;
   /** What replays of it showed instead. */
   readonly divergences: ReadonlyArray<Divergence>;
   /** Texts that are longer than 64 KiB. */
@@ -2109,6 +2271,12 @@ export type ResolversTypes = {
   RepeatedActions: ResolverTypeWrapper<RepeatedActions>;
   EvaluatedDepth: ResolverTypeWrapper<EvaluatedDepth>;
   TrainedOn: ResolverTypeWrapper<TrainedOnRecord>;
+  HistoryImage: ResolverTypeWrapper<HistoryImageRecord>;
+  ImageSize: ResolverTypeWrapper<ImageSize>;
+  HistoryKind: HistoryKind;
+  HistorySegment: ResolverTypeWrapper<HistorySegmentModel>;
+  RenderSpec: ResolverTypeWrapper<RenderSpecRecord>;
+  ImageTotals: ResolverTypeWrapper<ImageTotals>;
   ProjectionLag: ResolverTypeWrapper<ProjectionLag>;
   ProjectionState: ProjectionState;
   PartitionLag: ResolverTypeWrapper<PartitionLag>;
@@ -2215,6 +2383,11 @@ export type ResolversParentTypes = {
   RepeatedActions: RepeatedActions;
   EvaluatedDepth: EvaluatedDepth;
   TrainedOn: TrainedOnRecord;
+  HistoryImage: HistoryImageRecord;
+  ImageSize: ImageSize;
+  HistorySegment: HistorySegmentModel;
+  RenderSpec: RenderSpecRecord;
+  ImageTotals: ImageTotals;
   ProjectionLag: ProjectionLag;
   PartitionLag: PartitionLag;
   Anomaly: AnomalyRecord;
@@ -2487,6 +2660,80 @@ export type TrainedOnResolvers<ContextType = Context, ParentType extends Resolve
   actions?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
 };
 
+export type HistoryImageResolvers<ContextType = Context, ParentType extends ResolversParentTypes['HistoryImage'] = ResolversParentTypes['HistoryImage']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  url?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  stepId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  width?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  height?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  raw?: Resolver<ResolversTypes['ImageSize'], ParentType, ContextType>;
+  resized?: Resolver<ResolversTypes['ImageSize'], ParentType, ContextType>;
+  model?: Resolver<ResolversTypes['ImageSize'], ParentType, ContextType>;
+  factor?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  factorChosenBy?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+  visionTokens?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  visionPreset?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  textTokens?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  tokenizer?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  saved?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  length?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  hits?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  misses?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  history?: Resolver<ResolversTypes['HistoryKind'], ParentType, ContextType>;
+  segments?: Resolver<ReadonlyArray<ResolversTypes['HistorySegment']>, ParentType, ContextType>;
+  cutSegments?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  cutLines?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  outside?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  renderMs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  renderedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  renderSpecId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  renderSpec?: Resolver<Maybe<ResolversTypes['RenderSpec']>, ParentType, ContextType>;
+};
+
+export type ImageSizeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ImageSize'] = ResolversParentTypes['ImageSize']> = {
+  width?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  height?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
+export type HistorySegmentResolvers<ContextType = Context, ParentType extends ResolversParentTypes['HistorySegment'] = ResolversParentTypes['HistorySegment']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  place?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  hit?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  text?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  lines?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  width?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  height?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  rgb?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  cutLines?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  outside?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  runId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  largeTexts?: Resolver<ReadonlyArray<ResolversTypes['LargeText']>, ParentType, ContextType>;
+};
+
+export type RenderSpecResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RenderSpec'] = ResolversParentTypes['RenderSpec']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  profile?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  spec?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+};
+
+export type ImageTotalsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ImageTotals'] = ResolversParentTypes['ImageTotals']> = {
+  steps?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  images?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  visionTokens?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  textTokens?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  saved?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  segments?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  hits?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  misses?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  hitRate?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  pixels?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  meanFactor?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  cutSegments?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  cutLines?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  outside?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  renderMs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
 export type ProjectionLagResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ProjectionLag'] = ResolversParentTypes['ProjectionLag']> = {
   projection?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
@@ -2639,6 +2886,7 @@ export type RolloutResolvers<ContextType = Context, ParentType extends Resolvers
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   treeId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   tree?: Resolver<Maybe<ResolversTypes['Tree']>, ParentType, ContextType>;
+  imageTotals?: Resolver<ResolversTypes['ImageTotals'], ParentType, ContextType>;
   runId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   run?: Resolver<Maybe<ResolversTypes['Run']>, ParentType, ContextType>;
   taskId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
@@ -2739,6 +2987,8 @@ export type RunResolvers<ContextType = Context, ParentType extends ResolversPare
   message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   experiment?: Resolver<Maybe<ResolversTypes['Experiment']>, ParentType, ContextType>;
   totals?: Resolver<ResolversTypes['RunTotals'], ParentType, ContextType>;
+  imageTotals?: Resolver<ResolversTypes['ImageTotals'], ParentType, ContextType>;
+  renderSpecs?: Resolver<ReadonlyArray<ResolversTypes['RenderSpec']>, ParentType, ContextType>;
   successByDepth?: Resolver<ReadonlyArray<ResolversTypes['DepthTotals']>, ParentType, ContextType>;
   evaluation?: Resolver<Maybe<ResolversTypes['Evaluation']>, ParentType, ContextType>;
   metrics?: Resolver<ReadonlyArray<ResolversTypes['Metric']>, ParentType, ContextType, RequireFields<RunMetricsArgs, 'last'>>;
@@ -2815,6 +3065,7 @@ export type StepResolvers<ContextType = Context, ParentType extends ResolversPar
   rewards?: Resolver<ReadonlyArray<ResolversTypes['Reward']>, ParentType, ContextType, Partial<StepRewardsArgs>>;
   statistics?: Resolver<Maybe<ResolversTypes['SearchStatistics']>, ParentType, ContextType, Partial<StepStatisticsArgs>>;
   toolCalls?: Resolver<ReadonlyArray<ResolversTypes['ToolCall']>, ParentType, ContextType>;
+  historyImage?: Resolver<Maybe<ResolversTypes['HistoryImage']>, ParentType, ContextType>;
   divergences?: Resolver<ReadonlyArray<ResolversTypes['Divergence']>, ParentType, ContextType>;
   largeTexts?: Resolver<ReadonlyArray<ResolversTypes['LargeText']>, ParentType, ContextType>;
 };
@@ -2994,6 +3245,11 @@ export type Resolvers<ContextType = Context> = {
   RepeatedActions?: RepeatedActionsResolvers<ContextType>;
   EvaluatedDepth?: EvaluatedDepthResolvers<ContextType>;
   TrainedOn?: TrainedOnResolvers<ContextType>;
+  HistoryImage?: HistoryImageResolvers<ContextType>;
+  ImageSize?: ImageSizeResolvers<ContextType>;
+  HistorySegment?: HistorySegmentResolvers<ContextType>;
+  RenderSpec?: RenderSpecResolvers<ContextType>;
+  ImageTotals?: ImageTotalsResolvers<ContextType>;
   ProjectionLag?: ProjectionLagResolvers<ContextType>;
   PartitionLag?: PartitionLagResolvers<ContextType>;
   Anomaly?: AnomalyResolvers<ContextType>;

@@ -14,6 +14,10 @@ import {
   readDatasetsById,
 } from '../../src/projections/datasets/read-datasets.ts';
 import { readEvaluations, readEvaluationsOfDatasets } from '../../src/projections/evaluations/read-evaluations.ts';
+import { readHistoryImages } from '../../src/projections/images/read-history-images.ts';
+import { readImageTotalsOfRollouts, readImageTotalsOfRuns } from '../../src/projections/images/read-image-totals.ts';
+import { readRenderSpecs, readRenderSpecsOfRuns } from '../../src/projections/images/read-render-specs.ts';
+import { readHistories, readSegments } from '../../src/projections/images/read-segments.ts';
 import { readJudgements } from '../../src/projections/revisions/read-judgements.ts';
 import {
   countRevisions,
@@ -51,6 +55,7 @@ import { createListLoader } from './list-loader.ts';
 import { ListsOfTree } from './lists-of-tree.ts';
 import { createMetricsLoader } from './metrics-loader.ts';
 import { createPathLoader } from './path-loader.ts';
+import { SegmentBudget } from './segment-budget.ts';
 import { createStepLoader } from './step-loader.ts';
 import { TreeStatistics } from './tree-statistics.ts';
 import { createTreeStepsLoader } from './tree-steps-loader.ts';
@@ -150,6 +155,32 @@ export function createLoaders(db: Db, texts: LargeTexts) {
       );
       return ids.map((id) => trees.get(id) ?? null);
     }),
+    historyImage: new ListsOfTree(
+      (_trees, ids) => readHistoryImages(db, ids),
+      (i) => i.stepId,
+    ),
+    history: mapped((ids) => readHistories(db, ids)),
+    segment: one(
+      async (ids) => (await readSegments(db, ids)).map(withLargeTexts),
+      (s) => s.id,
+    ),
+    segmentBudget: new SegmentBudget(),
+    renderSpec: one(
+      (ids) => readRenderSpecs(db, ids),
+      (s) => s.id,
+    ),
+    renderSpecs: many(
+      (ids) => readRenderSpecsOfRuns(db, ids),
+      (s) => s.runId,
+    ),
+    imageTotals: one(
+      (ids) => readImageTotalsOfRuns(db, ids),
+      (t) => t.ofId,
+    ),
+    imageTotalsOfRollout: manyOfTree(
+      (trees, ids) => readImageTotalsOfRollouts(db, trees, ids),
+      (t) => t.ofId,
+    ),
     judgements: many(
       async (ids) => (await readJudgements(db, ids)).map(withLargeTexts),
       (j) => j.treeId,

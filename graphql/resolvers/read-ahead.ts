@@ -13,6 +13,7 @@ export async function readAheadOfSteps(
   const asked = selectedFields(info);
   await Promise.all([
     asked.has('rewards') && loaders.rewardsOfStep.readAhead(steps),
+    asked.has('historyImage') && loaders.historyImage.readAhead(steps),
     asked.has('toolCalls') && loaders.toolCalls.readAhead(steps),
     ...simulationsAsked(info).map((simulations) => loaders.statistics.readAhead({ treeId, simulations })),
   ]);

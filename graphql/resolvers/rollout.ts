@@ -8,6 +8,11 @@ import { connectDatasets, hangingOn } from './lists.ts';
 export const Rollout: RolloutResolvers = {
   tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
   run: ({ runId }, _, { loaders }) => loaders.run.load(runId),
+  imageTotals: async ({ id, treeId }, _, { loaders }) => {
+    const [totals] = await loaders.imageTotalsOfRollout.load({ id, treeId });
+    if (!totals) throw new Error(`the totals of rollout ${id} are missing: the statement gives a row for each id`);
+    return totals;
+  },
   leafId: ({ leafStepId }) => leafStepId,
   leaf: ({ leafStepId }, _, { loaders }) => (leafStepId === null ? null : loaders.step.load(leafStepId)),
   return: ({ id }, _, { loaders }) => loaders.return.load(id),

@@ -19,11 +19,9 @@ export const Experiment: ExperimentResolvers = {
 
 export const Run: RunResolvers = {
   experiment: ({ experimentId }, _, { loaders }) => (experimentId === null ? null : loaders.experiment.load(experimentId)),
-  totals: async ({ id }, _, { loaders }) => {
-    const totals = await loaders.runTotals.load(id);
-    if (!totals) throw new Error(`the totals of run ${id} are missing: the statement gives a row for each id`);
-    return totals;
-  },
+  totals: async ({ id }, _, { loaders }) => known(await loaders.runTotals.load(id), id),
+  imageTotals: async ({ id }, _, { loaders }) => known(await loaders.imageTotals.load(id), id),
+  renderSpecs: ({ id }, _, { loaders }) => loaders.renderSpecs.load(id),
   successByDepth: ({ id }, _, { loaders }) => loaders.depthTotals.load(id),
   evaluation: ({ id }, _, { loaders }) => loaders.evaluation.load(id),
   metrics: ({ id }, { name, last }, { loaders }) =>
@@ -35,3 +33,8 @@ export const Run: RunResolvers = {
   revisions: ({ id }, args, context) => connectRevisions(args, { ...revisionFilter(args.filter), runId: id }, context),
   datasets: ({ id }, args, context) => connectDatasets(args, hangingOn(datasetFilter(args.filter), 'runId', id), context),
 };
+
+function known<Totals>(totals: Totals | null, id: string): Totals {
+  if (totals === null) throw new Error(`the totals of run ${id} are missing: the statement gives a row for each id`);
+  return totals;
+}

@@ -29,6 +29,10 @@ export const Step: StepResolvers = {
     return loaders.statistics.of(id, { treeId, simulations });
   },
   toolCalls: ({ id, treeId }, _, { loaders }) => loaders.toolCalls.of({ id, treeId }),
+  historyImage: ({ id, treeId }, _, { loaders }) => {
+    const images = loaders.historyImage.of({ id, treeId });
+    return images instanceof Promise ? images.then(([image]) => image ?? null) : (images[0] ?? null);
+  },
   divergences: async ({ id, treeId }, _, { loaders }) =>
     (await loaders.divergences.load(treeId)).filter(({ stepId }) => stepId === id),
   largeTexts: largeTextsOf,

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { renderSpec } from '../src/images/render-profiles.ts';
+import { givenEvents } from '../src/testing/given-events.ts';
+import { givenPrepared } from '../src/testing/projecting-log.ts';
+import { Story } from '../src/testing/story.ts';
+import { tellDrawnHistories } from '../src/testing/tell-drawn-histories.ts';
+import { tellHistory, tellRenderSpec, tellSegment } from '../src/testing/tell-images.ts';
+import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
+
+let api: TestGraphql;
+beforeAll(async () => {
+  api = await openTestGraphql();
+});
+afterAll(() => api.close());
+
+describe('a step gives the history that its prompt showed', () => {
+  let runId: string;
+  let steps: readonly string[];
+  let rolloutId: string;
+  let drawn: ReturnType<typeof tellDrawnHistories>;
+  const records = ['[Observation]: a hall [Action]: north', '[Observation]: a garden [Action]: look'];
+  beforeAll(async () => {
+    const story = new Story('drawn');
+    runId = story.run();
+    const tree = story.tree(runId);
+    ({ steps, rolloutId } = story.walk(tree, 0, 3, 1));
+    drawn = tellDrawnHistories(story, tree, steps, { records, factors: [1, 1, 1.2] });
+    await givenEvents(api.database.db, story.events);
+  });
+
+  test('with sizes, tokens, segments and the spec', async () => {
+    const query = `query ($id: ID!) { step(id: $id) { historyImage {
+      id url stepId width height raw { width height } resized { width height } model { width height } factor factorChosenBy { id }
+      visionTokens visionPreset textTokens tokenizer saved length hits misses history cutSegments cutLines outside renderMs renderSpecId
+      segments { id place hit text lines width height cutLines outside runId largeTexts { field } } renderSpec { id profile spec }
+    } } }`;
+    const { data, errors } = await api.ask(query, { id: steps[2] });
+    expect(errors).toBeUndefined();
+    const [id] = drawn.imageIds.slice(2);
+    const segment = { lines: 1, width: 392, height: 12, cutLines: 0, outside: 0, runId, largeTexts: [] };
+    expect(data.step.historyImage).toEqual({
+      ...{
+        id,
+        url: `/images/${id}.png`,
+        stepId: steps[2],
+        width: 367,
+        height: 38,
+        factor: 1.2,
+        factorChosenBy: { id: steps[1] },
+      },
+      ...{ raw: { width: 392, height: 24 }, resized: { width: 357, height: 28 }, model: { width: 364, height: 28 } },
+      ...{ visionTokens: 13, visionPreset: 'qwen2.5-vl', textTokens: 10, tokenizer: 'words', saved: -3 },
+      ...{ length: 2, hits: 1, misses: 1, history: 'segments', cutSegments: 0, cutLines: 0, outside: 0, renderMs: 1 },
+      segments: records.map((text, i) => ({ id: drawn.segmentIds[i], place: i, hit: i === 0, text, ...segment })),
+      renderSpecId: drawn.renderSpecId,
+      renderSpec: { id: drawn.renderSpecId, profile: 'agentocr-alfworld', spec: renderSpec('agentocr-alfworld') },
+    });
+  });
+
+  test('as one of nothing before the first record, and none where the prompt was text', async () => {
+    const query =
+      '{ first: step(id: "FIRST") { historyImage { history segments { id } } } tree(id: "TREE") { root { historyImage { id } } } }';
+    const { data: found } = await api.ask('query ($id: ID!) { step(id: $id) { treeId } }', { id: steps[0] });
+    const { data } = await api.ask(query.replace('FIRST', steps[0] ?? '').replace('TREE', found.step.treeId));
+    expect(data).toEqual({
+      first: { historyImage: { history: 'absent', segments: [] } },
+      tree: { root: { historyImage: null } },
+    });
+  });
+
+  test('and its run and its rollout what that amounts to', async () => {
+    const query = `query ($run: ID!, $rollout: ID!) {
+      run(id: $run) { imageTotals { ...T } renderSpecs { id profile } } rollout(id: $rollout) { imageTotals { ...T } }
+    } fragment T on ImageTotals { steps images visionTokens textTokens saved segments hits misses hitRate meanFactor pixels outside renderMs }`;
+    const { data, errors } = await api.ask(query, { run: runId, rollout: rolloutId });
+    expect(errors).toBeUndefined();
+    expect(data.run.renderSpecs).toEqual([{ id: drawn.renderSpecId, profile: 'agentocr-alfworld' }]);
+    expect(data.run.imageTotals).toMatchObject({
+      steps: 3,
+      images: 3,
+      segments: 3,
+      hits: 1,
+      misses: 2,
+      hitRate: 1 / 3,
+      renderMs: 3,
+    });
+    expect(data.run.imageTotals.saved).toBe(data.run.imageTotals.textTokens - data.run.imageTotals.visionTokens);
+    expect(data.rollout.imageTotals).toEqual(data.run.imageTotals);
+  });
+});
+
+describe('segments', () => {
+  test('whose own events have not come yet are known by their places alone', async () => {
+    const story = new Story('early');
+    const runId = story.run();
+    const tree = story.tree(runId);
+    const stepId = story.step(tree, null, tree.rootStepId, 1);
+    tellHistory(story, tree, { stepId, renderSpecId: 'a'.repeat(64), segments: ['b'.repeat(64)], cache: { missed: [0] } });
+    await givenEvents(api.database.db, story.events);
+    const query =
+      'query ($id: ID!) { step(id: $id) { historyImage { renderSpec { id } segments { id place hit text lines largeTexts { field } } } } }';
+    const { data } = await api.ask(query, { id: stepId });
+    const segment = { id: 'b'.repeat(64), place: 0, hit: false, text: null, lines: null, largeTexts: [] };
+    expect(data.step.historyImage).toEqual({ renderSpec: null, segments: [segment] });
+  });
+
+  test('longer than 64 KiB come from the blob store', async () => {
+    const story = new Story('large');
+    const runId = story.run();
+    const tree = story.tree(runId);
+    const stepId = story.step(tree, null, tree.rootStepId, 1);
+    const renderSpecId = tellRenderSpec(story, runId);
+    const text = 'é'.repeat(50_000);
+    tellHistory(story, tree, { stepId, renderSpecId, segments: [tellSegment(story, runId, renderSpecId, text)] });
+    await givenPrepared(api.database.db, story.events, api.blobs);
+    const query = 'query ($id: ID!) { step(id: $id) { historyImage { segments { text largeTexts { field size } } } } }';
+    const { data } = await api.ask(query, { id: stepId });
+    expect(data.step.historyImage.segments).toEqual([{ text, largeTexts: [{ field: 'text', size: 100_000 }] }]);
+  });
+});
+
+describe('a thousand steps', () => {
+  let treeId: string;
+  let steps: string[];
+  beforeAll(async () => {
+    const story = new Story('long');
+    const runId = story.run();
+    const tree = story.tree(runId);
+    ({ treeId } = tree);
+    ({ steps } = story.walk(tree, 0, 1_000, 1));
+    const renderSpecId = tellRenderSpec(story, runId);
+    steps.forEach((stepId, i) => {
+      const segments = [tellSegment(story, runId, renderSpecId, `record ${i}`)];
+      const before = steps[i - 1];
+      const prefix = before === undefined ? null : { stepId: before, from: 0, to: i };
+      tellHistory(story, tree, { stepId, renderSpecId, segments, prefix });
+    });
+    await givenEvents(api.database.db, story.events);
+  });
+
+  test('give their images, specs and last segments in as many statements as one', async () => {
+    const query =
+      'query ($id: ID!) { tree(id: $id) { steps { historyImage { id saved factorChosenBy { id } renderSpec { id } } } } }';
+    api.statements();
+    const { data, errors } = await api.ask(query, { id: treeId });
+    expect(errors).toBeUndefined();
+    expect(data.tree.steps).toHaveLength(1_001);
+    expect(api.statements()).toHaveLength(4); // tree · steps · images · specs
+  });
+
+  test('and a hundred of them their whole histories in two more', async () => {
+    const query = 'query ($id: ID!) { tree(id: $id) { steps(first: 101) { historyImage { length segments { text } } } } }';
+    api.statements();
+    const { data, errors } = await api.ask(query, { id: treeId });
+    expect(errors).toBeUndefined();
+    expect(api.statements()).toHaveLength(5); // tree · steps · images · chains · segments
+    const shown = data.tree.steps
+      .slice(1)
+      .map(({ historyImage }: { historyImage: { segments: { text: string }[] } }) => historyImage);
+    expect(shown[99].segments.map(({ text }: { text: string }) => text)).toEqual(
+      Array.from({ length: 100 }, (_, i) => `record ${i}`),
+    );
+  });
+
+  test('do not give half a million segments to one request', async () => {
+    const query = 'query ($id: ID!) { tree(id: $id) { steps { historyImage { segments { id } } } } }';
+    const { errors } = await api.ask(query, { id: treeId });
+    expect(errors?.[0]).toMatchObject({
+      extensions: { code: 'LIMIT_EXCEEDED' },
+      message: expect.stringContaining('100000 segments'),
+    });
+  });
+});

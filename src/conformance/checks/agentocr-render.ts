@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { composeHistory } from '../../images/compose-history.ts';
+import { splitSegments } from '../../images/prepare-text.ts';
+import { renderSpec } from '../../images/render-profiles.ts';
+import { renderSegment } from '../../images/render-segment.ts';
+import type { RenderSpec } from '../../images/render-spec.ts';
+import { visionTokens } from '../../images/vision-tokens.ts';
+import { judgeEqual, type VectorCheck } from '../vector-check.ts';
+
+const rendering = z.object({
+  name: z.string(),
+  font_size: z.literal([10, 12]),
+  max_width: z.int(),
+  context: z.string(),
+  cf: z.number(),
+  width: z.int(),
+  height: z.int(),
+  rgb_sha256: z.string(),
+  model_w: z.int(),
+  model_h: z.int(),
+  vision_tokens: z.int(),
+});
+const shape = z.object({
+  env: z.object({ font_sha256: z.string(), layout: z.string() }),
+  render: z.array(rendering),
+  blank: z.object({ width: z.int(), height: z.int(), rgb_sha256: z.string(), tokens: z.int() }),
+});
+
+/** Judges AgentOCR's `render.json`: sizes, every byte of the pixels by their digest, and what a model is shown. */
+export const agentocrRenderCheck: VectorCheck = {
+  fileName: /^render.*\.json$/,
+  *judge({ json }) {
+    const { env, render, blank } = shape.parse(json);
+    for (const { name, font_size, max_width, context, cf, ...expected } of render) {
+      const spec = renderSpec(font_size === 10 ? 'agentocr-alfworld' : 'agentocr-search');
+      yield judgeEqual(
+        `${name} at ${cf}`,
+        { font: spec.font.sha256, layout: spec.layout.engine, max_width: spec.layout.width, ...rendered(spec, context, cf) },
+        { font: env.font_sha256, layout: env.layout.toLowerCase(), max_width, ...expected },
+      );
+    }
+    const { width, height, rgb_sha256, vision_tokens: tokens } = rendered(renderSpec('agentocr-alfworld'), '', 1);
+    yield judgeEqual('no history', { width, height, rgb_sha256, tokens }, blank);
+  },
+};
+
+function rendered(spec: RenderSpec, context: string, factor: number) {
+  const segments = splitSegments(context, spec).map((text) => renderSegment(spec, text));
+  const { width, height, rgb } = composeHistory(spec, segments, factor);
+  const { tokens, model } = visionTokens(width, height);
+  const rgb_sha256 = createHash('sha256').update(rgb).digest('hex');
+  return { width, height, rgb_sha256, model_w: model.width, model_h: model.height, vision_tokens: tokens };
+}

@@ -11,6 +11,7 @@ export interface RowFlags {
   readonly alpha: number;
   readonly beta: number;
   readonly state: RowParameters['state'];
+  readonly judge?: string;
   readonly span: RowFormat['span'];
   readonly metadata: boolean;
   readonly general?: string;
@@ -43,6 +44,7 @@ export function addRowOptions(command: Command, format: RowFlags['format']): Com
         .choices(['verified', 'composed'])
         .default('verified'),
     )
+    .option('--judge <judge>', 'revisions: those of this judge alone, by its name or as name@revision')
     .addOption(
       new Option('--span <span>', 'dpo: the first reply that differs, or all that follows (its observations need a mask)')
         .choices(['reply', 'trajectory'])
@@ -63,8 +65,14 @@ export function rowFormatOf({ format: kind, span, metadata }: RowFlags): RowForm
 }
 
 export function parametersOf(flags: RowFlags, gates: Omit<RowGates, 'maxPerTask'>): RowParameters {
-  const { alpha, beta, state, maxPerTask = null } = flags;
-  return { data: dataOf(flags), thresholds: { alpha, beta }, state, gates: { ...gates, maxPerTask } };
+  const { alpha, beta, state, judge, maxPerTask = null } = flags;
+  return {
+    data: dataOf(flags),
+    thresholds: { alpha, beta },
+    state,
+    ...(judge === undefined ? {} : { judge }),
+    gates: { ...gates, maxPerTask },
+  };
 }
 
 export function generalOf({ general, eta, seed }: RowFlags): GeneralOptions | null {

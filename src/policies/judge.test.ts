@@ -40,6 +40,18 @@ describe('the judge that plans', () => {
     },
   );
 
+  test('strictly, calls a step bad that brings the goal no nearer, under another name', async () => {
+    const strict = planJudge('w', 'strict');
+    const around = (after: number) => request({ before: 3, after, executable: true });
+    expect([(await strict.judge(around(3), never)).verdict, (await strict.judge(around(2), never)).verdict]).toEqual([
+      'bad',
+      'good',
+    ]);
+    expect((await strict.judge(around(3), never)).reply).toContain('Judgement: Bad');
+    expect((await createJudge(parseJudgeText('planner-strict', null), 'w'))?.name).toBe(strict.name);
+    expect(strict.name).not.toBe(planJudge('w').name);
+  });
+
   test('says that it cannot judge where nothing can be planned', async () => {
     await expect(planJudge('w').judge(request(null), never)).rejects.toMatchObject({ name: 'JudgeUnfit' });
   });

@@ -71,6 +71,18 @@ describe('training rows of the record', () => {
     });
   });
 
+  test.each([
+    ['planner', 1],
+    ['planner@1', 1],
+    ['planner@2', 0],
+    ['direct', 0],
+  ])('of the revisions of several judges only those of %s are told, when it is named: %s', async (judge, revisions) => {
+    await givenEvents(shop.db, tell().story.events);
+    const { manifest } = await exporting({ parameters: { ...KEEP, judge } });
+    expect(manifest.counts).toMatchObject({ good: 1, revisions });
+    expect(manifest.parameters.judge).toBe(judge);
+  });
+
   test('agent-r rows hold what the judge said of the bad trajectory', async () => {
     await givenEvents(shop.db, tell().story.events);
     const { rows } = await exporting({ format: { ...XTUNER, kind: 'agent-r' }, parameters: { ...KEEP, data: 'revisions' } });

@@ -44,5 +44,8 @@ export function estimateCase(
     bootstraps: null,
     stepRewards: null,
     greedyScores: null,
+    oldLogProbs: null,
+    squaredProbs: null,
+    rolloutWeights: null,
   });
 }

@@ -20,6 +20,9 @@ export function givenBatch(
     anchors: null,
     stepRewards: null,
     greedyScores: null,
+    oldLogProbs: null,
+    squaredProbs: null,
+    rolloutWeights: null,
     ...rest,
   };
 }
@@ -54,6 +57,9 @@ export const someBatch: fc.Arbitrary<EstimatorBatch> = fc
       stepRewards: rows.map(({ stepReward }) => stepReward),
       greedyScores: rows.map(({ group }) => group.length + 0.25),
       bootstraps: rows.map(() => 0),
+      oldLogProbs: rows.map(({ tokens }) => Float64Array.from(tokens, ({ value }) => -0.1 - Math.abs(value))),
+      squaredProbs: rows.map(({ tokens }) => Float64Array.from(tokens, ({ reward }) => Math.exp(-0.1 - Math.abs(reward)))),
+      rolloutWeights: null,
     };
   });
 

@@ -26,9 +26,15 @@ export interface EstimatorBatch {
   readonly stepRewards: ArrayLike<number> | null;
   /** The score of the greedy sibling of each row's prompt. */
   readonly greedyScores: ArrayLike<number> | null;
+  /** log π of each token at the start of the update. */
+  readonly oldLogProbs: Rows | null;
+  /** Σ π² over the whole distribution that each token was drawn from. */
+  readonly squaredProbs: Rows | null;
+  /** Importance weights of the rollout correction; null: there is none. */
+  readonly rolloutWeights: Rows | null;
 }
 
-export type Column = 'values' | 'anchors' | 'stepRewards' | 'greedyScores';
+export type Column = 'values' | 'anchors' | 'stepRewards' | 'greedyScores' | 'oldLogProbs' | 'squaredProbs';
 
 /** What a batch must have before it can be planned for an estimator. */
 export interface Readiness {
@@ -118,10 +124,13 @@ function findUnready(batch: EstimatorBatch, { columns, groupSize, trainedTokens 
   return trained < trainedTokens ? `it has ${trained} trained tokens, ${trainedTokens} are needed` : null;
 }
 
-function findMalformed({ masks, rewards, values, ...perRow }: EstimatorBatch): string | null {
+function findMalformed(batch: EstimatorBatch): string | null {
+  const { masks, rewards, values, oldLogProbs, squaredProbs, rolloutWeights, ...perRow } = batch;
   if (masks.length === 0) return 'it has no row';
-  const misfit = findMisfit('rewards', rewards, masks) ?? (values === null ? null : findMisfit('values', values, masks));
-  if (misfit !== null) return misfit;
+  for (const [name, rows] of Object.entries({ rewards, values, oldLogProbs, squaredProbs, rolloutWeights })) {
+    const misfit = rows === null ? null : findMisfit(name, rows, masks);
+    if (misfit !== null) return misfit;
+  }
   for (const [name, column] of Object.entries(perRow)) {
     if (column !== null && column.length !== masks.length) return `${name} has ${column.length} entries for ${masks.length} rows`;
   }

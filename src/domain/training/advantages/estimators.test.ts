@@ -35,6 +35,7 @@ const EVERY_MODE: readonly (readonly [name: string, options: Readonly<Record<str
   ['opo', {}],
   ['gpg', { fNorm: 2 }],
   ['gigpo', { gamma: 0.9 }],
+  ['optimal_token_baseline', {}],
   ['gigpo', { mode: 'mean_norm', episode: 'rows', anchors: 'similar' }],
 ];
 
@@ -52,6 +53,8 @@ describe('every estimator', () => {
           ...batch,
           rewards: longer(batch.rewards, 0),
           values: longer(batch.values ?? [], garbage),
+          oldLogProbs: longer(batch.oldLogProbs ?? [], garbage),
+          squaredProbs: longer(batch.squaredProbs ?? [], garbage),
           masks: batch.masks.map((mask) => Uint8Array.of(...mask, 0, 0)),
         };
         const [plain, wide] = [estimated(name, options, batch), estimated(name, options, padded)];
@@ -84,6 +87,9 @@ describe('every estimator', () => {
             stepRewards: pick(batch.stepRewards ?? []),
             greedyScores: pick(batch.greedyScores ?? []),
             bootstraps: pick(batch.bootstraps ?? []),
+            oldLogProbs: pick(batch.oldLogProbs ?? []),
+            squaredProbs: pick(batch.squaredProbs ?? []),
+            rolloutWeights: null,
           };
           const [plain, other] = [estimated(name, options, batch), estimated(name, options, shuffled)];
           expect(largestGap(pick(plain.advantages), other.advantages)).toBeLessThan(1e-9);

@@ -4,6 +4,7 @@ import { gaeEstimator } from './gae-estimator.ts';
 import { gigpoEstimator } from './gigpo-estimator.ts';
 import { gpgEstimator, grpoEstimator, opoEstimator, passAtKEstimator, rlooEstimator } from './group-estimators.ts';
 import {
+  optimalBaselineEstimator,
   reinforcePlusPlusBaselineEstimator,
   reinforcePlusPlusEstimator,
   reinforceStepEstimator,
@@ -24,6 +25,7 @@ export const ESTIMATORS: Readonly<Record<string, Estimator>> = Object.fromEntrie
     opoEstimator,
     gpgEstimator,
     gigpoEstimator,
+    optimalBaselineEstimator,
   ].map((estimator) => [estimator.name, estimator]),
 );
 

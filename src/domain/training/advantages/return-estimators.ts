@@ -6,6 +6,7 @@ import { stepReturns, tokenReturns } from './discounted-returns.ts';
 import { ANY_ROWS, closedGroups, defineEstimator } from './estimator.ts';
 import { greedyBaseline } from './greedy-baseline.ts';
 import { centreOnGroup } from './group-baselines.ts';
+import { optimalBaseline } from './optimal-baseline.ts';
 import { scoreRows } from './row-scores.ts';
 
 /** REINFORCE++ (Hu 2025): A = whiten(G)·m, returns = G. The default is the repaired sum; `shipped` loses the outcome before every observation. */
@@ -55,6 +56,18 @@ export const remaxEstimator = defineEstimator({
   readiness: () => ({ ...ANY_ROWS, waitsFor: 'greedy-sibling', columns: ['greedyScores'] }),
   estimate({ rewards, masks, greedyScores }) {
     return greedyScores === null ? refused('remax needs greedyScores') : greedyBaseline(rewards, masks, greedyScores);
+  },
+});
+
+/** OTB: a baseline for every place in the response, weighed by what each row's tokens add to the variance. It has one row for each trajectory. */
+export const optimalBaselineEstimator = defineEstimator({
+  name: 'optimal_token_baseline',
+  revision: '1',
+  options: {},
+  readiness: () => ({ ...closedGroups('raw'), columns: ['oldLogProbs', 'squaredProbs'] }),
+  estimate({ rewards, masks, groups, oldLogProbs, squaredProbs, rolloutWeights }) {
+    if (oldLogProbs === null || squaredProbs === null) return refused('it needs oldLogProbs and squaredProbs');
+    return optimalBaseline({ rewards, masks, groups, oldLogProbs, squaredProbs, rolloutWeights });
   },
 });
 

@@ -15,7 +15,7 @@ export function openFileBlobStore(folder: string): BlobStore {
     async put(bytes, mediaType): Promise<BlobRef> {
       const sha256 = digest(bytes);
       const path = pathOf(folder, sha256);
-      if (!(await isThere(path))) await write(path, bytes);
+      if (!(await isThere(path))) await writeWhole(path, bytes);
       return { blob: sha256, size: bytes.byteLength, mediaType };
     },
     async get(sha256) {
@@ -31,13 +31,14 @@ export function openFileBlobStore(folder: string): BlobStore {
   };
 }
 
-/** The check of the name is also what keeps a path from leaving the folder. */
-function pathOf(folder: string, sha256: string): string {
+/** Gives the place of a name. The check is also what keeps a path from leaving the folder. */
+export function pathOf(folder: string, sha256: string): string {
   if (!NAME.test(sha256)) throw new RangeError(`${JSON.stringify(sha256.slice(0, 80))} is no SHA-256 in lower-case hex`);
   return join(folder, sha256.slice(0, 2), sha256.slice(2, 4), sha256);
 }
 
-async function write(path: string, bytes: Uint8Array): Promise<void> {
+/** Writes a file whole and durably: beside its place, synced, then renamed. Folders are made. */
+export async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   const parent = dirname(path);
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   const made = await mkdir(parent, { recursive: true });
@@ -88,7 +89,7 @@ async function isThere(path: string): Promise<boolean> {
   }
 }
 
-function isMissing(error: unknown): boolean {
+export function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT'; // node:fs throws nothing else
 }
 

@@ -11,10 +11,11 @@ import { type Collection, collectInto, readCollection } from '../platform/collec
 import type { Platform } from '../platform/open-platform.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
 import { ensureProjector } from './ensure-projector.ts';
+import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { progressLine, say } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
-export interface CollectFlags {
+export interface CollectFlags extends PromptFlags {
   readonly environment: string;
   readonly policy: string;
   readonly tasks: string;
@@ -84,6 +85,7 @@ export function addCollect(program: Command): void {
     .option('--run <id>', 'id of the new run (a UUID); drawn when left out')
     .option('--resume <id>', 'go on with this run, as it was planned')
     .option('--concurrency <n>', 'trees at a time', wholeNumber('--concurrency', 1, 10_000), 8);
+  addPromptOptions(command);
   command.action(async (flags: CollectFlags) => {
     const json = wantsJson(command);
     await withPlatform('collect', async (platform, signal) => {
@@ -132,6 +134,7 @@ export function progressText(p: Progress, seconds: number): string {
 
 async function newCollection(flags: CollectFlags): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {
   refuseLoneFlags(flags);
+  const prompt = promptPlanOf(flags, flags.environment);
   parsePolicyText(flags.policy); // told now rather than after the environment was opened
   const kind = await openEnvironment(flags.environment);
   try {
@@ -143,6 +146,7 @@ async function newCollection(flags: CollectFlags): Promise<Pick<Collection, 'run
       temperature: flags.temperature,
       maxSteps: flags.maxSteps,
       search: searchOf(flags, kind.name),
+      ...(prompt ? { prompt } : {}),
     });
     return { runId: flags.run ? checkedId('--run', flags.run) : newId(), name: flags.name, seed: flags.seed, plan };
   } finally {
@@ -181,7 +185,8 @@ function searchOf(flags: CollectFlags, environment: string): CollectPlan['search
 }
 
 /** @throws Error when an option was given that means nothing without another one. */
-function refuseLoneFlags({ search, compat, maxTokenLength }: CollectFlags): void {
+function refuseLoneFlags({ search, compat, maxTokenLength, prompt }: CollectFlags): void {
+  if (compat && prompt) throw new Error('--compat agent-r words its own prompts: leave out --prompt');
   if (compat && !search) throw new Error('--compat is about how to search: add --search mcts');
   if (maxTokenLength !== undefined && !compat) throw new Error('--max-token-length goes with --compat agent-r');
 }

@@ -1,12 +1,20 @@
 import type { ChatMessage } from '../domain/history/prompt.ts';
 import { seedFrom } from '../domain/random/seed-from.ts';
 import type { Environment } from '../environments/environment.ts';
+import { RenderRefused } from '../images/history-sizes.ts';
 import { type Act, type ActRequest, PolicyError } from '../policies/policy.ts';
 import type { GrowingTree } from './collect-tree.ts';
+import { tellSegments } from './prompting/history-drafts.ts';
+import { type DrawnHistory, promptStep, type StepPrompt } from './prompting/prompter.ts';
 import type { TreeNode } from './rollout-events.ts';
 
 export type Asked =
-  | { readonly kind: 'acts'; readonly acts: readonly Act[] }
+  | {
+      readonly kind: 'acts';
+      readonly acts: readonly Act[];
+      /** The image that the prompt showed its history as; null where it showed none. */
+      readonly history: DrawnHistory | null;
+    }
   | { readonly kind: 'failed'; readonly reason: string };
 
 /** A prompt that the collector prescribes, or that it cannot be made short enough. */
@@ -26,7 +34,15 @@ export async function askPolicy(
 ): Promise<Asked> {
   if (prompt?.kind === 'too-long')
     return { kind: 'failed', reason: `what is never cut of the prompt is longer than ${prompt.limit} tokens` };
-  const { opening } = tree;
+  const { opening, prompter } = tree;
+  let step: StepPrompt | null = null;
+  try {
+    step = prompter ? await promptStep(prompter, opening, path) : null;
+    if (step?.history) await tellSegments(tree, step.history);
+  } catch (error) {
+    if (error instanceof RenderRefused) return { kind: 'failed', reason: error.message };
+    throw error;
+  }
   const request: ActRequest = {
     goal: opening.goal,
     instruction: opening.instruction,
@@ -38,10 +54,13 @@ export async function askPolicy(
     n,
     temperature: tree.plan.temperature,
     ...(prompt ? { messages: prompt.messages } : {}),
+    ...(step ? { shown: step.shown } : {}),
   };
   try {
     const acts = await tree.policy.act(request, tree.signal);
-    return acts.length > 0 ? { kind: 'acts', acts } : { kind: 'failed', reason: 'the policy gave no act' };
+    return acts.length > 0
+      ? { kind: 'acts', acts, history: step?.history ?? null }
+      : { kind: 'failed', reason: 'the policy gave no act' };
   } catch (error) {
     if (error instanceof PolicyError && error.code !== 'unreachable' && error.code !== 'refused')
       return { kind: 'failed', reason: error.message.slice(0, 9_000) };

@@ -6,6 +6,8 @@ import { allOrStop } from './all-or-stop.ts';
 import { collectTree, type Surroundings } from './collect-tree.ts';
 import type { CollectPlan } from './plan.ts';
 import type { ReadPrefix } from './play-prefix.ts';
+import { registration } from './prompting/history-drafts.ts';
+import type { Prompter } from './prompting/prompter.ts';
 import type { RecordedRun } from './recorded-run.ts';
 
 export interface CollectOptions {
@@ -24,6 +26,8 @@ export interface CollectOptions {
   /** Reads the rollout that a planned task goes on behind; needed only where the plan has such tasks. */
   readonly readPrefix?: ReadPrefix;
   readonly surroundings?: Surroundings;
+  /** Composes the prompts; there when the plan has a `prompt`. */
+  readonly prompter?: Prompter;
   /** Trees collected at a time. */
   readonly concurrency: number;
   readonly clock: () => number;
@@ -48,7 +52,8 @@ export interface Progress {
  */
 export async function collectRun(options: CollectOptions): Promise<Progress> {
   const { runId, plan, recorded, appender } = options;
-  if (!recorded.started) await appender.append([startOf(options)]);
+  if (!recorded.started)
+    await appender.append([startOf(options), ...(options.prompter ? registration(options.prompter, runId) : [])]);
   const progress = {
     trees: 0,
     plannedTrees: plan.tasks.length,

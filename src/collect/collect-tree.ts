@@ -11,6 +11,7 @@ import { allOrStop } from './all-or-stop.ts';
 import { growSearch } from './grow-search.ts';
 import type { CollectPlan, PlannedTask } from './plan.ts';
 import { playPrefix, type ReadPrefix } from './play-prefix.ts';
+import type { Prompter } from './prompting/prompter.ts';
 import type { RecordedTree } from './recorded-run.ts';
 import type { TreeNode } from './rollout-events.ts';
 import { walkRollout } from './walk-rollout.ts';
@@ -25,6 +26,8 @@ export interface TreeOptions {
   readonly tree: RecordedTree | null;
   readonly readPrefix?: ReadPrefix;
   readonly surroundings?: Surroundings;
+  /** There when the plan words the prompts. */
+  readonly prompter?: Prompter;
   readonly kind: EnvironmentKind;
   readonly policy: Policy;
   readonly appender: Appender;

@@ -10,6 +10,8 @@ import type { Act } from '../policies/policy.ts';
 import { askPolicy } from './ask-policy.ts';
 import type { GrowingTree } from './collect-tree.ts';
 import { type Episodes, episodeAt, keepEpisode, releaseEpisode } from './episodes.ts';
+import { historyDrafts } from './prompting/history-drafts.ts';
+import { type DrawnHistory, readAnswer } from './prompting/prompter.ts';
 import { pathTo } from './restore-environment.ts';
 import { finished, rewards, started, stepData, stepEvent, type TreeNode } from './rollout-events.ts';
 import { ordinalsTo, type SearchRules } from './search-rules.ts';
@@ -56,7 +58,7 @@ export async function expandNode(search: Search, state: SearchState, step: Expan
     return close(tree, state, step, [], asked.reason);
   }
   const candidates = asked.acts.map((act, ordinal): Candidate => {
-    const parsed = episode.parse(act.response);
+    const parsed = tree.prompter ? readAnswer(tree.prompter, act.response) : episode.parse(act.response);
     const { said, key } = rules.read(act.response);
     return { ordinal, act, parsed, said, response: key, action: parsed.action };
   });
@@ -73,7 +75,7 @@ export async function expandNode(search: Search, state: SearchState, step: Expan
     spare = null;
     if (!child) break;
     const elder = equivalentTo === null ? null : stepIdOf(step.stepId, equivalentTo);
-    grown = await addChild({ search, state: grown, step, candidate, elder, child, policyMs });
+    grown = await addChild({ search, state: grown, step, candidate, elder, child, policyMs, history: asked.history });
   }
   await spare?.close();
   if (tree.signal.aborted) return grown; // the next process asks again and adds what is missing
@@ -95,6 +97,7 @@ interface Adding {
   readonly elder: string | null;
   readonly child: Environment;
   readonly policyMs: number;
+  readonly history: DrawnHistory | null;
 }
 
 async function addChild({
@@ -105,6 +108,7 @@ async function addChild({
   elder,
   child,
   policyMs,
+  history,
 }: Adding): Promise<SearchState> {
   const at = nodeOf(tree, step.stepId);
   const parent = searchNode(state, step.stepId);
@@ -145,13 +149,15 @@ async function addChild({
     rolloutId === null
       ? null
       : { tree, rolloutId, fromStepId: at.stepId, ordinal: rolloutOrdinal(tree), seed: seedOf(tree, state, step.stepId) };
-  await tree.appender.append([
+  const drafts = [
     ...(walk ? [started(walk)] : []),
     stepEvent(tree, data),
+    ...historyDrafts(tree, pathTo(tree, at.stepId), stepId, history),
     ...rewards({ tree, rolloutId }, stepId, result, done),
     nodeAdded(tree, fact),
     ...(walk ? [finished(walk, node, result.terminated ? 'terminated' : 'truncated', result.success ?? false, graded.end)] : []),
-  ]);
+  ];
+  await tree.appender.append(drafts);
   tree.nodes.set(stepId, node);
   tree.onStep();
   if (done) {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { trainedOn } from '../events/schemas/evaluations.ts';
 import { id, name } from '../events/schemas/values.ts';
+import { promptPlan } from './prompting/prompt-plan.ts';
 
 /**
  * What a collection is to do, beside its seed. It is recorded as the configuration of the run, and a resumed run must say the same.
@@ -45,6 +46,8 @@ export const collectPlan = z.strictObject({
         .optional(),
     })
     .nullable(),
+  /** There when prompts are other than the environment's own chat: worded by a template, the history as text or image. */
+  prompt: promptPlan.optional(),
   /** There when the rollouts are to measure the policy: what is measured, over which split, and the data that made the policy. */
   evaluation: z
     .strictObject({

@@ -5,6 +5,9 @@ import { derivedId } from '../events/derived-id.ts';
 import type { Act } from '../policies/policy.ts';
 import { askPolicy } from './ask-policy.ts';
 import type { GrowingTree } from './collect-tree.ts';
+import { closingRewards } from './prompting/closing-rewards.ts';
+import { historyDrafts } from './prompting/history-drafts.ts';
+import { readAnswer } from './prompting/prompter.ts';
 import { pathTo, restoreEnvironment } from './restore-environment.ts';
 import {
   finished,
@@ -48,8 +51,10 @@ export async function walkRollout(tree: GrowingTree, ordinal: number, fromStepId
     if (taken.length > 0 && replayed.last && (endsIn(replayed.last) || isLast(walk, taken.length))) {
       // The last step is in the record, its reward or the end of the rollout is not: a kill fell between them.
       const leaf = path.at(-1);
+      const success = replayed.last.success ?? false;
       if (leaf && !tree.tree?.rewarded.has(leaf.stepId)) await append(walk, rewards(walk, leaf.stepId, replayed.last, true));
-      return await finish(walk, leaf, outcomeOf(replayed.last), replayed.last.success ?? false, '');
+      await append(walk, await closing(walk, path, success));
+      return await finish(walk, leaf, outcomeOf(replayed.last), success, '');
     }
     await goOn(walk, environment, path, taken.length);
   } finally {
@@ -68,14 +73,18 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
     if (asked.kind === 'failed') return finish(walk, at, 'failed', null, asked.reason);
     const act = asked.acts[0] as Act; // there is at least one
     const decided = tree.clock();
-    const parsed = environment.parse(act.response);
+    const parsed = tree.prompter ? readAnswer(tree.prompter, act.response) : environment.parse(act.response);
     const result = await environment.step(parsed.action);
     const done = endsIn(result) || isLast(walk, steps + 1);
     const timings = { policyMs: Math.max(0, decided - began), environmentMs: Math.max(0, tree.clock() - decided) };
     const { rolloutId } = walk;
     const stepId = derivedId('step', rolloutId, at.depth + 1);
     const step = stepData({ tree, stepId, rolloutId, at, act, parsed, result, timings, done });
-    const drafts = [stepEvent(tree, step), ...rewards(walk, stepId, result, done)];
+    const drafts = [
+      stepEvent(tree, step),
+      ...historyDrafts(tree, path, stepId, asked.history),
+      ...rewards(walk, stepId, result, done),
+    ];
     const node = {
       stepId: step.stepId,
       parentStepId: at.stepId,
@@ -86,13 +95,20 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
       admissibleActions: result.admissibleActions,
       ended: done,
     };
-    if (done) drafts.push(finished(walk, node, outcomeOf(result), result.success ?? false, ''));
+    const success = result.success ?? false;
+    if (done)
+      drafts.push(...(await closing(walk, [...path, node], success)), finished(walk, node, outcomeOf(result), success, ''));
     await append(walk, drafts);
     tree.nodes.set(node.stepId, node);
     path.push(node);
     tree.onStep();
     if (done) return tree.onRollout(result.success === true);
   }
+}
+
+function closing({ tree, rolloutId, fromStepId }: Walk, path: readonly TreeNode[], success: boolean): Promise<Draft[]> {
+  const fromDepth = tree.nodes.get(fromStepId)?.depth ?? 0;
+  return closingRewards(tree, path, { rolloutId, fromDepth, success });
 }
 
 function endsIn(result: StepResult): boolean {

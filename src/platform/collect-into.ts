@@ -18,6 +18,7 @@ import { waitUntilProjected } from '../projections/wait-until.ts';
 import { CODE_VERSION } from './code-version.ts';
 import { nextSequence } from './next-sequence.ts';
 import type { Platform } from './open-platform.ts';
+import { openPrompter } from './open-prompter.ts';
 
 export interface Collection {
   readonly runId: string;
@@ -45,6 +46,7 @@ const CATCH_UP_MS = 60_000;
  */
 export async function collectInto(platform: Platform, collection: Collection): Promise<Progress> {
   const { runId, plan } = collection;
+  const prompter = plan.prompt ? openPrompter(platform, plan.prompt) : undefined;
   const lock = await lockRun(platform, runId);
   const kind = await openEnvironment(plan.environment);
   const policy = await createPolicy(parsePolicyText(plan.policy), { apiKey: platform.config.openai.apiKey ?? undefined });
@@ -63,6 +65,7 @@ export async function collectInto(platform: Platform, collection: Collection): P
     return await collectRun({
       ...collection,
       readPrefix,
+      ...(prompter ? { prompter } : {}),
       codeVersion: CODE_VERSION,
       kind,
       policy,

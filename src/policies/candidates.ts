@@ -13,7 +13,13 @@ export function candidatesOf(request: ActRequest, policy: string): readonly [str
   return [first, ...rest];
 }
 
-/** Writes an action the way a model would, so that every environment's parser reads it. */
-export function chosenAct(thought: string, action: string, tokens: Act['tokens'] = null): Act {
-  return { response: `Thought: ${thought}\nAction: ${action}`, tokens, usage: null, finishReason: 'stop' };
+/** Writes an action the way a model would: in the form that the prompt asks for, else in the one that every environment's parser reads. */
+export function chosenAct(
+  { shown }: Pick<ActRequest, 'shown'>,
+  thought: string,
+  action: string,
+  tokens: Act['tokens'] = null,
+): Act {
+  const response = shown?.write(thought, action) ?? `Thought: ${thought}\nAction: ${action}`;
+  return { response, tokens, usage: null, finishReason: 'stop' };
 }

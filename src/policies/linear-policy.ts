@@ -26,7 +26,10 @@ export function linearPolicy(
       return Array.from({ length: request.n }, () => {
         const chosen = pick(logProbs, random.next());
         const [action, logProb] = [candidates[chosen] as string, logProbs[chosen] as number]; // pick() gives a position of its argument
-        return chosenAct(`I weigh ${candidates.length} possible actions.`, action, { ids: [chosen], logProbs: [logProb] });
+        return chosenAct(request, `I weigh ${candidates.length} possible actions.`, action, {
+          ids: [chosen],
+          logProbs: [logProb],
+        });
       });
     },
     async close() {},

@@ -6,6 +6,7 @@ import { wellFormed } from '../events/well-formed.ts';
 import { parseCompletion } from './openai/completion.ts';
 import { postJson } from './openai/post-json.ts';
 import type { World } from './openai/retry.ts';
+import { type MultimodalMessage, shownMessages } from './openai/shown-messages.ts';
 import { type Act, type ActRequest, type Policy, PolicyError } from './policy.ts';
 
 export interface OpenAiOptions {
@@ -67,9 +68,10 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
     ref: { policyId: (options.policyId ?? options.model).slice(0, 200), version: options.policyVersion ?? 0 },
     async act(request, signal) {
       const acts: Act[] = [];
-      let prompt = openingPrompt(request, options);
+      const shown = request.shown ? await shownMessages(request.shown) : null;
+      let prompt: Prompt = shown ? { messages: [], trimmed: null } : openingPrompt(request, options);
       for (let overflows = 0; acts.length < request.n; ) {
-        const body = JSON.stringify(requestBody(prompt.messages, request, acts.length, options));
+        const body = JSON.stringify(requestBody(shown ?? prompt.messages, request, acts.length, options));
         try {
           const answer = await postJson(body, post, signal, world);
           const completion = parseCompletion(answer.text);
@@ -85,6 +87,7 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
           acts.push(...completion.acts.slice(0, request.n - acts.length).map((act) => ({ ...act, call })));
         } catch (error) {
           if (!(error instanceof PolicyError) || error.code !== 'context-overflow' || ++overflows > OVERFLOW_LIMIT) throw error;
+          if (shown) throw tooLongAsShown(error);
           prompt = shorterPrompt(prompt, error);
         }
       }
@@ -125,8 +128,17 @@ function shorterPrompt(prompt: Prompt, overflow: PolicyError): Prompt {
   return { messages: shorter.messages, trimmed: { from: 0, to: (prompt.trimmed?.to ?? 0) + (shorter.trimmed?.to ?? 0) } };
 }
 
+/** A prescribed prompt is sent whole or not at all: what the agent saw is on record. */
+function tooLongAsShown(overflow: PolicyError): PolicyError {
+  return new PolicyError(
+    'context-overflow',
+    `the prompt with its history is too long for the model; show fewer steps (--history), or show them as an image (${overflow.message})`,
+    { cause: overflow },
+  );
+}
+
 function requestBody(
-  messages: readonly ChatMessage[],
+  messages: readonly MultimodalMessage[],
   request: ActRequest,
   have: number,
   options: OpenAiOptions,

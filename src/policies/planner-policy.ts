@@ -1,6 +1,6 @@
 import { createRandom } from '../domain/random/random.ts';
 import { candidatesOf, chosenAct } from './candidates.ts';
-import type { Act, Policy } from './policy.ts';
+import type { Act, ActRequest, Policy } from './policy.ts';
 
 /**
  * Makes the policy that plays the environment's own perfect action and, with probability `epsilon`, a uniformly drawn one instead: a
@@ -24,7 +24,7 @@ export function plannerPolicy({ epsilon }: { readonly epsilon: number }): Policy
         if (!errs || order.length === 0) moveToFront(order, expert);
         else if (!order.includes(expert)) order.push(expert);
       }
-      return Array.from({ length: request.n }, (_, i) => planned(order[i % order.length] as string, expert)); // never empty: a candidate or the expert's action
+      return Array.from({ length: request.n }, (_, i) => planned(request, order[i % order.length] as string, expert)); // never empty: a candidate or the expert's action
     },
     async close() {},
   };
@@ -36,6 +36,10 @@ function moveToFront(order: string[], action: string): void {
   order.unshift(action);
 }
 
-function planned(action: string, expert: string | null): Act {
-  return chosenAct(action === expert ? 'This is the next step of the plan.' : 'I try something beside the plan.', action);
+function planned(request: ActRequest, action: string, expert: string | null): Act {
+  return chosenAct(
+    request,
+    action === expert ? 'This is the next step of the plan.' : 'I try something beside the plan.',
+    action,
+  );
 }

@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../domain/history/prompt.ts';
 import type { PolicyRef } from '../events/schemas/values.ts';
+import type { ShownPrompt } from './shown-prompt.ts';
 
 /** The model that acts: given where the agent stands, it proposes `n` responses. */
 export interface Policy {
@@ -17,6 +18,8 @@ export interface ActRequest {
   readonly history: readonly PastStep[];
   /** The whole chat, where the collector prescribes it: a policy that asks a model sends this in place of one built from the above. */
   readonly messages?: readonly ChatMessage[];
+  /** The prompt of this step with its history as text or image, where the collector prescribes that: it stands in place of all texts above. */
+  readonly shown?: ShownPrompt;
   readonly admissibleActions: readonly string[] | null;
   /** Asks the environment for the action of a perfect player; null where it has none. */
   readonly expertAction: () => Promise<string | null>;

@@ -11,7 +11,7 @@ export function randomPolicy(): Policy {
       const candidates = candidatesOf(request, 'random');
       const random = createRandom(request.seed);
       return Array.from({ length: request.n }, () =>
-        chosenAct(`I draw one of ${candidates.length} possible actions.`, random.choice(candidates)),
+        chosenAct(request, `I draw one of ${candidates.length} possible actions.`, random.choice(candidates)),
       );
     },
     async close() {},

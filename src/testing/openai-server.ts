@@ -46,9 +46,25 @@ export interface ServerOptions {
   readonly contextTokens?: number;
 }
 
+const part = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), text: z.string() }),
+  z.strictObject({
+    type: z.literal('image_url'),
+    image_url: z.strictObject({ url: z.string().startsWith('data:image/png;base64,') }),
+  }),
+]);
+/** Text, or parts with pictures; a reply function sees the texts alone. */
+const content = z.union([
+  z.string(),
+  z
+    .array(part)
+    .min(1)
+    .transform((parts) => parts.map((one) => (one.type === 'text' ? one.text : '')).join('')),
+]);
+
 const chatRequest = z.looseObject({
   model: z.string(),
-  messages: z.array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() })).min(1),
+  messages: z.array(z.object({ role: z.enum(['system', 'user', 'assistant']), content })).min(1),
   temperature: z.number().min(0).max(2).optional(),
   top_p: z.number().gt(0).max(1).optional(),
   max_tokens: z.int().min(1).optional(),

@@ -1,0 +1,101 @@
+import { type Command, Option } from 'commander';
+import type { PromptPlan } from '../collect/prompting/prompt-plan.ts';
+import { COMPRESSION_PRESETS } from '../domain/compression/reward-presets.ts';
+import { TEMPLATE_VERSIONS } from '../domain/prompts/compose-prompt.ts';
+import type { TemplateName } from '../domain/prompts/prompt-template.ts';
+import { RENDER_PROFILES, type RenderProfile } from '../images/render-spec.ts';
+import { VISION_PRESETS } from '../images/vision-tokens.ts';
+import { numberBetween, wholeNumber } from './with-platform.ts';
+
+export interface PromptFlags {
+  readonly prompt?: 'text' | 'image';
+  readonly template?: TemplateName;
+  readonly history: number;
+  readonly profile: RenderProfile;
+  readonly vision: string;
+  readonly compression?: 'factor' | 'tokens-saved' | 'none';
+  readonly factor: number;
+  readonly compressionPreset: keyof typeof COMPRESSION_PRESETS;
+  readonly iteration: number;
+  readonly invalidPenalty: number;
+}
+
+const TEMPLATES = Object.keys(TEMPLATE_VERSIONS) as TemplateName[]; // the keys of a record over it
+
+/** The options of `espalier collect` that word its prompts (AgentOCR): the past written out, or drawn into an image. */
+export function addPromptOptions(command: Command): void {
+  command
+    .addOption(
+      new Option(
+        '--prompt <mode>',
+        "word the prompts by a template, the past as text or as an image; else the environment's own chat",
+      ).choices(['text', 'image']),
+    )
+    .addOption(new Option('--template <name>', "prompt: its wording; the environment's own when left out").choices(TEMPLATES))
+    .option('--history <n>', 'prompt: how many of the last steps are shown', wholeNumber('--history', 0, 10_000), 50)
+    .addOption(new Option('--profile <name>', 'image: how the history is drawn').choices([...RENDER_PROFILES]).default('crisp'))
+    .addOption(
+      new Option('--vision <name>', 'image: the vision processor whose tokens are counted')
+        .choices(Object.keys(VISION_PRESETS))
+        .default('qwen2.5-vl'),
+    )
+    .addOption(
+      new Option('--compression <reward>', 'image: let the agent choose the factor of its next image, and pay for it so').choices(
+        ['factor', 'tokens-saved', 'none'],
+      ),
+    )
+    .option(
+      '--factor <cf>',
+      'compression: what policies ask for that write no factor themselves',
+      numberBetween('--factor', 1, 5),
+      1.2,
+    )
+    .addOption(
+      new Option('--compression-preset <name>', 'compression: λ, μ and K of the reward')
+        .choices(Object.keys(COMPRESSION_PRESETS))
+        .default('paper'),
+    )
+    .option(
+      '--iteration <n>',
+      'compression: the training iteration that the run belongs to, from 1; every K-th is paid',
+      wholeNumber('--iteration', 1),
+      1,
+    )
+    .option(
+      '--invalid-penalty <x>',
+      'prompt: what an answer loses that breaks the form',
+      numberBetween('--invalid-penalty', 0, 1_000),
+      0,
+    );
+}
+
+/** Makes the plan of the prompts; undefined where none is asked for. @throws Error naming the option that does not go with the others. */
+export function promptPlanOf(flags: PromptFlags, environment: string): PromptPlan | undefined {
+  const { prompt: mode, compression, compressionPreset } = flags;
+  if (!mode) {
+    if (flags.template || compression) throw new Error('--template and --compression go with --prompt text or --prompt image');
+    return undefined;
+  }
+  if (compression && mode === 'text')
+    throw new Error('--compression goes with --prompt image: there is no image to compress in text mode');
+  const name = flags.template ?? templateOf(environment);
+  const { profile, vision, factor, iteration } = flags;
+  return {
+    template: { name, version: TEMPLATE_VERSIONS[name] },
+    mode,
+    historyLength: flags.history,
+    image: mode === 'image' ? { profile, vision, emptyHistory: profile === 'crisp' ? 'no-image' : 'blank-image' } : null,
+    compression: compression
+      ? { candidateFactor: factor, reward: compression, ...COMPRESSION_PRESETS[compressionPreset], iteration }
+      : null,
+    invalidPenalty: flags.invalidPenalty,
+  };
+}
+
+function templateOf(environment: string): TemplateName {
+  const found = TEMPLATES.find(
+    (name) => environment === name || environment.startsWith(`${name}:`) || environment.startsWith(`agentgym:${name}`),
+  );
+  if (!found) throw new Error(`--template: there is none for ${environment}; name one of ${TEMPLATES.join(', ')}`);
+  return found;
+}

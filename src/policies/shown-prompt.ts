@@ -1,0 +1,23 @@
+/** A piece of a prescribed message. The picture is encoded when a policy asks for it: most policies never look. */
+export type ShownPart =
+  | { readonly kind: 'text'; readonly text: string }
+  | {
+      readonly kind: 'image';
+      /** SHA-256 of size and pixels. */
+      readonly imageId: string;
+      readonly width: number;
+      readonly height: number;
+      png(): Promise<Uint8Array>;
+    };
+
+export interface ShownMessage {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly parts: readonly ShownPart[];
+}
+
+/** The prompt of one step where the collector prescribes it whole, history included. */
+export interface ShownPrompt {
+  readonly messages: readonly ShownMessage[];
+  /** Writes the answer that means this action, in the form that the prompt asks for: for policies that choose rather than write. */
+  write(thought: string, action: string): string;
+}

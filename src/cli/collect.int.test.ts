@@ -72,6 +72,47 @@ describe('espalier collect', () => {
     expect(await anomalies()).toEqual([]);
   });
 
+  test('searching by the rules of Agent-R records them in its plan, and goes on by them', async () => {
+    const search = [
+      '--search',
+      'mcts',
+      '--compat',
+      'agent-r',
+      '--max-token-length',
+      '4000',
+      '--iterations',
+      '2',
+      '--max-depth',
+      '3',
+    ];
+    const args = ['collect', '--tasks', '7,40', '--policy', 'planner:0.4', '--seed', '5', ...search];
+    const appends = await holdAppends(platform, 40);
+    const runId = newId();
+    const child = startProcess('src/cli/main.ts', [...args, '--run', runId], env);
+    await appends.held();
+    child.kill('SIGINT');
+    await child.saying(/stopping after the work in hand/);
+    await appends.release();
+    expect(await child.ended).toBe(0);
+    expect((await runEspalier(['collect', '--resume', runId], env)).stdout).toContain(`run ${runId} completed`);
+    const whole = await runEspalier(['--json', ...args], env);
+    const { run } = JSON.parse(whole.stdout) as { run: string }; // as the command prints it
+    expect(await runDigest(platform, runId)).toEqual(await runDigest(platform, run));
+    const { config } = await platform.database.db
+      .selectFrom('runs')
+      .select('config')
+      .where('run_id', '=', runId)
+      .executeTakeFirstOrThrow();
+    expect(config).toMatchObject({
+      search: { iterations: 2, maxDepth: 3, compat: { system: 'agent-r', maxTokenLength: 4_000, rewardScale: 1 } },
+    });
+  });
+
+  test('by rules without a search is refused', async () => {
+    const lone = await runEspalier(['collect', '--compat', 'agent-r'], env);
+    expect(lone).toEqual({ code: 1, stdout: '', stderr: 'espalier: --compat is about how to search: add --search mcts\n' });
+  });
+
   test('under the id of a run that was begun with another plan or seed is refused', async () => {
     const runId = newId();
     expect((await runEspalier([...ARGS, '--run', runId], env)).code).toBe(0);

@@ -5,6 +5,7 @@ import { decodePng } from '../images/png.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { Story } from '../testing/story.ts';
 import { tellDrawnHistories } from '../testing/tell-drawn-histories.ts';
+import { tellRenderSpec, tellSegment } from '../testing/tell-images.ts';
 import { openTestApi, type TestApi } from './http-testing.ts';
 import { createKey } from './keys.ts';
 
@@ -33,6 +34,21 @@ describe('POST /v1/events takes histories as images', () => {
     const rows = await api.database.db.selectFrom('history_images').select('image_id').orderBy('log_offset').execute();
     expect(rows.map(({ image_id }) => image_id)).toEqual(drawn.imageIds);
     expect(await api.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+  });
+
+  test('and refuses specs and segments under names that their content does not give', async () => {
+    const other = new Story('misnamed');
+    const runId = other.run();
+    const renderSpecId = tellRenderSpec(other, runId);
+    tellSegment(other, runId, renderSpecId, 'one', { text: 'another' });
+    other.tell('RenderSpecRegistered', { runId, renderSpecId, profile: 'crisp', spec: { px: 11 } }, runId);
+    tellSegment(other, runId, renderSpecId, 'nul \ufffd', { text: 'nul \0' });
+    const { status, body } = await api.post(other.events);
+    expect(status).toBe(400);
+    expect(body.error?.problems?.map(({ index, path }) => [index, path])).toEqual([
+      [2, 'data.segmentId'],
+      [3, 'data.renderSpecId'],
+    ]);
   });
 
   test('and refuses those that name what is not on record', async () => {

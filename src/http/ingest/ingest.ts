@@ -18,6 +18,7 @@ import { mediaOf, parseBody, unknownMedia } from './parse-body.ts';
 import { busy, readBody } from './read-body.ts';
 import { Recent } from './recent.ts';
 import { type Declaration, declarationsOf } from './references.ts';
+import { wrongDigests } from './wrong-digests.ts';
 
 export interface IngestOptions {
   readonly db: Db;
@@ -76,6 +77,8 @@ export function createIngest(options: IngestOptions): (req: IncomingMessage) => 
     if (parsed.kind === 'refused') return parsed.reply;
     const checked = checkEvents(parsed.values);
     if (checked.kind === 'refused') return checked.reply;
+    const misnamed = wrongDigests(checked.events);
+    if (misnamed.length > 0) return wrongNames(misnamed);
     const distinct = dropRepetitions(checked.events);
     if (distinct.kind === 'conflict') return conflict(distinct.problems);
     const references = await checkReferences(distinct.events, world);
@@ -177,6 +180,15 @@ function tooLarge(events: readonly Prepared[]): Reply {
     remedy,
   }));
   return refuse(413, `an event is over the log's limit of ${RECORD_LIMIT} bytes; nothing was appended`, remedy, { problems });
+}
+
+function wrongNames(problems: readonly Problem[]): Reply {
+  return refuse(
+    400,
+    'what is named by its content has another name; nothing was appended',
+    'correct the names and send all again',
+    { problems },
+  );
 }
 
 function conflict(problems: readonly Problem[]): Reply {

@@ -12,7 +12,7 @@ export interface Episodes {
   readonly kept: Map<string, Environment>;
 }
 
-const KEPT = 256; // episodes: a TextCraft one is a map of counts; 8 × 20 × 4 nodes of the paper's search need at most 640
+const KEPT = 1_024; // episodes: a TextCraft one is a map of counts; the paper's search, 8 × 20 × 4, opens at most 672 nodes
 
 export function openEpisodes(tree: GrowingTree): Episodes {
   return { tree, kept: new Map() };

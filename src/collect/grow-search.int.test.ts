@@ -8,6 +8,7 @@ import type { Subscription } from '../log/event-log.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { runDigest } from '../platform/run-digest.ts';
 import { createPolicy } from '../policies/create-policy.ts';
+import type { Policy } from '../policies/policy.ts';
 import { parsePolicyText } from '../policies/policy-spec.ts';
 import { runProjections } from '../projections/runner.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
@@ -76,6 +77,7 @@ async function search(
   kind: EnvironmentKind,
   limit = Number.POSITIVE_INFINITY,
   plan = ownPlan,
+  wrapped = (policy: Policy) => policy,
 ): Promise<'completed' | 'killed'> {
   await settle();
   const { db } = platform.database;
@@ -93,7 +95,7 @@ async function search(
   const inner = createAppender({ log, blobs, producer: { name: 'collector', version: 'test' }, clock: Date.now, sequenceOf });
   let left = limit;
   const appender: Appender = { append: (drafts) => (left-- > 0 ? inner.append(drafts) : Promise.reject(new Error('killed'))) };
-  const policy = await createPolicy(parsePolicyText(plan.policy));
+  const policy = wrapped(await createPolicy(parsePolicyText(plan.policy)));
   const signal = new AbortController().signal;
   try {
     await collectRun({
@@ -141,8 +143,16 @@ describe('a Monte-Carlo tree search', () => {
     const paper = { iterations: 8, candidates: 4, maxDepth: 20, exploration: 0.25 };
     const plan = { ...ownPlan, tasks: ownPlan.tasks.slice(1), policy: 'random', search: paper };
     const counted = counting(textcraft, 'clone');
-    await search(newId(), counted.kind, Number.POSITIVE_INFINITY, plan);
-    expect(counted.steps()).toBeGreaterThan(300); // the walks do go down to the limit
+    // No reply is said twice and no goal is reached: the most nodes that a search can have.
+    const aimless = (policy: Policy): Policy => ({
+      ...policy,
+      act: async (request) =>
+        Array.from({ length: request.n }, (_, i) => {
+          return { response: `Thought: ${request.seed} ${i}\nAction: inventory`, tokens: null, usage: null, finishReason: null };
+        }),
+    });
+    await search(newId(), counted.kind, Number.POSITIVE_INFINITY, plan, aimless);
+    expect(counted.steps()).toBeGreaterThan(600);
     expect(counted.steps()).toBeLessThanOrEqual(700);
   });
 

@@ -9,20 +9,31 @@ import { orderTrajectories } from './trajectory-order.ts';
  */
 export type ReturnsVariant = 'repaired' | 'shipped' | 'compact';
 
-/** G_t = r_t + γ G_{t+1}, from the last token to the first. Source: REINFORCE++ (Hu 2025) as in verl. */
-export function tokenReturns(rewards: Rows, masks: Masks, gamma: number, variant: ReturnsVariant): Float64Array[] {
-  return masks.map((mask, row) => {
-    const own = rowAt(rewards, row);
-    const returns = new Float64Array(mask.length);
+/**
+ * G_t = r_t + γ G_{t+1}, from the last token to the first (REINFORCE++, Hu 2025, as in verl). @param order where rows are steps: what is to come of the
+ * later steps of a trajectory is carried into the earlier ones, as if they were one row; null keeps every row by itself.
+ */
+export function tokenReturns(
+  rewards: Rows,
+  masks: Masks,
+  gamma: number,
+  variant: ReturnsVariant,
+  order: StepOrder | null,
+): Float64Array[] {
+  const returns = masks.map((mask) => new Float64Array(mask.length));
+  for (const rows of order === null ? masks.map((_, row) => [row]) : orderTrajectories(order.trajectories, order.steps)) {
     let running = 0;
-    for (let t = mask.length - 1; t >= 0; t--) {
-      const trained = mask[t] === 1;
-      if (trained || variant === 'shipped') running = at(own, t) + gamma * running;
-      returns[t] = trained || variant !== 'compact' ? running : 0;
-      if (!trained && variant === 'shipped') running = 0;
+    for (const row of rows.toReversed()) {
+      const [mask, own] = [rowAt(masks, row), rowAt(rewards, row)];
+      for (let t = mask.length - 1; t >= 0; t--) {
+        const trained = mask[t] === 1;
+        if (trained || variant === 'shipped') running = at(own, t) + gamma * running;
+        rowAt(returns, row)[t] = trained || variant !== 'compact' ? running : 0;
+        if (!trained && variant === 'shipped') running = 0;
+      }
     }
-    return returns;
-  });
+  }
+  return returns;
 }
 
 /** R_k = r_k + γ R_{k+1} along the steps of each trajectory; one number for each row. */

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { givenBatch, givenRows, largestGap, someBatch } from '../training-testing.ts';
 import type { ConfiguredEstimator, Estimated, EstimatorBatch } from './estimator.ts';
 import { configureEstimator, ESTIMATORS } from './estimators.ts';
+import { orderTrajectories } from './trajectory-order.ts';
 
 function configured(name: string, options: Readonly<Record<string, unknown>> = {}): ConfiguredEstimator {
   const found = configureEstimator(name, options);
@@ -22,11 +23,12 @@ const EVERY_MODE: readonly (readonly [name: string, options: Readonly<Record<str
   ['gae', { variant: 'step', gamma: 0.9, lambda: 0.8 }],
   ['gae', { variant: 'token-across-steps', gamma: 0.9, lambda: 0.8 }],
   ['grpo', {}],
+  ['grpo', { over: 'rows' }],
   ['grpo', { over: 'trajectories', scale: 'floored-std' }],
   ['grpo', { over: 'trajectory-sums', scale: 'none', scores: 'trained-tokens' }],
   ['pass_at_k', {}],
   ['reinforce_plus_plus', { gamma: 0.9 }],
-  ['reinforce_plus_plus', { variant: 'shipped', gamma: 0.9 }],
+  ['reinforce_plus_plus', { variant: 'shipped', gamma: 0.9, over: 'rows' }],
   ['reinforce_plus_plus', { variant: 'compact', gamma: 0.9 }],
   ['reinforce_plus_plus_baseline', {}],
   ['reinforce_step', { gamma: 0.9 }],
@@ -35,13 +37,14 @@ const EVERY_MODE: readonly (readonly [name: string, options: Readonly<Record<str
   ['opo', {}],
   ['gpg', { fNorm: 2 }],
   ['gigpo', { gamma: 0.9 }],
-  ['optimal_token_baseline', {}],
+
   ['gigpo', { mode: 'mean_norm', episode: 'rows', anchors: 'similar' }],
 ];
 
 describe('every estimator', () => {
   test('stands in the list of modes that are tested here', () => {
-    expect(new Set(EVERY_MODE.map(([name]) => name))).toEqual(new Set(Object.keys(ESTIMATORS)));
+    // The optimal token baseline takes no split trajectories: its tests stand beside it.
+    expect(new Set(EVERY_MODE.map(([name]) => name).concat('optimal_token_baseline'))).toEqual(new Set(Object.keys(ESTIMATORS)));
   });
 
   test.each(EVERY_MODE)('%s %o: padding at the end of rows, whatever it holds, changes no trained token', (name, options) => {
@@ -117,6 +120,72 @@ describe('every estimator', () => {
     ['grpo', { scale: 'variance' }, /scale is one of std, none, floored-std, not variance/],
   ])('%s with %o is refused', (name, options, reason) => {
     expect(configureEstimator(name, options)).toEqual({ kind: 'refused', reason: expect.stringMatching(reason) });
+  });
+});
+
+/** Joins the steps of each trajectory into one row, in their order. */
+function merged(batch: EstimatorBatch): EstimatorBatch {
+  const trajectories = orderTrajectories(batch.trajectories, batch.steps);
+  const join = (rows: readonly Float64Array[] | null) => {
+    return trajectories.map((own) => Float64Array.from(own.flatMap((row) => [...(rows?.[row] ?? [])])));
+  };
+  const firsts = trajectories.map((own) => own[0] ?? -1);
+  return {
+    ...givenBatch([], []),
+    rewards: join(batch.rewards),
+    values: join(batch.values),
+    masks: trajectories.map((own) => Uint8Array.from(own.flatMap((row) => [...(batch.masks[row] ?? [])]))),
+    groups: firsts.map((row) => batch.groups[row] ?? ''),
+    trajectories: firsts.map((row) => batch.trajectories[row] ?? ''),
+    steps: firsts.map(() => 0),
+    greedyScores: firsts.map((row) => batch.greedyScores?.[row] ?? Number.NaN),
+  };
+}
+
+describe('a trajectory', () => {
+  test.each([
+    ['gae', { variant: 'token-across-steps', gamma: 0.9, lambda: 0.8 }, { variant: 'carry', gamma: 0.9, lambda: 0.8 }],
+    ['reinforce_plus_plus', { gamma: 0.9 }, { gamma: 0.9 }],
+    ['reinforce_plus_plus_baseline', {}, {}],
+    ['remax', {}, {}],
+    ['grpo', {}, { over: 'rows' }],
+    ['rloo', {}, { over: 'rows' }],
+    ['opo', {}, { over: 'rows' }],
+    ['gpg', {}, { over: 'rows' }],
+    ['pass_at_k', {}, { over: 'rows' }],
+  ])('gets the same advantages from %s as one row and as a row for each step', (name, asSteps, asRow) => {
+    fc.assert(
+      fc.property(someBatch, (batch) => {
+        const whole = merged(batch);
+        const split = estimated(name, asSteps, batch).advantages;
+        const joined = merged({ ...batch, rewards: split }).rewards;
+        expect(largestGap(joined, estimated(name, asRow, whole).advantages, whole.masks)).toBeLessThan(1e-9);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('of several rows is refused by REINFORCE++ as shipped, unless rows are told to stand alone', () => {
+    const batch = givenBatch([[0], [1]], [[1], [1]], { trajectories: ['t', 't'], steps: [0, 1] });
+    expect(configured('reinforce_plus_plus', { variant: 'shipped' }).estimate(batch)).toMatchObject({ kind: 'refused' });
+    expect(configured('reinforce_plus_plus', { variant: 'shipped', over: 'rows' }).estimate(batch)).toMatchObject({
+      returns: givenRows([[0], [1]]),
+    });
+    expect(configured('reinforce_plus_plus').estimate(batch)).toMatchObject({ returns: givenRows([[1], [1]]) });
+  });
+
+  test('of several rows is refused by the optimal token baseline', () => {
+    const rows = [[0], [1]];
+    const batch = givenBatch(rows, [[1], [1]], {
+      trajectories: ['t', 't'],
+      steps: [0, 1],
+      oldLogProbs: givenRows(rows),
+      squaredProbs: givenRows(rows),
+    });
+    expect(configured('optimal_token_baseline').estimate(batch)).toEqual({
+      kind: 'refused',
+      reason: expect.stringContaining('trajectory t'),
+    });
   });
 });
 

@@ -88,7 +88,7 @@ describe('baselines over a group', () => {
 
 test('ReMax: what is still to come less the greedy score, on trained tokens', () => {
   const masks = [Uint8Array.of(1, 0, 1)];
-  const { advantages, returns } = greedyBaseline(givenRows([[0.25, 9, 1]]), masks, [0.5]);
+  const { advantages, returns } = greedyBaseline(givenRows([[0.25, 9, 1]]), masks, [0.5], null);
   expect(returns).toEqual(givenRows([[1.25, 1, 1]]));
   expect(advantages).toEqual(givenRows([[0.75, 1, 0.5]]));
 });

@@ -1,11 +1,13 @@
 import { choiceOption, numberOption } from '../options.ts';
-import { countTrained, type Masks, spreadScalars } from '../rows/rows.ts';
-import { closedGroups, defineEstimator, type Estimated } from './estimator.ts';
+import { type Masks, spreadScalars } from '../rows/rows.ts';
+import { closedGroups, defineEstimator, type Estimated, type EstimatorBatch } from './estimator.ts';
 import { groupPolicyGradient, leaveOneOut, lengthWeighted } from './group-baselines.ts';
 import { groupRelative } from './group-relative.ts';
+import { gatherMembers, type Members, type MemberUnit, spreadMembers } from './members.ts';
 import { passAtK } from './pass-at-k.ts';
 import { scoreRows } from './row-scores.ts';
 
+const OVER = choiceOption('trajectory-sums', 'rows');
 const KEEPING_SINGLETONS = choiceOption('raw', 'zero', 'forbidden');
 
 /** GRPO and Dr.GRPO (`scale: none`), over rows, trajectories, or sums of step rewards: see `group-relative.ts`. `scores: trained-tokens` is Agent-R1 legacy's sum. */
@@ -13,7 +15,7 @@ export const grpoEstimator = defineEstimator({
   name: 'grpo',
   revision: '1',
   options: {
-    over: choiceOption('rows', 'trajectories', 'trajectory-sums'),
+    over: choiceOption('trajectory-sums', 'rows', 'trajectories'),
     scale: choiceOption('std', 'none', 'floored-std'),
     scores: choiceOption('all-tokens', 'trained-tokens'),
     singleton: KEEPING_SINGLETONS,
@@ -24,47 +26,53 @@ export const grpoEstimator = defineEstimator({
   },
 });
 
-/** Pass@k training. The rows are the members of a group: one row for each trajectory. */
+/** Pass@k training. */
 export const passAtKEstimator = defineEstimator({
   name: 'pass_at_k',
   revision: '1',
-  options: { scale: choiceOption('std', 'none') },
+  options: { over: OVER, scale: choiceOption('std', 'none') },
   readiness: () => closedGroups('forbidden'),
-  estimate: ({ rewards, masks, groups }, { scale }) =>
-    spreadAll(passAtK(scoreRows(rewards, masks, 'all-tokens'), groups, scale), masks),
+  estimate: (batch, { over, scale }) => compareMembers(batch, over, ({ scores, groups }) => passAtK(scores, groups, scale)),
 });
 
 /** RLOO. Without another member there is nothing to compare with: a group of one is refused unless the run says what it should give. */
 export const rlooEstimator = defineEstimator({
   name: 'rloo',
   revision: '1',
-  options: { singleton: choiceOption('forbidden', 'raw', 'zero') },
+  options: { over: OVER, singleton: choiceOption('forbidden', 'raw', 'zero') },
   readiness: ({ singleton }) => closedGroups(singleton),
-  estimate: ({ rewards, masks, groups }, { singleton }) =>
-    spreadAll(leaveOneOut(scoreRows(rewards, masks, 'all-tokens'), groups, singleton), masks),
+  estimate: (batch, { over, singleton }) =>
+    compareMembers(batch, over, ({ scores, groups }) => leaveOneOut(scores, groups, singleton)),
 });
 
 /** OPO: the length-weighted baseline. */
 export const opoEstimator = defineEstimator({
   name: 'opo',
   revision: '1',
-  options: { singleton: KEEPING_SINGLETONS },
+  options: { over: OVER, singleton: KEEPING_SINGLETONS },
   readiness: ({ singleton }) => closedGroups(singleton),
-  estimate({ rewards, masks, groups }, { singleton }) {
-    const scores = scoreRows(rewards, masks, 'all-tokens');
-    return spreadAll(lengthWeighted(scores, groups, masks.map(countTrained), singleton), masks);
-  },
+  estimate: (batch, { over, singleton }) =>
+    compareMembers(batch, over, ({ scores, groups, lengths }) => lengthWeighted(scores, groups, lengths, singleton)),
 });
 
-/** GPG: group-centred scores, scaled up by the share of rows that carry a signal. */
+/** GPG: group-centred scores, scaled up by the share of members that carry a signal. */
 export const gpgEstimator = defineEstimator({
   name: 'gpg',
   revision: '1',
-  options: { fNorm: numberOption(1, 1e-6, 1e6), singleton: KEEPING_SINGLETONS },
+  options: { over: OVER, fNorm: numberOption(1, 1e-6, 1e6), singleton: KEEPING_SINGLETONS },
   readiness: ({ singleton }) => closedGroups(singleton),
-  estimate: ({ rewards, masks, groups }, options) =>
-    spreadAll(groupPolicyGradient(scoreRows(rewards, masks, 'all-tokens'), groups, options), masks),
+  estimate: (batch, { over, ...options }) =>
+    compareMembers(batch, over, ({ scores, groups }) => groupPolicyGradient(scores, groups, options)),
 });
+
+function compareMembers(
+  batch: EstimatorBatch,
+  over: MemberUnit,
+  compare: (members: Members) => Float64Array,
+): Omit<Estimated, 'kind'> {
+  const members = gatherMembers(over, scoreRows(batch.rewards, batch.masks, 'all-tokens'), batch);
+  return spreadAll(spreadMembers(compare(members), members), batch.masks);
+}
 
 /** Estimators of an outcome have no returns of their own: upstream gives the advantages again. */
 function spreadAll(scalars: Float64Array, masks: Masks): Omit<Estimated, 'kind'> {

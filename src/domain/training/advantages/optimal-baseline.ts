@@ -25,7 +25,7 @@ export function optimalBaseline(input: OptimalBaselineInput): {
   readonly returns: Float64Array[];
 } {
   const { rewards, masks, groups } = input;
-  const returns = tokenReturns(rewards, masks, 1, 'repaired');
+  const returns = tokenReturns(rewards, masks, 1, 'repaired', null);
   const variances = cumulativeVariances(input);
   const baselines = masks.map((mask) => new Float64Array(mask.length));
   for (const rows of positionsByKey(groups).values()) {

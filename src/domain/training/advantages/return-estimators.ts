@@ -6,6 +6,7 @@ import { stepReturns, tokenReturns } from './discounted-returns.ts';
 import { ANY_ROWS, closedGroups, defineEstimator } from './estimator.ts';
 import { greedyBaseline } from './greedy-baseline.ts';
 import { centreOnGroup } from './group-baselines.ts';
+import { findSplitTrajectory, gatherMembers, spreadMembers } from './members.ts';
 import { optimalBaseline } from './optimal-baseline.ts';
 import { scoreRows } from './row-scores.ts';
 
@@ -13,10 +14,17 @@ import { scoreRows } from './row-scores.ts';
 export const reinforcePlusPlusEstimator = defineEstimator({
   name: 'reinforce_plus_plus',
   revision: '1',
-  options: { variant: choiceOption('repaired', 'shipped', 'compact'), gamma: numberOption(1, 0, 1) },
+  options: {
+    variant: choiceOption('repaired', 'shipped', 'compact'),
+    gamma: numberOption(1, 0, 1),
+    over: choiceOption('trajectories', 'rows'),
+  },
   readiness: () => ({ ...ANY_ROWS, trainedTokens: 2 }),
-  estimate({ rewards, masks }, { variant, gamma }) {
-    const returns = tokenReturns(rewards, masks, gamma, variant);
+  estimate({ rewards, masks, trajectories, steps }, { variant, gamma, over }) {
+    const split = variant === 'shipped' && over === 'trajectories' ? findSplitTrajectory(trajectories) : null;
+    if (split !== null)
+      return refused(`as shipped it knows whole rows only, and trajectory ${split} has several: choose over rows`);
+    const returns = tokenReturns(rewards, masks, gamma, variant, over === 'rows' ? null : { trajectories, steps });
     return { advantages: multiply(maskedWhiten(returns, masks), masks), returns };
   },
 });
@@ -25,10 +33,16 @@ export const reinforcePlusPlusEstimator = defineEstimator({
 export const reinforcePlusPlusBaselineEstimator = defineEstimator({
   name: 'reinforce_plus_plus_baseline',
   revision: '1',
-  options: { output: choiceOption('masked', 'unmasked'), singleton: choiceOption('raw', 'zero', 'forbidden') },
+  options: {
+    output: choiceOption('masked', 'unmasked'),
+    over: choiceOption('trajectory-sums', 'rows'),
+    singleton: choiceOption('raw', 'zero', 'forbidden'),
+  },
   readiness: ({ singleton }) => ({ ...closedGroups(singleton), trainedTokens: 2 }),
-  estimate({ rewards, masks, groups }, { output, singleton }) {
-    const centred = centreOnGroup(scoreRows(rewards, masks, 'all-tokens'), groups, singleton);
+  estimate(batch, { output, over, singleton }) {
+    const { masks } = batch;
+    const members = gatherMembers(over, scoreRows(batch.rewards, masks, 'all-tokens'), batch);
+    const centred = spreadMembers(centreOnGroup(members.scores, members.groups, singleton), members);
     const whitened = maskedWhiten(spreadScalars(centred, masks), masks);
     const advantages = output === 'masked' ? multiply(whitened, masks) : whitened;
     return { advantages, returns: advantages };
@@ -52,10 +66,11 @@ export const reinforceStepEstimator = defineEstimator({
 export const remaxEstimator = defineEstimator({
   name: 'remax',
   revision: '1',
-  options: {},
+  options: { over: choiceOption('trajectories', 'rows') },
   readiness: () => ({ ...ANY_ROWS, waitsFor: 'greedy-sibling', columns: ['greedyScores'] }),
-  estimate({ rewards, masks, greedyScores }) {
-    return greedyScores === null ? refused('remax needs greedyScores') : greedyBaseline(rewards, masks, greedyScores);
+  estimate({ rewards, masks, greedyScores, trajectories, steps }, { over }) {
+    if (greedyScores === null) return refused('remax needs greedyScores');
+    return greedyBaseline(rewards, masks, greedyScores, over === 'rows' ? null : { trajectories, steps });
   },
 });
 
@@ -65,7 +80,9 @@ export const optimalBaselineEstimator = defineEstimator({
   revision: '1',
   options: {},
   readiness: () => ({ ...closedGroups('raw'), columns: ['oldLogProbs', 'squaredProbs'] }),
-  estimate({ rewards, masks, groups, oldLogProbs, squaredProbs, rolloutWeights }) {
+  estimate({ rewards, masks, groups, trajectories, oldLogProbs, squaredProbs, rolloutWeights }) {
+    const split = findSplitTrajectory(trajectories);
+    if (split !== null) return refused(`trajectory ${split} has several rows: its places in the response cannot be compared`);
     if (oldLogProbs === null || squaredProbs === null) return refused('it needs oldLogProbs and squaredProbs');
     return optimalBaseline({ rewards, masks, groups, oldLogProbs, squaredProbs, rolloutWeights });
   },

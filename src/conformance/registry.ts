@@ -1,3 +1,5 @@
+import { agentocrGlyphsCheck } from './checks/agentocr-glyphs.ts';
+import { agentocrRenderCheck } from './checks/agentocr-render.ts';
 import { backUpCheck } from './checks/back-up.ts';
 import { bestChildCheck } from './checks/best-child.ts';
 import { clientActionCheck } from './checks/client-action.ts';
@@ -15,8 +17,11 @@ import { rlGigpoCheck } from './checks/rl-gigpo.ts';
 import { rlGroupBaselinesCheck } from './checks/rl-group-baselines.ts';
 import { rlMaskedStatisticsCheck } from './checks/rl-masked-statistics.ts';
 import { rlPolicyLossCheck } from './checks/rl-policy-loss.ts';
+import { rlProcessRewardsCheck } from './checks/rl-process-rewards.ts';
 import { rlReinforceCheck } from './checks/rl-reinforce.ts';
 import { rlRolloutCorrectionCheck } from './checks/rl-rollout-correction.ts';
+import { rlRuleRewardsCheck } from './checks/rl-rule-rewards.ts';
+import { rlToolProtocolCheck } from './checks/rl-tool-protocol.ts';
 import { rlValueKlEntropyCheck } from './checks/rl-value-kl-entropy.ts';
 import { searchCheck, treeOnDiskCheck } from './checks/search.ts';
 import { snapActionCheck } from './checks/snap-action.ts';
@@ -59,4 +64,9 @@ export const CHECKS: readonly VectorCheck[] = [
   rlValueKlEntropyCheck,
   rlRolloutCorrectionCheck,
   rlBatchingCheck,
+  agentocrRenderCheck,
+  agentocrGlyphsCheck,
+  rlProcessRewardsCheck,
+  rlRuleRewardsCheck,
+  rlToolProtocolCheck,
 ];

@@ -19,17 +19,18 @@ const file = z.object({
 export type RlCase = z.infer<typeof file>['cases'][number];
 
 /** Computes what a case expects: one entry for each name in `expected`. */
-export type ComputeRlCase = (given: RlCase) => Readonly<Record<string, unknown>>;
+export type ComputeRlCase = (given: RlCase) => Computed | Promise<Computed>;
+type Computed = Readonly<Record<string, unknown>>;
 
 /** Makes the check of one vector file from a function for each of its algorithms. The vectors are padded; here a padded place is a token outside the mask. */
 export function rlCheck(fileName: RegExp, algorithms: Readonly<Record<string, ComputeRlCase>>): VectorCheck {
   return {
     fileName,
-    *judge({ json }) {
+    async *judge({ json }) {
       for (const given of file.parse(json).cases) {
         const compute = Object.hasOwn(algorithms, given.algorithm) ? algorithms[given.algorithm] : undefined;
         if (compute === undefined) yield skipped(given.id, `not implemented yet: ${given.algorithm}`);
-        else yield judgeCase(given, compute);
+        else yield await judgeCase(given, compute);
       }
     },
   };
@@ -46,10 +47,10 @@ export const masksShape = z
   .transform((rows): Masks => rows.map((values) => Uint8Array.from(values)));
 
 /** Every name of `expected` must be computed, and nothing else may be: a value that nobody compares proves nothing. */
-function judgeCase(given: RlCase, compute: ComputeRlCase): JudgedCase {
-  let actual: Readonly<Record<string, unknown>>;
+async function judgeCase(given: RlCase, compute: ComputeRlCase): Promise<JudgedCase> {
+  let actual: Computed;
   try {
-    actual = compute(given);
+    actual = await compute(given);
   } catch (error) {
     return failed(given.id, error instanceof Error ? error.message.replaceAll(/\s+/g, ' ') : String(error));
   }

@@ -53,7 +53,15 @@ export interface StepResult {
     readonly gain?: number;
     /** The environment punished a fatal act, which ends the episode with nothing. */
     readonly fatal?: boolean;
+    /** Who gave it, where that is a scorer of its own: else it is the environment. */
+    readonly scorer?: ScorerName;
   };
+  /** The tools that this step called, in order. */
+  readonly toolCalls?: readonly ToolCallRecord[];
+  /** Rewards beside `reward` (of process, say): each adds to the return and is recorded by itself. */
+  readonly components?: readonly RewardComponent[];
+  /** Why the episode ends here, in a word or two for the record. */
+  readonly reason?: string;
   readonly terminated: boolean;
   /** The environment cut the episode at a limit of its own. */
   readonly truncated: boolean;
@@ -63,6 +71,30 @@ export interface StepResult {
   readonly executable: boolean;
   readonly admissibleActions: readonly string[] | null;
   readonly stateHash: string | null;
+}
+
+/** A scorer and its revision. */
+export interface ScorerName {
+  readonly name: string;
+  readonly revision: string;
+}
+
+/** A call of a tool as it is recorded: texts cut to what is worth keeping. */
+export interface ToolCallRecord {
+  readonly tool: string;
+  readonly arguments: string;
+  readonly output: string;
+  readonly outcome: 'ok' | 'error';
+  readonly durationMs: number;
+  /** The process reward of this call, in its step's component already. */
+  readonly reward?: number;
+}
+
+export interface RewardComponent {
+  /** Not 'environment', which is `reward`. */
+  readonly component: string;
+  readonly value: number;
+  readonly scorer: ScorerName;
 }
 
 export interface ParsedResponse {

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { normalizeAnswer } from '../../domain/reward/exact-match.ts';
+import { scoreGsm8k, scoreGsm8kFormat } from '../../domain/reward/gsm8k.ts';
+import { type QaGeneration, scoreQaFormat } from '../../domain/reward/qa-em-format.ts';
+import { reportedReward } from '../../domain/reward/reported-reward.ts';
+import { scoreRetoolFormat } from '../../domain/reward/retool-format.ts';
+import { scoreSearchR1 } from '../../domain/reward/search-r1-em.ts';
+import { rlCheck } from '../rl-vectors.ts';
+
+const texts = z.object({ texts: z.array(z.string()) });
+const chat = z.object({ solution: z.string(), ground_truth: z.string() });
+const pairs = z.object({ pairs: z.array(z.tuple([z.string(), z.string()])) });
+const solutions = z.object({ solutions: z.array(z.string()) });
+const searches = z.object({ rows: z.array(z.tuple([z.string(), z.array(z.string())])) });
+const reported = z.object({ rows: z.array(z.tuple([z.number(), z.number(), z.number()])) });
+
+/** Judges `10-rule-rewards`: normalisation, and the scorers that read texts. */
+export const rlRuleRewardsCheck = rlCheck(/^10-rule-rewards.*\.json$/, {
+  normalize_answer: ({ inputs }) => ({ value: texts.parse(inputs).texts.map(normalizeAnswer) }),
+  qa_em_and_format({ inputs }) {
+    const { solution, ground_truth: gold } = chat.parse(inputs);
+    const scored = (generation: QaGeneration) => {
+      const { total, ...parts } = scoreQaFormat(solution, [gold], generation);
+      return { ...parts, format_answer: total };
+    };
+    return { seed: scored('seed'), legacy: scored('legacy') };
+  },
+  gsm8k_legacy({ inputs }) {
+    const { solution, ground_truth: gold } = chat.parse(inputs);
+    const { total, ...parts } = scoreGsm8kFormat(solution, gold);
+    return { ...parts, format_answer: total };
+  },
+  gsm8k_verl: ({ inputs }) => ({
+    value: pairs.parse(inputs).pairs.map(([solution, gold]) => scoreGsm8k(solution, gold, 'flexible')),
+  }),
+  retool_format: ({ inputs }) => ({ value: solutions.parse(inputs).solutions.map(scoreRetoolFormat) }),
+  search_r1_em: ({ inputs }) => ({
+    value: searches.parse(inputs).rows.map(([solution, golds]) => scoreSearchR1(solution, golds)),
+  }),
+  paper_reward: ({ inputs }) => ({
+    value: reported
+      .parse(inputs)
+      .rows.map(([answerForm, toolForm, exactMatch]) => reportedReward({ answerForm, toolForm, exactMatch })),
+  }),
+});

@@ -1,0 +1,130 @@
+import { NOUS_ERRORS, SEED_INVALID_FORMAT, SEED_PENALTIES, unknownToolOfV01 } from './call-errors.ts';
+import {
+  type ParsedCall,
+  parseHermesCalls,
+  parseNousCalls,
+  parseRetoolCode,
+  parseSeedCall,
+  type ToolCall,
+} from './parse-calls.ts';
+
+/**
+ * How calls are written, answered and paid: `seed` (Agent-R1, March 2025), `nous` and `retool` (its branch legacy), `v0.1` (its main, Hermes form).
+ * Specification of Agent-R1, §1.1 to §1.3.
+ */
+export const TOOL_PROFILES = ['seed', 'nous', 'retool', 'v0.1'] as const;
+export type ToolProfile = (typeof TOOL_PROFILES)[number];
+
+/** What is to be done about one call: execute it, or answer it with an error. `reward` is the profile's penalty, null where it gives none. */
+export type PlannedCall =
+  | { readonly kind: 'execute'; readonly call: ToolCall }
+  | {
+      readonly kind: 'refused';
+      /** The tool that was named, empty where none was. */
+      readonly tool: string;
+      readonly text: string;
+      readonly answer: string;
+      readonly reward: number | null;
+      /** Whether the call was well formed. */
+      readonly valid: boolean;
+    };
+
+/** What a response asks for: nothing (it is the final answer), or these calls. */
+export type PlannedTurn =
+  | { readonly kind: 'final' }
+  | { readonly kind: 'calls'; readonly calls: readonly [PlannedCall, ...PlannedCall[]] };
+
+/** The tools that there are, as far as planning goes. */
+export interface KnownTools {
+  readonly names: readonly string[];
+  /** Gives what is wrong with the arguments of a call of a known tool, null for nothing. */
+  problemOf(call: ToolCall): string | null;
+}
+
+/**
+ * Reads what a response asks for. `nous` executes only the first call unless `parallel`; `v0.1` all of them, and there malformed ones vanish; in `seed` the
+ * first pair of tags counts.
+ */
+export function planTurn(
+  profile: ToolProfile,
+  response: string,
+  tools: KnownTools,
+  { parallel }: { readonly parallel: boolean },
+): PlannedTurn {
+  switch (profile) {
+    case 'seed': {
+      const parsed = parseSeedCall(response);
+      return turnOf(parsed === null ? [] : [planSeed(parsed, tools)]);
+    }
+    case 'nous': {
+      const calls = parseNousCalls(response);
+      return turnOf((parallel ? calls : calls.slice(0, 1)).map((parsed) => planNous(parsed, tools)));
+    }
+    case 'retool': {
+      const code = parseRetoolCode(response);
+      const call = { name: 'python', arguments: { code: code ?? '' }, text: JSON.stringify({ code }), floats: new Set<string>() };
+      return turnOf(code === null ? [] : [planNous({ kind: 'call', call }, tools)]);
+    }
+    case 'v0.1':
+      return turnOf(parseHermesCalls(response).map((call) => planV01(call, tools)));
+    default:
+      return profile satisfies never;
+  }
+}
+
+/** Gives the answer to a call whose tool failed, and what it costs. */
+export function answerFailure(
+  profile: ToolProfile,
+  tool: string,
+  reason: string,
+): { readonly answer: string; readonly reward: number | null } {
+  return { answer: `Error executing tool '${tool}': ${reason}`, reward: profile === 'seed' ? SEED_PENALTIES.ineffective : null };
+}
+
+function planSeed(parsed: ParsedCall, tools: KnownTools): PlannedCall {
+  if (parsed.kind === 'broken')
+    return {
+      kind: 'refused',
+      tool: '',
+      text: parsed.text,
+      answer: SEED_INVALID_FORMAT,
+      reward: SEED_PENALTIES.invalid,
+      valid: false,
+    };
+  const { call } = parsed;
+  const refuse = (answer: string) => refusedCall(call, answer, SEED_PENALTIES.ineffective);
+  if (!tools.names.includes(call.name)) return refuse(`Unknown tool: ${call.name}`);
+  const problem = tools.problemOf(call);
+  return problem === null ? { kind: 'execute', call } : refuse(`Invalid arguments for tool '${call.name}': ${problem}`);
+}
+
+function planNous(parsed: ParsedCall, tools: KnownTools): PlannedCall {
+  if (parsed.kind === 'broken')
+    return {
+      kind: 'refused',
+      tool: '',
+      text: parsed.text,
+      answer: NOUS_ERRORS[parsed.problem],
+      reward: null,
+      valid: false,
+    };
+  const { call } = parsed;
+  if (!tools.names.includes(call.name)) return refusedCall(call, NOUS_ERRORS['unknown-tool'], null);
+  if (tools.problemOf(call) !== null) return refusedCall(call, NOUS_ERRORS['invalid-arguments'], null);
+  return { kind: 'execute', call };
+}
+
+function planV01(call: ToolCall, tools: KnownTools): PlannedCall {
+  if (!tools.names.includes(call.name)) return refusedCall(call, unknownToolOfV01(call.name, tools.names), null);
+  const problem = tools.problemOf(call);
+  return problem === null ? { kind: 'execute', call } : refusedCall(call, `Error: invalid arguments: ${problem}`, null);
+}
+
+function refusedCall(call: ToolCall, answer: string, reward: number | null): PlannedCall {
+  return { kind: 'refused', tool: call.name, text: call.text, answer, reward, valid: true };
+}
+
+function turnOf(calls: readonly PlannedCall[]): PlannedTurn {
+  const [first, ...others] = calls;
+  return first === undefined ? { kind: 'final' } : { kind: 'calls', calls: [first, ...others] };
+}

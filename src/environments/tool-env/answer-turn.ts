@@ -1,0 +1,100 @@
+import { answerFailure, type PlannedCall, planTurn, type ToolProfile } from '../../domain/tools/plan-turn.ts';
+import { truncateCodePoints } from '../../domain/tools/truncate.ts';
+import type { ToolCallRecord } from '../environment.ts';
+import { type CallLimits, type CallOutcome, runCalls } from '../tools/run-calls.ts';
+import type { Toolbox } from '../tools/toolbox.ts';
+
+/** The rules by which a turn is answered. */
+export interface TurnRules {
+  readonly profile: ToolProfile;
+  /** `nous` only: all calls of a turn are executed. */
+  readonly parallel: boolean;
+  /** Rewards of calls are counted. */
+  readonly paysCalls: boolean;
+  readonly toolbox: Toolbox;
+}
+
+/** A response, answered: what the model is shown for each call, uncut, and what is recorded of it, cut. */
+export interface AnsweredTurn {
+  readonly kind: 'final' | 'calls';
+  readonly results: readonly string[];
+  readonly calls: readonly ToolCallRecord[];
+  /** The sum of what the calls were paid, null where none was. */
+  readonly reward: number | null;
+  /** At least one call was well formed and, in `seed`, did what it should. */
+  readonly executable: boolean;
+}
+
+const RECORDED = 16_384; // code points kept of a call's output: 64 KiB at most, and any model is shown less
+const KEPT = 65_536; // code points of a result that framing may still look at
+
+/** Answers a response: reads its calls, runs those that can be run, and says what each gave. */
+export async function answerTurn(rules: TurnRules, response: string, limits: CallLimits): Promise<AnsweredTurn> {
+  const { profile, parallel, paysCalls, toolbox } = rules;
+  const planned = planTurn(profile, response, toolbox, { parallel });
+  if (planned.kind === 'final') return { kind: 'final', results: [], calls: [], reward: null, executable: true };
+  const toRun = planned.calls.flatMap((each) => (each.kind === 'execute' ? [each.call] : []));
+  const outcomes = await runCalls(toolbox.tools, toRun, limits);
+  const answered = planned.calls.map((each): Answered => {
+    const outcome = each.kind === 'execute' ? outcomes[toRun.indexOf(each.call)] : undefined;
+    return answerOf(profile, each, outcome);
+  });
+  const paid = answered.flatMap(({ reward }) => (reward === null || !paysCalls ? [] : [reward]));
+  return {
+    kind: 'calls',
+    results: answered.map(({ result }) => truncateCodePoints(result, KEPT)),
+    calls: answered.map(({ tool, text, result, outcome, durationMs, reward, note }) => ({
+      tool: tool === '' ? '(none)' : tool.slice(0, 200),
+      arguments: truncateCodePoints(text, RECORDED),
+      output: truncateCodePoints(result, RECORDED) + note,
+      outcome,
+      durationMs,
+      ...(reward === null || !paysCalls ? {} : { reward }),
+    })),
+    reward: paid.length === 0 ? null : paid.reduce((sum, each) => sum + each, 0),
+    executable: answered.some(({ valid }) => valid),
+  };
+}
+
+interface Answered {
+  readonly tool: string;
+  readonly text: string;
+  readonly result: string;
+  readonly outcome: 'ok' | 'error';
+  readonly durationMs: number;
+  readonly reward: number | null;
+  readonly valid: boolean;
+  /** What the record says beside the output and the model is not told. */
+  readonly note: string;
+}
+
+function answerOf(profile: ToolProfile, planned: PlannedCall, outcome: CallOutcome | undefined): Answered {
+  if (planned.kind === 'refused' || outcome === undefined) {
+    const refused = planned.kind === 'refused' ? planned : null;
+    return {
+      tool: refused?.tool ?? '',
+      text: refused?.text ?? '',
+      result: refused?.answer ?? '',
+      outcome: 'error',
+      durationMs: 0,
+      reward: refused?.reward ?? null,
+      valid: refused?.valid ?? false,
+      note: '',
+    };
+  }
+  const { name, text } = planned.call;
+  if (outcome.kind === 'failed') {
+    const { answer, reward } = answerFailure(profile, name, outcome.reason);
+    return { tool: name, text, result: answer, outcome: 'error', durationMs: outcome.durationMs, reward, valid: true, note: '' };
+  }
+  return {
+    tool: name,
+    text,
+    result: outcome.output,
+    outcome: outcome.success && outcome.refusal === null ? 'ok' : 'error',
+    durationMs: outcome.durationMs,
+    reward: outcome.reward ?? (profile === 'seed' ? 0 : null),
+    valid: true,
+    note: outcome.refusal === null ? '' : `\n[reward refused: ${outcome.refusal}]`,
+  };
+}

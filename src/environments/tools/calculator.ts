@@ -1,0 +1,39 @@
+import { compute, ExpressionError } from './compute.ts';
+import type { Tool } from './tool.ts';
+
+/**
+ * Computes arithmetic expressions. It answers JSON, `{"result": …}` or `{"error": …}`, and pays as Agent-R1's calculator of March 2025 does:
+ * min(0.5, 0.4 + min(0.1, 0.02·(k + 1))) for k of the characters `+-*\/()`, nothing for an empty expression. That one meant to pay 0.05 for an expression that
+ * fails, by looking for a prefix its errors never have; `as-published` pays those in full too, `sound` (the default) pays them the 0.05.
+ */
+export function calculator(manner: 'sound' | 'as-published' = 'sound'): Tool {
+  return {
+    name: 'calculator',
+    description: 'Computes an arithmetic expression, for example (12 + 30) * 2 or sqrt(2) ** 3.',
+    parameters: {
+      type: 'object',
+      properties: { expression: { type: 'string', description: 'The expression to compute' } },
+      required: ['expression'],
+    },
+    fingerprint: `calculator ${manner} 1`,
+    execute: ({ expression }) => {
+      try {
+        return `{"result": ${JSON.stringify(compute(String(expression)))}}`;
+      } catch (error) {
+        if (!(error instanceof ExpressionError)) throw error;
+        return { content: `{"error": ${JSON.stringify(error.message)}}`, success: false };
+      }
+    },
+    reward: ({ expression }, output) => {
+      const text = String(expression);
+      if (text === '') return 0;
+      return manner === 'sound' && output.startsWith('{"error"') ? 0.05 : calculatorReward(text);
+    },
+  };
+}
+
+/** Gives the published reward of an expression that is not empty. */
+export function calculatorReward(expression: string): number {
+  const operators = expression.match(/[+\-*/()]/g)?.length ?? 0;
+  return Math.min(0.5, 0.4 + Math.min(0.1, 0.02 * (operators + 1)));
+}

@@ -1,0 +1,166 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import { type Tool, ToolError } from './tool.ts';
+
+export interface PythonOptions {
+  /** The sandbox server, for example http://127.0.0.1:8080. */
+  readonly url: string;
+  /** What the program may take, in seconds. */
+  readonly runTimeoutS?: number;
+  /** What one request may take: the run and the way there. */
+  readonly requestTimeoutMs?: number;
+  readonly attempts?: number;
+  readonly pauseMs?: number;
+  /** Programs at a time. */
+  readonly concurrency?: number;
+}
+
+// The numbers of Agent-R1's branch legacy: 10 s to run, 5 attempts, 32 at a time.
+const RUN_TIMEOUT_S = 10;
+const REQUEST_SLACK_MS = 10_000;
+const ATTEMPTS = 5;
+const PAUSE_MS = 500;
+const CONCURRENCY = 32;
+const ANSWER_LIMIT = 16 * 1024 * 1024; // bytes
+
+/** What a program shows that prints nothing. */
+export const NO_OUTPUT = 'The program printed nothing. Print what you want to see.';
+
+const stage = z.object({
+  status: z.enum(['Finished', 'Error', 'TimeLimitExceeded']),
+  return_code: z.number().nullish(),
+  stdout: z.string().nullish(),
+  stderr: z.string().nullish(),
+});
+const answerShape = z.object({
+  status: z.enum(['Success', 'Failed', 'SandboxError']),
+  message: z.string().nullish(),
+  run_result: stage.nullish(),
+});
+
+/**
+ * Runs Python programs in a sandbox server that speaks SandboxFusion's protocol (`POST /run_code`): here nothing is ever executed. Standard output is the result, or
+ * what went to standard error when the program failed; a program that took too long is told so. What may pass (no connection, HTTP 5xx or 429, no answer in time,
+ * `SandboxError`) is tried again, five times in all; then the call fails. @throws ToolError for an address that is no http URL.
+ */
+export function python(options: PythonOptions): Tool {
+  const url = runUrl(options.url);
+  const { runTimeoutS = RUN_TIMEOUT_S, attempts = ATTEMPTS, pauseMs = PAUSE_MS, concurrency = CONCURRENCY } = options;
+  const requestTimeoutMs = options.requestTimeoutMs ?? runTimeoutS * 1_000 + REQUEST_SLACK_MS;
+  const waiting: (() => void)[] = [];
+  let running = 0;
+
+  async function inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    if (running >= concurrency) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running++;
+    try {
+      signal.throwIfAborted();
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running--;
+    }
+  }
+
+  async function run(code: string, signal: AbortSignal): Promise<z.infer<typeof answerShape>> {
+    const body = JSON.stringify({ code, language: 'python', run_timeout: runTimeoutS, compile_timeout: runTimeoutS });
+    for (let failures = 0; ; ) {
+      const outcome = await send(url, body, requestTimeoutMs, signal);
+      if (outcome.kind === 'answered') return outcome.answer;
+      failures++;
+      if (outcome.kind === 'final' || failures >= attempts)
+        throw new Error(`${outcome.reason}${failures > 1 ? ` (tried ${failures} times)` : ''}`);
+      await delay(pauseMs * failures, undefined, { signal });
+    }
+  }
+
+  return {
+    name: 'python',
+    description: 'Runs a Python program and gives what it printed.',
+    parameters: {
+      type: 'object',
+      properties: { code: { type: 'string', description: 'The program' } },
+      required: ['code'],
+    },
+    fingerprint: `python 1 ${url.href} ${runTimeoutS}`,
+    execute: (args, signal) => inTurn(signal, async () => resultOf(await run(String(args.code), signal), runTimeoutS)),
+  };
+}
+
+function resultOf({ status, message, run_result: ran }: z.infer<typeof answerShape>, seconds: number) {
+  if (ran?.status === 'TimeLimitExceeded')
+    return { content: `${ran.stdout ?? ''}The program took longer than ${seconds} s.`, success: false };
+  const failed = status !== 'Success';
+  const said = [ran?.stdout ?? '', failed ? (ran?.stderr ?? '') : ''].filter((text) => text !== '').join('\n');
+  return { content: said || (failed && message) || NO_OUTPUT, success: !failed };
+}
+
+type Sent =
+  | { readonly kind: 'answered'; readonly answer: z.infer<typeof answerShape> }
+  | { readonly kind: 'passing' | 'final'; readonly reason: string };
+
+async function send(url: URL, body: string, timeoutMs: number, signal: AbortSignal): Promise<Sent> {
+  const limit = AbortSignal.timeout(timeoutMs);
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body,
+      signal: AbortSignal.any([signal, limit]),
+    });
+    const text = await readBounded(response);
+    if (text === null) return { kind: 'final', reason: `the sandbox answered more than ${ANSWER_LIMIT} bytes` };
+    if (!response.ok)
+      return {
+        kind: response.status >= 500 || response.status === 429 ? 'passing' : 'final',
+        reason: `the sandbox answered HTTP ${response.status}: ${text.slice(0, 500)}`,
+      };
+    const parsed = answerShape.safeParse(parseOrNull(text));
+    if (!parsed.success) return { kind: 'final', reason: `the sandbox answered something else: ${text.slice(0, 200)}` };
+    if (parsed.data.status === 'SandboxError')
+      return { kind: 'passing', reason: `the sandbox failed: ${parsed.data.message ?? 'no reason given'}` };
+    return { kind: 'answered', answer: parsed.data };
+  } catch (error) {
+    signal.throwIfAborted();
+    const reason = limit.aborted
+      ? `the sandbox has not answered within ${timeoutMs} ms`
+      : `cannot reach the sandbox: ${causeOf(error)}`;
+    return { kind: 'passing', reason };
+  }
+}
+
+async function readBounded(response: Response): Promise<string | null> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > ANSWER_LIMIT) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parseOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null; // the schema refuses it with the text beside it
+  }
+}
+
+function runUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw new ToolError(
+      `python: ${JSON.stringify(text.slice(0, 200))} is no http URL; write for example sandbox=http://127.0.0.1:8080`,
+    );
+  if (url.pathname === '/') url.pathname = '/run_code';
+  return url;
+}
+
+/** `fetch` says only "fetch failed" and carries the reason in its cause. */
+function causeOf(error: unknown): string {
+  const cause = (error as { cause?: { message?: string; code?: string } } | null)?.cause; // read by field: whatever was thrown
+  return cause?.message || cause?.code || String((error as { message?: unknown } | null)?.message ?? error);
+}

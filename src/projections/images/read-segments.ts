@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import type { Blobs } from '../../postgres/tables.ts';
-import { type HistoryLink, resolveHistory } from './resolve-history.ts';
+import { type HistoryLink, resolveHistories } from './resolve-histories.ts';
 
 /** One record of history, drawn by one render spec. */
 export interface SegmentRecord {
@@ -55,8 +55,5 @@ export async function readHistories(db: Db, steps: readonly string[]): Promise<R
     )
     select h.step_id as "stepId", h.prefix_step_id as "prefixStepId", h.prefix_from as "from", h.prefix_to as "to", h.segments
     from chain join history_images h using (step_id)`.execute(db);
-  const links = new Map(rows.map((link) => [link.stepId, link]));
-  const histories = new Map<string, readonly string[]>();
-  for (const stepId of steps) if (links.has(stepId)) histories.set(stepId, resolveHistory(links, stepId));
-  return histories;
+  return resolveHistories(new Map(rows.map((link) => [link.stepId, link])), steps);
 }

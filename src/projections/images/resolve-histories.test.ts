@@ -1,9 +1,13 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type HistoryLink, resolveHistory } from './resolve-history.ts';
+import { type HistoryLink, resolveHistories } from './resolve-histories.ts';
 
 function links(...given: readonly HistoryLink[]): ReadonlyMap<string, HistoryLink> {
   return new Map(given.map((link) => [link.stepId, link]));
+}
+
+function resolveHistory(known: ReadonlyMap<string, HistoryLink>, stepId: string): readonly string[] | undefined {
+  return resolveHistories(known, [stepId]).get(stepId);
 }
 
 test('a history that grows is what was shown before and what is new', () => {
@@ -33,6 +37,9 @@ test('any chain of ranges gives the list that was meant', () => {
       meant.forEach((list, i) => {
         expect(resolveHistory(known, `${i}`)).toEqual(list);
       });
+      const all = resolveHistories(known, [...known.keys(), 'nobody']);
+      expect(meant.map((_, i) => all.get(`${i}`))).toEqual(meant);
+      expect(all.size).toBe(meant.length);
     }),
   );
 });

@@ -10,6 +10,7 @@ import { newId } from '../events/new-id.ts';
 import { type Collection, collectInto, readCollection } from '../platform/collect-into.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
+import { describeFailures } from './describe-failures.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { progressLine, say } from './terminal.ts';
@@ -108,6 +109,8 @@ export function addCollect(program: Command): void {
           );
         if (signal.aborted && !json) say(`go on with: espalier collect --resume ${collection.runId}`);
         await projector.settle();
+        const failures = json ? null : await describeFailures(platform.database.db, collection.runId);
+        if (failures !== null) say(failures);
       } finally {
         await projector.close();
       }

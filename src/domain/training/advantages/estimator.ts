@@ -137,7 +137,11 @@ function findMalformed(batch: EstimatorBatch): string | null {
   const broken = rewards.findIndex((row) => !row.every(Number.isFinite));
   if (broken !== -1) return `row ${broken} has a reward that is not finite`;
   const places = new Set<string>();
+  const groupOf = new Map<string, string | undefined>();
   for (const [row, trajectory] of perRow.trajectories.entries()) {
+    const group = perRow.groups[row];
+    if (groupOf.has(trajectory) && groupOf.get(trajectory) !== group) return `trajectory ${trajectory} stands in two groups`;
+    groupOf.set(trajectory, group);
     const place = `${at(perRow.steps, row)} of trajectory ${trajectory}`;
     if (places.has(place)) return `two rows are step ${place}`;
     places.add(place);

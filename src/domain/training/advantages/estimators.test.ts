@@ -245,6 +245,12 @@ describe('readiness', () => {
       },
       /row 0 has a reward that is not finite/,
     ],
+    [
+      'a trajectory in two groups',
+      'grpo',
+      { ...two, trajectories: ['t', 't'], steps: [0, 1], groups: ['g', 'h'] },
+      /trajectory t stands in two groups/,
+    ],
     ['one step told twice', 'grpo', { ...two, trajectories: ['t', 't'] }, /two rows are step 0 of trajectory t/],
   ])('a batch with %s is refused by %s', (_what, name, batch, reason) => {
     expect(configured(name).estimate(batch)).toEqual({ kind: 'refused', reason: expect.stringMatching(reason) });

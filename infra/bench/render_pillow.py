@@ -1,0 +1,102 @@
+"""Renders histories with Pillow's text drawing, for comparison: python3 render_pillow.py none|cache [factor] < histories.json
+
+Does the same work as our renderer (same font, wrapping, colours, stacking, border) in the plain way: numpy arrays of RGB, one thread. Prints one
+JSON object: CPU milliseconds of each step, bytes kept in the cache, rise of the resident memory, bytes of the last step's images.
+"""
+
+import hashlib
+import json
+import math
+import resource
+import sys
+import time
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf"
+SIZE, LINE, WIDTH, LIMIT, BORDER = 10, 12, 392, 65, 5
+COLOURS = [("[Observation]", (0, 0, 255)), ("[Action]", (255, 0, 0))]
+
+
+def wrap(text):
+    if len(text) <= LIMIT:
+        return [text]
+    lines, current = [], ""
+    for word in text.split():
+        if current and len(current) + 1 + len(word) <= LIMIT:
+            current += " " + word
+            continue
+        if current:
+            lines.append(current)
+        current = ""
+        if len(word) <= LIMIT:
+            current = word
+        else:
+            lines += [word[at : at + LIMIT] for at in range(0, len(word), LIMIT)]
+    return lines + [current] if current else lines
+
+
+def runs(line):
+    found = sorted((line.find(word), word, ink) for word, ink in COLOURS if word in line)
+    at, out = 0, []
+    for start, word, ink in found:
+        out += [(at, line[at:start], (0, 0, 0)), (start, word, ink)]
+        at = start + len(word)
+    return [run for run in out + [(at, line[at:], (0, 0, 0))] if run[1]]
+
+
+def draw(font, text):
+    lines = wrap(text)
+    image = Image.new("RGB", (WIDTH, len(lines) * LINE), (255, 255, 255))
+    pen = ImageDraw.Draw(image)
+    for i, line in enumerate(lines):
+        for start, part, ink in runs(line):
+            pen.text((int(font.getlength(line[:start])), i * LINE), part, font=font, fill=ink)
+    return np.array(image)
+
+
+def compose(parts, factor):
+    rows = np.vstack(parts)
+    if factor != 1:
+        height, width = rows.shape[:2]
+        root = math.sqrt(factor)
+        size = max(28, int(width / root)), max(28, int(height / root))
+        rows = np.array(Image.fromarray(rows).resize(size, Image.Resampling.LANCZOS))
+    height, width = rows.shape[:2]
+    framed = np.full((height + 2 * BORDER, width + 2 * BORDER, 3), 255, dtype=np.uint8)
+    framed[BORDER : BORDER + height, BORDER : BORDER + width] = rows
+    return framed
+
+
+def main(way, factor):
+    histories = json.load(sys.stdin)
+    font = ImageFont.truetype(FONT, SIZE)
+    caches = [{} for _ in histories]
+    draw(font, "warm up")
+    rss = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    before, step_ms, images = rss(), [], []
+
+    def segment(environment, text):
+        if way == "none":
+            return draw(font, text)
+        cache = caches[environment]
+        if text not in cache:
+            cache[text] = draw(font, text)
+        return cache[text]
+
+    for step in range(1, len(histories[0]) + 1):
+        start = time.process_time()
+        images = [compose([segment(e, text) for text in history[:step]], factor) for e, history in enumerate(histories)]
+        step_ms.append((time.process_time() - start) * 1000)
+    digest = hashlib.sha256()
+    for image in images:
+        digest.update(image.tobytes())
+    kept = sum(part.nbytes for cache in caches for part in cache.values())
+    size = sum(image.nbytes for image in images)
+    figures = {"stepMs": step_ms, "keptBytes": kept, "peakBytes": rss() - before, "imageBytes": size, "digest": digest.hexdigest()}
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 1)

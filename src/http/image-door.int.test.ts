@@ -85,6 +85,12 @@ describe('GET /images/<id>.png', () => {
     }
   });
 
+  test('serves a page of images at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => fetch(urlOf(drawn.imageIds[2]))));
+    await Promise.all(answers.map((answer) => answer.arrayBuffer()));
+    expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200));
+  });
+
   test('says 304 to who has it, and gives the headers alone to HEAD', async () => {
     const [id] = drawn.imageIds;
     for (const tag of [`"${id}"`, `W/"${id}"`, `"other", "${id}"`, '*']) {

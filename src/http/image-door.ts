@@ -7,6 +7,7 @@ import { findHistoryImage, type HistoryImageRecord } from '../projections/images
 import { type Rebuilt, rebuildImage } from '../replay/rebuild-image.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import { createExclusive } from './ingest/exclusive.ts';
 import { createGate } from './ingest/gate.ts';
 import { type Reply, refuse } from './reply.ts';
 import { addSegmentCacheGauges } from './segment-cache-gauges.ts';
@@ -22,7 +23,8 @@ export interface ImageDoorOptions {
 /** The only paths of images: nothing of a path reaches a file system, and what is no SHA-256 is not looked up. */
 export const IMAGE_PATH = /^\/images\/([0-9a-f]{64})\.png$/;
 
-const AT_ONCE = 4; // drawing holds the event loop for some milliseconds an image: more at once would only hold more memory
+const LANES = 2; // drawing holds the event loop for some milliseconds an image: more at once would only hold more memory
+const IN_HAND = 100; // a page shows some dozens of images; what is beyond comes back
 
 /**
  * Makes the door for history images: finds a step that was shown the image, draws it again from its segments and compares it with its id. An image
@@ -30,7 +32,9 @@ const AT_ONCE = 4; // drawing holds the event loop for some milliseconds an imag
  */
 export function createImageDoor(options: ImageDoorOptions): (req: IncomingMessage, imageId: string) => Promise<Reply> {
   const { db, blobs, metrics, logger = SILENT, segmentCache: cache = new SegmentCache() } = options;
-  const gate = createGate({ requests: AT_ONCE, bytes: 0 });
+  const gate = createGate({ requests: IN_HAND, bytes: 0 });
+  const lanes = createExclusive();
+  let asked = 0;
   const rebuilt = metrics.counter('images_rebuilt_total', 'History images drawn again from the record', ['outcome']);
   addSegmentCacheGauges(metrics, cache);
   const world = { db, blobs, draw: (...drawn: Parameters<SegmentCache['get']>) => cache.get(...drawn).entry.segment };
@@ -43,9 +47,11 @@ export function createImageDoor(options: ImageDoorOptions): (req: IncomingMessag
     const ticket = gate.enter();
     if (!ticket) return refuse(503, 'too many images are being drawn', 'ask again', { headers: { 'retry-after': '1' } });
     try {
-      const result = await rebuildImage(world, shown);
-      rebuilt.add(1, { outcome: result.kind });
-      return await reply(result, shown, logger);
+      return await lanes.run([`${asked++ % LANES}`], async () => {
+        const result = await rebuildImage(world, shown);
+        rebuilt.add(1, { outcome: result.kind });
+        return reply(result, shown, logger);
+      });
     } finally {
       ticket.leave();
     }

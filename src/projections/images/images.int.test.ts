@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Envelope } from '../../events/envelope.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { givenEvents } from '../../testing/given-events.ts';
@@ -140,6 +141,17 @@ describe('a segment', () => {
       ...{ id: first.segments[0], renderSpecId: first.renderSpecId, text: 'record 1', lines: 1, width: 392, height: 12 },
       ...{ rgb: expect.stringMatching(/^[0-9a-f]{64}$/), cutLines: 0, outside: 0, runId: first.runId, blobs: null },
     });
+  });
+
+  test('that two processes tell under its derived id is no anomaly', async () => {
+    const { story, runId, renderSpecId } = given();
+    const id = story.id('derived from the segment');
+    tellSegment(story, runId, renderSpecId, 'at once');
+    const told = { ...(story.events.at(-1) as Envelope), id };
+    await givenEvents(database.db, [...story.events.slice(0, -1), told]);
+    await givenEvents(database.db, [{ ...told, producer: { name: 'another', version: '1' } }]);
+    expect(await database.db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
+    expect(await quarantined()).toEqual([]);
   });
 
   test('under an id that is not the hash of its text goes to quarantine', async () => {

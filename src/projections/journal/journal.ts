@@ -24,9 +24,11 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     const { event } = delivery;
     const before = known.get(event.id);
     if (before !== undefined) {
-      if (sameContent(before, delivery.body))
-        anomalies.push(anomaly(delivery, 'duplicate', 'appended again with the same content'));
-      else
+      if (sameContent(before, delivery.body)) {
+        // A segment is named by its content: two processes that draw the same one at once both tell it, as they should.
+        if (event.type !== 'SegmentRendered')
+          anomalies.push(anomaly(delivery, 'duplicate', 'appended again with the same content'));
+      } else
         poison.push({
           delivery,
           code: 'conflict',

@@ -10,7 +10,7 @@ import type { RenderFigures } from './render-worker.ts';
  *   npm run bench:render -- [environments] [steps] [factor]        PYTHON=… names another interpreter
  */
 const [, , environments = '32', steps = '50', factor = '1'] = process.argv;
-const PYTHON = process.env['PYTHON'] ?? 'python3';
+const PYTHON = process.env.PYTHON ?? 'python3';
 const WAYS = { none: 'no cache', append: 'naive append', cache: 'segment cache' } as const;
 
 const found = new Map<string, RenderFigures>();

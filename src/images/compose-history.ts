@@ -75,7 +75,7 @@ export function frameResized(spec: RenderSpec, { resized, bordered }: HistorySiz
 }
 
 function stackAlone(segments: readonly RenderedSegment[], { width, height }: Size): RgbRows {
-  const rgb = new Uint8Array(width * height * 3);
+  const rgb = new Uint8Array(width * height * 3).fill(255);
   stack(segments, rgb, 0, width * 3);
   return { width, height, rgb, at: 0, stride: width * 3 };
 }

@@ -50,11 +50,12 @@ export function blendRun(planes: readonly [Plane, Plane, Plane], run: RunMask, i
     const [x0, x1] = [Math.max(0, -left), Math.min(width, plane.width - left)];
     const [y0, y1] = [Math.max(0, -top), Math.min(run.height, plane.height - top)];
     for (let y = y0; y < y1; y++) {
+      const row = (top + y) * plane.width + left;
       for (let x = x0; x < x1; x++) {
-        const m = mask[y * width + x] ?? 0;
+        const m = mask[y * width + x] as number; // x < width, y < height
         if (m === 0) continue;
-        const at = (top + y) * plane.width + left + x;
-        plane.bytes[at] = div255(m * value + (255 - m) * (plane.bytes[at] ?? 0));
+        const under = plane.bytes[row + x] as number; // clipped to the plane above
+        plane.bytes[row + x] = div255(m * value + (255 - m) * under);
       }
     }
   }

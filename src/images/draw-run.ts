@@ -81,14 +81,18 @@ export function div255(t: number): number {
 /**
  * Draws a run of black cells at (x, y): what is left of white is multiplied. That is also what comes out when the glyphs of a run are first laid over each other
  * and then blended, since rounding t / 255 never meets a tie and so 255 - div255(t) = div255(255 * 255 - t), as long as the run begins on white.
- * @returns the pen behind the run, in whole pixels.
+ * @param only draws no more than so many cells at each end.
  */
-export function drawBlack(plane: Plane, stamps: Stamps, text: string, x: number, y: number): void {
+export function drawBlack(plane: Plane, stamps: Stamps, text: string, x: number, y: number, only = text.length): void {
   const { bytes, width, height } = plane;
   let pen = 32; // 26.6, with the half that rounds
   for (let i = 0; i < text.length; i++) {
     const stamp = stamps.of(text.charCodeAt(i));
     if (!stamp) continue;
+    if (i >= only && i < text.length - only) {
+      pen += stamps.advance;
+      continue;
+    }
     const left = x + (pen >> 6);
     pen += stamps.advance;
     const { glyph, offsets, left: remains } = stamp;

@@ -30,16 +30,10 @@ export function pushSegments(stack: HistoryStack, entries: readonly CachedSegmen
   const rows = entries.reduce((sum, { segment }) => sum + segment.height, stack.rows);
   const above = stack.entries.length === 0 ? 0 : spec.border + stack.rows;
   reserve(stack, (2 * spec.border + spec.resize.unit + rows) * stride, above * stride);
-  if (stack.entries.length === 0) stack.rgb.fill(255, 0, spec.border * stride);
+  stack.rgb.fill(255, above * stride, (spec.border + rows) * stride);
   for (const entry of entries) {
-    const at = (spec.border + stack.rows) * stride;
-    const { height } = entry.segment;
-    writeSegment(entry.segment, stack.rgb, at + spec.border * 3, stride);
-    for (let y = 0; y < height; y++) {
-      stack.rgb.fill(255, at + y * stride, at + y * stride + spec.border * 3);
-      stack.rgb.fill(255, at + (y + 1) * stride - spec.border * 3, at + (y + 1) * stride);
-    }
-    stack.rows += height;
+    writeSegment(entry.segment, stack.rgb, (spec.border + stack.rows) * stride + spec.border * 3, stride);
+    stack.rows += entry.segment.height;
     stack.entries.push(entry);
   }
 }
@@ -58,7 +52,7 @@ export function rawRows({ rgb, stride, spec, rows }: HistoryStack): RgbRows {
 function reserve(stack: HistoryStack, bytes: number, keep: number): void {
   if (bytes <= stack.rgb.length) return;
   // Pages that were never written take no memory, so the spare half costs address space only.
-  const larger = new Uint8Array(Math.ceil(bytes * 1.5));
+  const larger = new Uint8Array(Math.ceil(bytes * 2));
   larger.set(stack.rgb.subarray(0, keep));
   stack.rgb = larger;
 }

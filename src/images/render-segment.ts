@@ -64,16 +64,26 @@ function drawLine(
   y: number,
   boxes: RunMask[],
 ): void {
+  const [red, green, blue] = planes;
   for (const { start, text, ink } of runs) {
     const x = (stamps.advance * start) >> 6;
-    if (isBlack(ink)) for (const plane of new Set(planes)) drawBlack(plane, stamps, text, x, y);
-    else {
+    if (!isBlack(ink)) {
       const run = maskRun(stamps, text, x, y);
       blendRun(planes, run, ink);
       boxes.push(run);
+      continue;
     }
+    drawBlack(green, stamps, text, x, y);
+    if (red === green) continue;
+    // Red and blue are looked at under coloured runs only; two cells of a plain run reach into its neighbour, or all where a glyph leaves its line.
+    const only = PLAIN.test(text) ? (runs.length > 1 ? 2 : 0) : text.length;
+    drawBlack(red, stamps, text, x, y, only);
+    drawBlack(blue, stamps, text, x, y, only);
   }
 }
+
+/** No ASCII glyph leaves the box of its line. */
+const PLAIN = /^[\x20-\x7e]*$/;
 
 function isBlack(ink: InkRun['ink']): boolean {
   return ink[0] === 0 && ink[1] === 0 && ink[2] === 0;

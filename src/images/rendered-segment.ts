@@ -29,28 +29,25 @@ export interface Patch {
 
 /** Gives the pixels of a segment: width * height * 3 bytes, row by row. */
 export function segmentRgb(segment: RenderedSegment): Uint8Array {
-  const rgb = new Uint8Array(segment.width * segment.height * 3);
+  const rgb = new Uint8Array(segment.width * segment.height * 3).fill(255);
   writeSegment(segment, rgb, 0, segment.width * 3);
   return rgb;
 }
 
-/** Writes the pixels of a segment into an RGB picture: its first row at byte `at`, each next one `stride` bytes further. */
+/** Writes the pixels of a segment over white in an RGB picture: its first row at byte `at`, each next one `stride` bytes further. */
 export function writeSegment(segment: RenderedSegment, rgb: Uint8Array, at: number, stride: number): void {
-  const { height, width, ends, grey, bandHeight } = segment;
+  const { height, ends, grey, bandHeight } = segment;
   let from = 0;
   for (let y = 0; y < height; y++) {
     const end = ends[(y / bandHeight) | 0] as number; // a band for each row
-    const row = at + y * stride;
-    let to = row;
-    for (let x = 0; x < end; x++) {
-      const value = grey[from + x] as number; // the band holds `end` bytes a row
+    let to = at + y * stride;
+    for (const last = from + end; from < last; from++, to += 3) {
+      const value = grey[from] as number; // the band holds `end` bytes a row
+      if (value === 255) continue; // three in four
       rgb[to] = value;
       rgb[to + 1] = value;
       rgb[to + 2] = value;
-      to += 3;
     }
-    from += end;
-    rgb.fill(255, to, row + width * 3);
   }
   for (const patch of segment.patches) {
     const bytes = patch.width * 3;

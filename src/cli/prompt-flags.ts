@@ -92,7 +92,8 @@ export function promptPlanOf(flags: PromptFlags, environment: string): PromptPla
   };
 }
 
-function templateOf(environment: string): TemplateName {
+/** Gives the template worded for an environment. @throws Error that names them all. */
+export function templateOf(environment: string): TemplateName {
   const found = TEMPLATES.find(
     (name) => environment === name || environment.startsWith(`${name}:`) || environment.startsWith(`agentgym:${name}`),
   );

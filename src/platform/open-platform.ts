@@ -65,6 +65,7 @@ export async function openPlatform(config: Config, name: string): Promise<Platfo
           brokers: config.kafkaBrokers,
           clientId: `espalier-${name}`,
           sessionMs: config.kafkaSessionMs,
+          compression: config.kafkaCompression,
         }).catch((error: unknown) => {
           throw new KafkaUnusable(error);
         }),

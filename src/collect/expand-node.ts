@@ -13,7 +13,7 @@ import { type Episodes, episodeAt, keepEpisode, releaseEpisode } from './episode
 import { historyDrafts } from './prompting/history-drafts.ts';
 import { type DrawnHistory, readAnswer } from './prompting/prompter.ts';
 import { pathTo } from './restore-environment.ts';
-import { finished, rewards, started, stepData, stepEvent, type TreeNode } from './rollout-events.ts';
+import { finished, rewards, started, stepData, stepEvent, type TreeNode, toolDrafts } from './rollout-events.ts';
 import { ordinalsTo, type SearchRules } from './search-rules.ts';
 
 type Expansion = Extract<SearchStep, { kind: 'expand' }>;
@@ -152,6 +152,7 @@ async function addChild({
   const drafts = [
     ...(walk ? [started(walk)] : []),
     stepEvent(tree, data),
+    ...toolDrafts(tree, stepId, result),
     ...historyDrafts(tree, pathTo(tree, at.stepId), stepId, history),
     ...rewards({ tree, rolloutId }, stepId, result, done),
     nodeAdded(tree, fact),

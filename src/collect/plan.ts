@@ -9,7 +9,7 @@ import { promptPlan } from './prompting/prompt-plan.ts';
  * the tree so far (a bushy tree).
  */
 export const collectPlan = z.strictObject({
-  environment: name,
+  environment: z.string().min(1).max(2_000),
   tasks: z
     .array(
       z.strictObject({

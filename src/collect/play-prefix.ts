@@ -2,7 +2,7 @@ import { derivedId } from '../events/derived-id.ts';
 import type { PolicyRef } from '../events/schemas/values.ts';
 import type { GrowingTree } from './collect-tree.ts';
 import { restoreEnvironment } from './restore-environment.ts';
-import { rewards, stepData, stepEvent, type TreeNode } from './rollout-events.ts';
+import { rewards, stepData, stepEvent, type TreeNode, toolDrafts } from './rollout-events.ts';
 
 /** A step of a recorded rollout that is taken again: what was said, and by which policy. */
 export interface ActedStep {
@@ -55,7 +55,11 @@ export async function playPrefix(tree: GrowingTree): Promise<string> {
       const timings = { policyMs: 0, environmentMs: Math.max(0, tree.clock() - began) };
       const own = { ...tree, policy: { ...tree.policy, ref: policy } };
       const data = stepData({ tree: own, stepId, rolloutId: null, at, act, parsed, result, timings, done: false });
-      await tree.appender.append([stepEvent(tree, data), ...rewards({ tree, rolloutId: null }, stepId, result, false)]);
+      await tree.appender.append([
+        stepEvent(tree, data),
+        ...toolDrafts(tree, stepId, result),
+        ...rewards({ tree, rolloutId: null }, stepId, result, false),
+      ]);
       tree.onStep();
       const { observation, admissibleActions } = result;
       at = {

@@ -92,36 +92,47 @@ export function stepEvent(tree: GrowingTree, data: DataOf<'StepTaken'>): Draft {
   return { type: 'StepTaken', id: derivedId('StepTaken', data.stepId), correlationId: tree.runId, data };
 }
 
-/** The environment's reward: recorded when it says something, and always at the end. */
+/** A step's rewards: the environment's when it says something, and always at the end; and each other component by itself. */
 export function rewards(
   { tree, rolloutId }: Pick<Taken, 'tree' | 'rolloutId'>,
   stepId: string,
   result: StepResult,
   done: boolean,
 ): Draft[] {
-  const { raw, scale, kind } = result.reward;
+  const { raw, scale, kind, scorer } = result.reward;
   const value = result.reward.gain ?? result.reward.value; // a return is the sum of a path's rewards
-  if (value === 0 && !done) return [];
-  const rewardId = derivedId('reward', stepId, 'environment');
-  const data: DataOf<'RewardAssigned'> = {
-    rewardId,
-    treeId: tree.treeId,
-    stepId,
-    rolloutId,
+  const environment = {
     component: 'environment',
     value,
-    scorer: { name: tree.kind.name, revision: tree.kind.fingerprint.slice(0, 200) },
+    scorer: { ...(scorer ?? { name: tree.kind.name, revision: tree.kind.fingerprint.slice(0, 200) }) },
     raw: { value: raw, scale, kind },
   };
-  return [
-    {
+  const components = (result.components ?? []).map((each) => ({ ...each, scorer: { ...each.scorer }, raw: null }));
+  return [...(value === 0 && !done ? [] : [environment]), ...components].map((given): Draft => {
+    const rewardId = derivedId('reward', stepId, given.component);
+    const data: DataOf<'RewardAssigned'> = { rewardId, treeId: tree.treeId, stepId, rolloutId, ...given };
+    return {
       type: 'RewardAssigned',
       id: derivedId('RewardAssigned', rewardId),
       correlationId: tree.runId,
       causationId: derivedId('StepTaken', stepId),
       data,
-    },
-  ];
+    };
+  });
+}
+
+/** The calls of tools that a step made, in order. */
+export function toolDrafts(tree: Pick<GrowingTree, 'treeId' | 'runId'>, stepId: string, result: StepResult): Draft[] {
+  return (result.toolCalls ?? []).map(({ reward: _, ...call }, ordinal): Draft => {
+    const toolCallId = derivedId('tool-call', stepId, ordinal);
+    return {
+      type: 'ToolCalled',
+      id: derivedId('ToolCalled', toolCallId),
+      correlationId: tree.runId,
+      causationId: derivedId('StepTaken', stepId),
+      data: { toolCallId, treeId: tree.treeId, stepId, ordinal, ...call },
+    };
+  });
 }
 
 export function finished(

@@ -18,6 +18,7 @@ import {
   stepData,
   stepEvent,
   type TreeNode,
+  toolDrafts,
   type Walk,
 } from './rollout-events.ts';
 
@@ -54,7 +55,7 @@ export async function walkRollout(tree: GrowingTree, ordinal: number, fromStepId
       const success = replayed.last.success ?? false;
       if (leaf && !tree.tree?.rewarded.has(leaf.stepId)) await append(walk, rewards(walk, leaf.stepId, replayed.last, true));
       await append(walk, await closing(walk, path, success));
-      return await finish(walk, leaf, outcomeOf(replayed.last), success, '');
+      return await finish(walk, leaf, outcomeOf(replayed.last), success, replayed.last.reason ?? '');
     }
     await goOn(walk, environment, path, taken.length);
   } finally {
@@ -82,6 +83,7 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
     const step = stepData({ tree, stepId, rolloutId, at, act, parsed, result, timings, done });
     const drafts = [
       stepEvent(tree, step),
+      ...toolDrafts(tree, stepId, result),
       ...historyDrafts(tree, path, stepId, asked.history),
       ...rewards(walk, stepId, result, done),
     ];
@@ -97,7 +99,10 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
     };
     const success = result.success ?? false;
     if (done)
-      drafts.push(...(await closing(walk, [...path, node], success)), finished(walk, node, outcomeOf(result), success, ''));
+      drafts.push(
+        ...(await closing(walk, [...path, node], success)),
+        finished(walk, node, outcomeOf(result), success, result.reason ?? ''),
+      );
     await append(walk, drafts);
     tree.nodes.set(node.stepId, node);
     path.push(node);

@@ -1,3 +1,5 @@
+import type { Json } from '../domain/tools/read-python-json.ts';
+
 /**
  * An environment as the collector sees it. A kind is opened once per process; an environment is one running episode of it.
  * Rewards are normalised here, at the adapter: `value` lies in 0..1 (or below 0 for harm), `raw` keeps what the environment said.
@@ -9,6 +11,8 @@ export interface EnvironmentKind {
   /** The aliases of its task instances, in order. */
   readonly taskAliases: readonly string[];
   create(): Promise<Environment>;
+  /** What would be right in a task, for scorers: where the environment knows it. Null for a task that there is not. */
+  groundTruth?(alias: string): { readonly groundTruth: Json; readonly dataSource: string } | null;
   close(): Promise<void>;
 }
 

@@ -1,7 +1,8 @@
 import { findEnclosed } from '../text/enclosed.ts';
 import { pythonStrip } from '../text/python-strip.ts';
 import { assistantBlocks, countOf, endsWithin, gapBefore } from './assistant-blocks.ts';
-import { normalizeAnswer } from './exact-match.ts';
+import { exactMatch, normalizeAnswer } from './exact-match.ts';
+import { reportedReward } from './reported-reward.ts';
 
 /** The score of an answer and of its form, each by itself, and the total that training got. */
 export interface FormatAndAnswer {
@@ -25,16 +26,46 @@ export function scoreQaFormat(
   golds: readonly string[],
   generation: QaGeneration,
 ): FormatAndAnswer & { readonly em: number } {
-  const blocks = assistantBlocks(chat);
-  const last = blocks.at(-1);
-  if (last === undefined) return { format: 0, answer: 0, total: -1, em: 0 };
-  const format = blocks.slice(0, -1).filter((block) => isToolBlock(block, generation)).length * 0.5 + lastForm(last, generation);
+  const { last, toolTurnsInForm, lastInForm } = readForm(chat, generation);
+  if (last === null) return { format: 0, answer: 0, total: -1, em: 0 };
+  const format = 0.5 * toolTurnsInForm + (lastInForm ? 0.5 : 0);
   const [said] = findEnclosed(last, 'answer', 'as-written');
   const within = said !== undefined && containsGold(said.content, golds);
   const answer = within ? 1 : containsGold(last, golds) ? 0.2 : 0;
   const form = Math.min(format, 1);
   const counts = generation === 'seed' ? form === 1 : form >= 0.5;
   return { format, answer, total: -1 + form + (counts ? answer : 0), em: within ? 1 : 0 };
+}
+
+/**
+ * Scores a chat by the equation that the technical report prints, which no code computes: equality with a gold answer where the last turn and every tool turn
+ * are in form (as `seed` asks), else how much of that is in form, less one. A chat without tool turns has none out of form.
+ */
+export function scoreQaReported(chat: string, golds: readonly string[]): FormatAndAnswer {
+  const { last, toolTurns, toolTurnsInForm, lastInForm } = readForm(chat, 'seed');
+  const [answerForm, toolForm] = [lastInForm ? 1 : 0, toolTurns === toolTurnsInForm && last !== null ? 1 : 0];
+  const [said] = findEnclosed(last ?? '', 'answer', 'as-written');
+  const answer = said !== undefined && exactMatch(said.content, golds) ? 1 : 0;
+  return { format: (answerForm + toolForm) / 2, answer, total: reportedReward({ answerForm, toolForm, exactMatch: answer }) };
+}
+
+/** What of a chat is in form. */
+interface Form {
+  readonly last: string | null;
+  readonly toolTurns: number;
+  readonly toolTurnsInForm: number;
+  readonly lastInForm: boolean;
+}
+
+function readForm(chat: string, generation: QaGeneration): Form {
+  const blocks = assistantBlocks(chat);
+  const last = blocks.at(-1) ?? null;
+  return {
+    last,
+    toolTurns: Math.max(0, blocks.length - 1),
+    toolTurnsInForm: blocks.slice(0, -1).filter((block) => isToolBlock(block, generation)).length,
+    lastInForm: last !== null && isLastInForm(last, generation),
+  };
 }
 
 /** Says whether a gold answer, normalised, stands within a text, normalised. One that normalises to nothing stands everywhere. */
@@ -49,9 +80,9 @@ function isToolBlock(block: string, generation: QaGeneration): boolean {
   return gap !== null && (generation === 'seed' ? gap === '\n' : pythonStrip(gap) === '');
 }
 
-function lastForm(block: string, generation: QaGeneration): number {
-  if (generation === 'legacy') return gapBefore(block, 'answer') === null ? 0 : 0.5;
+function isLastInForm(block: string, generation: QaGeneration): boolean {
+  if (generation === 'legacy') return gapBefore(block, 'answer') !== null;
   const seam = '</think>\n<answer>';
   const at = block.startsWith('<think>') ? block.indexOf(seam, '<think>'.length) : -1;
-  return at >= 0 && endsWithin(block, '</answer>', at + seam.length) ? 0.5 : 0;
+  return at >= 0 && endsWithin(block, '</answer>', at + seam.length);
 }

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ToolError } from './tool.ts';
+
+/** Something that a module of the user's exports, still to be checked. */
+export interface LoadedExport {
+  readonly value: unknown;
+  /** `./my-tool.ts#tool`, as it was named. */
+  readonly place: string;
+  /** SHA-256 of the module's file (of that file only, not of what it imports). */
+  readonly sha256: string;
+}
+
+/** Says whether a name is that of a module: a path, not a bare word. */
+export function isModule(text: string): boolean {
+  return /^(\.{0,2}\/|[A-Za-z]:[\\/])|\.[cm]?[jt]s(#|$)/.test(text);
+}
+
+/**
+ * Loads what a module exports: `./my-tool.ts#name`, relative to the working folder. It is the user's own program and runs with all its rights. A file
+ * that was changed is another module. @throws ToolError that says what is missing and what there is.
+ */
+export async function loadExport(text: string, what: string, usual: string): Promise<LoadedExport> {
+  const [path = '', name = usual] = text.split('#');
+  const file = resolve(path);
+  let sha256: string;
+  try {
+    sha256 = createHash('sha256')
+      .update(await readFile(file))
+      .digest('hex');
+  } catch (cause) {
+    throw new ToolError(`${what} ${text}: cannot read ${file} (${(cause as NodeJS.ErrnoException).code})`, { cause });
+  }
+  let module: Readonly<Record<string, unknown>>;
+  try {
+    module = await import(`${pathToFileURL(file).href}?sha256=${sha256}`);
+  } catch (cause) {
+    throw new ToolError(`${what} ${text}: the module cannot be loaded: ${messageOf(cause)}`, { cause });
+  }
+  if (!Object.hasOwn(module, name)) {
+    const others = Object.keys(module).filter((each) => each !== 'default');
+    throw new ToolError(
+      `${what} ${text}: the module has no export ${JSON.stringify(name)}; it exports ${others.join(', ') || 'nothing'}${others.length > 0 ? ` (write ${path}#${others[0]})` : ''}`,
+    );
+  }
+  return { value: module[name], place: `${path}#${name}`, sha256 };
+}
+
+function messageOf(error: unknown): string {
+  return String((error as { message?: unknown } | null)?.message ?? error).slice(0, 1_000); // read by field: whatever was thrown
+}

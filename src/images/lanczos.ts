@@ -44,9 +44,9 @@ function resizeColumns({ width: across, height, rgb, at: first, stride }: RgbRow
       let [r, g, b] = [HALF, HALF, HALF];
       for (const end = weight + (count[x] as number); weight < end; weight++, at += 3) {
         const w = values[weight] as number;
-        r += Math.imul(w, rgb[at] as number);
-        g += Math.imul(w, rgb[at + 1] as number);
-        b += Math.imul(w, rgb[at + 2] as number);
+        r += w * (rgb[at] as number);
+        g += w * (rgb[at + 1] as number);
+        b += w * (rgb[at + 2] as number);
       }
       out[to++] = r >> BITS;
       out[to++] = g >> BITS;
@@ -67,7 +67,7 @@ function resizeRows({ width, height: down, rgb, at: first, stride: step }: RgbRo
     for (let k = 0; k < n; k++) {
       const w = values[y * most + k] as number;
       const row = first + ((from[y] as number) + k) * step;
-      for (let x = 0; x < stride; x++) sums[x] = ((sums[x] as number) + Math.imul(w, rgb[row + x] as number)) | 0;
+      for (let x = 0; x < stride; x++) sums[x] = ((sums[x] as number) + w * (rgb[row + x] as number)) | 0;
     }
     const to = y * stride;
     for (let x = 0; x < stride; x++) out[to + x] = (sums[x] as number) >> BITS;

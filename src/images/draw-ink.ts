@@ -10,14 +10,32 @@ export interface RunMask {
   readonly mask: Uint8Array;
 }
 
+/** Highlighted literals come again in nearly every record, so their coverage is kept; it does not depend on where the pen starts. */
+const kept = new WeakMap<Stamps, Map<string, RunMask>>();
+const MOST_KEPT = 256;
+
 /** Lays the glyphs of a run over each other: m' = s + div255(m * (255 - s)). Its pen starts at (x, y). */
 export function maskRun(stamps: Stamps, text: string, x: number, y: number): RunMask {
+  let masks = kept.get(stamps);
+  if (!masks || masks.size >= MOST_KEPT) {
+    masks = new Map();
+    kept.set(stamps, masks);
+  }
+  let mask = masks.get(text);
+  if (!mask) {
+    mask = layGlyphs(stamps, text);
+    masks.set(text, mask);
+  }
+  return { ...mask, left: mask.left + x, top: mask.top + y };
+}
+
+function layGlyphs(stamps: Stamps, text: string): RunMask {
   const placed = [];
   let [pen, left, top, right, bottom] = [32, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 0, 0];
   for (let i = 0; i < text.length; i++) {
     const glyph = stamps.of(text.charCodeAt(i))?.glyph;
     if (!glyph) continue;
-    const at = { glyph, x: x + (pen >> 6) + glyph.x, y: y + glyph.y };
+    const at = { glyph, x: (pen >> 6) + glyph.x, y: glyph.y };
     pen += stamps.advance;
     if (glyph.height === 0) continue;
     placed.push(at);
@@ -26,7 +44,7 @@ export function maskRun(stamps: Stamps, text: string, x: number, y: number): Run
     right = Math.max(right, at.x + glyph.width);
     bottom = Math.max(bottom, at.y + glyph.height);
   }
-  if (placed.length === 0) return { left: x, top: y, width: 0, height: 0, mask: new Uint8Array() };
+  if (placed.length === 0) return { left: 0, top: 0, width: 0, height: 0, mask: new Uint8Array() };
   const [width, height] = [right - left, bottom - top];
   const mask = new Uint8Array(width * height);
   for (const { glyph, x: gx, y: gy } of placed) {

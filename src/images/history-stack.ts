@@ -49,10 +49,13 @@ export function rawRows({ rgb, stride, spec, rows }: HistoryStack): RgbRows {
   return { width: spec.layout.width, height: rows, rgb, at: spec.border * stride + spec.border * 3, stride };
 }
 
+/** Holds a short episode, so that most stacks never move. */
+const FIRST_BYTES = 1 << 20;
+
 function reserve(stack: HistoryStack, bytes: number, keep: number): void {
   if (bytes <= stack.rgb.length) return;
   // Pages that were never written take no memory, so the spare half costs address space only.
-  const larger = new Uint8Array(Math.ceil(bytes * 2));
+  const larger = new Uint8Array(Math.max(bytes * 2, FIRST_BYTES));
   larger.set(stack.rgb.subarray(0, keep));
   stack.rgb = larger;
 }

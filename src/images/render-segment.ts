@@ -36,9 +36,10 @@ function draw(spec: RenderSpec, lines: readonly (readonly InkRun[])[], height: n
   const { width, lineHeight } = spec.layout;
   const stamps = stampsFor(spec);
   const coloured = lines.some((line) => line.some(({ ink }) => !isBlack(ink)));
-  const plane = (): Plane => ({ bytes: new Uint8Array(width * height).fill(255), width, height });
-  const green = plane();
-  const planes: [Plane, Plane, Plane] = coloured ? [plane(), green, plane()] : [green, green, green];
+  const green = whitePlane(1, width, height);
+  const planes: [Plane, Plane, Plane] = coloured
+    ? [whitePlane(0, width, height), green, whitePlane(2, width, height)]
+    : [green, green, green];
   const boxes: RunMask[] = [];
   const ends = new Uint16Array(Math.ceil(height / lineHeight));
   for (const [i, runs] of lines.entries()) drawLine(planes, stamps, runs, i * lineHeight, boxes);
@@ -55,6 +56,19 @@ function draw(spec: RenderSpec, lines: readonly (readonly InkRun[])[], height: n
     grey: pack(green, ends, lineHeight),
     patches: boxes.flatMap((box) => cutPatch(planes, box)),
   };
+}
+
+/** One per channel, kept between segments: fresh ones would be most of what a drawn segment leaves to the garbage collector. */
+const scratch = [new Uint8Array(), new Uint8Array(), new Uint8Array()];
+
+function whitePlane(channel: 0 | 1 | 2, width: number, height: number): Plane {
+  let bytes = scratch[channel];
+  if (!bytes || bytes.length < width * height) {
+    bytes = new Uint8Array(width * height * 2);
+    scratch[channel] = bytes;
+  }
+  bytes.fill(255, 0, width * height);
+  return { bytes, width, height };
 }
 
 function drawLine(
@@ -108,10 +122,12 @@ function cutPatch(planes: readonly [Plane, Plane, Plane], box: RunMask): Patch[]
   const [width, height] = [Math.min(across, box.left + box.width) - x, Math.min(down, box.top + box.height) - y];
   if (width <= 0 || height <= 0) return [];
   const rgb = new Uint8Array(width * height * 3);
+  const [red, green, blue] = planes;
   for (let row = 0, to = 0; row < height; row++) {
-    for (let column = 0; column < width; column++) {
-      const at = (y + row) * across + x + column;
-      for (const { bytes } of planes) rgb[to++] = bytes[at] ?? 0;
+    for (let at = (y + row) * across + x, end = at + width; at < end; at++, to += 3) {
+      rgb[to] = red.bytes[at] as number; // the box was clipped to the planes
+      rgb[to + 1] = green.bytes[at] as number;
+      rgb[to + 2] = blue.bytes[at] as number;
     }
   }
   return [{ x, y, width, height, rgb }];

@@ -6,6 +6,7 @@ import { HistoryRenderer } from '../images/history-renderer.ts';
 import { renderSpec } from '../images/render-profiles.ts';
 import { SegmentCache } from '../images/segment-cache.ts';
 import { VISION_PRESETS } from '../images/vision-tokens.ts';
+import { findKnownSegments } from '../projections/images/read-segments.ts';
 import type { Platform } from './open-platform.ts';
 
 const drawings = new WeakMap<Platform, Map<string, Drawing>>();
@@ -45,6 +46,7 @@ function openDrawing(platform: Platform, { profile, vision }: NonNullable<Prompt
     renderer: new HistoryRenderer(renderSpec(profile), { cache: segmentCacheOf(platform) }),
     vision: presetOf(vision),
     told: new Set<string>(),
+    findTold: (ids) => findKnownSegments(platform.database.db, ids),
   };
   known.set(key, drawing);
   return drawing;

@@ -6,6 +6,7 @@ import { CURSOR_CHANNEL } from '../projections/runner.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import type { Platform } from './open-platform.ts';
+import { segmentCacheOf } from './open-prompter.ts';
 
 /** Serves every door of the platform over HTTP: GraphQL, ingest, health, metrics. */
 export async function serveApi(platform: Platform, logger: Logger): Promise<HttpServer> {
@@ -14,7 +15,8 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
   try {
     const metrics = createMetrics({ process: true });
     const graphql = await createGraphql({ db: database.db, log, blobs, notices, logger });
-    const routes = apiRoutes({ db: database.db, log, blobs, metrics, limits: config.limits, logger, graphql });
+    const segmentCache = segmentCacheOf(platform);
+    const routes = apiRoutes({ db: database.db, log, blobs, metrics, limits: config.limits, logger, graphql, segmentCache });
     const { host, port, limits } = config;
     const server = await startHttp({ host, port, db: database.db, metrics, logger, routes, connections: limits.connections });
     return {

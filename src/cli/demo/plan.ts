@@ -1,5 +1,7 @@
 import { chooseTasks } from '../../collect/choose-tasks.ts';
 import type { CollectPlan } from '../../collect/plan.ts';
+import { COMPRESSION_PRESETS } from '../../domain/compression/reward-presets.ts';
+import { TEMPLATE_VERSIONS } from '../../domain/prompts/compose-prompt.ts';
 import { SEARCH_DEFAULTS } from '../../domain/search/next-search-step.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 
@@ -30,6 +32,36 @@ export async function planDemo(size: DemoSize): Promise<CollectPlan> {
       temperature: 1,
       maxSteps: 30,
       search: null,
+    };
+  } finally {
+    await kind.close();
+  }
+}
+
+/** Plans a run in image mode: one question of the search world, its history drawn, the factor of each image asked for by the step before. */
+export async function planDemoImages(): Promise<CollectPlan> {
+  const kind = await openEnvironment('search-qa');
+  try {
+    const chosen = await chooseTasks(kind, 3, 0);
+    const deep = chosen.findLast(({ depth }) => depth === 3) ?? chosen[0];
+    if (!deep) throw new Error('the search world has no questions');
+    const { lambda, mu } = COMPRESSION_PRESETS.paper;
+    return {
+      environment: 'search-qa',
+      tasks: [{ alias: deep.alias, rollouts: 4, branching: 'root' }],
+      taskSeed: 0,
+      policy: 'planner',
+      temperature: 1,
+      maxSteps: 8,
+      search: null,
+      prompt: {
+        template: { name: 'search-qa', version: TEMPLATE_VERSIONS['search-qa'] },
+        mode: 'image',
+        historyLength: 50,
+        image: { profile: 'crisp', vision: 'qwen2.5-vl', emptyHistory: 'no-image' },
+        compression: { candidateFactor: 1.2, reward: 'tokens-saved', lambda, mu, every: 1, iteration: 1 },
+        invalidPenalty: 0,
+      },
     };
   } finally {
     await kind.close();

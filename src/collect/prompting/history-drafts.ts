@@ -28,7 +28,7 @@ export function registration({ drawing }: Prompter, runId: string): Draft[] {
 const TOLD_LIMIT = 200_000; // ids, some 20 MB; to tell a segment twice does no harm
 
 /**
- * Puts on record the segments of a history that this process has not told yet, whoever drew them: before the model is asked with them, so that no
+ * Puts on record the segments of a history that are not there yet, whoever drew them: before the model is asked with them, so that no
  * history on record lacks one.
  */
 export async function tellSegments(tree: GrowingTree, { rendered }: DrawnHistory): Promise<void> {
@@ -38,7 +38,9 @@ export async function tellSegments(tree: GrowingTree, { rendered }: DrawnHistory
   const specId = renderSpecId(renderer.spec);
   const fresh = new Map(rendered.segments.filter(({ id }) => !told.has(id)).map((drawn) => [drawn.id, drawn]));
   if (fresh.size === 0) return;
-  await tree.appender.append([...fresh.values()].map((drawn) => segmentDraft(tree.runId, specId, drawn)));
+  const elsewhere = await drawing.findTold([...fresh.keys()]);
+  const untold = [...fresh.values()].filter(({ id }) => !elsewhere.has(id));
+  if (untold.length > 0) await tree.appender.append(untold.map((drawn) => segmentDraft(tree.runId, specId, drawn)));
   if (told.size > TOLD_LIMIT) told.clear();
   for (const id of fresh.keys()) told.add(id);
 }

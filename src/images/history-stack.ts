@@ -49,8 +49,8 @@ export function rawRows({ rgb, stride, spec, rows }: HistoryStack): RgbRows {
   return { width: spec.layout.width, height: rows, rgb, at: spec.border * stride + spec.border * 3, stride };
 }
 
-/** Holds a short episode, so that most stacks never move. */
-const FIRST_BYTES = 1 << 20;
+/** Holds 50 steps of ALFWorld, its longest episode, so that most stacks never move. What is not written takes no memory. */
+const FIRST_BYTES = 2 << 20;
 
 function reserve(stack: HistoryStack, bytes: number, keep: number): void {
   if (bytes <= stack.rgb.length) return;

@@ -15,7 +15,7 @@ import {
 } from '../platform/sweep-compression.ts';
 import { checkedId } from './collect.ts';
 import { plotSvg } from './plot-svg.ts';
-import { templateOf } from './prompt-flags.ts';
+import { emptyHistoryOf, templateOf } from './prompt-flags.ts';
 import { say, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';
@@ -80,7 +80,13 @@ async function historiesOf({ database }: Platform, runId: string, flags: SweepFl
   const [first] = trees;
   if (!first) throw new Error(`there are no trees of a run ${runId}; \`espalier status\` lists the runs`);
   const template = flags.template ?? templateOf(first.environment);
-  const options = { template, historyLength: flags.history, spec: renderSpec(flags.profile), vision: presetOf(flags.vision) };
+  const options = {
+    template,
+    historyLength: flags.history,
+    emptyHistory: emptyHistoryOf(flags.profile),
+    spec: renderSpec(flags.profile),
+    vision: presetOf(flags.vision),
+  };
   return wouldBeHistories(
     database.db,
     trees.map((tree) => tree.tree_id),

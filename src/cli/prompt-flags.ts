@@ -84,12 +84,17 @@ export function promptPlanOf(flags: PromptFlags, environment: string): PromptPla
     template: { name, version: TEMPLATE_VERSIONS[name] },
     mode,
     historyLength: flags.history,
-    image: mode === 'image' ? { profile, vision, emptyHistory: profile === 'crisp' ? 'no-image' : 'blank-image' } : null,
+    image: mode === 'image' ? { profile, vision, emptyHistory: emptyHistoryOf(profile) } : null,
     compression: compression
       ? { candidateFactor: factor, reward: compression, ...COMPRESSION_PRESETS[compressionPreset], iteration }
       : null,
     invalidPenalty: flags.invalidPenalty,
   };
+}
+
+/** Says what a first step shows: as published a blank image, otherwise none. */
+export function emptyHistoryOf(profile: RenderProfile): 'no-image' | 'blank-image' {
+  return profile === 'crisp' ? 'no-image' : 'blank-image';
 }
 
 /** Gives the template worded for an environment. @throws Error that names them all. */

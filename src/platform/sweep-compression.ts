@@ -64,6 +64,8 @@ export async function wouldBeHistories(
   options: {
     readonly template: TemplateName;
     readonly historyLength: number;
+    /** Whether a first step, which has no history, shows a blank image or none. */
+    readonly emptyHistory: 'no-image' | 'blank-image';
     readonly spec: RenderSpec;
     readonly vision: VisionPreset;
   },
@@ -74,6 +76,8 @@ export async function wouldBeHistories(
     const tree = (await db.transaction().execute((trx) => readTrees(trx, [treeId]))).get(treeId);
     if (!tree) continue;
     for (const { step } of tree.tree.nodes.values()) {
+      if (step.depth === 1 && options.emptyHistory === 'blank-image')
+        histories.push({ ...options, kind: 'absent', height: options.spec.empty.height, textTokens: 0 });
       if (step.depth < 2) continue;
       const text = historyBefore(tree, step, options);
       const segments = splitSegments(text, options.spec).map((segment) => cache.get(options.spec, segment).entry.segment);

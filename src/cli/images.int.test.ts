@@ -1,0 +1,91 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { imageId } from '../images/image-id.ts';
+import { decodePng } from '../images/png.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import { environmentOf } from '../testing/crashing-run.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { killRunning, runEspalier } from '../testing/worker-process.ts';
+
+let platform: Platform & { readonly home: string };
+let env: Readonly<Record<string, string>>;
+beforeEach(async () => {
+  platform = await openTestPlatform();
+  env = environmentOf(platform);
+});
+afterEach(async () => {
+  await killRunning();
+  await platform.close();
+});
+
+const COLLECT = ['--json', 'collect', '--environment', 'search-qa', '--policy', 'planner', '--tasks', '4', '--rollouts', '2'];
+const IMAGES = ['--prompt', 'image', '--profile', 'agentocr-search', '--compression', 'tokens-saved'];
+
+async function collect(...more: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runEspalier([...COLLECT, ...more], env);
+  if (code !== 0) throw new Error(stderr);
+  return (JSON.parse(stdout) as { run: string }).run; // as the command prints it
+}
+
+test('two processes and two runs that show the same histories make one set of segments, each told once', async () => {
+  const runs = [await collect(...IMAGES), await collect(...IMAGES)];
+  const { db } = platform.database;
+  const shown = await db.selectFrom('history_images').select(['run_id', 'image_id']).execute();
+  const imagesOf = (run: string) => new Set(shown.filter((one) => one.run_id === run).map((one) => one.image_id));
+  expect(imagesOf(runs[0] as string).size).toBeGreaterThan(3);
+  expect(imagesOf(runs[1] as string)).toEqual(imagesOf(runs[0] as string));
+  const segments = await db.selectFrom('segments').select('segment_id').execute();
+  const told = await db.selectFrom('events').select('event_id').where('type', '=', 'SegmentRendered').execute();
+  expect(told).toHaveLength(segments.length);
+  const drawn = await db
+    .selectFrom('history_images')
+    .select('missed')
+    .where('run_id', '=', runs[1] as string)
+    .execute();
+  expect(drawn.flatMap(({ missed }) => missed)).toEqual([]); // the second process took them from the shared folder
+}, 60_000);
+
+describe('espalier compression-sweep', () => {
+  test('counts a run in text as if its histories had been images, and the same run in images alike', async () => {
+    const rowsOf = async (run: string, ...more: readonly string[]) => {
+      const { stdout } = await runEspalier(['--json', 'compression-sweep', '--run', run, '--cf', '1,1.2,2,5', ...more], env);
+      return (JSON.parse(stdout) as { rows: { factor: number; tokens: number }[] }).rows; // as the command prints it
+    };
+    const inText = await rowsOf(await collect('--prompt', 'text'), '--profile', 'agentocr-search');
+    const shown = await rowsOf(await collect(...IMAGES, '--factor', '3'));
+    expect(inText.map(({ factor }) => factor)).toEqual([1, 1.2, 2, 5]);
+    expect(shown.map(({ tokens }) => tokens)).toEqual(inText.map(({ tokens }) => tokens));
+    for (const [i, row] of inText.entries()) if (i > 0) expect(row.tokens).toBeLessThan((inText[i - 1] as typeof row).tokens);
+  }, 60_000);
+});
+
+describe('espalier render', () => {
+  test('draws a text, and its PNG holds the pixels that the image id names', async () => {
+    const [text, out] = [join(platform.home, 'h.txt'), join(platform.home, 'h.png')];
+    await writeFile(text, '[Observation]: A room. 木 \u0007 \u200f [Action]: look\n\n[Observation]: A desk. [Action]: open it\n');
+    const { stdout } = await runEspalier(['--json', 'render', '--cf', '1.2', '--out', out, text], env);
+    const facts = JSON.parse(stdout) as { imageId: string; segments: number; outside: number }; // as the command prints it
+    const { width, height, rgb } = await decodePng(await readFile(out));
+    expect(imageId(width, height, rgb)).toBe(facts.imageId);
+    expect(facts).toMatchObject({ segments: 2, outside: 3 });
+  });
+
+  test.each([
+    ['0', 'a compression factor is a number from 1 up, not 0'],
+    ['NaN', 'a compression factor is a number from 1 up, not NaN'],
+  ])('refuses the factor %s', async (cf, words) => {
+    const text = join(platform.home, 'h.txt');
+    await writeFile(text, 'a');
+    const { code, stderr } = await runEspalier(['render', '--cf', cf, text], env);
+    expect([code, stderr]).toEqual([1, `espalier: ${words}\n`]);
+  });
+
+  test('a line of a megabyte at a factor of a billion is a small image that says what it left out', async () => {
+    const text = join(platform.home, 'h.txt');
+    await writeFile(text, 'word '.repeat(200_000));
+    const { stdout } = await runEspalier(['--json', 'render', '--cf', '1e9', text], env);
+    const { width, height, cut } = JSON.parse(stdout) as { width: number; height: number; cut: { lines: number } }; // as printed
+    expect([width <= 392, height <= 392, cut.lines > 1_000]).toEqual([true, true, true]);
+  });
+});

@@ -1,0 +1,34 @@
+import type { Head, RefusalCode, Refused } from './lease-desk.ts';
+
+/** Makes a refusal: a value, with what to do instead. */
+export function refused(code: RefusalCode, message: string, remedy: string): Refused {
+  return { kind: 'refused', code, message, remedy };
+}
+
+export function unknownPolicy(policyId: string): Refused {
+  return refused(
+    'unknown-policy',
+    `no first version of the policy ${JSON.stringify(policyId.slice(0, 200))} is registered`,
+    'register it with the digest of its initial weights (POST /v1/training/policies)',
+  );
+}
+
+export function unknownLease(leaseId: string): Refused {
+  return refused('unknown-lease', `no lease ${leaseId} was ever given`, 'name the leaseId that the lease was answered with');
+}
+
+export function staleFence(why: string): Refused {
+  return refused(
+    'stale-fence',
+    why,
+    'drop what was computed, lease again and train from the base it names; renew a lease before its deadline to keep it',
+  );
+}
+
+export function staleBase(base: number, head: Head): Refused {
+  return refused(
+    'stale-base',
+    `version ${base} is not the newest: the policy stands at version ${head.version}`,
+    `load checkpoint ${head.checkpointId} (weights ${head.weights}) and lease again`,
+  );
+}

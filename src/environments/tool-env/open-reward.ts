@@ -69,7 +69,7 @@ async function inTime(rule: UserReward, episode: ScoredEpisode): Promise<unknown
   }
 }
 
-/** A number, or `{value, success?, parts?}`. */
+/** A number, whose task is done from 1 on, or `{value, success?, parts?}`. */
 function checkScore(given: unknown): Score {
   const whole: { value?: unknown; success?: unknown; parts?: unknown } =
     typeof given === 'object' && given !== null ? given : { value: given };
@@ -78,7 +78,7 @@ function checkScore(given: unknown): Score {
     throw new Error(`it gave ${typeof value === 'number' ? value : typeof value}, which is no finite number`);
   return {
     value,
-    success: typeof success === 'boolean' ? success : null,
+    success: typeof success === 'boolean' ? success : whole === given ? null : value >= 1,
     parts: typeof parts === 'object' && parts !== null ? onlyNumbers(parts) : {},
   };
 }

@@ -64,9 +64,13 @@ function evaluate(node: jsep.Expression): number {
     case 'BinaryExpression':
       return combine(parsed);
     case 'CallExpression': {
-      const name = parsed.callee.type === 'Identifier' ? String(parsed.callee.name) : '';
+      if (parsed.callee.type !== 'Identifier') throw new ExpressionError('invalid expression');
+      const name = String(parsed.callee.name);
       const [inner, ...others] = parsed.arguments;
-      if (name === 'group' && inner !== undefined && others.length === 0) return evaluate(inner);
+      if (name === 'group') {
+        if (inner === undefined || others.length > 0) throw new ExpressionError('invalid expression');
+        return evaluate(inner);
+      }
       return lookUp(FUNCTIONS, name, 'function')(...parsed.arguments.map(evaluate));
     }
     default:

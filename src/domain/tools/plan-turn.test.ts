@@ -1,0 +1,99 @@
+import { describe, expect, test } from '@jest/globals';
+import { type KnownTools, planTurn, type ToolProfile } from './plan-turn.ts';
+import { validateSeedArguments } from './validate-arguments.ts';
+
+const schema = { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] };
+const tools: KnownTools = {
+  names: ['search', 'python'],
+  problemOf: ({ name, arguments: given, floats }) => (name === 'search' ? validateSeedArguments(given, schema, floats) : null),
+};
+const plan = (profile: ToolProfile, response: string, parallel = false) => planTurn(profile, response, tools, { parallel });
+const answers = (profile: ToolProfile, response: string, parallel = false) => {
+  const planned = plan(profile, response, parallel);
+  return planned.kind === 'final'
+    ? 'final'
+    : planned.calls.map((each) => (each.kind === 'execute' ? each.call.text : each.answer));
+};
+const good = '<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>';
+const other = '<tool_call>{"name": "search", "arguments": {"query": "y"}}</tool_call>';
+
+describe('profile seed', () => {
+  const invalid =
+    'Invalid tool call format. Please use <tool_call>{"name": "tool_name", "arguments": {params_json}}</tool_call> format.';
+  test.each<[string, string, number, boolean]>([
+    ['<tool_call>{bad}</tool_call>', invalid, -0.1, false],
+    ['<tool_call>{"arguments": {}}</tool_call>', invalid, -0.1, false],
+    ['<tool_call>{"name": "nope"}</tool_call>', 'Unknown tool: nope', -0.05, true],
+    [
+      '<tool_call>{"name": "search"}</tool_call>',
+      "Invalid arguments for tool 'search': Missing required parameter: query",
+      -0.05,
+      true,
+    ],
+    [
+      '<tool_call>{"name": "search", "arguments": [1]}</tool_call>',
+      "Invalid arguments for tool 'search': Arguments must be a dictionary",
+      -0.05,
+      true,
+    ],
+  ])('%s', (response, answer, reward, valid) => {
+    expect(plan('seed', response)).toEqual({
+      kind: 'calls',
+      calls: [expect.objectContaining({ kind: 'refused', answer, reward, valid })],
+    });
+  });
+
+  test('the first pair counts, its content is stripped as Python strips', () => {
+    expect(answers('seed', `${good}${other}`)).toEqual(['{"query": "x"}']);
+    expect(answers('seed', good.replace('>{', '>\u00a0{'))).toEqual(['{"query": "x"}']);
+    expect(answers('nous', good.replace('>{', '>\u00a0{'))).toEqual(['Error: JSONDecodeError']);
+  });
+});
+
+describe('profile nous', () => {
+  test('the first call is executed, all of them when told so', () => {
+    expect(answers('nous', `${good}${other}`)).toEqual(['{"query": "x"}']);
+    expect(answers('nous', `${good}<tool_call>{</tool_call>${other}`, true)).toEqual([
+      '{"query": "x"}',
+      'Error: JSONDecodeError',
+      '{"query": "y"}',
+    ]);
+  });
+
+  test.each(['5', 'null', '[]', '"name"', '{"name": 5, "arguments": {}}'])('%s has no name', (json) => {
+    expect(answers('nous', `<tool_call>${json}</tool_call>`)).toEqual(['Error: No tool name']);
+  });
+});
+
+describe('profile v0.1', () => {
+  test('all calls are executed, malformed ones vanish, and with none left the answer is final', () => {
+    expect(answers('v0.1', `${good}<tool_call>{</tool_call>${other}`)).toEqual(['{"query": "x"}', '{"query": "y"}']);
+    expect(answers('v0.1', '<tool_call>{</tool_call>')).toBe('final');
+  });
+
+  test('an unknown tool is told which there are', () => {
+    expect(answers('v0.1', '<tool_call>{"name": "nope", "arguments": {}}</tool_call>')).toEqual([
+      "Error: tool 'nope' not found. Available tools: [search, python]",
+    ]);
+  });
+});
+
+test('profile retool calls python with its blocks', () => {
+  const planned = plan('retool', 'think\n<code>\n```python\nprint(1)\n```\n</code>');
+  expect(planned).toMatchObject({
+    calls: [{ kind: 'execute', call: { name: 'python', arguments: { code: '\n# ========\nprint(1)\n' } } }],
+  });
+  expect(plan('retool', '<code>\nprint(1)').kind).toBe('final');
+});
+
+test.each<[ToolProfile]>([['seed'], ['nous'], ['retool'], ['v0.1']])(
+  'in profile %s a text without a call is final',
+  (profile) => {
+    for (const text of ['', 'no call', '<tool_call>{"name": "search"', '</tool_call><tool_call>'])
+      expect(plan(profile, text)).toEqual({ kind: 'final' });
+  },
+);
+
+test('a hundred thousand open tags are passed once', () => {
+  expect(plan('nous', '<tool_call>'.repeat(100_000)).kind).toBe('final');
+});

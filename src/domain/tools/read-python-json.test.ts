@@ -1,0 +1,69 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { readPythonJson } from './read-python-json.ts';
+
+const readValue = (text: string) => {
+  const read = readPythonJson(text);
+  return read.kind === 'value' ? read.value : 'broken';
+};
+
+// Seen with CPython 3.11's json.loads.
+test.each<[string, unknown]>([
+  ['NaN', Number.NaN],
+  ['[Infinity, -Infinity]', [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]],
+  ['{"a": 1, "a": 2}', { a: 2 }],
+  ['"\\ud83d\\ude00"', '😀'],
+  ['"\\ud83d"', '\ud83d'],
+  [' \t\n\r1', 1],
+  ['\u00a01', 'broken'],
+  ['\ufeff1', 'broken'],
+  ['"\u2028\u007f"', '\u2028\u007f'],
+  ['"a\nb"', 'broken'],
+  ['"\\x41"', 'broken'],
+  ['"\\u00e"', 'broken'],
+  ['01', 'broken'],
+  ['1.', 'broken'],
+  ['.5', 'broken'],
+  ['+1', 'broken'],
+  ['-NaN', 'broken'],
+  ['nan', 'broken'],
+  ["{'a': 1}", 'broken'],
+  ['[1,]', 'broken'],
+  ['{"a": 1,}', 'broken'],
+  ['{"a" 1}', 'broken'],
+  ['', 'broken'],
+  ['1 2', 'broken'],
+])('%j', (text, value) => {
+  expect(readValue(text)).toEqual(value);
+});
+
+test('what JavaScript writes is read as it was', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      expect(readValue(JSON.stringify(value))).toEqual(JSON.parse(JSON.stringify(value)));
+    }),
+  );
+});
+
+test('a name of the prototype is a name like any other', () => {
+  const read = readValue('{"__proto__": {"polluted": 1}, "constructor": 2}');
+  expect(Object.getOwnPropertyNames(read)).toEqual(['__proto__', 'constructor']);
+  expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
+});
+
+test('floats are told from integers, of a repeated name those of the last value', () => {
+  const read = readPythonJson('{"a": 1.0, "b": [1, 2e0, {"c/d~": -0.5}], "e": 7, "a": 2, "e": 7.0}');
+  expect(read.kind === 'value' ? [...read.floats] : null).toEqual(['/b/1', '/b/2/c~1d~0', '/e']);
+});
+
+test('the text of a member is kept as it was written, big integers too', () => {
+  const read = readPythonJson('{"name": "x", "arguments": {"n": 123456789012345678901234567890 , "x": NaN} }');
+  expect(read.kind === 'value' ? read.members.get('arguments') : null).toBe('{"n": 123456789012345678901234567890 , "x": NaN}');
+});
+
+test('depth is bounded, length is not', () => {
+  expect(readValue('['.repeat(100_000))).toBe('broken');
+  expect(readValue(`${'['.repeat(200)}1${']'.repeat(200)}`)).not.toBe('broken');
+  expect(readValue(`"${'x'.repeat(2_000_000)}"`)).toHaveLength(2_000_000);
+  expect(readValue(`[${'1,'.repeat(300_000)}1]`)).toHaveLength(300_001);
+});

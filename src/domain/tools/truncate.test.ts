@@ -1,0 +1,31 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { writeChat } from './profile-chat.ts';
+import { truncateCodePoints } from './truncate.ts';
+
+test('code points are counted, not units, and the cut never parts a pair', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom('a', '😀', 'é', '\ud83d', '\n') }), fc.nat(20), (text, limit) => {
+      const points = [...text];
+      const expected = points.length > limit ? `${points.slice(0, limit).join('')}...` : text;
+      expect(truncateCodePoints(text, limit)).toBe(expected);
+    }),
+  );
+});
+
+test('a chat is written as the reward functions read it', () => {
+  const turns = [
+    { response: '<think>a</think>\n<tool_call>{}</tool_call>', results: ['one'] },
+    { response: '<think>b</think>\n<answer>c</answer>', results: [] },
+  ];
+  const [first, last] = turns.map(({ response }) => response);
+  const head = `<|im_start|>assistant\n${first}<|im_end|>\n<|im_start|>user\n<tool_response>\none\n</tool_response><|im_end|>\n`;
+  const whole = `${head}<|im_start|>assistant\n${last}<|im_end|>\n`;
+  expect(writeChat('nous', turns, 10)).toBe(whole);
+  expect(writeChat('v0.1', turns, 10)).toBe(whole);
+  expect(writeChat('retool', turns, 10)).toBe(
+    `<|im_start|>assistant\n${first}\n<interpreter>\none\n</interpreter>\n${last}<|im_end|>\n`,
+  );
+  const begun = [turns[0] as (typeof turns)[0], { response: 'b</think>\n<answer>c</answer>', results: [] }];
+  expect(writeChat('nous', begun, 10)).toBe(`${head}<|im_start|>assistant\n<think>\nb</think>\n<answer>c</answer><|im_end|>\n`);
+});

@@ -42,6 +42,7 @@ export const catalogue = {
   DatasetReleased: { topic: 'datasets', version: 1, stream: 'datasetId', data: datasets.datasetReleased },
   DatasetSourced: { topic: 'datasets', version: 1, stream: 'datasetId', data: datasets.datasetSourced },
   DatasetWithdrawn: { topic: 'datasets', version: 1, stream: 'datasetId', data: datasets.datasetWithdrawn },
+  TrainingDeclared: { topic: 'training', version: 1, stream: 'lineageId', data: training.trainingDeclared },
   BatchPlanned: { topic: 'training', version: 1, stream: 'lineageId', data: training.batchPlanned },
   SampleRejected: { topic: 'training', version: 1, stream: 'lineageId', data: training.sampleRejected },
   BatchLeased: { topic: 'training', version: 1, stream: 'lineageId', data: training.batchLeased },

@@ -1,3 +1,4 @@
+import type { PlanRules } from '../domain/training/planning/plan-rules.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { pack } from '../events/packed.ts';
 import { Story } from './story.ts';
@@ -112,7 +113,7 @@ export function everyEvent(): readonly Envelope[] {
   const chain = { previousHash: sha('a'), manifestHash: sha('b') };
   const groups = [{ treeId, rolloutIds: [rolloutId, told.id('second')] }];
   const size = { groups, samples: 2, tokens: 12, shards: [[1], [0]] };
-  const planning = { policyVersion: 3, estimator, rules: { maxStaleness: 0 }, seed: 1, position: 'trees.0:41' };
+  const planning = { policyVersion: 3, estimator, rules: RULES, seed: 1, position: 'trees.0:41' };
   told.tell('BatchPlanned', { ...lineage, batchId, ordinal: 2, ...planning, ...size, ...chain }, lineage.lineageId);
   const rejected = { reason: 'zero-variance' as const, rule: 'all returns of the group are equal', measured: 0 };
   told.tell('SampleRejected', { ...lineage, groupId: treeId, rolloutId, ...rejected }, lineage.lineageId);
@@ -147,5 +148,13 @@ export function everyEvent(): readonly Envelope[] {
     },
     runId,
   );
+  const declared = { estimator, rules: RULES, seed: 1, trainer: { backend: 'linear' } };
+  told.tell('TrainingDeclared', { ...lineage, ...declared }, lineage.lineageId);
   return told.events.map((event) => ({ ...event, causationId: told.id('cause'), repaired: ['data.nothing'] }));
 }
+
+const RULES: PlanRules = {
+  ...{ groupsPerBatch: 8, group: { kind: 'at-least' as const, members: 2 }, maxStaleness: 1, offPolicy: 'log-probs' },
+  ...{ metric: 'environment', unscored: 'wait', zeroVariance: 'reject', band: { low: 0.1, high: 0.9 }, truncated: 'keep' },
+  ...{ maxTokens: 4_096, layout: 'verl', tokenBudget: 16_384 },
+};

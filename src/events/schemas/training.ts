@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import { blobRef, count, counter, finite, id, json, name, sha256 } from './values.ts';
 
 /**
@@ -10,6 +11,42 @@ const lineage = { lineageId: id, policyId: name } as const;
 export const method = z.strictObject({ name, revision: name, mode: json });
 export type Method = z.infer<typeof method>;
 
+/**
+ * What the rollouts of a run are for. Only `train` feeds batches; `baseline` holds the greedy siblings that ReMax subtracts; `validation` and `held-out`
+ * never meet a trainer.
+ */
+export const CHANNELS = ['train', 'baseline', 'validation', 'held-out'] as const;
+export type Channel = (typeof CHANNELS)[number];
+
+/** The part `training` of a run's configuration that puts its rollouts into the pool of a policy; a plan may say more beside it. */
+export const trainingChannel = z.object({ policyId: name, channel: z.enum(CHANNELS) });
+
+/** Which groups make a batch, and how it is cut. Recorded whole: no rule has a default that could change under a record. */
+export const planRules = z.strictObject({
+  groupsPerBatch: z.int().min(1).max(5_000),
+  group: z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('all') }),
+    z.strictObject({ kind: z.literal('at-least'), members: z.int().min(1).max(100_000) }),
+    z.strictObject({ kind: z.literal('replace-failed') }),
+  ]),
+  maxStaleness: count.nullable(),
+  offPolicy: z.enum(['any', 'log-probs']),
+  metric: name,
+  unscored: z.enum(['wait', 'reject']),
+  zeroVariance: z.enum(['reject', 'keep']),
+  band: z.strictObject({ low: finite, high: finite }).nullable(),
+  truncated: z.enum(['keep', 'reject']),
+  maxTokens: z.int().min(1).nullable(),
+  layout: z.enum(['verl', 'step']),
+  tokenBudget: z.int().min(1),
+}) satisfies z.ZodType<PlanRules>;
+
+/**
+ * A policy is to be trained, by these rules, in batches drawn by this seed; `trainer` is what trainers are told beside (backend, loss, rates). Once
+ * per lineage: other rules are another policy, so that all batches of one are comparable.
+ */
+export const trainingDeclared = z.strictObject({ ...lineage, estimator: method, rules: planRules, seed: z.int(), trainer: json });
+
 /** Why a finished rollout is never trained on. */
 export const REJECTIONS = [
   'zero-variance',
@@ -20,25 +57,28 @@ export const REJECTIONS = [
   'empty',
   'singleton',
   'unscored',
+  'incomplete-record',
+  'foreign-policy',
+  'incomplete-group',
   'filtered',
   'not-needed',
 ] as const;
 
 /**
  * What one update shall consume, and in which order. `ordinal` counts the batches of the lineage from 0; `manifestHash` is the SHA-256 of the
- * canonical JSON of this event without itself, and `previousHash` that of the batch before: a missing, changed or reordered batch is seen.
- * `position` is how far the planner had read; the same log up to there, the same rules and seed plan the same batch. `groups` are whole
- * groups in closing order; `shards[i]` lists the indices of the samples (counted through all groups) of micro-batch i.
+ * canonical JSON of this event without itself and without `position` (`manifestHashOf`), and `previousHash` that of the batch before: a missing,
+ * changed or reordered batch is seen, and the same plan has the same hash whenever it was made. `position` is how far the planner had read.
+ * `groups` are whole groups, the members that are trained of each, in an order drawn by the seed; `shards[i]` lists the places of the samples
+ * (counted through all groups) of micro-batch i.
  */
 export const batchPlanned = z.strictObject({
   ...lineage,
   batchId: id,
   ordinal: count,
-  /** The newest version of the policy when it was planned. */
+  /** The version that it is to be trained on: the newest one when the batches before it are trained. */
   policyVersion: count,
   estimator: method,
-  /** Group rule, staleness limit, filters, token budget. */
-  rules: json,
+  rules: planRules,
   seed: z.int(),
   position: z.string().max(10_000),
   groups: z

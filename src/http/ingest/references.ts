@@ -39,6 +39,7 @@ export function referencesOf(event: Envelope): readonly Reference[] {
     case 'ExperimentDeclared':
     case 'RunStarted':
       return [];
+    case 'TrainingDeclared':
     case 'BatchPlanned':
     case 'SampleRejected':
     case 'BatchLeased':

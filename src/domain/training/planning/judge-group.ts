@@ -1,0 +1,181 @@
+import type { Readiness } from '../advantages/estimator.ts';
+import type { PlanRules } from './plan-rules.ts';
+import type { PoolGroup, PoolSample } from './pool.ts';
+
+/** Why a sample is never trained, by which rule, and what the rule measured. */
+export interface Rejection {
+  readonly reason:
+    | 'zero-variance'
+    | 'stale'
+    | 'too-long'
+    | 'failed'
+    | 'cancelled'
+    | 'empty'
+    | 'singleton'
+    | 'unscored'
+    | 'incomplete-record'
+    | 'foreign-policy'
+    | 'incomplete-group'
+    | 'filtered'
+    | 'not-needed';
+  readonly rule: string;
+  readonly measured: number | null;
+}
+
+export interface RejectedSample extends Rejection {
+  readonly treeId: string;
+  readonly rolloutId: string;
+}
+
+/**
+ * `waiting`: nothing can be said of the group before `for` came. `refused`: no member will be trained. `fit`: the chosen members may be. `rejected` are
+ * the members that are out and were not recorded so before; an open group can lose members too.
+ */
+export type Judgement =
+  | {
+      readonly kind: 'waiting';
+      readonly for: 'group' | 'reward' | 'greedy-sibling';
+      readonly rejected: readonly RejectedSample[];
+    }
+  | { readonly kind: 'refused'; readonly rejected: readonly RejectedSample[] }
+  | { readonly kind: 'fit'; readonly chosen: readonly PoolSample[]; readonly rejected: readonly RejectedSample[] };
+
+export interface GroupContext {
+  readonly policyId: string;
+  /** The version that the next batch is trained on. */
+  readonly version: number;
+  readonly rules: PlanRules;
+  readonly readiness: Readiness;
+}
+
+/** Rules that look at the whole group: once one member was recorded by one of them, the others follow it, whatever was revised since. */
+const OF_GROUPS: readonly Rejection['reason'][] = ['zero-variance', 'singleton', 'incomplete-group', 'filtered'];
+
+/**
+ * Judges a group for the next batch. Members are looked at one by one first: statistics are over those that are left, so that a rejected rollout
+ * never leaks into a baseline. An open group only loses what is stale, which waiting makes staler: a group that never closes holds nothing for ever.
+ */
+export function judgeGroup(group: PoolGroup, context: GroupContext): Judgement {
+  const faults = new Map<PoolSample, Rejection>();
+  for (const sample of group.samples) {
+    const fault = sample.rejected ?? faultOf(sample, context);
+    if (fault !== null) faults.set(sample, fault);
+  }
+  if (group.state === 'open') {
+    const stale = group.samples.filter((sample) => faults.get(sample)?.reason === 'stale');
+    return { kind: 'waiting', for: 'group', rejected: unrecorded(group, stale, faults) };
+  }
+  const begun = group.samples.find(({ rejected }) => rejected !== null && OF_GROUPS.includes(rejected.reason))?.rejected;
+  if (begun) return refuse(group, faults, begun);
+  const fit = group.samples.filter((sample) => !faults.has(sample));
+  const unscored = fit.filter(({ scores }) => !Object.hasOwn(scores, context.rules.metric));
+  if (unscored.length > 0 && context.rules.unscored === 'wait') return { kind: 'waiting', for: 'reward', rejected: [] };
+  for (const sample of unscored) {
+    const rule = `its group closed before it had a reward of component ${context.rules.metric}`;
+    faults.set(sample, { reason: 'unscored', rule, measured: null });
+  }
+  const scored = fit.filter((sample) => !faults.has(sample));
+  if (context.readiness.waitsFor === 'greedy-sibling' && group.greedy === 'missing' && scored.length > 0)
+    return { kind: 'waiting', for: 'greedy-sibling', rejected: [] };
+  return chooseMembers(group, scored, faults, context);
+}
+
+function chooseMembers(
+  group: PoolGroup,
+  scored: readonly PoolSample[],
+  faults: Map<PoolSample, Rejection>,
+  context: GroupContext,
+): Judgement {
+  const { rules, readiness } = context;
+  const needed = rules.group.kind === 'at-least' ? rules.group.members : group.planned;
+  if (scored.length < needed || (rules.group.kind === 'all' && scored.length < group.samples.length)) {
+    const rule = `${scored.length} of ${Math.max(needed, group.samples.length)} members are fit, the rule is ${wordsOf(rules)}`;
+    return refuse(group, faults, { reason: 'incomplete-group', rule, measured: scored.length });
+  }
+  const chosen = rules.group.kind === 'replace-failed' ? scored.slice(0, needed) : scored;
+  for (const sample of scored.slice(chosen.length)) {
+    const rule = `its group has the ${needed} fit members that were planned without it`;
+    faults.set(sample, { reason: 'not-needed', rule, measured: scored.length });
+  }
+  const refusal = findGroupFault(chosen, rules, readiness);
+  if (refusal !== null) return refuse(group, faults, refusal);
+  return { kind: 'fit', chosen, rejected: unrecorded(group, [...faults.keys()], faults) };
+}
+
+function findGroupFault(chosen: readonly PoolSample[], rules: PlanRules, readiness: Readiness): Rejection | null {
+  if (chosen.length < Math.max(1, readiness.groupSize)) {
+    const rule = `the estimator compares ${readiness.groupSize} members of a group`;
+    return { reason: 'singleton', rule, measured: chosen.length };
+  }
+  const metrics = chosen.map(({ scores }) => scores[rules.metric] ?? 0); // every scored member has the component
+  const [least, most] = [Math.min(...metrics), Math.max(...metrics)];
+  if (rules.zeroVariance === 'reject' && chosen.length > 1 && most - least <= TOLERANCE * Math.max(1, Math.abs(most))) {
+    const rule = `${rules.metric} is the same for all ${chosen.length} members`;
+    return { reason: 'zero-variance', rule, measured: most };
+  }
+  const mean = metrics.reduce((sum, value) => sum + value, 0) / metrics.length;
+  if (rules.band !== null && (mean < rules.band.low || mean > rules.band.high)) {
+    const rule = `the mean of ${rules.metric} must lie from ${rules.band.low} to ${rules.band.high}`;
+    return { reason: 'filtered', rule, measured: mean };
+  }
+  return null;
+}
+
+/** The same rewards summed in steps of other sizes differ in the last bits; a difference that counts is larger by far. */
+const TOLERANCE = 1e-9;
+
+function faultOf(sample: PoolSample, { policyId, version, rules, readiness }: GroupContext): Rejection | null {
+  const { outcome, oldestVersion } = sample;
+  if (outcome === 'failed' || outcome === 'cancelled')
+    return { reason: outcome, rule: `the rollout was ${outcome}`, measured: null };
+  if (sample.steps === 0 || sample.sampledTokens === 0 || oldestVersion === null)
+    return { reason: 'empty', rule: 'no token of it was sampled', measured: sample.steps };
+  const foreign = sample.policies.find((policy) => policy !== policyId);
+  if (foreign !== undefined)
+    return { reason: 'foreign-policy', rule: `spans of it were sampled by ${foreign}`.slice(0, 2_000), measured: null };
+  if (rules.maxStaleness !== null && version - oldestVersion > rules.maxStaleness) {
+    const rule = `its oldest span is of version ${oldestVersion}, the next batch takes ${version - rules.maxStaleness} and newer`;
+    return { reason: 'stale', rule, measured: version - oldestVersion };
+  }
+  if (outcome === 'truncated' && rules.truncated === 'reject')
+    return { reason: 'filtered', rule: 'a limit cut the rollout', measured: sample.steps };
+  const length = lengthOf(sample, rules);
+  const limit = Math.min(rules.maxTokens ?? rules.tokenBudget, rules.tokenBudget);
+  if (length > limit) return { reason: 'too-long', rule: `at most ${limit} tokens`, measured: length };
+  if (readiness.columns.includes('anchors') && sample.withoutAnchor > 0)
+    return {
+      reason: 'incomplete-record',
+      rule: 'every step needs the hash of the state before it',
+      measured: sample.withoutAnchor,
+    };
+  if (rules.offPolicy === 'log-probs' && oldestVersion < version && sample.withoutLogProbs > 0) {
+    const rule = 'a sample of an older version needs the log-probabilities of its tokens';
+    return { reason: 'incomplete-record', rule, measured: sample.withoutLogProbs };
+  }
+  return null;
+}
+
+/** The tokens of a sample in the layout in which it is trained. */
+export function lengthOf(sample: PoolSample, { layout }: Pick<PlanRules, 'layout'>): number {
+  return layout === 'verl' ? sample.contextTokens : sample.rowTokens;
+}
+
+function refuse(group: PoolGroup, faults: ReadonlyMap<PoolSample, Rejection>, rest: Rejection): Judgement {
+  const all = new Map(group.samples.map((sample) => [sample, faults.get(sample) ?? rest]));
+  return { kind: 'refused', rejected: unrecorded(group, group.samples, all) };
+}
+
+function unrecorded(
+  { treeId }: PoolGroup,
+  samples: readonly PoolSample[],
+  faults: ReadonlyMap<PoolSample, Rejection>,
+): readonly RejectedSample[] {
+  return samples.flatMap((sample) => {
+    const fault = sample.rejected === null ? faults.get(sample) : undefined;
+    return fault === undefined ? [] : [{ treeId, rolloutId: sample.rolloutId, ...fault }];
+  });
+}
+
+function wordsOf({ group }: PlanRules): string {
+  return group.kind === 'at-least' ? `at least ${group.members}` : group.kind === 'all' ? 'all' : 'as many as planned';
+}

@@ -1,0 +1,36 @@
+/** Which groups make a batch, and how it is cut into micro-batches. */
+export interface PlanRules {
+  /** Groups of one batch: exactly as many, so that no batch waits for a slow group and none is larger than the others. */
+  readonly groupsPerBatch: number;
+  /** Which closed groups may be trained on. */
+  readonly group: GroupRule;
+  /** The most versions between the oldest span of a sample and the version that is trained; 0 is strictly on-policy, null any. */
+  readonly maxStaleness: number | null;
+  /** What a sample of an older version must have: `log-probs` of every token, for the correction of rollouts, or nothing (`any`). */
+  readonly offPolicy: 'any' | 'log-probs';
+  /** The reward component that filters look at: what the environment said, never a shaped sum. */
+  readonly metric: string;
+  /** Whether a group whose members lack the metric waits for it (scorers that work later) or loses them. */
+  readonly unscored: 'wait' | 'reject';
+  /** Whether a group whose members all have the same metric is refused: group-relative advantages are all zero there. */
+  readonly zeroVariance: 'reject' | 'keep';
+  /** Groups whose mean metric lies outside are too easy or too hard. */
+  readonly band: { readonly low: number; readonly high: number } | null;
+  /** Whether a rollout that a limit cut may be trained on. */
+  readonly truncated: 'keep' | 'reject';
+  /** The longest row that is trained on, tokens. */
+  readonly maxTokens: number | null;
+  /** What a row is: a whole trajectory (`verl`) or one step with its prompt (`step`). */
+  readonly layout: 'verl' | 'step';
+  /** Tokens of one micro-batch at most. */
+  readonly tokenBudget: number;
+}
+
+/**
+ * `all`: every planned member must be fit. `at-least`: so many fit members are enough. `replace-failed`: as many fit members as were planned; collectors
+ * start further rollouts in place of failed ones, and what is too many is not needed.
+ */
+export type GroupRule =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'at-least'; readonly members: number }
+  | { readonly kind: 'replace-failed' };

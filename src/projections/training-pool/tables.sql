@@ -1,0 +1,194 @@
+-- What is trained, from which rollouts. Runs, trees and training are topics of their own, which arrive in any order: each table holds facts
+-- of one topic, no row asks for another, and who reads joins them. A sample belongs to a policy by its group's run.
+
+-- runs: the runs whose configuration names a policy to train and a channel.
+create table training_runs (
+  run_id     uuid        not null primary key,
+  policy_id  text        not null,
+  channel    text        not null,
+  started_at timestamptz not null
+);
+create index training_runs_policy on training_runs (policy_id, channel);
+
+-- trees: a group is a tree, closed when all its members are terminal. One that was never opened has no run, and belongs to nobody.
+create table groups (
+  tree_id          uuid        not null primary key,
+  run_id           uuid,
+  task_id          uuid,
+  planned_rollouts integer,
+  opened_at        timestamptz,
+  closed_at        timestamptz,
+  close_reason     text
+);
+create index groups_run on groups (run_id, closed_at, tree_id);
+
+-- trees: a sample is a rollout, and of use when it is finished. From `taken` on, all is summed from its steps and rewards whenever one of
+-- them arrives after its end. Lengths are tokens: `sampled_tokens` of responses; `context_tokens` of the longest prompt with its response;
+-- `row_tokens` of all prompts and responses. `scores`: component → sum of the rewards in force; `scored_at`: when it got the first.
+create table samples (
+  rollout_id        uuid        not null primary key,
+  tree_id           uuid        not null,
+  ordinal           integer,
+  policy_id         text,
+  policy_version    integer,
+  started_at        timestamptz,
+  finished_at       timestamptz,
+  outcome           text,
+  success           boolean,
+  leaf_step_id      uuid,
+  taken             integer     not null default 0,
+  sampled_tokens    bigint      not null default 0,
+  context_tokens    bigint      not null default 0,
+  row_tokens        bigint      not null default 0,
+  oldest_version    integer,
+  newest_version    integer,
+  policies          jsonb       not null default '[]',
+  without_tokens    integer     not null default 0,
+  without_log_probs integer     not null default 0,
+  without_anchor    integer     not null default 0,
+  scores            jsonb       not null default '{}',
+  scored_at         jsonb       not null default '{}'
+);
+create index samples_tree on samples (tree_id, ordinal);
+
+create table sample_steps (
+  step_id        uuid    not null primary key,
+  rollout_id     uuid    not null,
+  sampled_tokens integer not null,
+  context_tokens integer not null,
+  oldest_version integer not null,
+  newest_version integer not null,
+  policies       jsonb   not null,
+  has_tokens     boolean not null,
+  has_log_probs  boolean not null,
+  has_anchor     boolean not null
+);
+create index sample_steps_rollout on sample_steps (rollout_id);
+
+-- `revised_by` lists the events that changed the value, so that one which is told again changes nothing.
+create table sample_rewards (
+  reward_id   uuid             not null primary key,
+  rollout_id uuid,
+  step_id    uuid,
+  component  text             not null,
+  value      double precision not null,
+  assigned_at timestamptz      not null,
+  revised_by jsonb            not null default '[]'
+);
+create index sample_rewards_rollout on sample_rewards (rollout_id);
+create index sample_rewards_step on sample_rewards (step_id) where rollout_id is null;
+
+-- training: one stream per policy, in its order.
+create table lineages (
+  lineage_id  uuid        not null primary key,
+  policy_id   text        not null unique,
+  estimator   jsonb       not null,
+  rules       jsonb       not null,
+  seed        bigint      not null,
+  trainer     jsonb       not null,
+  declared_at timestamptz not null
+);
+
+create table batches (
+  batch_id       uuid        not null primary key,
+  lineage_id     uuid        not null,
+  policy_id      text        not null,
+  ordinal        integer     not null,
+  policy_version integer     not null,
+  estimator      jsonb       not null,
+  rules          jsonb       not null,
+  seed           bigint      not null,
+  position       text        not null,
+  groups         integer     not null,
+  samples        integer     not null,
+  tokens         bigint      not null,
+  shards         jsonb       not null,
+  previous_hash  text,
+  manifest_hash  text        not null,
+  planned_at     timestamptz not null,
+  unique (lineage_id, ordinal)
+);
+create index batches_policy on batches (policy_id, ordinal);
+
+-- The samples of a batch in its order: `place` counts them through all groups, as its shards do.
+create table batch_samples (
+  rollout_id    uuid    not null primary key,
+  batch_id      uuid    not null,
+  tree_id       uuid    not null,
+  group_ordinal integer not null,
+  place         integer not null,
+  unique (batch_id, place)
+);
+create index batch_samples_tree on batch_samples (tree_id);
+
+create table sample_rejections (
+  rollout_id  uuid             not null primary key,
+  lineage_id  uuid             not null,
+  policy_id   text             not null,
+  tree_id     uuid             not null,
+  reason      text             not null,
+  rule        text             not null,
+  measured    double precision,
+  rejected_at timestamptz      not null
+);
+create index sample_rejections_policy on sample_rejections (policy_id, reason);
+create index sample_rejections_tree on sample_rejections (tree_id);
+
+-- `ended_by`: 'expired', 'returned' or 'acked'; null while the lease stands.
+create table leases (
+  lease_id   uuid        not null primary key,
+  batch_id   uuid        not null,
+  lineage_id uuid        not null,
+  policy_id  text        not null,
+  fence      bigint      not null,
+  consumer   text,
+  deadline   timestamptz,
+  leased_at  timestamptz,
+  ended_at   timestamptz,
+  ended_by   text,
+  end_reason text,
+  unique (batch_id, fence)
+);
+create index leases_policy on leases (policy_id);
+
+-- The end of a batch: once.
+create table batch_acks (
+  batch_id      uuid        not null primary key,
+  lineage_id    uuid        not null,
+  policy_id     text        not null,
+  lease_id      uuid        not null,
+  version       integer     not null,
+  checkpoint_id uuid        not null,
+  acked_at      timestamptz not null
+);
+create index batch_acks_policy on batch_acks (policy_id);
+
+create table checkpoints (
+  checkpoint_id uuid        not null primary key,
+  lineage_id    uuid        not null,
+  policy_id     text        not null,
+  version       integer     not null,
+  backend       text        not null,
+  weights       text        not null,
+  kept          jsonb,
+  covers        integer,
+  saved_at      timestamptz not null
+);
+create index checkpoints_policy on checkpoints (policy_id, version);
+
+create table policy_versions (
+  lineage_id     uuid        not null,
+  version        integer     not null,
+  policy_id      text        not null,
+  parent_version integer,
+  batch_id       uuid,
+  checkpoint_id  uuid        not null,
+  weights        text        not null,
+  estimator      jsonb,
+  loss           jsonb,
+  samples        integer     not null,
+  metrics        jsonb       not null,
+  updated_at     timestamptz not null,
+  primary key (lineage_id, version)
+);
+create index policy_versions_policy on policy_versions (policy_id, version);

@@ -1,10 +1,11 @@
 import { crossHash, hashText } from './hash.ts';
 import { type Demand, demandOf, findItem, heldOf, parseCraft, parseGet } from './recipe-demand.ts';
+import { createEvidence } from './search-evidence.ts';
 import type { Situation } from './situation.ts';
 import { wordsOf } from './words.ts';
 
 /** Raised whenever the same text gives other features: weights of one revision mean nothing in another. */
-export const FEATURE_REVISION = 1;
+export const FEATURE_REVISION = 2;
 
 /** Buckets of the hashed feature space; a power of two. 2^14 doubles are 128 KiB, and TextCraft's ~10^4 distinct features collide little. */
 export const FEATURE_BUCKETS = 2 ** 14;
@@ -24,11 +25,13 @@ export interface FeatureVector {
  * 3. memory: the whole action crossed with the goal, with the action before, with both, and with the number of steps taken;
  * 4. overlap: the share of the action's words that occur in the goal and in the last observation, how often it was taken already and
  *    whether that failed, each crossed with the verb;
- * 5. recipes (see recipe-demand.ts): whether what the action yields is missing, at which hop, enough of it, and whether its inputs are held.
+ * 5. recipes (see recipe-demand.ts): whether what the action yields is missing, at which hop, enough of it, and whether its inputs are held;
+ * 6. evidence (see search-evidence.ts): where the name that is searched or answered stands, for which hop, and whether it is linked.
  */
 export function candidateFeatures(situation: Situation, candidates: readonly string[]): FeatureVector[] {
   const view = viewOf(situation);
-  return candidates.map((action) => describe(view, action));
+  const evidence = createEvidence(situation);
+  return candidates.map((action) => describe(view, action, evidence(action)));
 }
 
 interface View {
@@ -64,7 +67,7 @@ function viewOf(situation: Situation): View {
   };
 }
 
-function describe(view: View, action: string): FeatureVector {
+function describe(view: View, action: string, found: string | null): FeatureVector {
   const sink = new Sink();
   const words = wordsOf(action, 24);
   const wordHashes = hashes(words);
@@ -92,6 +95,8 @@ function describe(view: View, action: string): FeatureVector {
   sink.add(NAMES.stateShare, verb, share(wordHashes, view.stateWords));
 
   relations(sink, view.demand, action, verb);
+  // Twice the size of the other blocks: in the search world one relation decides, and it must be heard beside all words.
+  if (found !== null) sink.add(NAMES.evidence, hashText(found), 2);
   return sink.vector();
 }
 
@@ -145,6 +150,7 @@ const NAMES = {
   inputs: name('inputs'),
   amount: name('amount'),
   relation: name('relation'),
+  evidence: name('evidence'),
 } as const;
 
 /** Gathers one sparse vector. */

@@ -1,0 +1,155 @@
+import { createRandom } from '../../../domain/random/random.ts';
+import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
+import { planTrajectoryBatches } from '../../../domain/training/batching/trajectory-batches.ts';
+import { actorLoss } from '../../../domain/training/losses/actor-loss.ts';
+import { TOKEN_MEAN } from '../../../domain/training/losses/aggregation.ts';
+import type { ConfiguredPolicyLoss } from '../../../domain/training/losses/policy-loss.ts';
+import { configurePolicyLoss } from '../../../domain/training/losses/policy-losses.ts';
+import { type Refused, refused } from '../../../domain/training/options.ts';
+import { at, type Rows, rowAt } from '../../../domain/training/rows/rows.ts';
+import type { Method } from '../../../events/schemas/training.ts';
+import type { FeatureVector } from '../../../policies/linear/features.ts';
+import type { TrainingSettings } from '../training-settings.ts';
+import { fitCritic, valueSteps } from './critic.ts';
+import { addGradient, type Choice, choiceAt, type Decision } from './decisions.ts';
+import { estimateSteps } from './estimate-steps.ts';
+import type { LinearCheckpoint } from './linear-checkpoint.ts';
+import { takeStep } from './optimiser.ts';
+
+export interface Lesson {
+  readonly from: LinearCheckpoint;
+  /** In the order in which sums are taken. */
+  readonly decisions: readonly Decision[];
+  readonly settings: TrainingSettings;
+  /** The weights that a KL penalty holds to. */
+  readonly reference: Float64Array | null;
+  readonly seed: number;
+  readonly signal: AbortSignal;
+  readonly featuresOf: (decision: Decision) => readonly FeatureVector[];
+}
+
+export interface Learnt {
+  readonly kind: 'learnt';
+  readonly after: LinearCheckpoint;
+  readonly estimator: Method | null;
+  readonly loss: Method;
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** Updates policy and critic on one batch: advantages once, by the weights of the start; then epochs of mini-batches of whole trajectories in a seeded order. */
+export function followGradient(lesson: Lesson): Learnt | Refused {
+  const { from, decisions, settings, seed } = lesson;
+  const { objective } = settings;
+  if (objective.kind !== 'policy-gradient') return refused(`${objective.kind} follows no policy gradient`);
+  const estimator = configureEstimator(objective.estimator.name, objective.estimator.options);
+  if (estimator.kind === 'refused') return estimator;
+  const policyLoss = configurePolicyLoss(objective.loss.name, objective.loss.options);
+  if (policyLoss.kind === 'refused') return policyLoss;
+
+  const old = decisions.map((decision) => choiceAt(from.policy.values, lesson.featuresOf(decision), decision));
+  const valued = estimator.estimator.readiness.columns.includes('values') ? valueSteps(from.critic, decisions) : null;
+  const estimated = estimateSteps(estimator.estimator, decisions, old, valued);
+  if (estimated.kind === 'refused') return estimated;
+  const actor = updateActor(lesson, policyLoss.policyLoss, old, estimated.advantages);
+  if (actor.kind === 'refused') return actor;
+  const returns = Float64Array.from(estimated.returns, (row) => at(row, 0));
+  const critic = valued && fitCritic(from, valued, returns, settings, seed);
+  return {
+    kind: 'learnt',
+    after: {
+      ...{ policy: { ...from.policy, values: actor.values }, policyMoments: actor.moments },
+      ...{ critic: critic?.critic ?? from.critic, criticMoments: critic?.criticMoments ?? from.criticMoments },
+    },
+    estimator: recorded(estimator.estimator),
+    loss: recorded(policyLoss.policyLoss),
+    metrics: {
+      ...actor.metrics,
+      ...spreadOf('advantage', estimated.advantages),
+      ...(critic ? { valueLoss: critic.loss, criticSkipped: critic.skipped } : {}),
+    },
+  };
+}
+
+function updateActor(lesson: Lesson, policyLoss: ConfiguredPolicyLoss, old: readonly Choice[], advantages: Rows) {
+  const { from, decisions, settings, reference, seed, signal, featuresOf } = lesson;
+  let [values, moments] = [from.policy.values, from.policyMoments];
+  const sums = new Map<string, number>();
+  const count = (name: string, value: number) => sums.set(name, (sums.get(name) ?? 0) + value);
+  let [steps, skipped] = [0, 0];
+  const trajectories = [...new Set(decisions.map(({ row }) => row.rolloutId))];
+  for (let epoch = 0; epoch < settings.epochs; epoch++) {
+    const order = createRandom(seed).fork(epoch).shuffle(trajectories);
+    for (const chosen of miniBatches(decisions, order, settings.miniBatch)) {
+      signal.throwIfAborted();
+      const part = chosen.map((i) => rowAt(decisions, i));
+      const now = part.map((decision) => choiceAt(values, featuresOf(decision), decision));
+      const column = (value: (k: number, i: number) => number): Rows => chosen.map((i, k) => Float64Array.of(value(k, i)));
+      const loss = actorLoss(
+        policyLoss,
+        {
+          logProbs: column((k) => rowAt(now, k).logProb),
+          oldLogProbs: column((_, i) => rowAt(old, i).logProb),
+          advantages: column((_, i) => at(rowAt(advantages, i), 0)),
+          masks: chosen.map(() => Uint8Array.of(1)),
+          weights: null,
+        },
+        {
+          entropies: column((k) => rowAt(now, k).entropy),
+          entropyCoefficient: settings.entropyCoefficient,
+          kl: settings.kl &&
+            reference && {
+              ...settings.kl,
+              refLogProbs: part.map((each) => Float64Array.of(choiceAt(reference, featuresOf(each), each).logProb)),
+            },
+        },
+        TOKEN_MEAN,
+      );
+      if (loss.kind === 'refused') return loss;
+      const gradient = new Float64Array(values.length);
+      for (const [k, decision] of part.entries()) {
+        const [slope, entropySlope] = [at(rowAt(loss.gradient, k), 0), at(rowAt(loss.entropyGradient, k), 0)];
+        addGradient(gradient, featuresOf(decision), decision, rowAt(now, k), slope, entropySlope);
+      }
+      const step = takeStep(values, moments, gradient, settings);
+      [values, moments] = [step.values, step.moments];
+      steps++;
+      if (step.kind === 'skipped') skipped++;
+      else count('gradientNorm', step.norm);
+      count('loss', loss.loss);
+      for (const [name, value] of Object.entries(loss.metrics)) count(name, value);
+    }
+  }
+  const means = Object.fromEntries(
+    [...sums].map(([name, sum]) => [name, sum / steps]).filter(([, mean]) => Number.isFinite(mean)),
+  );
+  return { kind: 'moved' as const, values, moments, metrics: { ...means, steps, skippedSteps: skipped } };
+}
+
+/** Gives the positions of each mini-batch's steps: whole trajectories, in the given order. */
+function miniBatches(
+  decisions: readonly Decision[],
+  order: readonly string[],
+  miniBatchSize: number,
+): readonly (readonly number[])[] {
+  const place = new Map(order.map((rolloutId, i) => [rolloutId, i]));
+  const rank = (i: number): number => place.get(rowAt(decisions, i).row.rolloutId) ?? 0;
+  const positions = [...decisions.keys()].sort((a, b) => rank(a) - rank(b) || a - b);
+  const trajectories = positions.map((i) => rowAt(decisions, i).row.rolloutId);
+  const plan = planTrajectoryBatches(trajectories, new Uint8Array(positions.length).fill(1), { miniBatchSize, ranks: 1 });
+  return plan.miniBatches.map((_, miniBatch) =>
+    rowAt(plan.ranks, 0).flatMap((row) =>
+      row.miniBatch === miniBatch && row.sample === 'real' ? [at(positions, row.sourceRow)] : [],
+    ),
+  );
+}
+
+function recorded({ name, revision, mode }: Method): Method {
+  return { name, revision, mode };
+}
+
+function spreadOf(name: string, rows: Rows): Readonly<Record<string, number>> {
+  const all = rows.map((row) => at(row, 0));
+  const mean = all.reduce((sum, value) => sum + value, 0) / all.length;
+  const deviation = Math.sqrt(all.reduce((sum, value) => sum + (value - mean) ** 2, 0) / all.length);
+  return { [`${name}Mean`]: mean, [`${name}Deviation`]: deviation };
+}

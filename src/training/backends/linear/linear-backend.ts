@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { type Refused, refused } from '../../../domain/training/options.ts';
+import { FEATURE_BUCKETS, FEATURE_REVISION } from '../../../policies/linear/features.ts';
+import { STATE_BUCKETS } from '../../../policies/linear/state-features.ts';
+import { decodeWeights } from '../../../policies/linear/weights.ts';
+import type { Backend, Updated, UpdateInput } from '../backend.ts';
+import { sortRows } from '../step-row.ts';
+import { cloneSteps } from './clone-steps.ts';
+import { decisionsOf, featureCache } from './decisions.ts';
+import { followGradient } from './follow-gradient.ts';
+import { decodeCheckpoint, encodeCheckpoint, initialCheckpoint, weightsBytes } from './linear-checkpoint.ts';
+
+/** Raised when the same batch gives other weights. */
+const REVISION = '1';
+
+/**
+ * Trains the linear softmax policy in this process: policy gradients with any estimator and loss of the registries (a linear critic where values are needed), or
+ * behaviour cloning. Deterministic: equal checkpoint, rows, settings and seed give equal bytes, in whatever order the rows come.
+ */
+export function linearBackend(): Backend {
+  return {
+    name: 'linear',
+    describe: () => ({
+      revision: REVISION,
+      featureRevision: FEATURE_REVISION,
+      features: FEATURE_BUCKETS,
+      criticFeatures: STATE_BUCKETS,
+    }),
+    initial: async () => encodeCheckpoint(initialCheckpoint()), // nothing is drawn: zero weights are the uniform policy
+    update: async (input, signal) => update(input, signal),
+    weightsOf: weightsBytes,
+    close: async () => undefined,
+  };
+}
+
+function update({ checkpoint, reference, rows, settings, seed }: UpdateInput, signal: AbortSignal): Updated | Refused {
+  const from = decodeCheckpoint(checkpoint);
+  const broken = rows.find((row) => !Number.isFinite(row.reward));
+  if (broken) return refused(`step ${broken.step} of rollout ${broken.rolloutId} has a reward that is not finite`);
+  const { decisions, without } = decisionsOf(sortRows(rows));
+  const [strange] = without;
+  if (strange)
+    return refused(
+      `step ${strange.step} of rollout ${strange.rolloutId} was no choice among candidates; the linear policy learns only from those`,
+    );
+  if (decisions.length === 0) return refused('the batch has no step');
+  const learn = settings.objective.kind === 'behaviour-cloning' ? cloneSteps : followGradient;
+  const learnt = learn({
+    ...{ from, decisions, settings, seed, signal },
+    reference: reference && decodeWeights(reference).values,
+    featuresOf: featureCache(),
+  });
+  if (learnt.kind === 'refused') return learnt;
+  const bytes = encodeCheckpoint({ ...learnt.after, policy: { ...learnt.after.policy, version: from.policy.version + 1 } });
+  const { estimator, loss, metrics } = learnt;
+  const weights = createHash('sha256').update(weightsBytes(bytes)).digest('hex');
+  return { kind: 'updated', checkpoint: bytes, weights, estimator, loss, metrics };
+}

@@ -1,0 +1,94 @@
+import { FEATURE_BUCKETS } from '../../../policies/linear/features.ts';
+import { STATE_BUCKETS } from '../../../policies/linear/state-features.ts';
+import { decodeWeights, encodeWeights, type LinearWeights, zeroWeights } from '../../../policies/linear/weights.ts';
+import { CheckpointDamaged } from '../backend.ts';
+import { type Moments, noMoments } from './optimiser.ts';
+
+/** All that the linear backend goes on from: the policy, the critic, and what the optimiser remembers of both. */
+export interface LinearCheckpoint {
+  readonly policy: LinearWeights;
+  readonly policyMoments: Moments;
+  /** θ of V(s) = θ·ψ(s), one per bucket of `stateFeatures`. */
+  readonly critic: Float64Array;
+  readonly criticMoments: Moments;
+}
+
+const MAGIC = 0x43505345; // 'ESPC' in little-endian bytes
+const FORMAT = 1;
+const HEADER = 24;
+
+/** Makes the checkpoint before the first update: the uniform policy and a critic that expects nothing. */
+export function initialCheckpoint(): LinearCheckpoint {
+  return {
+    ...{ policy: zeroWeights(), policyMoments: noMoments(FEATURE_BUCKETS) },
+    ...{ critic: new Float64Array(STATE_BUCKETS), criticMoments: noMoments(STATE_BUCKETS) },
+  };
+}
+
+/**
+ * Writes a checkpoint as bytes, little-endian: 'ESPC', uint32 format, steps taken by policy and critic, length of the weights' own bytes, critic buckets;
+ * those bytes (see weights.ts), then float64: the policy's two moments, the critic, its two moments. Equal states give equal bytes.
+ */
+export function encodeCheckpoint({ policy, policyMoments, critic, criticMoments }: LinearCheckpoint): Uint8Array {
+  const weights = encodeWeights(policy);
+  const arrays = [policyMoments.first, policyMoments.second, critic, criticMoments.first, criticMoments.second];
+  const bytes = new Uint8Array(HEADER + weights.length + arrays.reduce((sum, { length }) => sum + length * 8, 0));
+  const view = new DataView(bytes.buffer);
+  for (const [i, word] of [MAGIC, FORMAT, policyMoments.steps, criticMoments.steps, weights.length, critic.length].entries())
+    view.setUint32(i * 4, word, true);
+  bytes.set(weights, HEADER);
+  let at = HEADER + weights.length;
+  for (const array of arrays)
+    for (const value of array) {
+      view.setFloat64(at, value === 0 ? 0 : value, true); // −0 would be other bytes for the same number
+      at += 8;
+    }
+  return bytes;
+}
+
+/** Reads a checkpoint back. @throws CheckpointDamaged that names what does not fit: another file, another format or revision, a cut one, a value not finite. */
+export function decodeCheckpoint(bytes: Uint8Array): LinearCheckpoint {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const word = (i: number): number => view.getUint32(i * 4, true);
+  if (bytes.length < HEADER || word(0) !== MAGIC)
+    throw new CheckpointDamaged('these bytes are no linear checkpoint (they do not begin with ESPC)');
+  if (word(1) !== FORMAT) throw new CheckpointDamaged(`the checkpoint is in format ${word(1)}; this program reads ${FORMAT}`);
+  const expected = HEADER + word(4) + (2 * FEATURE_BUCKETS + 3 * STATE_BUCKETS) * 8;
+  if (word(5) !== STATE_BUCKETS || bytes.length !== expected)
+    throw new CheckpointDamaged(
+      `a checkpoint of this program has ${expected} bytes, this one ${bytes.length}: it is cut, or of another revision`,
+    );
+  let at = HEADER + word(4);
+  const next = (length: number): Float64Array => {
+    const array = new Float64Array(length);
+    for (let i = 0; i < length; i++, at += 8) {
+      const value = view.getFloat64(at, true);
+      if (!Number.isFinite(value)) throw new CheckpointDamaged(`the checkpoint holds ${value} at byte ${at}`);
+      array[i] = value;
+    }
+    return array;
+  };
+  const policy = readWeights(bytes);
+  const policyMoments = { steps: word(2), first: next(FEATURE_BUCKETS), second: next(FEATURE_BUCKETS) };
+  const critic = next(STATE_BUCKETS);
+  return {
+    policy,
+    policyMoments,
+    critic,
+    criticMoments: { steps: word(3), first: next(STATE_BUCKETS), second: next(STATE_BUCKETS) },
+  };
+}
+
+/** Cuts the policy's own bytes out of a checkpoint. @throws CheckpointDamaged. */
+export function weightsBytes(bytes: Uint8Array): Uint8Array {
+  return encodeWeights(decodeCheckpoint(bytes).policy);
+}
+
+function readWeights(bytes: Uint8Array): LinearWeights {
+  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(16, true);
+  try {
+    return decodeWeights(bytes.subarray(HEADER, HEADER + length));
+  } catch (cause) {
+    throw new CheckpointDamaged(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}

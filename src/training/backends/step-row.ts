@@ -1,0 +1,34 @@
+import type { Situation } from '../../policies/linear/situation.ts';
+
+/**
+ * One step of a rollout as a trainer sees it: where the policy stood, what it could do and did, what that earned, how it went on. Texts are what
+ * candidate policies score; tokens are the sampled ids, never re-tokenised. Rows of a batch come in no particular order: a backend sorts them.
+ */
+export interface StepRow {
+  /** The group: the id of the tree. */
+  readonly groupId: string;
+  readonly rolloutId: string;
+  /** Its place in its rollout, from 0. */
+  readonly step: number;
+  readonly situation: Situation;
+  /** Null where the environment lists none. */
+  readonly candidates: readonly string[] | null;
+  readonly tokens: { readonly ids: readonly number[]; readonly logProbs: readonly number[] | null } | null;
+  readonly temperature: number;
+  /** All reward components of the step together; rewards of the whole rollout stand on its last step. */
+  readonly reward: number;
+  /** Hash of the hidden state before the action; null where it cannot be seen. */
+  readonly stateHash: string | null;
+  readonly action: string;
+  readonly observation: string;
+  /** How the rollout ended here, if it did: after a limit something would have followed, after the environment's own end nothing. */
+  readonly end: 'none' | 'terminated' | 'truncated';
+  /** The oldest version that sampled a part of it. */
+  readonly version: number;
+}
+
+/** Puts rows into the one order in which sums are taken, so that the order in which groups closed moves no bit. */
+export function sortRows(rows: readonly StepRow[]): readonly StepRow[] {
+  const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+  return [...rows].sort((a, b) => byText(a.groupId, b.groupId) || byText(a.rolloutId, b.rolloutId) || a.step - b.step);
+}

@@ -1,25 +1,18 @@
 import type { Command } from 'commander';
 import { openPlatform, type Platform } from '../platform/open-platform.ts';
 import { readConfig } from '../runtime/config.ts';
+import { stoppable } from './stoppable.ts';
 
 /** Opens the platform for one command and closes it after, however the command ends. Ctrl-C aborts the signal first. */
 export async function withPlatform<T>(name: string, use: (platform: Platform, signal: AbortSignal) => Promise<T>): Promise<T> {
-  const stopping = new AbortController();
-  const onSignal = () => {
-    if (stopping.signal.aborted) process.exit(130);
-    process.stderr.write('\nstopping after the work in hand; press Ctrl-C again to stop at once\n');
-    stopping.abort();
-  };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
-  const platform = await openPlatform(readConfig(), name);
-  try {
-    return await use(platform, stopping.signal);
-  } finally {
-    await platform.close();
-    process.off('SIGINT', onSignal);
-    process.off('SIGTERM', onSignal);
-  }
+  return stoppable(async (signal) => {
+    const platform = await openPlatform(readConfig(), name);
+    try {
+      return await use(platform, signal);
+    } finally {
+      await platform.close();
+    }
+  });
 }
 
 /** Tells whether results are wanted as JSON: a flag of the whole program, which commander keeps at the root. */

@@ -1,4 +1,18 @@
 import type { SchemaElement } from 'hyparquet';
+import {
+  boolean,
+  type Column,
+  double,
+  float,
+  instant,
+  int32,
+  int64,
+  list,
+  optional,
+  root,
+  struct,
+  text,
+} from './parquet-columns.ts';
 
 /**
  * The columns of a Parquet export: one row per trajectory, steps nested as a list of structs, so that a reader unnests what it needs and
@@ -49,9 +63,9 @@ export const PARQUET_SCHEMA: SchemaElement[] = root([
       optional(int32('prompt_tokens')),
       optional(int32('completion_tokens')),
       optional(text('finish_reason')),
-      optional(list('token_ids', [{ name: 'element', type: 'INT32', repetition_type: 'REQUIRED' }])),
-      optional(list('log_probs', [{ name: 'element', type: 'FLOAT', repetition_type: 'REQUIRED' }])),
-      optional(list('token_mask', [{ name: 'element', type: 'INT32', repetition_type: 'REQUIRED' }])),
+      optional(list('token_ids', int32('element'))),
+      optional(list('log_probs', float('element'))),
+      optional(list('token_mask', int32('element'))),
     ]),
   ),
 ]);
@@ -84,42 +98,6 @@ export const PARQUET_COLUMNS = [
   'steps',
 ] as const;
 
-type Subtree = SchemaElement[];
-
-function rewardStruct(): Subtree {
+function rewardStruct(): Column {
   return struct('element', [text('component'), double('value')]);
-}
-function root(columns: readonly Subtree[]): Subtree {
-  return [{ name: 'root', num_children: columns.length }, ...columns.flat()];
-}
-function struct(name: string, fields: readonly Subtree[]): Subtree {
-  return [{ name, repetition_type: 'REQUIRED', num_children: fields.length }, ...fields.flat()];
-}
-function list(name: string, element: Subtree): Subtree {
-  return [
-    { name, repetition_type: 'REQUIRED', converted_type: 'LIST', logical_type: { type: 'LIST' }, num_children: 1 },
-    { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
-    ...element,
-  ];
-}
-function optional([first, ...rest]: Subtree): Subtree {
-  return first ? [{ ...first, repetition_type: 'OPTIONAL' }, ...rest] : [];
-}
-function text(name: string): Subtree {
-  return [{ name, type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' }, repetition_type: 'REQUIRED' }];
-}
-function boolean(name: string): Subtree {
-  return [{ name, type: 'BOOLEAN', repetition_type: 'REQUIRED' }];
-}
-function int32(name: string): Subtree {
-  return [{ name, type: 'INT32', repetition_type: 'REQUIRED' }];
-}
-function int64(name: string): Subtree {
-  return [{ name, type: 'INT64', repetition_type: 'REQUIRED' }];
-}
-function double(name: string): Subtree {
-  return [{ name, type: 'DOUBLE', repetition_type: 'REQUIRED' }];
-}
-function instant(name: string): Subtree {
-  return [{ name, type: 'INT64', converted_type: 'TIMESTAMP_MILLIS', repetition_type: 'REQUIRED' }];
 }

@@ -1,56 +1,30 @@
-import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
 import { turnWeights } from '../../domain/dataset/turn-weights.ts';
 import { unpack } from '../../events/packed.ts';
 import type { Packed } from '../../events/schemas/values.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
-import { PARQUET_COLUMNS, PARQUET_SCHEMA } from './parquet-schema.ts';
+import { ParquetFile } from './parquet-file.ts';
+import { type PARQUET_COLUMNS, PARQUET_SCHEMA } from './parquet-schema.ts';
 import type { ExportTrajectory } from './recorded-tree.ts';
-
-const ROWS_PER_GROUP = 1_024;
-const BYTES_PER_GROUP = 16 * 1024 * 1024; // of text and tokens: what is held before a row group goes to the file
 
 type Row = Readonly<Record<(typeof PARQUET_COLUMNS)[number], unknown>>;
 
 /** Writes trajectories as Parquet (Snappy), a bounded row group at a time. */
 export class ParquetRows {
-  readonly #out: SinkWriter;
-  readonly #parquet: ParquetWriter;
+  readonly #file: ParquetFile;
   readonly #format: Extract<ExportFormat, { kind: 'parquet' }>;
-  #rows: Row[] = [];
-  #bytes = 0;
 
   constructor(sink: ByteSink, format: Extract<ExportFormat, { kind: 'parquet' }>) {
     this.#format = format;
-    this.#out = new SinkWriter(sink);
-    this.#parquet = new ParquetWriter({
-      writer: this.#out,
-      schema: PARQUET_SCHEMA,
-      createdBy: 'espalier',
-      kvMetadata: [{ key: 'espalier.schema', value: 'trajectories/1' }],
-    });
+    this.#file = new ParquetFile(sink, { schema: PARQUET_SCHEMA, name: 'trajectories/1' });
   }
 
   async write(trajectory: ExportTrajectory): Promise<void> {
-    this.#rows.push(parquetRow(trajectory, this.#format));
-    this.#bytes += sizeOf(trajectory);
-    if (this.#rows.length >= ROWS_PER_GROUP || this.#bytes >= BYTES_PER_GROUP) await this.#writeGroup();
+    await this.#file.write(parquetRow(trajectory, this.#format), sizeOf(trajectory));
   }
 
   /** Writes the last row group and the footer. A file without rows is a valid Parquet file. */
-  async finish(): Promise<void> {
-    if (this.#rows.length > 0) await this.#writeGroup();
-    await this.#parquet.finish();
-  }
-
-  async #writeGroup(): Promise<void> {
-    const rows = this.#rows;
-    this.#rows = [];
-    this.#bytes = 0;
-    // Without page offset indexes: they stay in memory until the footer, and a row group here is one or few pages.
-    const columnData = PARQUET_COLUMNS.map(
-      (name): ColumnSource => ({ name, data: rows.map((row) => row[name]), offsetIndex: false }),
-    );
-    await this.#parquet.write({ columnData, rowGroupSize: rows.length });
+  finish(): Promise<void> {
+    return this.#file.finish();
   }
 }
 
@@ -124,20 +98,4 @@ function sizeOf({ head, root, steps }: ExportTrajectory): number {
     size += 8 * ((step.tokens?.ids.length ?? 0) + (step.tokens?.logProbs?.length ?? 0) + (step.tokens?.mask?.length ?? 0));
   }
   return size;
-}
-
-/** Hands the bytes of each finished row group to the sink and begins its buffer anew. */
-class SinkWriter extends ByteWriter {
-  readonly #sink: ByteSink;
-  constructor(sink: ByteSink) {
-    super();
-    this.#sink = sink;
-  }
-  async flush(): Promise<void> {
-    await this.#sink.write(this.getBytes());
-    this.index = 0;
-  }
-  override async finish(): Promise<void> {
-    await this.flush();
-  }
 }

@@ -23,12 +23,17 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
  * @throws DatasetError `cannot-read`, or `bad-row` with the line when a row is not JSON, is too long, or the file ends inside one.
  */
 export async function* readRows(path: string, hash: Hash = createHash('sha256')): AsyncGenerator<Row> {
+  for await (const { line, bytes } of readRawRows(path, hash)) yield { line, value: parseJson(path, line, bytes) };
+}
+
+/** Reads the rows of a file as they lie there, whether they are JSON or not: for who can do without a broken one. @throws as `readRows` for the file as a whole. */
+export async function* readRawRows(path: string, hash: Hash): AsyncGenerator<RawRow> {
   const splitter = new RowSplitter(path);
   for await (const chunk of readChunks(path)) {
     hash.update(chunk);
-    for (const { line, bytes } of splitter.push(chunk)) yield { line, value: parseJson(path, line, bytes) };
+    yield* splitter.push(chunk);
   }
-  for (const { line, bytes } of splitter.end()) yield { line, value: parseJson(path, line, bytes) };
+  yield* splitter.end();
 }
 
 /** Makes the error of a row that cannot be taken. */
@@ -73,7 +78,8 @@ function parseJson(path: string, line: number, bytes: Buffer): unknown {
   }
 }
 
-interface RawRow {
+/** One row of a file before it is parsed. */
+export interface RawRow {
   readonly line: number;
   readonly bytes: Buffer;
 }

@@ -14,7 +14,7 @@ export interface ScoredEpisode {
   readonly groundTruth: Json;
   /** The ground truth as texts that count as right. */
   readonly golds: readonly string[];
-  /** Steps whose action the environment could not execute, or that did not keep the form. */
+  /** Steps whose action the environment could not execute. */
   readonly invalidActions: number;
   /** What the environment itself gave, its word on success included; null where it has none. */
   readonly environmentScore: number | null;

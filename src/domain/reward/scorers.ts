@@ -14,6 +14,8 @@ import { scoreSearchR1 } from './search-r1-em.ts';
 export interface Scorer {
   readonly name: string;
   readonly revision: string;
+  /** What it looks at beside the record. */
+  readonly needs: 'ground-truth' | 'nothing';
   score(episode: ScoredEpisode): Score;
 }
 
@@ -27,6 +29,7 @@ export const SCORERS: readonly Scorer[] = [
   {
     name: 'qa-em-format',
     revision: 'report-1',
+    needs: 'ground-truth',
     score: ({ chat, golds }) => {
       const { total, format, answer } = scoreQaReported(chat, golds);
       return { value: total, success: answer === 1, parts: { format, answer } };
@@ -42,6 +45,7 @@ export const SCORERS: readonly Scorer[] = [
   {
     name: 'gsm8k-format',
     revision: 'legacy-1',
+    needs: 'ground-truth',
     score: ({ chat, golds }) => {
       const { total, format, answer } = scoreGsm8kFormat(chat, golds[0] ?? '');
       return { value: total, success: answer === 1, parts: { format, answer } };
@@ -52,11 +56,13 @@ export const SCORERS: readonly Scorer[] = [
   {
     name: 'retool-format',
     revision: 'legacy-1',
+    needs: 'nothing',
     score: ({ chat }) => ({ value: scoreRetoolFormat(chat), success: null, parts: {} }),
   },
   {
     name: 'search-r1-em',
     revision: 'verl-1',
+    needs: 'ground-truth',
     score: ({ responses, golds }) => {
       const value = scoreSearchR1(responses.join(''), golds);
       return { value, success: value > 0, parts: {} };
@@ -65,11 +71,13 @@ export const SCORERS: readonly Scorer[] = [
   {
     name: 'environment-outcome',
     revision: '1',
+    needs: 'nothing',
     score: ({ environmentScore, success }) => ({ value: environmentScore ?? 0, success, parts: {} }),
   },
   {
     name: 'invalid-action',
     revision: '1',
+    needs: 'nothing',
     score: ({ invalidActions, success }) => ({ value: invalidActions === 0 ? 0 : -INVALID * invalidActions, success, parts: {} }),
   },
   compressionScorer('published-script'),
@@ -108,6 +116,7 @@ function qaScorer(generation: 'seed' | 'legacy'): Scorer {
   return {
     name: 'qa-em-format',
     revision: `${generation}-1`,
+    needs: 'ground-truth',
     score: ({ chat, golds }) => {
       const { total, format, answer, em } = scoreQaFormat(chat, golds, generation);
       return { value: total, success: em === 1, parts: { format, answer } };
@@ -120,6 +129,7 @@ function scorer(name: string, revision: string, rule: (episode: ScoredEpisode) =
   return {
     name,
     revision,
+    needs: 'ground-truth',
     score: (episode) => {
       const value = rule(episode);
       return { value, success: value === 1, parts: {} };
@@ -132,6 +142,7 @@ function compressionScorer(preset: 'published-script' | 'paper'): Scorer {
   return {
     name: 'compression',
     revision: `${preset}-1`,
+    needs: 'nothing',
     score: ({ responses, success }) => {
       const values = responses.map((response, i) => {
         const { factor } = readFactor(response);

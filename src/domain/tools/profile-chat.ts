@@ -1,10 +1,10 @@
-import { frameNous, frameResponses, frameRetool } from './frame-observation.ts';
+import { frameResponses, frameRetool } from './frame-observation.ts';
 import type { ToolProfile } from './plan-turn.ts';
 
-/** One turn of an episode: what the model said, and the results that it was shown, none after its final answer. */
+/** One turn of an episode: what the model said, and what it was shown then, empty after its final answer. */
 export interface ToolTurn {
   readonly response: string;
-  readonly results: readonly string[];
+  readonly observation: string;
 }
 
 /** Writes the observation of a turn as the next user message says it; chat templates put the rest around it. */
@@ -14,20 +14,17 @@ export function frameTurn(profile: ToolProfile, results: readonly string[], limi
 
 /**
  * Writes an episode as the one text that Agent-R1's reward functions read: ChatML from the assistant's first turn on. In `retool` the results stand within the
- * one turn; elsewhere each turn is a block of its own, without the `<think>` that `nous` writes before the model does, where the model wrote it itself.
+ * one turn; elsewhere each turn is a block of its own, which in `nous` begins with the `<think>` that is written for the model, where it wrote none itself.
+ * @param profile null for episodes without tools.
  */
-export function writeChat(profile: ToolProfile, turns: readonly ToolTurn[], limit: number): string {
+export function writeChat(profile: ToolProfile | null, turns: readonly ToolTurn[]): string {
   let chat = '<|im_start|>assistant\n';
-  for (const { response, results } of turns) {
-    const opened = profile === 'nous' && chat.endsWith('<think>\n') && response.startsWith('<think>');
-    if (opened) chat = chat.slice(0, -'<think>\n'.length);
-    chat += response;
-    if (profile === 'retool') chat += frameTurn(profile, results, limit);
-    else if (results.length > 0) chat += profile === 'nous' ? frameNous(results, limit) : opened01(results, limit);
+  let begun = false;
+  for (const { response, observation } of turns) {
+    chat += begun && !response.startsWith('<think>') ? `<think>\n${response}` : response;
+    begun = profile === 'nous' && observation !== '';
+    if (profile === 'retool') chat += observation;
+    else if (observation !== '') chat += `<|im_end|>\n<|im_start|>user\n${observation}<|im_end|>\n<|im_start|>assistant\n`;
   }
-  return `${chat}<|im_end|>\n`;
-}
-
-function opened01(results: readonly string[], limit: number): string {
-  return `<|im_end|>\n<|im_start|>user\n${frameResponses(results, limit)}<|im_end|>\n<|im_start|>assistant\n`;
+  return `${chat}${begun ? '<think>\n' : ''}<|im_end|>\n`;
 }

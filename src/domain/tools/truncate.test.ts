@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { writeChat } from './profile-chat.ts';
+import { frameTurn, writeChat } from './profile-chat.ts';
 import { truncateCodePoints } from './truncate.ts';
 
 test('code points are counted, not units, and the cut never parts a pair', () => {
@@ -15,17 +15,18 @@ test('code points are counted, not units, and the cut never parts a pair', () =>
 
 test('a chat is written as the reward functions read it', () => {
   const turns = [
-    { response: '<think>a</think>\n<tool_call>{}</tool_call>', results: ['one'] },
-    { response: '<think>b</think>\n<answer>c</answer>', results: [] },
+    { response: '<think>a</think>\n<tool_call>{}</tool_call>', observation: frameTurn('nous', ['one'], 10) },
+    { response: '<think>b</think>\n<answer>c</answer>', observation: '' },
   ];
   const [first, last] = turns.map(({ response }) => response);
   const head = `<|im_start|>assistant\n${first}<|im_end|>\n<|im_start|>user\n<tool_response>\none\n</tool_response><|im_end|>\n`;
   const whole = `${head}<|im_start|>assistant\n${last}<|im_end|>\n`;
-  expect(writeChat('nous', turns, 10)).toBe(whole);
-  expect(writeChat('v0.1', turns, 10)).toBe(whole);
-  expect(writeChat('retool', turns, 10)).toBe(
-    `<|im_start|>assistant\n${first}\n<interpreter>\none\n</interpreter>\n${last}<|im_end|>\n`,
+  expect(writeChat('nous', turns)).toBe(whole);
+  expect(writeChat('v0.1', turns)).toBe(whole);
+  const shown = { response: 'I run it.', observation: frameTurn('retool', ['one'], 10) };
+  expect(writeChat('retool', [shown, { response: 'so c', observation: '' }])).toBe(
+    '<|im_start|>assistant\nI run it.\n<interpreter>\none\n</interpreter>\nso c<|im_end|>\n',
   );
-  const begun = [turns[0] as (typeof turns)[0], { response: 'b</think>\n<answer>c</answer>', results: [] }];
-  expect(writeChat('nous', begun, 10)).toBe(`${head}<|im_start|>assistant\n<think>\nb</think>\n<answer>c</answer><|im_end|>\n`);
+  const begun = [turns[0] as (typeof turns)[0], { response: 'b</think>\n<answer>c</answer>', observation: '' }];
+  expect(writeChat('nous', begun)).toBe(`${head}<|im_start|>assistant\n<think>\nb</think>\n<answer>c</answer><|im_end|>\n`);
 });

@@ -54,6 +54,10 @@ export function openSearchQa(options: SearchQaOptions): EnvironmentKind {
     name: 'search-qa',
     fingerprint: kind.fingerprint,
     taskAliases: [...kind.questions.keys()],
+    groundTruth: (alias) => {
+      const question = kind.questions.get(alias);
+      return question === undefined ? null : { groundTruth: question.targets, dataSource: question.dataSource };
+    },
     create: async () => createEpisode(kind, null),
     close: () => retriever.close(),
   };

@@ -135,9 +135,10 @@ async function take(
   const answered = await answerTurn(kind, response, limits);
   const isFinal = answered.kind === 'final';
   const ended = isFinal || before.turns.length + 1 >= kind.maxTurns;
+  const observation = frameTurn(kind.profile, answered.results, kind.maxResponse);
   const after: Situation = {
     task: before.task,
-    turns: [...before.turns, { response, results: answered.results }],
+    turns: [...before.turns, { response, observation }],
     invalid: before.invalid + (answered.executable ? 0 : 1),
     ended,
   };
@@ -145,7 +146,7 @@ async function take(
   const value = outcome?.value ?? 0;
   const reasons = [isFinal ? 'final_answer' : 'max_steps', outcome?.refusal ? `reward refused: ${outcome.refusal}` : ''];
   const result: StepResult = {
-    observation: frameTurn(kind.profile, answered.results, kind.maxResponse),
+    observation,
     reward: { value, raw: value, scale: 1, kind: 'final', ...(outcome ? { scorer: outcome.scorer } : {}) },
     terminated: isFinal,
     truncated: ended && !isFinal,
@@ -165,12 +166,12 @@ function processReward({ profile, fingerprint }: Kind, { reward }: AnsweredTurn)
   return [{ component: 'tool', value: reward, scorer: { name: `tools-${profile}`, revision: fingerprint.slice(0, 16) } }];
 }
 
-function score({ profile, reward, maxResponse }: Kind, { task, turns, invalid }: Situation): Promise<GivenReward> {
+function score({ profile, reward }: Kind, { task, turns, invalid }: Situation): Promise<GivenReward> {
   const responses = turns.map(({ response }) => response);
   return reward.score({
     question: task.prompt,
     dataSource: task.dataSource,
-    chat: writeChat(profile, turns, maxResponse),
+    chat: writeChat(profile, turns),
     responses,
     answer: lastAnswer(responses.at(-1) ?? ''),
     groundTruth: task.groundTruth,

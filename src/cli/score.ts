@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import { listScorers } from '../domain/reward/scorers.ts';
+import { scoreInto } from '../platform/score-into.ts';
+import { checkedId } from './collect.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { say } from './terminal.ts';
+import { wantsJson, withPlatform } from './with-platform.ts';
+
+interface ScoreFlags {
+  readonly run: string;
+  readonly scorer: string;
+  readonly component?: string;
+  readonly environment?: string;
+}
+
+/** `espalier score`: scores the rollouts of a recorded run later, as events; the same command again does only what is missing. */
+export function addScore(program: Command): void {
+  const command = program
+    .command('score')
+    .description('score the rollouts of a run later: assign rewards, or revise those that stand')
+    .requiredOption('--run <id>', 'the run whose finished rollouts are scored')
+    .requiredOption('--scorer <name>', `NAME or NAME@REVISION: ${listScorers()}`)
+    .option('--component <name>', "the reward that is written: the scorer's name when left out; environment revises the outcome")
+    .option('--environment <name>', 'knows the ground truth, in place of the one the run was collected in');
+  command.action(async (flags: ScoreFlags) => {
+    const runId = checkedId('--run', flags.run);
+    await withPlatform('score', async (platform, signal) => {
+      const projector = await ensureProjector(platform);
+      try {
+        const counts = await scoreInto(platform, {
+          runId,
+          scorer: flags.scorer,
+          component: flags.component ?? null,
+          environment: flags.environment ?? null,
+          signal,
+        });
+        const state = signal.aborted ? 'stopped' : 'completed';
+        if (wantsJson(command)) say(JSON.stringify({ run: runId, state, ...counts }));
+        else
+          say(
+            `${counts.scorer} on ${counts.trees} trees of run ${runId}, ${state}: ${counts.assigned} rewards assigned, ${counts.revised} revised, ${counts.standing} stood already`,
+          );
+        await projector.settle();
+      } finally {
+        await projector.close();
+      }
+    });
+  });
+}

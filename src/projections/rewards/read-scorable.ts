@@ -1,0 +1,69 @@
+import { sql } from 'kysely';
+import type { BlobRef } from '../../events/schemas/values.ts';
+import type { Db } from '../../postgres/database.ts';
+
+/** A tree with everything that scoring its finished rollouts looks at. */
+export interface ScorableTree {
+  readonly treeId: string;
+  readonly alias: string;
+  readonly goal: string;
+  readonly steps: ReadonlyMap<string, ScorableStep>;
+  readonly rollouts: readonly { readonly rolloutId: string; readonly leafStepId: string; readonly success: boolean | null }[];
+  readonly rewards: readonly StandingReward[];
+}
+
+export interface ScorableStep {
+  readonly stepId: string;
+  readonly parentStepId: string | null;
+  readonly response: string;
+  readonly action: string;
+  readonly observation: string;
+  readonly executable: boolean;
+  /** Fields that lie in the blob store. */
+  readonly blobs: Readonly<Record<string, BlobRef>> | null;
+}
+
+/** A reward as it stands: its last judgement. */
+export interface StandingReward {
+  readonly rewardId: string;
+  readonly stepId: string | null;
+  readonly rolloutId: string | null;
+  readonly component: string;
+  readonly value: number;
+  readonly scorer: string;
+  readonly revision: string;
+  readonly revisions: number;
+}
+
+/** Reads the trees of a run one by one, in the order of their ids. Rollouts that failed or were cancelled have no outcome to score. */
+export async function* readScorable(db: Db, runId: string): AsyncGenerator<ScorableTree> {
+  const trees = await db
+    .selectFrom('trees')
+    .select(['tree_id', 'alias', 'goal'])
+    .where('run_id', '=', runId)
+    .orderBy('tree_id')
+    .execute();
+  for (const { tree_id: treeId, alias, goal } of trees) {
+    const steps = await sql<ScorableStep>`
+      select step_id as "stepId", parent_step_id as "parentStepId", response, action, observation, executable, blobs
+      from steps where tree_id = ${treeId}`.execute(db);
+    const rollouts = await sql<ScorableTree['rollouts'][number]>`
+      select rollout_id as "rolloutId", leaf_step_id as "leafStepId", success from rollouts
+      where tree_id = ${treeId} and outcome in ('terminated', 'truncated') order by ordinal, rollout_id`.execute(db);
+    const rewards = await sql<StandingReward>`
+      select r.reward_id as "rewardId", r.step_id as "stepId", r.rollout_id as "rolloutId", r.component, r.value, r.revisions,
+        coalesce(v.scorer, r.scorer) as scorer, coalesce(v.scorer_revision, r.scorer_revision) as revision
+      from rewards r left join lateral (
+        select scorer, scorer_revision from reward_revisions where reward_id = r.reward_id order by ordinal desc limit 1
+      ) v on true
+      where r.tree_id = ${treeId} order by r.reward_id`.execute(db);
+    yield {
+      treeId,
+      alias,
+      goal,
+      steps: new Map(steps.rows.map((step) => [step.stepId, step])),
+      rollouts: rollouts.rows,
+      rewards: rewards.rows,
+    };
+  }
+}

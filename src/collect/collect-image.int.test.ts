@@ -12,6 +12,8 @@ import { readHistoryImages } from '../projections/images/read-history-images.ts'
 import { runProjections } from '../projections/runner.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { rebuildImage } from '../replay/rebuild-image.ts';
+import { startAgentGymServer } from '../testing/agentgym-server.ts';
+import { alfworldWorld } from '../testing/agentgym-server-worlds.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../testing/openai-server.ts';
 import type { PromptPlan } from './prompting/prompt-plan.ts';
@@ -171,4 +173,75 @@ describe('a model server', () => {
       }
     }
   });
+});
+
+describe('ALFWorld behind its AgentGym server', () => {
+  test.each(['text', 'image'] as const)(
+    'is played in %s mode by its template, and an answer that breaks the form is paid so',
+    async (mode) => {
+      const gym = await startAgentGymServer(alfworldWorld);
+      let turn = 0;
+      const model = await startOpenAiServer({
+        // Looks, breaks the form with two actions at once, then does what the task asks.
+        reply: () => {
+          turn++;
+          if (turn === 1) return '<think>I look around.</think><action>look</action><compression>2</compression>';
+          if (turn === 2)
+            return '<think>Both.</think><action>look</action><action>go to desk 1</action><compression>3</compression>';
+          return '<think>Now.</think><action>Put mug 1 in/on desk 1</action>';
+        },
+      });
+      try {
+        const prompt: PromptPlan = {
+          template: { name: 'alfworld', version: TEMPLATE_VERSIONS.alfworld },
+          mode,
+          historyLength: 50,
+          image: mode === 'image' ? { profile: 'agentocr-alfworld', vision: 'qwen2.5-vl', emptyHistory: 'blank-image' } : null,
+          compression: mode === 'image' ? compression : null,
+          invalidPenalty: 0.1,
+        };
+        const asked = collection(JSON.stringify({ kind: 'openai', baseUrl: model.url, model: 'stand-in' }), prompt);
+        const tasks = [{ alias: '0', rollouts: 1, branching: 'root' as const }];
+        await collectInto(platform, {
+          ...asked,
+          plan: { ...asked.plan, environment: `agentgym:alfworld@${gym.url}#0-2`, tasks },
+        });
+        await settled();
+        const steps = await stepsOf(asked.runId);
+        expect(steps).toHaveLength(3);
+        const sent = model.requests.map(({ text }) => text);
+        if (mode === 'image') {
+          // The blank image of 38 x 38 first, as published; then the factor that the step before asked for, 1 where it said two actions.
+          expect(steps.map(({ factor, vision_tokens }) => [factor, vision_tokens])).toEqual([
+            [1, 9],
+            [2, expect.any(Number)],
+            [1, expect.any(Number)],
+          ]);
+          await expectRebuilt(steps);
+          for (const text of sent) expect(text).toContain('data:image/png;base64,');
+        } else {
+          expect(steps.map(({ image_id: id }) => id)).toEqual([null, null, null]);
+          expect(sent[2]).toContain('[Observation]: Nothing happens. [Action]:');
+        }
+        const { db } = platform.database;
+        const paid = await db
+          .selectFrom('rewards')
+          .innerJoin('steps', 'steps.step_id', 'rewards.step_id')
+          .innerJoin('trees', 'trees.tree_id', 'rewards.tree_id')
+          .select(['component', 'value', 'depth'])
+          .where('trees.run_id', '=', asked.runId)
+          .orderBy('depth')
+          .execute();
+        expect(paid.filter(({ component }) => component === 'invalid-action')).toEqual([
+          { component: 'invalid-action', value: -0.1, depth: 2 },
+        ]);
+        expect(paid.filter(({ component }) => component === 'environment')).toEqual([
+          { component: 'environment', value: 1, depth: 3 },
+        ]);
+      } finally {
+        await model.close();
+        await gym.close();
+      }
+    },
+  );
 });

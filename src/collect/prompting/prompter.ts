@@ -127,8 +127,8 @@ function compose(plan: PromptPlan, opening: { readonly goal: string }, path: rea
   if (!root) throw new RangeError('a path begins with the root');
   // As the record will hold it: a resumed run, which reads the path from there, must compose the same.
   const { steps, observation } = pastSteps(
-    stored(root.observation),
-    turns.map((node) => ({ action: stored(node.action), observation: stored(node.observation) })),
+    seenAt(root),
+    turns.map((node) => ({ action: stored(node.action), observation: seenAt(node) })),
   );
   return composePrompt(plan.template.name, {
     mode: plan.mode,
@@ -178,6 +178,12 @@ function pictureOf(history: DrawnHistory | null): ShownPart {
   const { image } = history.rendered;
   const { imageId, width, height } = image;
   return { kind: 'image', imageId, width, height, png: () => encodePng(image) };
+}
+
+/** Gives what was seen at a node without the list of actions that AgentGym's ALFWorld client writes below it: the template has a place of its own for that. */
+function seenAt({ observation, admissibleActions }: TreeNode): string {
+  const text = stored(observation);
+  return admissibleActions === null ? text : text.replace(/\nAVAILABLE ACTIONS: [^\n]*$/, '');
 }
 
 function stored(text: string): string {

@@ -1,0 +1,43 @@
+"""Answers requests on the standard streams until the other side closes them: `python -m espalier_trainer`."""
+
+import io
+import os
+import queue
+import sys
+import threading
+
+from .frames import FrameError, read_frame, write_frame
+from .session import Session
+
+
+def main():
+    # CUDA's matrix products are only deterministic with a workspace of fixed size, named before CUDA starts.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    # What libraries print must not fall between frames: from here on stdout is stderr.
+    os.dup2(2, 1)
+    sys.stdout = io.TextIOWrapper(os.fdopen(os.dup(2), "wb"), line_buffering=True)
+    frames = queue.Queue()
+    threading.Thread(target=_receive, args=(source, frames), daemon=True).start()
+    session = Session()
+    while True:
+        frame = frames.get()
+        if isinstance(frame, FrameError):
+            print(f"espalier_trainer: {frame}", file=sys.stderr)
+            return 2
+        message, body = session.answer(*frame)
+        write_frame(sink, message, body)
+
+
+def _receive(source, frames):
+    """Reads ahead of the work, so that the end of the stream is seen while it runs: a trainer whose owner was killed must not keep its memory."""
+    try:
+        while (frame := read_frame(source)) is not None:
+            frames.put(frame)
+        os._exit(0)
+    except FrameError as error:
+        frames.put(error)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""Writes a trainer's state as a folder named by its digest, whole or not at all, and reads it back."""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import torch
+
+from .language_model import open_model
+from .tensors import TensorError, decode_tensors, digest_tensors, encode_tensors
+
+FORMAT = "espalier-torch/1"
+
+
+class CheckpointDamaged(Exception):
+    """The folder is no checkpoint, or its bytes are not those that were written."""
+
+
+def save_checkpoint(trainer, folder):
+    """Writes the checkpoint under `folder`. Returns its state: format, checkpoint (its digest and folder's name), weights (digest), steps.
+
+    Who is killed leaves no folder of that name that is cut: files are synced before the rename.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    rest = _optimiser_tensors(trainer)
+    state = {"format": FORMAT, "weights": digest_tensors(trainer.model.tensors()), "steps": trainer.steps}
+    whole = json.dumps({**state, "rest": digest_tensors(rest)}, sort_keys=True).encode()
+    state = {**state, "rest": digest_tensors(rest), "checkpoint": hashlib.sha256(whole).hexdigest()}
+    target = folder / state["checkpoint"]
+    if target.exists():
+        return state
+    partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder))
+    try:
+        trainer.model.save(partial)
+        (partial / "trainer.safetensors").write_bytes(encode_tensors(rest))
+        (partial / "state.json").write_text(json.dumps(state, sort_keys=True))
+        for file in partial.iterdir():
+            _sync(file)
+        _sync(partial)
+        os.replace(partial, target)
+        _sync(folder)
+    except OSError:
+        # Another process may have written the same checkpoint meanwhile: its bytes are these.
+        if not target.exists():
+            raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return state
+
+
+def load_checkpoint(trainer, folder):
+    """Puts a trainer into the state of a checkpoint. Returns that state. Raises CheckpointDamaged."""
+    folder = Path(folder)
+    try:
+        state = json.loads((folder / "state.json").read_text())
+        rest = decode_tensors((folder / "trainer.safetensors").read_bytes())
+        fresh = open_model({"kind": "folder", "path": str(folder)}, 0, "cpu").tensors()
+    except (OSError, ValueError, RuntimeError, TensorError) as error:
+        raise CheckpointDamaged(f"{folder} is no whole checkpoint: {error}") from error
+    if state.get("format") != FORMAT:
+        raise CheckpointDamaged(f"{folder} has the format {state.get('format')!r}, not {FORMAT!r}")
+    if digest_tensors(fresh) != state["weights"] or digest_tensors(rest) != state["rest"]:
+        raise CheckpointDamaged(f"the tensors of {folder} are not those that were written")
+    try:
+        trainer.model.module.load_state_dict(fresh)
+        _restore_optimiser(trainer, rest)
+    except (RuntimeError, KeyError) as error:
+        raise CheckpointDamaged(f"{folder} holds another model or optimiser than this: {error}") from error
+    trainer.steps = state["steps"]
+    return state
+
+
+def _optimiser_tensors(trainer):
+    tensors = {f"head.{name}": tensor for name, tensor in (trainer.head.state_dict() if trainer.head else {}).items()}
+    for index, entry in trainer.optimiser.state_dict()["state"].items():
+        for name, value in entry.items():
+            tensors[f"optimiser.{index}.{name}"] = value if torch.is_tensor(value) else torch.tensor(float(value))
+    return tensors
+
+
+def _restore_optimiser(trainer, rest):
+    if trainer.head:
+        trainer.head.load_state_dict({name.removeprefix("head."): rest[name] for name in rest if name.startswith("head.")})
+    state = {}
+    for name, tensor in rest.items():
+        if name.startswith("optimiser."):
+            _, index, field = name.split(".", 2)
+            state.setdefault(int(index), {})[field] = tensor
+    whole, parameters = trainer.optimiser.state_dict(), trainer.parameters()
+    for index, entry in state.items():  # a parameter that no loss has reached yet has no moments
+        if index >= len(parameters) or entry["exp_avg"].shape != parameters[index].shape:
+            raise KeyError(f"moments of a parameter {index} that is not there or of another shape")
+    trainer.optimiser.load_state_dict({**whole, "state": state})
+
+
+def _sync(path):
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

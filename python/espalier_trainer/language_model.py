@@ -1,0 +1,138 @@
+"""Opens a causal language model: a folder of transformers, a folder that this package wrote, or a tiny one from random weights."""
+
+import json
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from .tensors import decode_tensors, encode_tensors
+from .tiny_model import END, MODEL_TYPE, TinyConfig, TinyModel, decode_reply, encode_chat
+
+# Weights and optimiser are always float32: steps of 1e-6 vanish in the 8 bits of a bfloat16 weight. bfloat16 is how the passes are computed.
+PRECISIONS = ("float32", "bfloat16")
+
+
+class ModelRefused(Exception):
+    """The model that a request names cannot be opened here; the message says why."""
+
+
+class LanguageModel:
+    """One interface over both kinds: `forward(ids, lengths)` gives (logits, hidden), `encode_chat`, `decode`, `end_ids`, `context`, `save(folder)`."""
+
+    def __init__(self, module, tokenizer, device, precision="float32"):
+        self.module = module.to(device)
+        self.tokenizer = tokenizer
+        self.device = device
+        self.precision = precision
+
+    @property
+    def is_tiny(self):
+        return self.tokenizer is None
+
+    @property
+    def width(self):
+        return self.module.config.width if self.is_tiny else self.module.config.get_text_config().hidden_size
+
+    @property
+    def context(self):
+        if self.is_tiny:
+            return self.module.config.context
+        return getattr(self.module.config.get_text_config(), "max_position_embeddings", None) or 2**20
+
+    @property
+    def end_ids(self):
+        if self.is_tiny:
+            return {END}
+        ends = self.module.generation_config.eos_token_id
+        ends = self.tokenizer.eos_token_id if ends is None else ends
+        return set(ends if isinstance(ends, list) else [ends]) - {None}
+
+    def forward(self, ids, lengths, hidden=False):
+        """Runs rows that are padded on the right. @param lengths: tokens of each row. The pads follow what counts, so a causal model never looks at them."""
+        with torch.autocast(torch.device(self.device).type, torch.bfloat16, enabled=self.precision == "bfloat16"):
+            return self._forward(ids, lengths, hidden)
+
+    def _forward(self, ids, lengths, hidden):
+        if self.is_tiny:
+            return self.module(ids)
+        attention = (torch.arange(ids.shape[1], device=ids.device)[None, :] < lengths[:, None]).long()
+        output = self.module(input_ids=ids, attention_mask=attention, output_hidden_states=hidden, use_cache=False)
+        return output.logits, output.hidden_states[-1] if hidden else None
+
+    def encode_chat(self, messages):
+        if self.is_tiny:
+            return encode_chat(messages)
+        if getattr(self.tokenizer, "chat_template", None):
+            return list(self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False))
+        # A base model without a template of its own.
+        text = "".join(f"{m['role']}: {m['content']}\n" for m in messages) + "assistant:"
+        return list(self.tokenizer(text)["input_ids"])
+
+    def decode(self, ids):
+        return decode_reply(ids) if self.is_tiny else self.tokenizer.decode(ids, skip_special_tokens=True)
+
+    @property
+    def vocabulary(self):
+        """Rows of the embedding: ids are below it."""
+        return self.module.tokens.num_embeddings if self.is_tiny else self.module.get_input_embeddings().num_embeddings
+
+    def tensors(self):
+        """The weights by name; tied ones under each of their names."""
+        return self.module.state_dict()
+
+    def save(self, folder):
+        """Writes the model as a folder that `open_model` and, for models of transformers, every other tool opens."""
+        folder = Path(folder)
+        if self.is_tiny:
+            (folder / "config.json").write_text(json.dumps(self.module.config.to_json()))
+            (folder / "model.safetensors").write_bytes(encode_tensors(self.tensors()))
+            return
+        self.module.save_pretrained(folder, safe_serialization=True)
+        self.tokenizer.save_pretrained(folder)
+
+
+def open_model(spec, seed, device):
+    """Opens what `spec` names: {"kind": "tiny", layers, width, heads, context} or {"kind": "folder", path}, each with a "precision". Raises ModelRefused."""
+    kind, precision = spec.get("kind"), spec.get("precision", "float32")
+    if precision not in PRECISIONS:
+        raise ModelRefused(f"there is no precision {precision!r}; there are {', '.join(PRECISIONS)}")
+    if kind == "tiny":
+        torch.manual_seed(seed)
+        sizes = {name: value for name, value in spec.items() if name not in ("kind", "precision")}
+        try:
+            return LanguageModel(TinyModel(TinyConfig(**sizes)), None, device, precision)
+        except (TypeError, ValueError) as error:
+            raise ModelRefused(f"no tiny model of these sizes: {error}") from error
+    if kind == "folder":
+        return _open_folder(Path(spec["path"]), device, precision)
+    raise ModelRefused(f"there is no kind of model {kind!r}; there are tiny and folder")
+
+
+def _open_folder(folder, device, precision):
+    try:
+        config = json.loads((folder / "config.json").read_text())
+    except (OSError, ValueError) as error:
+        raise ModelRefused(f"{folder} is no folder of a model: {error}") from error
+    if config.get("model_type") == MODEL_TYPE:
+        sizes = {name: value for name, value in config.items() if name != "model_type"}
+        module = TinyModel(TinyConfig(**sizes))
+        module.load_state_dict(decode_tensors((folder / "model.safetensors").read_bytes()))
+        return LanguageModel(module, None, device, precision)
+    try:
+        import transformers
+    except ImportError as error:
+        raise ModelRefused("a model of this kind needs the package transformers; install it with pip") from error
+    # local_files_only: this process never reaches for the network, and a wrong path must not become a name on a hub.
+    module = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+    module.eval()  # no dropout: log-probs of an update must be those of the sampling
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    return LanguageModel(module, tokenizer, device, precision)
+
+
+def value_head(width, device):
+    """A critic on the last hidden states that begins at 0 everywhere, so that it tells no advantage before it has learned."""
+    head = nn.Linear(width, 1).to(device)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    return head

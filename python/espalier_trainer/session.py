@@ -1,0 +1,151 @@
+"""Answers the requests of one connection, in order. Torch is imported by the first request that needs it: the handshake needs nothing.
+
+Every request is {"id", "kind", ...}; its answer {"id", "kind": "ok", ...}, or {"id", "kind": "error", "code", "message"}. Codes: `protocol`
+(another version, no handshake), `refused` (the request cannot be followed), `not-finite`, `damaged`, `memory`, `fault`.
+"""
+
+import platform
+import sys
+import traceback
+
+from . import PROTOCOL, __version__
+
+
+class Refused(Exception):
+    """A request that cannot be followed; `code` says in which way."""
+
+    def __init__(self, message, code="refused"):
+        super().__init__(message)
+        self.code = code
+
+
+class Session:
+    """`answer(message, body)` gives (message, body). Holds the trainer between requests."""
+
+    def __init__(self):
+        self.greeted = False
+        self.trainer = None
+
+    def answer(self, message, body):
+        try:
+            kind = message.get("kind")
+            if not self.greeted and kind != "hello":
+                raise Refused("the first request is hello", "protocol")
+            handler = HANDLERS.get(kind)
+            if handler is None:
+                raise Refused(f"there is no request {kind!r}; there are {', '.join(HANDLERS)}")
+            result, tensors = handler(self, message, body)
+            return {**result, "id": message.get("id"), "kind": "ok"}, tensors
+        except Exception as error:  # a request that fails is answered; the process goes on
+            code = _code_of(error)
+            if code == "fault":
+                traceback.print_exc(file=sys.stderr)
+            text = str(error) if code != "fault" else f"{type(error).__name__}: {error}"
+            return {"id": message.get("id"), "kind": "error", "code": code, "message": text[:4000]}, b""
+
+    def hello(self, message, _body):
+        asked = message.get("protocol")
+        if asked != PROTOCOL:
+            raise Refused(f"this is protocol {PROTOCOL}, not {asked!r}; use the two parts of one release", "protocol")
+        self.greeted = True
+        return {"protocol": PROTOCOL, "version": __version__, "python": platform.python_version(), **_torch_facts()}, b""
+
+    def open(self, message, _body):
+        from .trainer import Trainer
+
+        _make_deterministic(message.get("threads"))
+        self.trainer = Trainer(message)
+        parameters = sum(parameter.numel() for parameter in self.trainer.parameters())
+        model = self.trainer.model
+        return {"device": self.trainer.device, "parameters": parameters, "vocabulary": model.vocabulary, "context": model.context}, b""
+
+    def encode(self, message, _body):
+        trainer = self._trainer()
+        import torch
+
+        from .tensors import encode_tensors
+
+        rows = [trainer.model.encode_chat(chat) for chat in message["chats"]]
+        offsets = [0]
+        for row in rows:
+            offsets.append(offsets[-1] + len(row))
+        ids = torch.tensor([i for row in rows for i in row], dtype=torch.int32)
+        return {}, encode_tensors({"ids": ids, "offsets": torch.tensor(offsets, dtype=torch.int32)})
+
+    def read(self, message, body):
+        rows = self._rows(body)
+        from .tensors import encode_tensors
+
+        return {}, encode_tensors(self._trainer().read(rows, message["microBatches"], message.get("temperature", 1.0)))
+
+    def update(self, message, body):
+        return {"metrics": self._trainer().update(self._rows(body), message["settings"])}, b""
+
+    def save(self, message, _body):
+        trainer = self._trainer()
+        from .checkpoints import save_checkpoint
+
+        return {"state": save_checkpoint(trainer, message["folder"])}, b""
+
+    def load(self, message, _body):
+        trainer = self._trainer()
+        from .checkpoints import load_checkpoint
+
+        return {"state": load_checkpoint(trainer, message["folder"])}, b""
+
+    def _trainer(self):
+        if self.trainer is None:
+            raise Refused("no model is open")
+        return self.trainer
+
+    def _rows(self, body):
+        model = self._trainer().model
+        from .rows import read_rows
+        from .tensors import decode_tensors
+
+        return read_rows(decode_tensors(body), model.vocabulary, model.context)
+
+
+HANDLERS = {
+    "hello": Session.hello,
+    "open": Session.open,
+    "encode": Session.encode,
+    "read": Session.read,
+    "update": Session.update,
+    "save": Session.save,
+    "load": Session.load,
+}
+
+CODES = {
+    "RowsRefused": "refused",
+    "LossRefused": "refused",
+    "ModelRefused": "refused",
+    "TensorError": "refused",
+    "KeyError": "refused",
+    "NotFinite": "not-finite",
+    "CheckpointDamaged": "damaged",
+    "OutOfMemoryError": "memory",
+    "MemoryError": "memory",
+}
+
+
+def _code_of(error):
+    return error.code if isinstance(error, Refused) else CODES.get(type(error).__name__, "fault")
+
+
+def _torch_facts():
+    try:
+        import torch
+    except ImportError:
+        return {"torch": None, "cuda": None}
+    return {"torch": torch.__version__, "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None}
+
+
+def _make_deterministic(threads):
+    import torch
+
+    if threads:
+        torch.set_num_threads(threads)  # sums are taken in another order by another number of threads
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.backends.cudnn.benchmark = False
+

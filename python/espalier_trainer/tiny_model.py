@@ -1,0 +1,84 @@
+"""A tiny byte-level transformer: small enough to learn a toy task on one core, whole enough to go through every path of a large model."""
+
+from dataclasses import asdict, dataclass
+
+import torch
+from torch import nn
+
+# The vocabulary: the 256 bytes, then the end of a message and the three roles that begin one.
+END = 256
+ROLES = {"system": 257, "user": 258, "assistant": 259}
+VOCABULARY = 260
+MODEL_TYPE = "espalier-tiny"
+
+
+@dataclass(frozen=True)
+class TinyConfig:
+    """Sizes of the transformer. `context` counts tokens of prompt and reply together."""
+
+    layers: int = 2
+    width: int = 64
+    heads: int = 4
+    context: int = 256
+
+    def to_json(self):
+        return {"model_type": MODEL_TYPE, **asdict(self)}
+
+
+class TinyModel(nn.Module):
+    """A decoder with learned positions and layer norms before each part. `forward(ids)` gives (logits, last hidden states)."""
+
+    def __init__(self, config):
+        super().__init__()
+        if config.width % config.heads != 0:
+            raise ValueError(f"the width {config.width} is no multiple of the {config.heads} heads")
+        self.config = config
+        self.tokens = nn.Embedding(VOCABULARY, config.width)
+        self.positions = nn.Embedding(config.context, config.width)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.norm = nn.LayerNorm(config.width)
+        self.head = nn.Linear(config.width, VOCABULARY, bias=False)
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                nn.init.normal_(parameter, std=0.02)
+
+    def forward(self, ids):
+        x = self.tokens(ids) + self.positions(torch.arange(ids.shape[-1], device=ids.device))
+        for block in self.blocks:
+            x = block(x)
+        hidden = self.norm(x)
+        return self.head(hidden), hidden
+
+
+class Block(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.heads = config.heads
+        self.attention_norm = nn.LayerNorm(config.width)
+        self.attention = nn.Linear(config.width, 3 * config.width)
+        self.attention_out = nn.Linear(config.width, config.width)
+        self.mlp_norm = nn.LayerNorm(config.width)
+        self.mlp = nn.Sequential(
+            nn.Linear(config.width, 4 * config.width), nn.GELU(), nn.Linear(4 * config.width, config.width)
+        )
+
+    def forward(self, x):
+        rows, length, width = x.shape
+        parts = self.attention(self.attention_norm(x)).view(rows, length, 3, self.heads, width // self.heads)
+        query, key, value = parts.permute(2, 0, 3, 1, 4)
+        mixed = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        x = x + self.attention_out(mixed.transpose(1, 2).reshape(rows, length, width))
+        return x + self.mlp(self.mlp_norm(x))
+
+
+def encode_chat(messages):
+    """Gives the token ids of a chat up to the place where the assistant's reply begins."""
+    ids = []
+    for message in messages:
+        ids += [ROLES[message["role"]], *message["content"].encode("utf-8", "replace"), END]
+    return [*ids, ROLES["assistant"]]
+
+
+def decode_reply(ids):
+    """Gives the text of sampled ids; bytes that are no UTF-8 become U+FFFD. Only the ids say exactly what was sampled."""
+    return bytes(i for i in ids if i < 256).decode("utf-8", "replace")

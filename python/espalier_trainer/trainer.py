@@ -1,0 +1,163 @@
+"""Holds a model with its optimiser: log-probs of recorded tokens, updates, checkpoints."""
+
+import copy
+
+import torch
+
+from . import losses
+from .language_model import open_model, value_head
+from .rows import RowsRefused
+
+
+class NotFinite(Exception):
+    """No step of an update could be taken, because no gradient was finite."""
+
+
+class Trainer:
+    """A model under training. `settings`: model, seed, device, learningRate, betas, epsilon, weightDecay, clipNorm, valueHead, reference."""
+
+    def __init__(self, settings):
+        self.settings = settings
+        self.device = settings.get("device") or ("cuda" if torch.cuda.is_available() else "cpu")
+        self.model = open_model(settings["model"], settings.get("seed", 0), self.device)
+        self.head = value_head(self.model.width, self.device) if settings.get("valueHead") else None
+        # The reference is what the model was before any update, also when a checkpoint is loaded later.
+        self.reference = copy.deepcopy(self.model.module).requires_grad_(False) if settings.get("reference") else None
+        self.steps = 0
+        self.optimiser = torch.optim.AdamW(
+            self.parameters(),
+            lr=settings.get("learningRate", 1e-6),
+            betas=tuple(settings.get("betas", (0.9, 0.999))),
+            eps=settings.get("epsilon", 1e-8),
+            weight_decay=settings.get("weightDecay", 0.0),
+        )
+
+    def parameters(self):
+        return [*self.model.module.parameters(), *(self.head.parameters() if self.head else [])]
+
+    def read(self, rows, micro_batches, temperature):
+        """Gives flat columns `log_probs` and `entropies` of the trained tokens, `values` with a value head, `ref_log_probs` with a reference; 0 elsewhere."""
+        names = ["log_probs", "entropies", *(["values"] if self.head else []), *(["ref_log_probs"] if self.reference else [])]
+        result = {name: torch.zeros(len(rows.ids)) for name in names}
+        with torch.no_grad():
+            for indices in micro_batches:
+                ids, lengths, mask, _ = rows.pad(indices, self.device)
+                log_probs, entropies, values = self._tokens(ids, lengths, mask, temperature)
+                found = {"log_probs": log_probs, "entropies": entropies, "values": values}
+                if self.reference:
+                    found["ref_log_probs"] = self._reference(ids, lengths, mask, temperature)
+                for name in names:
+                    rows.unpad(indices, found[name] * mask, result[name])
+        return result
+
+    def update(self, rows, settings):
+        """Takes the optimiser steps of `miniBatches` (steps of micro-batches of row indices), `epochs` times. Returns metrics.
+
+        The denominators of a step are the trained tokens and rows of all its micro-batches, so how a step is cut into them changes nothing.
+        """
+        name = settings["loss"]["name"]
+        options = losses.choose_options(name, settings["loss"].get("options", {}))
+        if "advantages" not in rows.columns:
+            raise RowsRefused("an update needs advantages")
+        total = _Metrics()
+        skipped = taken = 0
+        for _ in range(settings.get("epochs", 1)):
+            for micro_batches in settings["miniBatches"]:
+                self.optimiser.zero_grad(set_to_none=True)
+                every = [i for indices in micro_batches for i in indices]
+                counts = [rows.trained(i) for i in every]
+                tokens, filled = sum(counts), sum(1 for count in counts if count > 0)
+                if tokens == 0:
+                    continue
+                widest = settings.get("lossScale") or max(rows.length(i) for i in every)
+                shared = {"tokens": tokens, "rows": filled, "loss_scale": widest}
+                parts = _Metrics()
+                for indices in micro_batches:
+                    loss, means, sums = self._loss(rows, indices, settings, name, options, shared)
+                    loss.backward()
+                    parts.add(means, sum(rows.trained(i) for i in indices) / tokens)
+                    parts.add({**sums, "loss": float(loss.detach())}, 1)
+                norm = torch.nn.utils.clip_grad_norm_(self.parameters(), settings.get("clipNorm", 1.0))
+                if not bool(torch.isfinite(norm)):
+                    skipped += 1  # as verl does: one bad batch must not poison the weights
+                    continue
+                self.optimiser.step()
+                taken += 1
+                total.add({**parts.values, "gradientNorm": float(norm)}, 1)
+        self.optimiser.zero_grad(set_to_none=True)
+        self.steps += taken
+        if taken == 0:
+            raise NotFinite(f"none of {skipped} steps had a finite gradient" if skipped else "no row holds a trained token")
+        return {**{key: value / taken for key, value in total.values.items()}, "steps": taken, "skippedSteps": skipped}
+
+    def _loss(self, rows, indices, settings, name, options, shared):
+        """Gives the loss of a micro-batch, means over its tokens, and sums: those add up over micro-batches, shares being of the whole step."""
+        ids, lengths, mask, columns = rows.pad(indices, self.device)
+        coefficient = settings.get("entropyCoefficient", 0.0)
+        temperature = settings.get("temperature", 1.0)
+        new, entropies, values = self._tokens(ids, lengths, mask, temperature)
+        old = columns.get("old_log_probs", new.detach())
+        mode = settings.get("aggregation", "token-mean")
+        shares = losses.token_shares(mask, mode, **shared)
+        policy_shares = losses.token_shares(mask, losses.aggregation_of(name, mode), **shared)
+        tokens, means = losses.policy_loss(name, options, new, old, columns["advantages"], mask)
+        loss = (tokens * columns.get("weights", 1.0) * policy_shares).sum()
+        sums = {"policyLoss": float(loss.detach())}
+        entropy = (entropies * shares).sum()
+        sums["entropy"] = float(entropy.detach())
+        if coefficient:
+            loss = loss - coefficient * entropy
+        kl = settings.get("kl")
+        if kl:
+            reference = columns.get("ref_log_probs")
+            if reference is None:
+                if self.reference is None:
+                    raise RowsRefused("a KL penalty needs the reference, or ref_log_probs")
+                with torch.no_grad():
+                    reference = self._reference(ids, lengths, mask, temperature)
+            estimate = losses.kl_tokens(kl["kind"], torch.where(mask > 0, new, 0.0), torch.where(mask > 0, reference, 0.0))
+            penalty = (estimate * shares).sum()
+            loss = loss + kl["coefficient"] * penalty
+            sums["klLoss"] = float(penalty.detach())
+        critic = settings.get("critic")
+        if critic:
+            if self.head is None or "returns" not in columns or "values" not in columns:
+                raise RowsRefused("a critic needs a value head, returns and values")
+            value_tokens, value_metrics = losses.value_loss(
+                values, columns["values"], columns["returns"], mask, clip=critic.get("clip", 0.5), factor=critic.get("factor", 0.5)
+            )
+            value = (value_tokens * losses.token_shares(mask, "token-mean", tokens=shared["tokens"], rows=shared["rows"])).sum()
+            loss = loss + critic.get("coefficient", 1.0) * value
+            means, sums["valueLoss"] = {**means, **value_metrics}, float(value.detach())
+        return loss, means, sums
+
+    def _tokens(self, ids, lengths, mask, temperature):
+        logits, hidden = self.model.forward(ids, lengths, hidden=self.head is not None)
+        values = self.head(hidden[:, :-1].float()).squeeze(-1) if self.head else None
+        log_probs, entropies = _log_probs(logits, ids, mask, temperature)
+        return log_probs, entropies, values
+
+    def _reference(self, ids, lengths, mask, temperature):
+        own, self.model.module = self.model.module, self.reference
+        try:
+            return _log_probs(self.model.forward(ids, lengths)[0], ids, mask, temperature)[0]
+        finally:
+            self.model.module = own
+
+
+def _log_probs(logits, ids, mask, temperature):
+    """Log-probs of the tokens that follow, and entropies: [rows, longest - 1], 0 outside the mask. Only trained positions become float32 rows of the vocabulary."""
+    at = mask > 0
+    chosen = logits[:, :-1][at].float() / temperature
+    found = torch.log_softmax(chosen, -1).gather(-1, ids[:, 1:][at].unsqueeze(-1)).squeeze(-1)
+    log_probs = torch.zeros_like(mask).masked_scatter(at, found)
+    return log_probs, torch.zeros_like(mask).masked_scatter(at, losses.entropy_of_logits(chosen))
+
+
+class _Metrics:
+    def __init__(self):
+        self.values = {}
+
+    def add(self, metrics, weight):
+        for key, value in metrics.items():
+            self.values[key] = self.values.get(key, 0.0) + weight * value

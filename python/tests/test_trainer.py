@@ -1,0 +1,243 @@
+"""A tiny model trains as it should: what is recorded is what is trained, and no cut, padding, kill or restart changes the result."""
+
+import copy
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import torch
+
+    from espalier_trainer.checkpoints import CheckpointDamaged, load_checkpoint, save_checkpoint
+    from espalier_trainer.language_model import ModelRefused, open_model
+    from espalier_trainer.rows import RowsRefused, read_rows
+    from espalier_trainer.tensors import decode_tensors, digest_tensors, encode_tensors
+    from espalier_trainer.trainer import NotFinite, Trainer
+except ImportError:
+    torch = None
+
+TINY = {"kind": "tiny", "layers": 1, "width": 16, "heads": 2, "context": 32}
+
+
+def opened(**more):
+    torch.set_num_threads(1)
+    return Trainer({"model": TINY, "seed": 7, "learningRate": 1e-2, "device": "cpu", **more})
+
+
+def rows_of(*rows):
+    """Rows as (prompt length, ids, advantage)."""
+    offsets = [0]
+    for _, ids, _ in rows:
+        offsets.append(offsets[-1] + len(ids))
+    flat = [i for _, ids, _ in rows for i in ids]
+    mask = [int(place >= prompt) for prompt, ids, _ in rows for place in range(len(ids))]
+    advantages = [advantage for _, ids, advantage in rows for _ in ids]
+    return {
+        "ids": torch.tensor(flat, dtype=torch.int32),
+        "offsets": torch.tensor(offsets, dtype=torch.int32),
+        "mask": torch.tensor(mask, dtype=torch.uint8),
+        "advantages": torch.tensor(advantages, dtype=torch.float32),
+    }
+
+
+ROWS = ((3, [258, 65, 259, 66, 67], 1.0), (2, [258, 259, 70], -0.5), (4, [258, 1, 2, 259, 9, 8, 7], 0.25))
+SETTINGS = {"loss": {"name": "dual_clip"}, "miniBatches": [[[0, 1, 2]]], "epochs": 2}
+
+
+def read(tensors, trainer):
+    return read_rows(tensors, trainer.model.vocabulary, trainer.model.context)
+
+
+def weights_after(settings, tensors=None, **more):
+    trainer = opened(**more)
+    metrics = trainer.update(read(tensors or rows_of(*ROWS), trainer), settings)
+    return trainer.model.tensors(), metrics
+
+
+@unittest.skipIf(torch is None, "torch is not installed")
+class Updates(unittest.TestCase):
+    def test_equal_seeds_and_rows_give_equal_weights(self):
+        first, second = weights_after(SETTINGS)[0], weights_after(SETTINGS)[0]
+        self.assertEqual(digest_tensors(first), digest_tensors(second))
+        self.assertNotEqual(digest_tensors(first), digest_tensors(opened().model.tensors()))
+
+    def test_micro_batches_and_padding_change_nothing_but_rounding(self):
+        for mode in ("token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"):
+            settings = {**SETTINGS, "epochs": 1, "aggregation": mode, "entropyCoefficient": 0.01}
+            whole, metrics = weights_after(settings)
+            cut, cut_metrics = weights_after({**settings, "miniBatches": [[[2], [0], [1]]]})
+            with self.subTest(mode):
+                for name, tensor in whole.items():
+                    torch.testing.assert_close(tensor, cut[name], rtol=1e-4, atol=2e-5)
+                self.assertEqual(set(metrics), set(cut_metrics))
+                for name, value in metrics.items():
+                    self.assertAlmostEqual(value, cut_metrics[name], places=4)
+
+    def test_log_probs_are_those_of_the_recorded_ids_and_zero_elsewhere(self):
+        trainer = opened(valueHead=True, reference=True)
+        rows = read(rows_of(*ROWS), trainer)
+        found = trainer.read(rows, [[0, 1], [2]], 0.5)
+        logits, _ = trainer.model.module(rows.ids[:5].long()[None])
+        expected = torch.log_softmax(logits[0] / 0.5, -1)
+        torch.testing.assert_close(found["log_probs"][3:5], torch.stack([expected[2, 66], expected[3, 67]]).detach(), rtol=1e-5, atol=1e-6)
+        self.assertTrue(bool((found["log_probs"][rows.mask == 0] == 0).all()))
+        torch.testing.assert_close(found["ref_log_probs"], found["log_probs"])
+        self.assertEqual(float(found["values"].abs().sum()), 0.0)
+
+    def test_a_positive_advantage_makes_its_tokens_likelier_and_a_negative_one_rarer(self):
+        trainer = opened()
+        rows = read(rows_of(*ROWS), trainer)
+        before = trainer.read(rows, [[0, 1, 2]], 1.0)["log_probs"]
+        trainer.update(rows, SETTINGS)
+        after = trainer.read(rows, [[0, 1, 2]], 1.0)["log_probs"]
+        self.assertGreater(float((after - before)[3:5].sum()), 0.0)
+        self.assertLess(float((after - before)[7]), 0.0)
+
+    def test_masked_tokens_are_context_and_never_trained(self):
+        tensors = rows_of(*ROWS)
+        spoilt = copy.deepcopy(tensors)
+        spoilt["advantages"][tensors["mask"] == 0] = float("nan")
+        self.assertEqual(digest_tensors(weights_after(SETTINGS)[0]), digest_tensors(weights_after(SETTINGS, spoilt)[0]))
+
+    def test_a_kl_penalty_and_a_critic_move_what_they_should(self):
+        trainer = opened(valueHead=True, reference=True)
+        tensors = rows_of(*ROWS)
+        tensors["values"], tensors["returns"] = torch.zeros(len(tensors["ids"])), torch.full((len(tensors["ids"]),), 0.8)
+        settings = {**SETTINGS, "epochs": 20, "kl": {"kind": "k3+", "coefficient": 0.1}, "critic": {"clip": 10}}
+        metrics = trainer.update(read(tensors, trainer), settings)
+        self.assertLessEqual({"klLoss", "valueLoss", "valueClipFraction", "policyLoss", "entropy", "gradientNorm"}, set(metrics))
+        values = trainer.read(read(rows_of(*ROWS), trainer), [[0, 1, 2]], 1.0)["values"]
+        self.assertAlmostEqual(float(values[3]), 0.8, delta=0.4)
+
+    def test_a_gradient_that_is_not_finite_moves_nothing(self):
+        trainer = opened()
+        tensors = rows_of(*ROWS)
+        tensors["weights"] = torch.full((len(tensors["ids"]),), 3e38)
+        tensors["advantages"] *= 1e30
+        before = digest_tensors(trainer.model.tensors())
+        with self.assertRaises(NotFinite):
+            trainer.update(read(tensors, trainer), SETTINGS)
+        self.assertEqual(digest_tensors(trainer.model.tensors()), before)
+
+    def test_rows_that_do_not_fit_are_refused_with_the_reason(self):
+        good = rows_of(*ROWS)
+        for change, reason in (
+            ({"ids": good["ids"] + 200}, "outside the vocabulary"),
+            ({"offsets": torch.tensor([0, 5, 8])}, "offsets"),
+            ({"mask": torch.ones_like(good["mask"])}, "first token"),
+            ({"advantages": good["advantages"][:-1]}, "advantages has"),
+            ({"advantages": good["advantages"] / 0}, "not finite"),
+        ):
+            with self.assertRaisesRegex(RowsRefused, reason):
+                read({**good, **change}, opened())
+
+
+@unittest.skipIf(torch is None, "torch is not installed")
+class Checkpoints(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def test_going_on_from_a_checkpoint_equals_never_having_stopped(self):
+        steady = opened(valueHead=True)
+        rows = read(rows_of(*ROWS), steady)
+        steady.update(rows, SETTINGS)
+        state = save_checkpoint(steady, self.folder)
+        steady.update(rows, SETTINGS)
+
+        resumed = opened(valueHead=True, seed=99)
+        self.assertEqual(load_checkpoint(resumed, self.folder / state["checkpoint"]), state)
+        resumed.update(rows, SETTINGS)
+        self.assertEqual(save_checkpoint(resumed, self.folder), save_checkpoint(steady, self.folder))
+        self.assertEqual(resumed.steps, 4)
+
+    def test_the_same_state_is_the_same_folder_and_nothing_partial_is_left(self):
+        states = [save_checkpoint(opened(), self.folder) for _ in range(2)]
+        self.assertEqual(states[0], states[1])
+        self.assertEqual([path.name for path in self.folder.iterdir()], [states[0]["checkpoint"]])
+
+    def test_a_folder_opens_as_a_model_of_the_same_digest(self):
+        state = save_checkpoint(opened(), self.folder)
+        model = open_model({"kind": "folder", "path": str(self.folder / state["checkpoint"])}, 0, "cpu")
+        self.assertEqual(digest_tensors(model.tensors()), state["weights"])
+
+    def test_a_damaged_or_foreign_checkpoint_is_refused(self):
+        state = save_checkpoint(opened(), self.folder)
+        with self.assertRaises(CheckpointDamaged):
+            load_checkpoint(opened(model={**TINY, "width": 8}), self.folder / state["checkpoint"])
+        file = self.folder / state["checkpoint"] / "model.safetensors"
+        data = bytearray(file.read_bytes())
+        data[-1] ^= 1
+        file.write_bytes(bytes(data))
+        with self.assertRaises(CheckpointDamaged):
+            load_checkpoint(opened(), self.folder / state["checkpoint"])
+        with self.assertRaises(CheckpointDamaged):
+            load_checkpoint(opened(), self.folder / "nowhere")
+
+
+@unittest.skipIf(torch is None, "torch is not installed")
+class Tensors(unittest.TestCase):
+    def test_what_was_packed_is_read(self):
+        tensors = {"b": torch.arange(6, dtype=torch.float32).reshape(2, 3), "a": torch.tensor([1], dtype=torch.bfloat16), "e": torch.empty(0)}
+        again = decode_tensors(encode_tensors(tensors))
+        self.assertEqual(list(again), ["a", "b", "e"])
+        for name, tensor in tensors.items():
+            torch.testing.assert_close(again[name], tensor)
+
+    def test_the_reference_implementation_reads_the_same(self):
+        try:
+            from safetensors.torch import load
+        except ImportError:
+            self.skipTest("the package safetensors is not installed")
+        tensors = {"b": torch.arange(6, dtype=torch.float32).reshape(2, 3), "a": torch.tensor([1.5], dtype=torch.bfloat16)}
+        for name, tensor in load(encode_tensors(tensors)).items():
+            torch.testing.assert_close(tensor, tensors[name])
+
+
+@unittest.skipIf(torch is None, "torch is not installed")
+class FoldersOfTransformers(unittest.TestCase):
+    def test_a_folder_is_trained_saved_and_goes_on_as_if_never_stopped(self):
+        try:
+            import transformers
+        except ImportError:
+            self.skipTest("the package transformers is not installed")
+        with tempfile.TemporaryDirectory() as folder:
+            base = write_small_llama(transformers, Path(folder) / "base")
+            settings = {"model": {"kind": "folder", "path": str(base)}, "learningRate": 1e-3, "device": "cpu", "valueHead": True, "reference": True}
+            trainer = Trainer(settings)
+            chat = trainer.model.encode_chat([{"role": "user", "content": "ab"}])
+            rows = read(rows_of((len(chat), [*chat, 5, 6], 1.0), (len(chat), [*chat, 7], -1.0)), trainer)
+            metrics = trainer.update(rows, {**SETTINGS, "miniBatches": [[[0], [1]]], "kl": {"kind": "k2", "coefficient": 0.1}})
+            self.assertEqual(metrics["steps"], 2)
+            state = save_checkpoint(trainer, Path(folder) / "kept")
+            resumed = Trainer(settings)
+            load_checkpoint(resumed, Path(folder) / "kept" / state["checkpoint"])
+            for each in (trainer, resumed):
+                each.update(rows, {**SETTINGS, "miniBatches": [[[0], [1]]]})
+            self.assertEqual(digest_tensors(resumed.model.tensors()), digest_tensors(trainer.model.tensors()))
+
+    def test_a_wrong_path_is_refused_and_never_looked_up_elsewhere(self):
+        with self.assertRaisesRegex(ModelRefused, "no folder of a model"):
+            open_model({"kind": "folder", "path": "/nowhere/model"}, 0, "cpu")
+
+
+def write_small_llama(transformers, folder):
+    """Writes a Llama of random weights with a tokenizer of ten words, as a user's folder would be."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    words = {word: i for i, word in enumerate(["<unk>", "</s>", "user:", "assistant:", "a", "b", "c", "d", "ab", "e"])}
+    backend = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>", eos_token="</s>")
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        vocab_size=10, hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2, max_position_embeddings=64, eos_token_id=1
+    )
+    transformers.LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+if __name__ == "__main__":
+    unittest.main()

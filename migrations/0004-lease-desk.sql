@@ -12,6 +12,8 @@ create table lease_desk (
   backend       text        not null,
   weights       text        not null,
   kept          jsonb,
+  -- That of version 0: who registers the policy again must mean the same.
+  first_checkpoint_id uuid  not null,
   -- The batch to be trained next, and how often it was leased: its last fence.
   next_ordinal  integer     not null default 0 check (next_ordinal >= 0),
   fence         bigint      not null default 0 check (fence >= 0),
@@ -47,7 +49,8 @@ create table lease_acks (
   weights       text        not null,
   acked_at      timestamptz not null default clock_timestamp(),
   unique (lineage_id, ordinal),
-  unique (lineage_id, version)
+  unique (lineage_id, version),
+  unique (lineage_id, checkpoint_id)
 );
 
 -- Records that were decided together with a change of this database, in the form of the log. The relay appends what has no `relayed_at`

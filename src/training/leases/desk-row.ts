@@ -8,6 +8,8 @@ export interface DeskRow {
   readonly lineageId: string;
   readonly policyId: string;
   readonly head: Head;
+  /** The checkpoint of version 0. */
+  readonly firstCheckpointId: string;
   readonly nextOrdinal: number;
   /** The last fence of the batch `nextOrdinal`; 0 when it was never leased. */
   readonly fence: number;
@@ -50,13 +52,14 @@ export async function dropLease(trx: Trx, lineageId: string): Promise<void> {
   );
 }
 
-const COLUMNS = sql`select lineage_id, policy_id, version, checkpoint_id, backend, weights, kept, next_ordinal, fence, lease_id, batch_id,
+const COLUMNS = sql`select lineage_id, policy_id, version, first_checkpoint_id, checkpoint_id, backend, weights, kept, next_ordinal, fence, lease_id, batch_id,
   consumer, deadline`;
 
 interface Row {
   readonly lineage_id: string;
   readonly policy_id: string;
   readonly version: number;
+  readonly first_checkpoint_id: string;
   readonly checkpoint_id: string;
   readonly backend: string;
   readonly weights: string;
@@ -71,7 +74,10 @@ interface Row {
 
 function fromRow(row: Row): DeskRow {
   const { lease_id: leaseId, batch_id: batchId, consumer, deadline } = row;
-  const held = leaseId === null || batchId === null || consumer === null || deadline === null ? null : { leaseId, batchId, consumer, deadline };
+  const held =
+    leaseId === null || batchId === null || consumer === null || deadline === null
+      ? null
+      : { leaseId, batchId, consumer, deadline };
   return {
     lineageId: row.lineage_id,
     policyId: row.policy_id,
@@ -82,6 +88,7 @@ function fromRow(row: Row): DeskRow {
       weights: row.weights,
       kept: row.kept,
     },
+    firstCheckpointId: row.first_checkpoint_id,
     nextOrdinal: row.next_ordinal,
     fence: row.fence,
     held,

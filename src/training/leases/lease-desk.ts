@@ -18,7 +18,7 @@ import { renewLease } from './renew.ts';
  * Every change is one transaction of Postgres, by its clock, with its events in the outbox of the same transaction.
  */
 export interface LeaseDesk {
-  /** Registers the first version of a policy (0, without parent). Asked again with the same weights it gives the same answer. */
+  /** Registers the first version of a policy (0, without parent). Asked again with the same weights it changes nothing. */
   registerPolicy(request: RegisterRequest): Promise<Registered | Refused>;
   /**
    * Leases the next batch of a policy. A consumer that asks while it holds the lease itself was restarted: it gets the batch again under the
@@ -79,8 +79,8 @@ export interface AckRequest extends Holding {
   readonly backend: string;
   readonly weights: string;
   readonly kept: BlobRef | null;
-  /** How advantages were computed; the plan's estimator unless given. */
-  readonly estimator?: Method;
+  /** How advantages were computed; the plan's estimator unless given, null where none were. */
+  readonly estimator?: Method | null;
   readonly loss: Method | null;
   readonly metrics: Readonly<Record<string, number>>;
 }
@@ -103,6 +103,8 @@ export interface PlannedBatch {
   readonly samples: number;
   readonly tokens: number;
   readonly manifestHash: string;
+  /** What the policy's declaration tells trainers beside (backend, loss, rates); null where it was not declared. */
+  readonly trainer: unknown;
 }
 export interface Lease extends PlannedBatch, Holding {
   readonly lineageId: string;
@@ -117,6 +119,7 @@ export interface Lease extends PlannedBatch, Holding {
 export interface Registered {
   readonly kind: 'registered';
   readonly lineageId: string;
+  /** Where the policy stands: version 0, or what was trained since. */
   readonly head: Head;
 }
 export interface Leased {

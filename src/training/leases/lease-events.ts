@@ -50,14 +50,22 @@ export function acked(names: LeaseNames, batch: PlannedBatch, base: Head, ack: A
       causationId: ackId,
       data: {
         ...{ lineageId, policyId, version, parentVersion: base.version, batchId, checkpointId, weights: ack.weights },
-        ...{ estimator: ack.estimator ?? batch.estimator, loss: ack.loss, samples: batch.samples, metrics: { ...ack.metrics } },
+        ...{
+          estimator: ack.estimator === undefined ? batch.estimator : ack.estimator,
+          loss: ack.loss,
+          samples: batch.samples,
+          metrics: { ...ack.metrics },
+        },
       },
     },
   ];
 }
 
 /** The first version of a policy: no parent, no batch. */
-export function registered(lineage: { readonly lineageId: string; readonly policyId: string }, head: Head): readonly DerivedDraft[] {
+export function registered(
+  lineage: { readonly lineageId: string; readonly policyId: string },
+  head: Head,
+): readonly DerivedDraft[] {
   const { version, checkpointId, weights } = head;
   const checkpoint = saved(lineage, head, null);
   return [
@@ -75,7 +83,11 @@ export function registered(lineage: { readonly lineageId: string; readonly polic
   ];
 }
 
-function saved({ lineageId, policyId }: Pick<LeaseNames, 'lineageId' | 'policyId'>, head: Head, covers: number | null): DerivedDraft {
+function saved(
+  { lineageId, policyId }: Pick<LeaseNames, 'lineageId' | 'policyId'>,
+  head: Head,
+  covers: number | null,
+): DerivedDraft {
   const { checkpointId, version, backend, weights, kept } = head;
   return {
     type: 'CheckpointSaved',

@@ -56,7 +56,9 @@ export async function relaySlice({ db, log }: RelayOptions): Promise<number> {
   return db.transaction().execute(async (trx) => {
     await sql`select pg_advisory_xact_lock(${LOCK})`.execute(trx);
     const { rows } = await sql<WaitingRow>`
-      select outbox_id as id, topic, key, value from outbox where relayed_at is null order by outbox_id limit ${SLICE}`.execute(trx);
+      select outbox_id as id, topic, key, value from outbox where relayed_at is null order by outbox_id limit ${SLICE}`.execute(
+      trx,
+    );
     if (rows.length === 0) return 0;
     const receipts = await log.append(rows.map(({ topic, key, value }) => ({ topic, key, value })));
     await markRelayed(trx, rows, receipts);

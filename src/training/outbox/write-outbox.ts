@@ -46,7 +46,9 @@ export async function writeOutbox(trx: Trx, drafts: readonly DerivedDraft[], at:
       }) as Envelope, // type and data come from one draft, whose union ties them
   );
   const records = await prepareEvents(events, blobs);
-  const values = records.map(({ topic, key, value }, i) => sql`(${events[i]?.id}::uuid, ${topic}, ${key}, ${Buffer.from(value)}::bytea)`);
+  const values = records.map(
+    ({ topic, key, value }, i) => sql`(${events[i]?.id}::uuid, ${topic}, ${key}, ${Buffer.from(value)}::bytea)`,
+  );
   await sql`insert into outbox (event_id, topic, key, value) values ${sql.join(values)}`.execute(trx);
   await sql`select pg_notify(${OUTBOX_CHANNEL}, '')`.execute(trx);
 }

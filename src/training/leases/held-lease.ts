@@ -1,0 +1,73 @@
+import { sql } from 'kysely';
+import type { Trx } from '../../postgres/database.ts';
+import { type DeskRow, type Held, lockDesk, readClock } from './desk-row.ts';
+import type { Holding, Refused } from './lease-desk.ts';
+import type { LeaseNames } from './lease-events.ts';
+import { staleFence, unknownLease } from './refusals.ts';
+
+/** A lease as it was given. */
+export interface Grant {
+  readonly names: LeaseNames;
+  readonly ordinal: number;
+}
+export type HeldLease =
+  | { readonly kind: 'held'; readonly grant: Grant; readonly desk: DeskRow; readonly held: Held; readonly now: Date }
+  /** The lease is over. `ranOut`: it is still at the desk, its deadline has passed, and whoever finds this ends it. */
+  | {
+      readonly kind: 'over';
+      readonly grant: Grant;
+      readonly desk: DeskRow;
+      readonly ranOut: boolean;
+      readonly now: Date;
+      readonly refusal: Refused;
+    }
+  | Refused;
+
+/** Locks the row of a lease's policy and tells whether the lease still holds, by the database's clock. */
+export async function lockLease(trx: Trx, { leaseId, fence }: Holding): Promise<HeldLease> {
+  const grant = await findGrant(trx, leaseId);
+  if (!grant) return unknownLease(leaseId);
+  const desk = await lockDesk(trx, grant.names.lineageId);
+  if (!desk) throw new Error(`lease ${leaseId} is of a policy without a row`); // a foreign key holds it
+  const now = await readClock(trx);
+  const { held } = desk;
+  const over = (ranOut: boolean, why: string): HeldLease => ({
+    kind: 'over',
+    grant,
+    desk,
+    ranOut,
+    now,
+    refusal: staleFence(why),
+  });
+  if (fence !== grant.names.fence) return over(false, `lease ${leaseId} has the fence ${grant.names.fence}, not ${fence}`);
+  if (held?.leaseId !== leaseId) return over(false, whyOver(grant, desk));
+  if (held.deadline <= now)
+    return over(true, `lease ${leaseId} ended at its deadline ${held.deadline.toISOString()}; it is ${now.toISOString()}`);
+  return { kind: 'held', grant, desk, held, now };
+}
+
+/** Finds a lease that was given once. */
+export async function findGrant(trx: Trx, leaseId: string): Promise<Grant | undefined> {
+  const { rows } = await sql<Row>`
+    select g.lineage_id, d.policy_id, g.batch_id, g.ordinal, g.fence
+    from lease_grants g join lease_desk d on d.lineage_id = g.lineage_id where g.lease_id = ${leaseId}::uuid`.execute(trx);
+  const [row] = rows;
+  if (!row) return undefined;
+  const { lineage_id: lineageId, policy_id: policyId, batch_id: batchId, fence, ordinal } = row;
+  return { names: { lineageId, policyId, batchId, leaseId, fence }, ordinal };
+}
+
+interface Row {
+  readonly lineage_id: string;
+  readonly policy_id: string;
+  readonly batch_id: string;
+  readonly ordinal: number;
+  readonly fence: number;
+}
+
+function whyOver({ names, ordinal }: Grant, desk: DeskRow): string {
+  const lease = `lease ${names.leaseId} (fence ${names.fence}) is over`;
+  if (ordinal < desk.nextOrdinal) return `${lease}: batch ${ordinal} was acknowledged`;
+  if (desk.held) return `${lease}: batch ${ordinal} is leased under fence ${desk.fence}`;
+  return `${lease}: it expired or was given back`;
+}

@@ -1,0 +1,83 @@
+import { sql } from 'kysely';
+import type { Trx } from '../../postgres/database.ts';
+import { writeOutbox } from '../outbox/write-outbox.ts';
+import { checkName, checkTtl, invalid } from './check-request.ts';
+import { type DeskRow, type Held, lockDesk, readClock } from './desk-row.ts';
+import type { LeaseDeskOptions, Leased, LeaseRequest, Nothing, PlannedBatch, Refused } from './lease-desk.ts';
+import { expired, type LeaseNames, leased, leaseIdOf, returned } from './lease-events.ts';
+import { lineageIdOf } from './lineage-id.ts';
+import { openDeskRow } from './open-desk-row.ts';
+import { readPlannedBatch } from './planned-batch.ts';
+import { staleBase, unknownPolicy } from './refusals.ts';
+
+/** Leases the next batch of a policy in one transaction; see `LeaseDesk.lease`. */
+export async function leaseBatch(options: LeaseDeskOptions, request: LeaseRequest): Promise<Leased | Nothing | Refused> {
+  const wrong = checkLease(request);
+  if (wrong) return wrong;
+  const lineageId = lineageIdOf(request.policyId);
+  const answer = await inTransaction(options, lineageId, request);
+  if (answer !== 'no-row') return answer;
+  // A policy that the log knows and this database's desk does not: the database was made anew over an older log.
+  if (!(await openDeskRow(options, lineageId, request.policyId))) return unknownPolicy(request.policyId);
+  const again = await inTransaction(options, lineageId, request);
+  return again === 'no-row' ? unknownPolicy(request.policyId) : again;
+}
+
+function checkLease({ policyId, consumer, ttlMs, baseVersion }: LeaseRequest): Refused | undefined {
+  const wrong = checkName('policyId', policyId) ?? checkName('consumer', consumer) ?? checkTtl(ttlMs);
+  if (wrong) return wrong;
+  if (baseVersion === undefined || (Number.isInteger(baseVersion) && baseVersion >= 0)) return undefined;
+  return invalid('baseVersion', 'must be a version, a whole number from 0');
+}
+
+async function inTransaction(
+  options: LeaseDeskOptions,
+  lineageId: string,
+  request: LeaseRequest,
+): Promise<Leased | Nothing | Refused | 'no-row'> {
+  return options.db.transaction().execute(async (trx) => {
+    const desk = await lockDesk(trx, lineageId);
+    if (!desk) return 'no-row';
+    const now = await readClock(trx);
+    const { baseVersion } = request;
+    if (baseVersion !== undefined && baseVersion !== desk.head.version) return staleBase(baseVersion, desk.head);
+    const { held } = desk;
+    if (held && held.deadline > now && held.consumer !== request.consumer)
+      return { kind: 'nothing', busyUntil: held.deadline, head: desk.head };
+    const batch = await readPlannedBatch(trx, lineageId, desk.nextOrdinal);
+    if (!batch) return { kind: 'nothing', busyUntil: null, head: desk.head };
+    return grant(trx, options, desk, batch, request, now);
+  });
+}
+
+async function grant(
+  trx: Trx,
+  options: LeaseDeskOptions,
+  desk: DeskRow,
+  batch: PlannedBatch,
+  request: LeaseRequest,
+  now: Date,
+): Promise<Leased> {
+  const { lineageId, policyId, held } = desk;
+  const { consumer, ttlMs } = request;
+  const fence = desk.fence + 1;
+  const deadline = new Date(now.getTime() + ttlMs);
+  const names: LeaseNames = { lineageId, policyId, batchId: batch.batchId, leaseId: leaseIdOf(batch.batchId, fence), fence };
+  await sql`
+    insert into lease_grants (lease_id, lineage_id, batch_id, ordinal, fence, consumer)
+    values (${names.leaseId}::uuid, ${lineageId}::uuid, ${batch.batchId}::uuid, ${batch.ordinal}, ${fence}, ${consumer})`.execute(
+    trx,
+  );
+  await sql`
+    update lease_desk set fence = ${fence}, lease_id = ${names.leaseId}::uuid, batch_id = ${batch.batchId}::uuid, consumer = ${consumer},
+      deadline = ${deadline.toISOString()}::timestamptz
+    where lineage_id = ${lineageId}::uuid`.execute(trx);
+  const before = held ? [endOf(held, { ...names, leaseId: held.leaseId, batchId: held.batchId, fence: desk.fence }, now)] : [];
+  await writeOutbox(trx, [...before, leased(names, consumer, deadline)], now, options);
+  return { kind: 'leased', lease: { ...batch, ...names, consumer, deadline, base: desk.head } };
+}
+
+/** The lease before this one: its time was over, or its consumer has forgotten it. */
+function endOf(held: Held, names: LeaseNames, now: Date) {
+  return held.deadline <= now ? expired(names) : returned(names, 'asked for again by its own consumer, which was restarted');
+}

@@ -1,0 +1,46 @@
+import { sql } from 'kysely';
+import type { LeaseDeskOptions } from './lease-desk.ts';
+
+/**
+ * Makes the row of a policy that the log knows and the desk does not: its database was made anew over an older log. Everything is taken from
+ * the read models, once they have folded what the log holds; a lease under way is not: it ends here, and its holder is refused. Gives
+ * false when the log knows no version of the policy either.
+ */
+export async function openDeskRow(options: LeaseDeskOptions, lineageId: string, policyId: string): Promise<boolean> {
+  const { db } = options;
+  const { rows: known } = await sql`select 1 from lease_desk where lineage_id = ${lineageId}::uuid`.execute(db);
+  if (known.length > 0) return true;
+  await options.caughtUp?.();
+  return db.transaction().execute(async (trx) => {
+    // The fence goes on where the record of the batch's leases ends, or a lease of the lost desk would come back to life.
+    const { rows } = await sql`
+      insert into lease_desk (lineage_id, policy_id, version, first_checkpoint_id, checkpoint_id, backend, weights, kept, next_ordinal, fence)
+      select v.lineage_id, ${policyId}, v.version, f.checkpoint_id, v.checkpoint_id, c.backend, v.weights, c.kept, n.ordinal,
+        coalesce((
+          select max(l.fence) from leases l join batches b on b.batch_id = l.batch_id
+          where b.lineage_id = v.lineage_id and b.ordinal = n.ordinal), 0)
+      from policy_versions v
+      join policy_versions f on f.lineage_id = v.lineage_id and f.version = 0
+      join checkpoints c on c.checkpoint_id = v.checkpoint_id
+      cross join lateral (
+        select count(*)::integer as ordinal from batch_acks a where a.lineage_id = v.lineage_id) n
+      where v.lineage_id = ${lineageId}::uuid
+      order by v.version desc limit 1
+      on conflict do nothing returning 1`.execute(trx);
+    if (rows.length === 0) return false;
+    await sql`
+      insert into lease_grants (lease_id, lineage_id, batch_id, ordinal, fence, consumer)
+      select l.lease_id, l.lineage_id, l.batch_id, b.ordinal, l.fence, coalesce(l.consumer, '')
+      from leases l join batches b on b.batch_id = l.batch_id
+      where l.lineage_id = ${lineageId}::uuid on conflict do nothing`.execute(trx);
+    await sql`
+      insert into lease_acks (batch_id, lineage_id, ordinal, lease_id, version, checkpoint_id, weights)
+      select a.batch_id, a.lineage_id, b.ordinal, a.lease_id, a.version, a.checkpoint_id, v.weights
+      from batch_acks a
+      join batches b on b.batch_id = a.batch_id
+      join policy_versions v on v.lineage_id = a.lineage_id and v.version = a.version
+      join lease_grants g on g.lease_id = a.lease_id
+      where a.lineage_id = ${lineageId}::uuid on conflict do nothing`.execute(trx);
+    return true;
+  });
+}

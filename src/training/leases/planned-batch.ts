@@ -1,0 +1,28 @@
+import { sql } from 'kysely';
+import type { Method } from '../../events/schemas/training.ts';
+import type { Db } from '../../postgres/database.ts';
+import type { PlannedBatch } from './lease-desk.ts';
+
+/** Reads the batch of a lineage under its ordinal; undefined while it is not planned, or its plan is not folded yet. */
+export async function readPlannedBatch(db: Db, lineageId: string, ordinal: number): Promise<PlannedBatch | undefined> {
+  const { rows } = await sql<Row>`
+    select b.batch_id, b.ordinal, b.estimator, b.rules, b.seed, b.samples, b.tokens, b.manifest_hash, l.trainer
+    from batches b left join lineages l on l.lineage_id = b.lineage_id
+    where b.lineage_id = ${lineageId}::uuid and b.ordinal = ${ordinal}`.execute(db);
+  const [row] = rows;
+  if (!row) return undefined;
+  const { batch_id: batchId, manifest_hash: manifestHash, estimator, rules, seed, samples, tokens, trainer } = row;
+  return { batchId, ordinal: row.ordinal, estimator, rules, seed, samples, tokens, manifestHash, trainer };
+}
+
+interface Row {
+  readonly batch_id: string;
+  readonly ordinal: number;
+  readonly estimator: Method;
+  readonly rules: unknown;
+  readonly seed: number;
+  readonly samples: number;
+  readonly tokens: number;
+  readonly manifest_hash: string;
+  readonly trainer: unknown;
+}

@@ -1,0 +1,50 @@
+import { sql } from 'kysely';
+import { derivedId } from '../../events/derived-id.ts';
+import type { Trx } from '../../postgres/database.ts';
+import { writeOutbox } from '../outbox/write-outbox.ts';
+import { checkName, checkWeights } from './check-request.ts';
+import { lockDesk, readClock } from './desk-row.ts';
+import type { Head, LeaseDeskOptions, Refused, Registered, RegisterRequest } from './lease-desk.ts';
+import { registered } from './lease-events.ts';
+import { lineageIdOf } from './lineage-id.ts';
+import { openDeskRow } from './open-desk-row.ts';
+import { refused } from './refusals.ts';
+
+/** Registers version 0 of a policy in one transaction; see `LeaseDesk.registerPolicy`. */
+export async function registerPolicy(options: LeaseDeskOptions, request: RegisterRequest): Promise<Registered | Refused> {
+  const { policyId, backend, weights, kept } = request;
+  const wrong = checkName('policyId', policyId) ?? checkName('backend', backend) ?? checkWeights(weights, kept);
+  if (wrong) return wrong;
+  const lineageId = lineageIdOf(policyId);
+  const first: Head = { version: 0, checkpointId: derivedId('checkpoint', lineageId, 0, weights), backend, weights, kept };
+  await openDeskRow(options, lineageId, policyId); // what the log knows already comes before what is new
+  return options.db.transaction().execute(async (trx) => {
+    if (await insertRow(trx, lineageId, policyId, first)) {
+      const at = await readClock(trx);
+      await writeOutbox(trx, registered({ lineageId, policyId }, first), at, options);
+      return { kind: 'registered', lineageId, head: first };
+    }
+    const desk = await lockDesk(trx, lineageId);
+    if (desk?.firstCheckpointId === first.checkpointId) return { kind: 'registered', lineageId, head: desk.head };
+    return refused(
+      'already-registered',
+      `the policy ${JSON.stringify(policyId)} was registered with other weights`,
+      'lease to learn where it stands, or give the other weights a policy of their own',
+    );
+  });
+}
+
+/** Inserts the row of a policy, unless it is there. */
+async function insertRow(
+  trx: Trx,
+  lineageId: string,
+  policyId: string,
+  { checkpointId, backend, weights, kept }: Head,
+): Promise<boolean> {
+  const { rows } = await sql`
+    insert into lease_desk (lineage_id, policy_id, version, first_checkpoint_id, checkpoint_id, backend, weights, kept)
+    values (${lineageId}::uuid, ${policyId}, 0, ${checkpointId}::uuid, ${checkpointId}::uuid, ${backend}, ${weights},
+      ${kept && JSON.stringify(kept)}::jsonb)
+    on conflict do nothing returning 1`.execute(trx);
+  return rows.length > 0;
+}

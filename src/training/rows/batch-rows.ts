@@ -1,0 +1,97 @@
+import type { Method } from '../../events/schemas/training.ts';
+
+/** A planned batch with everything that its trajectories recorded: what a trainer computes from. Nothing in it is computed or re-tokenised. */
+export interface BatchRows {
+  readonly batch: BatchManifest;
+  /** One per sample, in the order of the manifest: group by group in closing order. */
+  readonly trajectories: readonly BatchTrajectory[];
+}
+
+export interface BatchManifest {
+  readonly batchId: string;
+  readonly lineageId: string;
+  readonly policyId: string;
+  readonly ordinal: number;
+  /** The newest version when the batch was planned. */
+  readonly policyVersion: number;
+  readonly estimator: Method;
+  readonly rules: unknown;
+  readonly seed: number;
+  readonly manifestHash: string;
+  readonly groups: readonly { readonly treeId: string; readonly rolloutIds: readonly string[] }[];
+  /** Positions in `trajectories`, per micro-batch. */
+  readonly shards: readonly (readonly number[])[];
+}
+
+export interface BatchTrajectory {
+  readonly rolloutId: string;
+  /** The group. */
+  readonly treeId: string;
+  /** The position of its group in the manifest. */
+  readonly group: number;
+  readonly runId: string;
+  readonly taskId: string;
+  readonly environment: string;
+  readonly goal: string;
+  readonly instruction: string;
+  readonly firstObservation: string;
+  readonly outcome: 'terminated' | 'truncated' | 'failed' | 'cancelled';
+  readonly success: boolean | null;
+  /** What the run's plan drew with; null where its plan does not say. */
+  readonly temperature: number | null;
+  /** The path from the root to the leaf. Those before `from` were taken by an elder rollout of the tree: context, not to be trained. */
+  readonly steps: readonly BatchStep[];
+  readonly from: number;
+  /** Rewards of the whole rollout. */
+  readonly rewards: readonly BatchReward[];
+}
+
+export interface BatchStep {
+  readonly stepId: string;
+  readonly response: string;
+  readonly action: string;
+  readonly observation: string;
+  /** The admissible actions before the step, in the order that the policy saw; null where the environment lists none. */
+  readonly candidates: readonly string[] | null;
+  readonly wellFormatted: boolean;
+  readonly executable: boolean;
+  readonly termination: 'none' | 'terminated' | 'truncated';
+  /** Hash of the environment's state before the action. */
+  readonly anchor: string | null;
+  /** Null where the engine gave no tokens. */
+  readonly tokens: BatchTokens | null;
+  readonly spans: readonly PolicySpan[];
+  readonly rewards: readonly BatchReward[];
+}
+
+/** The sampled tokens of one step as recorded; the arrays have one length. */
+export interface BatchTokens {
+  readonly ids: Int32Array;
+  /** 1: sampled by the policy; 0: shown to it, such as the tokens of an observation. */
+  readonly mask: Uint8Array;
+  readonly logProbs: Float32Array | null;
+}
+
+/** Tokens [from, to) of a step were sampled by this version. */
+export interface PolicySpan {
+  readonly from: number;
+  readonly to: number;
+  readonly policyId: string;
+  readonly version: number;
+}
+
+export interface BatchReward {
+  readonly component: string;
+  readonly value: number;
+  readonly scorer: { readonly name: string; readonly revision: string };
+}
+
+/** The record does not give the rows of a batch: it does not know it, or a part is missing or damaged. */
+export class RowsError extends Error {
+  override readonly name = 'RowsError';
+  readonly code: 'unknown-batch' | 'incomplete' | 'tokens' | 'blob';
+  constructor(code: RowsError['code'], message: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.code = code;
+  }
+}

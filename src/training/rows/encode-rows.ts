@@ -1,0 +1,51 @@
+import type { BatchRows } from './batch-rows.ts';
+import { type Tensor, writeSafetensors } from './safetensors.ts';
+import { stepLayout } from './step-layout.ts';
+import { verlLayout } from './verl-layout.ts';
+
+/** `step`: one row per step, what candidate policies and step-level trainers read. `verl`: one row per trajectory, as token trainers read it. */
+export const LAYOUTS = ['step', 'verl'] as const;
+export type Layout = (typeof LAYOUTS)[number];
+
+/** The format of the body; a change of what is in it is a new number. */
+export const ROWS_FORMAT = 'espalier.rows/1';
+
+/** The columns of a layout, and the texts beside them. */
+export interface LaidOut {
+  readonly kind: 'laid-out';
+  readonly tensors: readonly Tensor[];
+  /** As JSON in the tensor `texts`. */
+  readonly texts: unknown;
+  /** What each row is, by position. */
+  readonly names: unknown;
+}
+/** The record does not hold what a layout needs. */
+export interface NotLaidOut {
+  readonly kind: 'refused';
+  readonly message: string;
+  readonly remedy: string;
+}
+export interface EncodedRows {
+  readonly kind: 'encoded';
+  /** One body in parts. */
+  readonly parts: readonly Uint8Array[];
+  readonly bytes: number;
+}
+
+/**
+ * Packs a batch as one safetensors body: jagged columns without padding (`cu_seqlens` are the row borders), the batch and the names of rows as
+ * JSON in the metadata, texts as UTF-8 JSON in a tensor of bytes (readers bound the header, and most trainers skip the texts).
+ */
+export function encodeRows(rows: BatchRows, layout: Layout): EncodedRows | NotLaidOut {
+  const laidOut = layout === 'step' ? stepLayout(rows) : verlLayout(rows);
+  if (laidOut.kind === 'refused') return laidOut;
+  const texts = new Uint8Array(Buffer.from(JSON.stringify(laidOut.texts), 'utf8'));
+  const tensors = [...laidOut.tensors, { name: 'texts', shape: [texts.length], data: texts }];
+  const parts = writeSafetensors(tensors, {
+    format: ROWS_FORMAT,
+    layout,
+    batch: JSON.stringify(rows.batch),
+    rows: JSON.stringify(laidOut.names),
+  });
+  return { kind: 'encoded', parts, bytes: parts.reduce((sum, part) => sum + part.byteLength, 0) };
+}

@@ -1,0 +1,31 @@
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import { RowsError } from './batch-rows.ts';
+
+/** Reads a payload of the record. @throws RowsError `blob` that says what it is a part of and what to do. */
+export async function readBlob(blobs: BlobStore, sha256: string, what: string): Promise<Uint8Array> {
+  try {
+    return await blobs.get(sha256);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new RowsError(
+      'blob',
+      `${what} lies in the blob store as ${sha256} and cannot be read: ${why}; restore the blob folder`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+interface WithBlobs {
+  readonly blobs: Readonly<Record<string, { readonly blob: string }>> | null;
+}
+
+/** Puts the large texts of a row into their fields. @throws RowsError `blob`. */
+export async function withTexts<Row extends WithBlobs>(row: Row, blobs: BlobStore, what: string): Promise<Row> {
+  if (row.blobs === null) return row;
+  const texts: Record<string, string> = {};
+  for (const [field, { blob }] of Object.entries(row.blobs))
+    texts[field] = Buffer.from(await readBlob(blobs, blob, `${field} of ${what}`)).toString('utf8');
+  return { ...row, ...texts }; // `blobs` names text fields of the row only
+}

@@ -1,0 +1,79 @@
+import { sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+import type { Blobs } from '../../postgres/tables.ts';
+import type { BatchReward, BatchStep, BatchTrajectory, PolicySpan } from './batch-rows.ts';
+import type { PackedTokens } from './recorded-tokens.ts';
+
+/** A finished rollout with what its tree and its run say of it. */
+export interface RolloutRow
+  extends Pick<
+    BatchTrajectory,
+    'rolloutId' | 'treeId' | 'runId' | 'taskId' | 'environment' | 'goal' | 'instruction' | 'outcome' | 'success' | 'temperature'
+  > {
+  readonly fromStepId: string;
+  readonly leafStepId: string;
+  readonly rootStepId: string;
+  readonly blobs: Blobs | null;
+}
+
+/** Reads finished rollouts, in no order; those that are unknown or go on are left out. */
+export async function readRolloutsOfBatch(db: Db, ids: readonly string[]): Promise<readonly RolloutRow[]> {
+  const { rows } = await sql<RolloutRow>`
+    select r.rollout_id as "rolloutId", r.tree_id as "treeId", t.run_id as "runId", t.task_id as "taskId", t.environment, t.goal,
+      t.instruction, t.root_step_id as "rootStepId", t.blobs, r.from_step_id as "fromStepId", r.leaf_step_id as "leafStepId", r.outcome,
+      r.success, case when jsonb_typeof(runs.config -> 'temperature') = 'number' then (runs.config -> 'temperature')::double precision end
+        as temperature
+    from rollouts r
+    join trees t on t.tree_id = r.tree_id
+    left join runs on runs.run_id = t.run_id
+    where r.rollout_id = any(${[...ids]}::uuid[]) and r.leaf_step_id is not null`.execute(db);
+  return rows;
+}
+
+/** A step as the read model has it: its texts, and what the step below it chose among. */
+export interface RecordedStep
+  extends Pick<BatchStep, 'response' | 'action' | 'observation' | 'wellFormatted' | 'executable' | 'termination'> {
+  readonly stepId: string;
+  readonly spans: readonly PolicySpan[];
+  readonly tokens: PackedTokens | null;
+  readonly stateHash: string | null;
+  readonly admissible: readonly string[] | null;
+  readonly blobs: Blobs | null;
+}
+
+const SLICE = 2_000; // rows of one answer: with tokens some 30 MB, which the driver holds at once
+
+/** Reads steps by their ids, roots too. */
+export async function readRecordedSteps(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, RecordedStep>> {
+  const steps = new Map<string, RecordedStep>();
+  for (let from = 0; from < ids.length; from += SLICE) {
+    const { rows } = await sql<RecordedStep>`
+      select step_id as "stepId", response, action, observation, well_formatted as "wellFormatted", executable, termination,
+        policy_spans as spans, tokens, state_hash as "stateHash", admissible, blobs
+      from steps where step_id = any(${ids.slice(from, from + SLICE)}::uuid[])`.execute(db);
+    for (const row of rows) steps.set(row.stepId, row);
+  }
+  return steps;
+}
+
+/** Reads the rewards in force of trees by the step, or else the rollout, that they are of. By reward id: sums have one order. */
+export async function readRewards(db: Db, trees: readonly string[]): Promise<ReadonlyMap<string, readonly BatchReward[]>> {
+  const { rows } = await sql<RewardRow>`
+    select coalesce(step_id, rollout_id) as owner, component, value, scorer, scorer_revision as revision
+    from rewards where tree_id = any(${[...trees]}::uuid[]) order by reward_id`.execute(db);
+  const rewards = new Map<string, BatchReward[]>();
+  for (const { owner, component, value, scorer, revision } of rows) {
+    const list = rewards.get(owner) ?? [];
+    rewards.set(owner, list);
+    list.push({ component, value, scorer: { name: scorer, revision } });
+  }
+  return rewards;
+}
+
+interface RewardRow {
+  readonly owner: string;
+  readonly component: string;
+  readonly value: number;
+  readonly scorer: string;
+  readonly revision: string;
+}

@@ -1,0 +1,47 @@
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import type { Packed } from '../../events/schemas/values.ts';
+import { type BatchTokens, RowsError } from './batch-rows.ts';
+import { readBlob } from './read-blob.ts';
+
+/** The token arrays of a step as the read model keeps them. */
+export interface PackedTokens {
+  readonly ids: Packed;
+  readonly logProbs: Packed | null;
+  readonly mask: Packed | null;
+}
+
+/**
+ * Reads packed token arrays into typed ones. Without a mask all are the policy's own. The bytes are little-endian, as are all machines that
+ * Node runs on but one (s390x), so they are taken as they lie: a copy per array, no loop per number.
+ * @throws RowsError `tokens` when arrays do not fit each other or their length, `blob` when one cannot be read.
+ */
+export async function recordedTokens(packed: PackedTokens, blobs: BlobStore, stepId: string): Promise<BatchTokens> {
+  const { length } = packed.ids;
+  const ids = await bytesOf(packed.ids, 'int32', length, blobs, stepId);
+  const logProbs = packed.logProbs && (await bytesOf(packed.logProbs, 'float32', length, blobs, stepId));
+  const mask = packed.mask && (await bytesOf(packed.mask, 'uint8', length, blobs, stepId));
+  return {
+    ids: new Int32Array(ids),
+    logProbs: logProbs && new Float32Array(logProbs),
+    mask: mask ? new Uint8Array(mask) : new Uint8Array(length).fill(1),
+  };
+}
+
+async function bytesOf(
+  { dtype, length, bytes }: Packed,
+  wanted: Packed['dtype'],
+  wantedLength: number,
+  blobs: BlobStore,
+  stepId: string,
+): Promise<ArrayBuffer> {
+  const width = wanted === 'uint8' ? 1 : 4;
+  const raw =
+    typeof bytes === 'string' ? Buffer.from(bytes, 'base64') : await readBlob(blobs, bytes.blob, `tokens of step ${stepId}`);
+  if (dtype !== wanted || length !== wantedLength || raw.byteLength !== length * width)
+    throw new RowsError(
+      'tokens',
+      `step ${stepId}: ${length} ${dtype} in ${raw.byteLength} bytes where ${wantedLength} ${wanted} are due; the producer recorded arrays that do not fit each other`,
+    );
+  // A slice of its own: small buffers share a pool, in which 4-byte numbers need not be aligned.
+  return Uint8Array.from(raw).buffer;
+}

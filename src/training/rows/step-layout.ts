@@ -1,0 +1,87 @@
+import type { BatchRows, BatchStep, BatchTrajectory } from './batch-rows.ts';
+import type { LaidOut } from './encode-rows.ts';
+import { countTokens, JaggedTokens, ownSteps } from './jagged.ts';
+import { componentsOf, rewardTensor } from './reward-columns.ts';
+
+/**
+ * Lays a batch out with one row per step that its rollouts took. A step without recorded tokens has a row of length 0: a policy over
+ * candidates is trained by texts. `texts` holds each trajectory's situation once (goal, first observation, then step by step what was done,
+ * seen and could have been done), so the whole is linear in the record.
+ */
+export function stepLayout(rows: BatchRows): LaidOut {
+  const { batch, trajectories } = rows;
+  const steps = trajectories.flatMap((trajectory, index) =>
+    ownSteps(trajectory).map((step, number) => ({ step, number, index, trajectory })),
+  );
+  const tokens = new JaggedTokens(steps.length, countTokens(trajectories), batch.policyId);
+  for (const { step } of steps) {
+    tokens.add(step);
+    tokens.endRow();
+  }
+  const components = componentsOf(rows);
+  const stepRewards = steps.map(({ step }) => step.rewards);
+  const ofSteps = (value: (row: (typeof steps)[number]) => number) => Int32Array.from(steps, value);
+  const shape = [steps.length];
+  return {
+    kind: 'laid-out',
+    tensors: [
+      ...tokens.tensors(),
+      rewardTensor('rewards', components, stepRewards),
+      rewardTensor(
+        'trajectory_rewards',
+        components,
+        trajectories.map(({ rewards }) => rewards),
+      ),
+      { name: 'trajectory_index', shape, data: ofSteps(({ index }) => index) },
+      { name: 'group_index', shape, data: ofSteps(({ trajectory }) => trajectory.group) },
+      { name: 'step_indices', shape, data: ofSteps(({ number }) => number) },
+      { name: 'terminated', shape, data: Uint8Array.from(steps, ({ step }) => Number(step.termination === 'terminated')) },
+      { name: 'truncated', shape, data: Uint8Array.from(steps, ({ step }) => Number(step.termination === 'truncated')) },
+    ],
+    names: {
+      components,
+      steps: steps.map(({ step }) => step.stepId),
+      trajectories: trajectories.map(({ rolloutId }) => rolloutId),
+    },
+    texts: trajectories.map(textsOf),
+  };
+}
+
+/** What a trajectory says: the steps before `from` are context, the others are the rows. */
+export function textsOf(trajectory: BatchTrajectory) {
+  const {
+    rolloutId,
+    treeId,
+    runId,
+    taskId,
+    environment,
+    goal,
+    instruction,
+    firstObservation,
+    outcome,
+    success,
+    temperature,
+    from,
+  } = trajectory;
+  return {
+    ...{
+      rolloutId,
+      treeId,
+      runId,
+      taskId,
+      environment,
+      goal,
+      instruction,
+      firstObservation,
+      outcome,
+      success,
+      temperature,
+      from,
+    },
+    steps: trajectory.steps.map(stepTexts),
+  };
+}
+
+function stepTexts({ response, action, observation, candidates, anchor, wellFormatted, executable }: BatchStep) {
+  return { response, action, observation, candidates, anchor, wellFormatted, executable };
+}

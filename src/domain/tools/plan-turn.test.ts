@@ -94,6 +94,12 @@ test.each<[ToolProfile]>([['seed'], ['nous'], ['retool'], ['v0.1']])(
   },
 );
 
+test('of ten thousand calls thirty-two are executed and the rest is answered as one', () => {
+  const said = answers('v0.1', good.repeat(10_000));
+  expect(said).toHaveLength(33);
+  expect(said.at(-1)).toBe('Error: only the first 32 calls of a turn are executed');
+});
+
 test('a hundred thousand open tags are passed once', () => {
   expect(plan('nous', '<tool_call>'.repeat(100_000)).kind).toBe('final');
 });

@@ -124,7 +124,15 @@ function refusedCall(call: ToolCall, answer: string, reward: number | null): Pla
   return { kind: 'refused', tool: call.name, text: call.text, answer, reward, valid: true };
 }
 
+const MOST_CALLS = 32; // of one turn; the recipes of Agent-R1 allow five at most
+
+/** What goes beyond the most calls of a turn is answered as one: a response may hold tens of thousands. */
 function turnOf(calls: readonly PlannedCall[]): PlannedTurn {
   const [first, ...others] = calls;
-  return first === undefined ? { kind: 'final' } : { kind: 'calls', calls: [first, ...others] };
+  if (first === undefined) return { kind: 'final' };
+  if (calls.length <= MOST_CALLS) return { kind: 'calls', calls: [first, ...others] };
+  const answer = `Error: only the first ${MOST_CALLS} calls of a turn are executed`;
+  const text = `${calls.length - MOST_CALLS} more calls`;
+  const rest: PlannedCall = { kind: 'refused', tool: '', text, answer, reward: null, valid: false };
+  return { kind: 'calls', calls: [first, ...others.slice(0, MOST_CALLS - 1), rest] };
 }

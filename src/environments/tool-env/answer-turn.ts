@@ -21,7 +21,7 @@ export interface AnsweredTurn {
   readonly calls: readonly ToolCallRecord[];
   /** The sum of what the calls were paid, null where none was. */
   readonly reward: number | null;
-  /** At least one call was well formed and, in `seed`, did what it should. */
+  /** At least one call was well formed, or none was made. */
   readonly executable: boolean;
 }
 

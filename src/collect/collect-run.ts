@@ -2,8 +2,9 @@ import type { Appender } from '../append/appender.ts';
 import type { EnvironmentKind } from '../environments/environment.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Policy } from '../policies/policy.ts';
+import type { Admission } from './admission.ts';
 import { allOrStop } from './all-or-stop.ts';
-import { collectTree, type Surroundings } from './collect-tree.ts';
+import { collectTree, type Surroundings, treeIdOf } from './collect-tree.ts';
 import type { CollectPlan } from './plan.ts';
 import type { ReadPrefix } from './play-prefix.ts';
 import { registration } from './prompting/history-drafts.ts';
@@ -26,6 +27,8 @@ export interface CollectOptions {
   /** Reads the rollout that a planned task goes on behind; needed only where the plan has such tasks. */
   readonly readPrefix?: ReadPrefix;
   readonly surroundings?: Surroundings;
+  /** Holds groups back until they may begin; without it every group begins when there is a hand free. */
+  readonly admission?: Admission;
   /** Composes the prompts; there when the plan has a `prompt`. */
   readonly prompter?: Prompter;
   /** Trees collected at a time. */
@@ -68,11 +71,14 @@ export async function collectRun(options: CollectOptions): Promise<Progress> {
   async function work(signal: AbortSignal): Promise<void> {
     for (const [index, task] of queue) {
       if (signal.aborted) return;
+      const tree = await recorded.tree(runId, index);
+      const admitted = tree?.closed ? null : await options.admission?.admit(treeIdOf(runId, task, index), signal);
       await collectTree({
         ...options,
+        ...(admitted ? { policy: admitted } : {}),
         signal,
         task,
-        tree: await recorded.tree(runId, index),
+        tree,
         treeIndex: index,
         onStep: () => {
           progress.steps++;

@@ -73,7 +73,7 @@ export function stepData({ tree, stepId, rolloutId, at, act, parsed, result, tim
     wellFormatted: parsed.wellFormatted,
     executable: result.executable,
     termination: result.terminated ? 'terminated' : done ? 'truncated' : 'none',
-    policySpans: [{ from: 0, to: sampled, ...tree.policy.ref }],
+    policySpans: [{ from: 0, to: sampled, ...(act.policy ?? tree.policy.ref) }],
     tokens: act.tokens && {
       ids: pack('int32', act.tokens.ids),
       logProbs: act.tokens.logProbs && pack('float32', act.tokens.logProbs),

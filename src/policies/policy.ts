@@ -47,6 +47,8 @@ export interface Act {
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
   /** `length` marks a truncated reply. */
   readonly finishReason: string | null;
+  /** The version that drew it, where the policy goes from version to version while it acts; else it is the policy's own `ref`. */
+  readonly policy?: PolicyRef;
   /** The request to a model server that gave this act; absent for a policy that lives in this program. */
   readonly call?: ModelCall;
 }

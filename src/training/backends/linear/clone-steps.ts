@@ -1,3 +1,4 @@
+import { setImmediate as breathe } from 'node:timers/promises';
 import { createRandom } from '../../../domain/random/random.ts';
 import { type Refused, refused } from '../../../domain/training/options.ts';
 import { addGradient, choiceAt } from './decisions.ts';
@@ -5,7 +6,7 @@ import type { Learnt, Lesson } from './follow-gradient.ts';
 import { takeStep } from './optimiser.ts';
 
 /** Clones the rollouts whose return reaches `least`: −log π of each of their steps, mean over a mini-batch of steps, in a seeded order. */
-export function cloneSteps({ from, decisions, settings, seed, signal, featuresOf }: Lesson): Learnt | Refused {
+export async function cloneSteps({ from, decisions, settings, seed, signal, featuresOf }: Lesson): Promise<Learnt | Refused> {
   const { objective } = settings;
   if (objective.kind !== 'behaviour-cloning') return refused(`${objective.kind} clones nothing`);
   const returns = new Map<string, number>();
@@ -17,6 +18,7 @@ export function cloneSteps({ from, decisions, settings, seed, signal, featuresOf
     const order = createRandom(seed).fork(epoch).shuffle(good);
     loss = 0;
     for (let start = 0; start < order.length; start += settings.miniBatch) {
+      await breathe();
       signal.throwIfAborted();
       const part = order.slice(start, start + settings.miniBatch);
       const gradient = new Float64Array(values.length);

@@ -1,3 +1,4 @@
+import { setImmediate as breathe } from 'node:timers/promises';
 import { createRandom } from '../../../domain/random/random.ts';
 import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
 import { planTrajectoryBatches } from '../../../domain/training/batching/trajectory-batches.ts';
@@ -37,7 +38,7 @@ export interface Learnt {
 }
 
 /** Updates policy and critic on one batch: advantages once, by the weights of the start; then epochs of mini-batches of whole trajectories in a seeded order. */
-export function followGradient(lesson: Lesson): Learnt | Refused {
+export async function followGradient(lesson: Lesson): Promise<Learnt | Refused> {
   const { from, decisions, settings, seed } = lesson;
   const { objective } = settings;
   if (objective.kind !== 'policy-gradient') return refused(`${objective.kind} follows no policy gradient`);
@@ -50,7 +51,7 @@ export function followGradient(lesson: Lesson): Learnt | Refused {
   const valued = estimator.estimator.readiness.columns.includes('values') ? valueSteps(from.critic, decisions) : null;
   const estimated = estimateSteps(estimator.estimator, decisions, old, valued);
   if (estimated.kind === 'refused') return estimated;
-  const actor = updateActor(lesson, policyLoss.policyLoss, old, estimated.advantages);
+  const actor = await updateActor(lesson, policyLoss.policyLoss, old, estimated.advantages);
   if (actor.kind === 'refused') return actor;
   const returns = Float64Array.from(estimated.returns, (row) => at(row, 0));
   const critic = valued && fitCritic(from, valued, returns, settings, seed);
@@ -70,7 +71,7 @@ export function followGradient(lesson: Lesson): Learnt | Refused {
   };
 }
 
-function updateActor(lesson: Lesson, policyLoss: ConfiguredPolicyLoss, old: readonly Choice[], advantages: Rows) {
+async function updateActor(lesson: Lesson, policyLoss: ConfiguredPolicyLoss, old: readonly Choice[], advantages: Rows) {
   const { from, decisions, settings, reference, seed, signal, featuresOf } = lesson;
   let [values, moments] = [from.policy.values, from.policyMoments];
   const sums = new Map<string, number>();
@@ -80,6 +81,7 @@ function updateActor(lesson: Lesson, policyLoss: ConfiguredPolicyLoss, old: read
   for (let epoch = 0; epoch < settings.epochs; epoch++) {
     const order = createRandom(seed).fork(epoch).shuffle(trajectories);
     for (const chosen of miniBatches(decisions, order, settings.miniBatch)) {
+      await breathe(); // leases are renewed and others served between mini-batches
       signal.throwIfAborted();
       const part = chosen.map((i) => rowAt(decisions, i));
       const now = part.map((decision) => choiceAt(values, featuresOf(decision), decision));

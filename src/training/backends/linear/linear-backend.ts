@@ -33,7 +33,10 @@ export function linearBackend(): Backend {
   };
 }
 
-function update({ checkpoint, reference, rows, settings, seed }: UpdateInput, signal: AbortSignal): Updated | Refused {
+async function update(
+  { checkpoint, reference, rows, settings, seed }: UpdateInput,
+  signal: AbortSignal,
+): Promise<Updated | Refused> {
   const from = decodeCheckpoint(checkpoint);
   const broken = rows.find((row) => !Number.isFinite(row.reward));
   if (broken) return refused(`step ${broken.step} of rollout ${broken.rolloutId} has a reward that is not finite`);
@@ -45,7 +48,7 @@ function update({ checkpoint, reference, rows, settings, seed }: UpdateInput, si
     );
   if (decisions.length === 0) return refused('the batch has no step');
   const learn = settings.objective.kind === 'behaviour-cloning' ? cloneSteps : followGradient;
-  const learnt = learn({
+  const learnt = await learn({
     ...{ from, decisions, settings, seed, signal },
     reference: reference && decodeWeights(reference).values,
     featuresOf: featureCache(),

@@ -1,0 +1,10 @@
+import type { Policy } from '../policies/policy.ts';
+
+/** Decides when a group may begin, and by which policy. Nobody is refused: who may not begin yet waits. */
+export interface Admission {
+  /**
+   * Waits until the group of a tree may begin, and gives the policy that it is to be collected with. Groups are admitted one by one, in the order of the
+   * calls. A group that was begun before (the run is resumed) is admitted at once. @throws the signal's reason.
+   */
+  admit(treeId: string, signal: AbortSignal): Promise<Policy>;
+}

@@ -362,9 +362,10 @@ export interface DatasetExamplesTable {
 }
 export interface TrainingRunsTable {
   run_id: string;
-  policy_id: string;
-  channel: 'train' | 'baseline' | 'validation' | 'held-out';
-  started_at: Instant;
+  policy_id: string | null;
+  channel: 'train' | 'baseline' | 'validation' | 'held-out' | null;
+  started_at: InstantOrNull;
+  finished_at: InstantOrNull;
 }
 export interface GroupsTable {
   tree_id: string;
@@ -397,7 +398,7 @@ export interface SamplesTable {
   without_log_probs: number;
   without_anchor: number;
   scores: ColumnType<Record<string, number>, string, string>;
-  scored_at: ColumnType<Record<string, string>, string, string>;
+  scored_at: ColumnType<Record<string, number>, string, string>;
 }
 export interface LineagesTable {
   lineage_id: string;

@@ -9,6 +9,7 @@ import { rewards } from './rewards/rewards.ts';
 import { runs } from './runs/runs.ts';
 import { searchStatistics } from './search-statistics/search-statistics.ts';
 import { stepTree } from './step-tree/step-tree.ts';
+import { trainingPool } from './training-pool/training-pool.ts';
 
 /** Every projection of the platform, in the order in which a batch is offered to them. */
 export const projections: readonly Projection[] = [
@@ -22,4 +23,5 @@ export const projections: readonly Projection[] = [
   images,
   datasets,
   datasetSources,
+  trainingPool,
 ];

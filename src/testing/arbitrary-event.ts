@@ -20,6 +20,7 @@ interface Schema {
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly items?: Schema;
@@ -39,7 +40,8 @@ const MOST = 4; // items and characters: enough to meet none, one and several
 function fromSchema(schema: Schema): fc.Arbitrary<unknown> {
   if ('const' in schema) return fc.constant(schema.const);
   if (schema.enum) return fc.constantFrom(...schema.enum);
-  if (schema.anyOf) return fc.oneof(...schema.anyOf.map(fromSchema));
+  const alternatives = schema.anyOf ?? schema.oneOf;
+  if (alternatives) return fc.oneof(...alternatives.map(fromSchema));
   if (Array.isArray(schema.type)) return fc.oneof(...schema.type.map((type: string) => fromSchema({ ...schema, type })));
   switch (schema.type) {
     case 'object':

@@ -1,12 +1,13 @@
 -- What is trained, from which rollouts. Runs, trees and training are topics of their own, which arrive in any order: each table holds facts
 -- of one topic, no row asks for another, and who reads joins them. A sample belongs to a policy by its group's run.
 
--- runs: the runs whose configuration names a policy to train and a channel.
+-- runs: the runs whose configuration names a policy to train and a channel, and which runs are over: their open groups stay as they are.
 create table training_runs (
-  run_id     uuid        not null primary key,
-  policy_id  text        not null,
-  channel    text        not null,
-  started_at timestamptz not null
+  run_id      uuid        not null primary key,
+  policy_id   text,
+  channel     text,
+  started_at  timestamptz,
+  finished_at timestamptz
 );
 create index training_runs_policy on training_runs (policy_id, channel);
 
@@ -24,7 +25,8 @@ create index groups_run on groups (run_id, closed_at, tree_id);
 
 -- trees: a sample is a rollout, and of use when it is finished. From `taken` on, all is summed from its steps and rewards whenever one of
 -- them arrives after its end. Lengths are tokens: `sampled_tokens` of responses; `context_tokens` of the longest prompt with its response;
--- `row_tokens` of all prompts and responses. `scores`: component → sum of the rewards in force; `scored_at`: when it got the first.
+-- `row_tokens` of all prompts and responses. `scores`: component → sum of the rewards in force; `scored_at`: when it got
+-- the first, ms since 1970.
 create table samples (
   rollout_id        uuid        not null primary key,
   tree_id           uuid        not null,
@@ -78,7 +80,7 @@ create table sample_rewards (
 create index sample_rewards_rollout on sample_rewards (rollout_id);
 create index sample_rewards_step on sample_rewards (step_id) where rollout_id is null;
 
--- training: one stream per policy, in its order.
+-- training: one stream per policy, in its order. `said` is the SHA-256 of what the event says: a second one is a repetition or a conflict.
 create table lineages (
   lineage_id  uuid        not null primary key,
   policy_id   text        not null unique,
@@ -86,7 +88,8 @@ create table lineages (
   rules       jsonb       not null,
   seed        bigint      not null,
   trainer     jsonb       not null,
-  declared_at timestamptz not null
+  declared_at timestamptz not null,
+  said        text        not null
 );
 
 create table batches (
@@ -146,9 +149,9 @@ create table leases (
   leased_at  timestamptz,
   ended_at   timestamptz,
   ended_by   text,
-  end_reason text,
-  unique (batch_id, fence)
+  end_reason text
 );
+create index leases_batch on leases (batch_id, fence);
 create index leases_policy on leases (policy_id);
 
 -- The end of a batch: once.
@@ -159,7 +162,8 @@ create table batch_acks (
   lease_id      uuid        not null,
   version       integer     not null,
   checkpoint_id uuid        not null,
-  acked_at      timestamptz not null
+  acked_at      timestamptz not null,
+  said          text        not null
 );
 create index batch_acks_policy on batch_acks (policy_id);
 
@@ -172,7 +176,8 @@ create table checkpoints (
   weights       text        not null,
   kept          jsonb,
   covers        integer,
-  saved_at      timestamptz not null
+  saved_at      timestamptz not null,
+  said          text        not null
 );
 create index checkpoints_policy on checkpoints (policy_id, version);
 
@@ -189,6 +194,7 @@ create table policy_versions (
   samples        integer     not null,
   metrics        jsonb       not null,
   updated_at     timestamptz not null,
+  said           text        not null,
   primary key (lineage_id, version)
 );
 create index policy_versions_policy on policy_versions (policy_id, version);

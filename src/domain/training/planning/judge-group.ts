@@ -65,6 +65,10 @@ export function judgeGroup(group: PoolGroup, context: GroupContext): Judgement {
     const stale = group.samples.filter((sample) => faults.get(sample)?.reason === 'stale');
     return { kind: 'waiting', for: 'group', rejected: unrecorded(group, stale, faults) };
   }
+  if (group.state === 'taken') {
+    const rule = 'it finished after its group had closed and was planned without it';
+    return refuse(group, faults, { reason: 'not-needed', rule, measured: null });
+  }
   const begun = group.samples.find(({ rejected }) => rejected !== null && OF_GROUPS.includes(rejected.reason))?.rejected;
   if (begun) return refuse(group, faults, begun);
   const fit = group.samples.filter((sample) => !faults.has(sample));

@@ -31,9 +31,11 @@ export interface PoolSample {
 /** A group with samples that are neither trained, nor planned, nor all rejected. */
 export interface PoolGroup {
   readonly treeId: string;
-  readonly state: 'open' | 'closed';
+  /** `closed` too when its run is over and left it open; `taken` when a batch holds it, and `samples` are those that finished too late. */
+  readonly state: 'open' | 'closed' | 'taken';
+  /** The members that were planned. */
   readonly planned: number;
-  /** Its finished members, by ordinal. */
+  /** Its finished members that no batch holds, by ordinal. */
   readonly samples: readonly PoolSample[];
   /** Whether the greedy rollout of its task by the same version is finished (ReMax). */
   readonly greedy: 'there' | 'missing';

@@ -1,0 +1,32 @@
+import type { Delivery } from '../../events/envelope.ts';
+import { trainingChannel } from '../../events/schemas/training.ts';
+import type { Trx } from '../../postgres/database.ts';
+import { isOf } from '../projection.ts';
+import { mergeRows, type Part, type PartColumns } from './merge-rows.ts';
+
+/** Keeps the runs whose recorded configuration says `training: {policyId, channel}`, and which runs are over. */
+export async function foldRuns(batch: readonly Delivery[], trx: Trx): Promise<void> {
+  const told: Part[] = [];
+  for (const delivery of batch) {
+    if (isOf(delivery, 'RunStarted')) {
+      const { data, occurredAt } = delivery.event;
+      const named = trainingChannel.safeParse((data.config as { training?: unknown } | null)?.training); // any JSON: a part of it, or undefined
+      if (!named.success) continue;
+      const { policyId, channel } = named.data;
+      told.push({ part: 'started', key: data.runId, values: { policy_id: policyId, channel, started_at: occurredAt } });
+    }
+    if (isOf(delivery, 'RunFinished')) {
+      const { data, occurredAt } = delivery.event;
+      told.push({ part: 'finished', key: data.runId, values: { finished_at: occurredAt } });
+    }
+  }
+  await mergeRows(trx, 'training_runs', 'run_id', told, PARTS);
+}
+
+const PARTS: PartColumns = {
+  shared: {},
+  parts: {
+    started: { marker: 'started_at', columns: { policy_id: 'text', channel: 'text', started_at: 'timestamptz' } },
+    finished: { marker: 'finished_at', columns: { finished_at: 'timestamptz' } },
+  },
+};

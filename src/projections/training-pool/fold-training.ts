@@ -1,0 +1,144 @@
+import { derivedId } from '../../events/derived-id.ts';
+import type { Delivery, Envelope } from '../../events/envelope.ts';
+import { manifestHashOf } from '../../events/manifest-hash.ts';
+import { insertRows } from '../../postgres/bulk.ts';
+import type { Trx } from '../../postgres/database.ts';
+import { isOf, type Poison } from '../projection.ts';
+import { type KnownTraining, loadKnownTraining } from './known-training.ts';
+import { mergeRows, type Part } from './merge-rows.ts';
+import * as row from './training-rows.ts';
+
+type Refused = Omit<Poison, 'delivery'>;
+
+/**
+ * Folds the streams of training, which are in order: a lineage is declared once, its batches follow one another by ordinal and hash, a sample ends
+ * in one batch or by one rejection, a batch is trained once, a version comes once. A repetition changes nothing; another fact in its place is
+ * a conflict, and quarantined whole.
+ */
+export async function foldTraining(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
+  const mine = batch.filter((delivery) => 'lineageId' in delivery.event.data);
+  if (mine.length === 0) return [];
+  const known = await loadKnownTraining(mine, trx);
+  const rows: Rows = {
+    lineages: [],
+    batches: [],
+    samples: [],
+    rejections: [],
+    leases: [],
+    acks: [],
+    checkpoints: [],
+    versions: [],
+  };
+  const poison: Poison[] = [];
+  for (const delivery of mine) {
+    const refused = fold(delivery, known, rows);
+    if (refused) poison.push({ delivery, ...refused });
+  }
+  await insertRows(trx, 'lineages', rows.lineages, row.LINEAGE_COLUMNS);
+  await insertRows(trx, 'batches', rows.batches, row.BATCH_COLUMNS);
+  await insertRows(trx, 'batch_samples', rows.samples, row.BATCH_SAMPLE_COLUMNS);
+  await insertRows(trx, 'sample_rejections', rows.rejections, row.REJECTION_COLUMNS);
+  await mergeRows(trx, 'leases', 'lease_id', rows.leases, row.LEASE_PARTS);
+  await insertRows(trx, 'batch_acks', rows.acks, row.ACK_COLUMNS);
+  await insertRows(trx, 'checkpoints', rows.checkpoints, row.CHECKPOINT_COLUMNS);
+  await insertRows(trx, 'policy_versions', rows.versions, row.VERSION_COLUMNS);
+  return poison;
+}
+
+interface Rows {
+  readonly lineages: object[];
+  readonly batches: object[];
+  readonly samples: row.BatchSampleRow[];
+  readonly rejections: object[];
+  readonly leases: Part[];
+  readonly acks: object[];
+  readonly checkpoints: object[];
+  readonly versions: object[];
+}
+
+function fold(delivery: Delivery, known: KnownTraining, rows: Rows): Refused | undefined {
+  const { lineageId, policyId } = delivery.event.data as { lineageId: string; policyId: string }; // every event of the topic names both
+  if (lineageId !== derivedId('lineage', policyId))
+    return {
+      code: 'conflict',
+      field: 'data.lineageId',
+      reason: `the lineage of policy ${policyId} is ${derivedId('lineage', policyId)}`,
+    };
+  if (isOf(delivery, 'TrainingDeclared')) return once(known.lineages, lineageId, row.lineageRow(delivery.event), rows.lineages);
+  if (isOf(delivery, 'BatchPlanned')) return foldBatch(delivery.event, known, rows);
+  if (isOf(delivery, 'SampleRejected')) {
+    const { rolloutId } = delivery.event.data;
+    const batchId = known.batchOf.get(rolloutId);
+    if (batchId !== undefined)
+      return {
+        code: 'conflict',
+        field: 'data.rolloutId',
+        reason: `sample ${rolloutId} is in batch ${batchId}; it cannot be rejected`,
+      };
+    if (known.rejected.has(rolloutId)) return undefined; // the first reason is the fact
+    known.rejected.add(rolloutId);
+    rows.rejections.push(row.rejectionRow(delivery.event));
+  }
+  if (isOf(delivery, 'BatchLeased')) rows.leases.push(row.leasedPart(delivery.event));
+  if (isOf(delivery, 'LeaseExpired')) rows.leases.push(row.endedPart(delivery.event, 'expired', null));
+  if (isOf(delivery, 'BatchReturned')) rows.leases.push(row.endedPart(delivery.event, 'returned', delivery.event.data.reason));
+  if (isOf(delivery, 'BatchAcked')) {
+    rows.leases.push(row.endedPart(delivery.event, 'acked', null));
+    return once(known.acks, delivery.event.data.batchId, row.ackRow(delivery.event), rows.acks);
+  }
+  if (isOf(delivery, 'CheckpointSaved'))
+    return once(known.checkpoints, delivery.event.data.checkpointId, row.checkpointRow(delivery.event), rows.checkpoints);
+  if (isOf(delivery, 'PolicyUpdated'))
+    return once(known.versions, `${lineageId} ${delivery.event.data.version}`, row.versionRow(delivery.event), rows.versions);
+  return undefined;
+}
+
+function foldBatch({ data, occurredAt }: Envelope<'BatchPlanned'>, known: KnownTraining, rows: Rows): Refused | undefined {
+  const place = `${data.lineageId} ${data.ordinal}`;
+  const standing = known.manifests.get(place);
+  if (standing === data.manifestHash) return undefined;
+  if (standing !== undefined)
+    return {
+      code: 'conflict',
+      field: 'data.ordinal',
+      reason: `batch ${data.ordinal} of ${data.policyId} was planned with manifest ${standing}`,
+    };
+  const hash = manifestHashOf(data);
+  if (hash !== data.manifestHash)
+    return { code: 'digest', field: 'data.manifestHash', reason: `it is not the digest of the manifest, which is ${hash}` };
+  const before = data.ordinal === 0 ? null : known.manifests.get(`${data.lineageId} ${data.ordinal - 1}`);
+  if (data.previousHash !== before) {
+    const reason =
+      before === undefined ? `batch ${data.ordinal - 1} was not planned` : `the manifest of the batch before is ${before}`;
+    return { code: 'conflict', field: 'data.previousHash', reason };
+  }
+  if (data.batchId !== derivedId('batch', data.lineageId, data.ordinal))
+    return {
+      code: 'conflict',
+      field: 'data.batchId',
+      reason: `batch ${data.ordinal} is ${derivedId('batch', data.lineageId, data.ordinal)}`,
+    };
+  const samples = row.batchSampleRows(data);
+  const ended = samples.find(({ rollout_id }) => known.batchOf.has(rollout_id) || known.rejected.has(rollout_id));
+  if (ended !== undefined || new Set(samples.map(({ rollout_id }) => rollout_id)).size < samples.length) {
+    const reason =
+      ended === undefined ? 'a sample stands in it twice' : `sample ${ended.rollout_id} was planned or rejected before`;
+    return { code: 'conflict', field: 'data.groups', reason };
+  }
+  known.manifests.set(place, data.manifestHash);
+  for (const { rollout_id } of samples) known.batchOf.set(rollout_id, data.batchId);
+  rows.batches.push(row.batchRow(data, occurredAt));
+  rows.samples.push(...samples);
+  return undefined;
+}
+
+/** Keeps the first fact under a key; the same again is a repetition, another is a conflict. */
+function once(known: Map<string, string>, key: string, told: row.SaidRow, rows: object[]): Refused | undefined {
+  const standing = known.get(key);
+  if (standing === told.said) return undefined;
+  if (standing !== undefined)
+    return { code: 'conflict', field: 'data', reason: `${key} was told before with other content; the first word is the fact` };
+  known.set(key, told.said);
+  rows.push(told);
+  return undefined;
+}

@@ -1,0 +1,48 @@
+import type { Delivery } from '../../events/envelope.ts';
+import { insertRows } from '../../postgres/bulk.ts';
+import type { Trx } from '../../postgres/database.ts';
+import { isOf } from '../projection.ts';
+import { mergeRows, type Part } from './merge-rows.ts';
+import { reviseRewards } from './revise-rewards.ts';
+import * as row from './rows.ts';
+import { sumSamples } from './sum-samples.ts';
+
+/** Folds the events of trees: groups and samples by their own ids, steps and rewards beside them, and the sums of samples that changed. */
+export async function foldTrees(batch: readonly Delivery[], trx: Trx): Promise<void> {
+  const groups: Part[] = [];
+  const samples: Part[] = [];
+  const steps = new Map<string, row.StepRow>();
+  const rewards = new Map<string, row.RewardRow>();
+  const touched = { rollouts: new Set<string>(), steps: new Set<string>() };
+  for (const delivery of batch) {
+    if (isOf(delivery, 'TreeOpened')) groups.push(row.openedPart(delivery.event));
+    if (isOf(delivery, 'TreeClosed')) groups.push(row.closedPart(delivery.event));
+    if (isOf(delivery, 'RolloutStarted')) samples.push(row.startedPart(delivery.event));
+    if (isOf(delivery, 'RolloutFinished')) {
+      samples.push(row.finishedPart(delivery.event));
+      touched.rollouts.add(delivery.event.data.rolloutId);
+    }
+    if (isOf(delivery, 'StepTaken')) {
+      const { stepId, rolloutId } = delivery.event.data;
+      if (rolloutId === null) continue; // a candidate of a search: no rollout took it
+      if (!steps.has(stepId)) steps.set(stepId, row.stepRow(delivery.event.data, rolloutId));
+      touched.rollouts.add(rolloutId);
+    }
+    if (isOf(delivery, 'RewardAssigned')) {
+      const { data } = delivery.event;
+      if (!rewards.has(data.rewardId)) rewards.set(data.rewardId, row.rewardRow(delivery.event));
+      if (data.rolloutId !== null) touched.rollouts.add(data.rolloutId);
+      else if (data.stepId !== null) touched.steps.add(data.stepId);
+    }
+  }
+  await mergeRows(trx, 'groups', 'tree_id', groups, row.GROUP_PARTS);
+  await mergeRows(trx, 'samples', 'rollout_id', samples, row.SAMPLE_PARTS);
+  await insertRows(trx, 'sample_steps', [...steps.values()], row.STEP_COLUMNS);
+  await insertRows(trx, 'sample_rewards', [...rewards.values()], row.REWARD_COLUMNS);
+  const revised = await reviseRewards(batch, trx);
+  for (const { rolloutId, stepId } of revised) {
+    if (rolloutId !== null) touched.rollouts.add(rolloutId);
+    else if (stepId !== null) touched.steps.add(stepId);
+  }
+  await sumSamples(trx, [...touched.rollouts], [...touched.steps]);
+}

@@ -1,0 +1,83 @@
+import { sql } from 'kysely';
+import type { Delivery } from '../../events/envelope.ts';
+import type { Trx } from '../../postgres/database.ts';
+import { isOf } from '../projection.ts';
+
+/** What the events of a slice refer to and the tables already hold; the fold adds what the slice itself brings. The maps of facts give their digests. */
+export interface KnownTraining {
+  readonly lineages: Map<string, string>;
+  /** `lineage ordinal` → manifest hash. */
+  readonly manifests: Map<string, string>;
+  /** Sample → batch. */
+  readonly batchOf: Map<string, string>;
+  readonly rejected: Set<string>;
+  readonly acks: Map<string, string>;
+  readonly checkpoints: Map<string, string>;
+  /** `lineage version` → digest. */
+  readonly versions: Map<string, string>;
+}
+
+/** Loads what the events of a slice refer to, by primary keys; kinds of facts that it does not hold cost nothing. */
+export async function loadKnownTraining(slice: readonly Delivery[], trx: Trx): Promise<KnownTraining> {
+  const wanted = references(slice);
+  const pairs = async (query: string, ids: ReadonlySet<string>): Promise<Map<string, string>> => {
+    if (ids.size === 0) return new Map();
+    const { rows } = await sql<{ key: string; value: string }>`${sql.raw(query)} = any(${[...ids]}::uuid[])`.execute(trx);
+    return new Map(rows.map(({ key, value }) => [key, value]));
+  };
+  return {
+    lineages: await pairs('select lineage_id as key, said as value from lineages where lineage_id', wanted.lineages),
+    manifests: await manifestsOf(wanted.batches, trx),
+    batchOf: await pairs('select rollout_id as key, batch_id as value from batch_samples where rollout_id', wanted.samples),
+    rejected: new Set(
+      (await pairs('select rollout_id as key, reason as value from sample_rejections where rollout_id', wanted.samples)).keys(),
+    ),
+    acks: await pairs('select batch_id as key, said as value from batch_acks where batch_id', wanted.acks),
+    checkpoints: await pairs(
+      'select checkpoint_id as key, said as value from checkpoints where checkpoint_id',
+      wanted.checkpoints,
+    ),
+    versions: await pairs(
+      `select concat(lineage_id, ' ', version) as key, said as value from policy_versions where lineage_id`,
+      wanted.versions,
+    ),
+  };
+}
+
+interface Place {
+  readonly lineage_id: string;
+  readonly ordinal: number;
+}
+
+/** The batches at the places that are planned, and those before them. */
+async function manifestsOf(places: readonly Place[], trx: Trx): Promise<Map<string, string>> {
+  if (places.length === 0) return new Map();
+  const lineages = places.map(({ lineage_id }) => lineage_id);
+  const ordinals = places.map(({ ordinal }) => ordinal);
+  const { rows } = await sql<Place & { manifest_hash: string }>`
+    select b.lineage_id, b.ordinal, b.manifest_hash from unnest(${lineages}::uuid[], ${ordinals}::int[]) as w(lineage_id, ordinal)
+    join batches b on b.lineage_id = w.lineage_id and b.ordinal in (w.ordinal, w.ordinal - 1)`.execute(trx);
+  return new Map(rows.map(({ lineage_id, ordinal, manifest_hash }) => [`${lineage_id} ${ordinal}`, manifest_hash]));
+}
+
+function references(slice: readonly Delivery[]) {
+  const lineages = new Set<string>();
+  const batches: Place[] = [];
+  const samples = new Set<string>();
+  const acks = new Set<string>();
+  const checkpoints = new Set<string>();
+  const versions = new Set<string>();
+  for (const delivery of slice) {
+    if (isOf(delivery, 'TrainingDeclared')) lineages.add(delivery.event.data.lineageId);
+    if (isOf(delivery, 'BatchPlanned')) {
+      const { lineageId: lineage_id, ordinal, groups } = delivery.event.data;
+      batches.push({ lineage_id, ordinal });
+      for (const { rolloutIds } of groups) for (const rolloutId of rolloutIds) samples.add(rolloutId);
+    }
+    if (isOf(delivery, 'SampleRejected')) samples.add(delivery.event.data.rolloutId);
+    if (isOf(delivery, 'BatchAcked')) acks.add(delivery.event.data.batchId);
+    if (isOf(delivery, 'CheckpointSaved')) checkpoints.add(delivery.event.data.checkpointId);
+    if (isOf(delivery, 'PolicyUpdated')) versions.add(delivery.event.data.lineageId);
+  }
+  return { lineages, batches, samples, acks, checkpoints, versions };
+}

@@ -1,0 +1,35 @@
+import { sql } from 'kysely';
+import type { Method } from '../../events/schemas/training.ts';
+import type { Db } from '../../postgres/database.ts';
+
+/** A policy that is trained: how, and where it stands. */
+export interface LineageRecord {
+  readonly lineageId: string;
+  readonly policyId: string;
+  readonly estimator: Method;
+  /** As `TrainingDeclared` says them; parse before use (`planRules`). */
+  readonly rules: unknown;
+  readonly seed: number;
+  readonly trainer: unknown;
+  readonly declaredAt: Date;
+  /** The newest version; null before the first. */
+  readonly newestVersion: number | null;
+  /** Batches that were planned, and of them those that were trained. */
+  readonly planned: number;
+  readonly trained: number;
+  /** The manifest of the last batch. */
+  readonly lastManifest: string | null;
+}
+
+/** Reads the declared lineages, or those of the policies named, by policy, in one statement. */
+export async function readLineages(db: Db, policies: readonly string[] | 'all'): Promise<readonly LineageRecord[]> {
+  const named = policies === 'all' ? sql`true` : sql`l.policy_id = any(${[...policies]}::text[])`;
+  const { rows } = await sql<LineageRecord>`
+    select l.lineage_id as "lineageId", l.policy_id as "policyId", l.estimator, l.rules, l.seed, l.trainer, l.declared_at as "declaredAt",
+           (select max(version) from policy_versions v where v.lineage_id = l.lineage_id) as "newestVersion",
+           coalesce((select max(ordinal) + 1 from batches b where b.lineage_id = l.lineage_id), 0) as planned,
+           (select count(*) from batch_acks a where a.policy_id = l.policy_id) as trained,
+           (select manifest_hash from batches b where b.lineage_id = l.lineage_id order by ordinal desc limit 1) as "lastManifest"
+    from lineages l where ${named} order by l.policy_id`.execute(db);
+  return rows;
+}

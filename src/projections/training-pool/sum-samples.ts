@@ -1,0 +1,48 @@
+import { sql } from 'kysely';
+import type { Trx } from '../../postgres/database.ts';
+
+/**
+ * Sums the steps and rewards of finished samples anew: of the rollouts named, and of those that took the steps named. What comes out is a
+ * function of the rows that are there, so any order and any cut of the events ends in the same sums; rewards are added by their ids, because
+ * floating-point sums in another order differ in the last bit. `offset 0` keeps each look-up on its index: Postgres would read whole tables.
+ */
+export async function sumSamples(trx: Trx, rollouts: readonly string[], steps: readonly string[]): Promise<void> {
+  if (rollouts.length + steps.length === 0) return;
+  await sql`
+    with touched as (
+      select id from unnest(${rollouts}::uuid[]) as r(id)
+      union
+      select rollout_id from sample_steps where step_id = any(${steps}::uuid[])
+    )
+    update samples s set
+      taken = t.taken, sampled_tokens = t.sampled_tokens, context_tokens = t.context_tokens, row_tokens = t.row_tokens,
+      oldest_version = t.oldest_version, newest_version = t.newest_version, policies = p.policies, without_tokens = t.without_tokens,
+      without_log_probs = t.without_log_probs, without_anchor = t.without_anchor, scores = w.scores, scored_at = w.scored_at
+    from touched
+    cross join lateral (
+      select count(*) as taken, coalesce(sum(sampled_tokens), 0) as sampled_tokens, coalesce(max(context_tokens), 0) as context_tokens,
+             coalesce(sum(context_tokens), 0) as row_tokens, min(oldest_version) as oldest_version, max(newest_version) as newest_version,
+             count(*) filter (where not has_tokens) as without_tokens, count(*) filter (where not has_log_probs) as without_log_probs,
+             count(*) filter (where not has_anchor) as without_anchor
+      from (select * from sample_steps where rollout_id = touched.id offset 0) each
+    ) t
+    cross join lateral (
+      select coalesce(jsonb_agg(distinct policy order by policy), '[]') as policies
+      from (select policies from sample_steps where rollout_id = touched.id offset 0) each, jsonb_array_elements(each.policies) as policy
+    ) p
+    cross join lateral (
+      select coalesce(jsonb_object_agg(component, total), '{}') as scores, coalesce(jsonb_object_agg(component, since), '{}') as scored_at
+      from (
+        select component, sum(value order by reward_id) as total, 
+          (extract(epoch from min(assigned_at)) * 1000)::bigint as since from (
+          (select reward_id, component, value, assigned_at from sample_rewards where rollout_id = touched.id offset 0)
+          union all
+          select r.reward_id, r.component, r.value, r.assigned_at from (select step_id from sample_steps where rollout_id = touched.id offset 0) x
+          cross join lateral (
+            select reward_id, component, value, assigned_at from sample_rewards where step_id = x.step_id and rollout_id is null offset 0
+          ) r
+        ) of_sample group by component
+      ) by_component
+    ) w
+    where s.rollout_id = touched.id and s.finished_at is not null`.execute(trx);
+}

@@ -4,7 +4,8 @@ import type { Policy } from '../policies/policy.ts';
 export interface Admission {
   /**
    * Waits until the group of a tree may begin, and gives the policy that it is to be collected with. Groups are admitted one by one, in the order of the
-   * calls. A group that was begun before (the run is resumed) is admitted at once. @throws the signal's reason.
+   * calls. A group that was begun before (the run is resumed) is admitted at once. Null when no further group is wanted: the run is then complete.
+   * @throws the signal's reason.
    */
-  admit(treeId: string, signal: AbortSignal): Promise<Policy>;
+  admit(treeId: string, signal: AbortSignal): Promise<Policy | null>;
 }

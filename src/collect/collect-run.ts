@@ -72,7 +72,8 @@ export async function collectRun(options: CollectOptions): Promise<Progress> {
     for (const [index, task] of queue) {
       if (signal.aborted) return;
       const tree = await recorded.tree(runId, index);
-      const admitted = tree?.closed ? null : await options.admission?.admit(treeIdOf(runId, task, index), signal);
+      const admitted = tree?.closed ? undefined : await options.admission?.admit(treeIdOf(runId, task, index), signal);
+      if (admitted === null) return; // nobody wants another group
       await collectTree({
         ...options,
         ...(admitted ? { policy: admitted } : {}),

@@ -1,7 +1,22 @@
 import { z } from 'zod';
 import { trainedOn } from '../events/schemas/evaluations.ts';
+import { CHANNELS } from '../events/schemas/training.ts';
 import { id, name } from '../events/schemas/values.ts';
 import { promptPlan } from './prompting/prompt-plan.ts';
+
+/**
+ * What the rollouts of a run are for, where they belong to a policy that is trained. `strict`: every group walks with one version, the newest when it began, and none
+ * begins that would be older when it is trained. `bounded`: steps follow the newest version, and no span gets older than `maxStaleness` versions. Only groups of
+ * the channel `train` feed batches and are held back.
+ */
+export const trainingPlan = z.strictObject({
+  policyId: name,
+  channel: z.enum(CHANNELS),
+  mode: z.enum(['strict', 'bounded']),
+  maxStaleness: z.int().min(0).max(1_000_000),
+  /** The version after which no further group is wanted; null: every planned task is collected. */
+  untilVersion: z.int().min(1).nullable(),
+});
 
 /**
  * What a collection is to do, beside its seed. It is recorded as the configuration of the run, and a resumed run must say the same.
@@ -48,6 +63,8 @@ export const collectPlan = z.strictObject({
     .nullable(),
   /** There when prompts are other than the environment's own chat: worded by a template, the history as text or image. */
   prompt: promptPlan.optional(),
+  /** There when the rollouts belong to a policy that is trained. */
+  training: trainingPlan.optional(),
   /** There when the rollouts are to measure the policy: what is measured, over which split, and the data that made the policy. */
   evaluation: z
     .strictObject({

@@ -19,6 +19,8 @@ import { CODE_VERSION } from './code-version.ts';
 import { nextSequence } from './next-sequence.ts';
 import type { Platform } from './open-platform.ts';
 import { openPrompter } from './open-prompter.ts';
+import { admissionFor } from './train-admission-for.ts';
+import { followVersions } from './train-versions.ts';
 
 export interface Collection {
   readonly runId: string;
@@ -49,8 +51,14 @@ export async function collectInto(platform: Platform, collection: Collection): P
   const prompter = plan.prompt ? openPrompter(platform, plan.prompt) : undefined;
   const lock = await lockRun(platform, runId);
   const kind = await openEnvironment(plan.environment);
-  const policy = await createPolicy(parsePolicyText(plan.policy), { apiKey: platform.config.openai.apiKey ?? undefined });
+  const { db } = platform.database;
+  const policy = await createPolicy(parsePolicyText(plan.policy), {
+    apiKey: platform.config.openai.apiKey ?? undefined,
+    versionsOf: (policyId) => followVersions({ db, blobs: platform.blobs }, policyId),
+    signal: collection.signal,
+  });
   try {
+    const admission = plan.training && (await admissionFor(platform, plan.training, policy));
     const recorded = collection.mode === 'resume' ? await recordOf(platform, collection) : nothingRecorded;
     const appender = createAppender({
       log: platform.log,
@@ -66,6 +74,7 @@ export async function collectInto(platform: Platform, collection: Collection): P
       ...collection,
       readPrefix,
       ...(prompter ? { prompter } : {}),
+      ...(admission ? { admission } : {}),
       codeVersion: CODE_VERSION,
       kind,
       policy,

@@ -1,18 +1,28 @@
 import { readFile } from 'node:fs/promises';
 import { decodeWeights, type LinearWeights, zeroWeights } from './linear/weights.ts';
 import { linearPolicy } from './linear-policy.ts';
+import { livePolicy, type VersionSource } from './live-policy.ts';
 import { openAiPolicy } from './openai-policy.ts';
 import { plannerPolicy } from './planner-policy.ts';
 import type { Policy } from './policy.ts';
 import { type PolicySpec, PolicySpecError } from './policy-spec.ts';
 import { randomPolicy } from './random-policy.ts';
 
+/** What a configuration does not hold. */
+export interface PolicySecrets {
+  readonly apiKey?: string | undefined;
+  /** Opens the versions of a policy that is being trained. */
+  readonly versionsOf?: (policyId: string) => VersionSource;
+  /** Ends the wait for a first version. */
+  readonly signal?: AbortSignal;
+}
+
 /**
  * Makes the policy that a configuration names. Who calls it closes it.
  * @param secrets.apiKey for the model server; apart from the configuration because that one is recorded with the run.
  * @throws PolicySpecError when the configuration cannot be followed: no such weights file, weights of another feature revision, ….
  */
-export async function createPolicy(spec: PolicySpec, secrets: { readonly apiKey?: string | undefined } = {}): Promise<Policy> {
+export async function createPolicy(spec: PolicySpec, secrets: PolicySecrets = {}): Promise<Policy> {
   switch (spec.kind) {
     case 'random':
       return randomPolicy();
@@ -20,6 +30,13 @@ export async function createPolicy(spec: PolicySpec, secrets: { readonly apiKey?
       return plannerPolicy(spec);
     case 'linear':
       return linearPolicy(spec.weightsFile === undefined ? zeroWeights() : await readWeights(spec.weightsFile), spec);
+    case 'live':
+      if (!secrets.versionsOf)
+        throw new PolicySpecError(
+          'kind',
+          'live follows a trainer, which only a collection into a platform can; name linear:FILE',
+        );
+      return livePolicy(secrets.versionsOf(spec.policyId), spec, secrets.signal ?? new AbortController().signal);
     case 'openai':
       return openAiPolicy({ ...spec, apiKey: checkedKey(secrets.apiKey) });
     default:

@@ -20,6 +20,12 @@ export const policySpec = z.discriminatedUnion(
       /** In place of the temperature of the run. */
       temperature: z.number().min(0, 'must be a number from 0').optional(),
     }),
+    /** The newest version of a policy that is being trained, from act to act. */
+    z.strictObject({
+      kind: z.literal('live'),
+      policyId: filled.max(200),
+      temperature: z.number().min(0, 'must be a number from 0').optional(),
+    }),
     z.strictObject({
       kind: z.literal('openai'),
       baseUrl: z.url({ protocol: /^https?$/, error: 'must be an http or https address such as http://127.0.0.1:8000/v1' }),
@@ -37,7 +43,7 @@ export const policySpec = z.discriminatedUnion(
       attempts: z.int().min(1).max(100).optional(),
     }),
   ],
-  { error: (issue) => (issue.code === 'invalid_union' ? 'must be one of random, planner, linear, openai' : undefined) },
+  { error: (issue) => (issue.code === 'invalid_union' ? 'must be one of random, planner, linear, live, openai' : undefined) },
 );
 export type PolicySpec = z.infer<typeof policySpec>;
 
@@ -64,7 +70,7 @@ export function parsePolicySpec(value: unknown): PolicySpec {
 }
 
 export const POLICY_FORMS =
-  'random, planner, planner:EPSILON, linear, linear:FILE, openai:MODEL@URL, or a JSON object with all the fields of one';
+  'random, planner, planner:EPSILON, linear, linear:FILE, live:POLICY, openai:MODEL@URL, or a JSON object with all the fields of one';
 
 /** Reads the short form of the command line, such as `planner:0.2` or `openai:qwen@http://127.0.0.1:8000/v1`. @throws PolicySpecError. */
 export function parsePolicyText(text: string): PolicySpec {
@@ -87,6 +93,8 @@ export function parsePolicyText(text: string): PolicySpec {
       return parsePolicySpec(rest === undefined ? { kind } : { kind, epsilon: Number(rest) });
     case 'linear':
       return parsePolicySpec(rest === undefined ? { kind } : { kind, weightsFile: rest });
+    case 'live':
+      return parsePolicySpec({ kind, policyId: rest ?? '' });
     case 'openai': {
       const [, model, baseUrl] = /^(.+)@(https?:\/\/.*)$/.exec(rest ?? '') ?? [];
       if (!model)

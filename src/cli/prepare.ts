@@ -50,7 +50,9 @@ export function addPrepare(program: Command): void {
         instruction: flags.instruction ?? null,
         codeVersion: CODE_VERSION,
         signal,
-        onRow: (rows) => line.show(`reading: ${rows.toLocaleString('en')} rows`),
+        onRow: (rows) => {
+          if (rows % 1_000 === 0) line.show(`reading: ${rows.toLocaleString('en')} rows`);
+        },
       }),
     );
     line.end();

@@ -92,15 +92,8 @@ class Reading {
     const before = this.#questions[side].size;
     let ordinal = 0;
     for (const file of files) {
-      const rows = readSource(file, this.#options.recipe);
-      for (;;) {
-        const next = await rows.next();
-        if (next.done === true) {
-          this.#read.push(next.value);
-          break;
-        }
+      for await (const { place, row } of readSource(file, this.#options.recipe, (end) => this.#read.push(end))) {
         this.#options.signal.throwIfAborted();
-        const { place, row } = next.value;
         this.#counts.rows += 1;
         this.#options.onRow(this.#counts.rows);
         if (row.kind === 'bad') this.#refuse(place, row.field, row.problem);

@@ -24,8 +24,8 @@ export interface ReadFile {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Reads the rows of one file by a recipe, and returns what the file was. In memory bounded by a row, or by a row group of a few columns. */
-export async function* readSource(file: SourceFile, recipe: Recipe): AsyncGenerator<SourceRow, ReadFile> {
+/** Reads the rows of one file by a recipe, and at its end tells what the file was. In memory bounded by a row, or by a row group of a few columns. */
+export async function* readSource(file: SourceFile, recipe: Recipe, onEnd: (file: ReadFile) => void): AsyncGenerator<SourceRow> {
   let rows = 0;
   const hash = createHash('sha256');
   if (file.format === 'parquet') {
@@ -41,7 +41,7 @@ export async function* readSource(file: SourceFile, recipe: Recipe): AsyncGenera
     }
   }
   const { size } = await stat(file.path);
-  return { name: file.name, side: file.side, rows, bytes: size, sha256: hash.digest('hex') };
+  onEnd({ name: file.name, side: file.side, rows, bytes: size, sha256: hash.digest('hex') });
 }
 
 function parseText(bytes: Buffer, recipe: Recipe): ParsedRow {

@@ -1,8 +1,8 @@
 import type { Recipe } from './recipe.ts';
-import { gsm8k } from './recipes/gsm8k.ts';
-import { hotpotqa } from './recipes/hotpotqa.ts';
-import { musique } from './recipes/musique.ts';
-import { twoWiki } from './recipes/two-wiki.ts';
+import { gsm8k } from './sources/gsm8k.ts';
+import { hotpotqa } from './sources/hotpotqa.ts';
+import { musique } from './sources/musique.ts';
+import { twoWiki } from './sources/two-wiki.ts';
 
 /** The data sets that can be prepared, by the name that the command line gives them. */
 export const RECIPES: Readonly<Record<string, Recipe>> = { hotpotqa, musique, '2wiki': twoWiki, gsm8k };

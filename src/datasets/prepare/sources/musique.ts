@@ -8,9 +8,7 @@ const shape = z.looseObject({
   answer: answerText,
   answer_aliases: z.array(words).nullish(),
   answerable: z.boolean().nullish(),
-  paragraphs: z
-    .array(z.looseObject({ idx: whole, title: words, is_supporting: z.boolean().nullish() }))
-    .nullish(),
+  paragraphs: z.array(z.looseObject({ idx: whole, title: words, is_supporting: z.boolean().nullish() })).nullish(),
 });
 
 /**

@@ -15,6 +15,7 @@ import { createIngest } from './ingest/ingest.ts';
 import { landingPage } from './landing.ts';
 import { json, text } from './reply.ts';
 import type { NodeListener, Route } from './route.ts';
+import { type TrainingDesk, trainingRoutes } from './training/training-routes.ts';
 
 export interface ApiOptions {
   readonly db: Db;
@@ -27,6 +28,8 @@ export interface ApiOptions {
   readonly segmentCache?: SegmentCache;
   /** Answers everything at `/graphql`. */
   readonly graphql?: NodeListener;
+  /** Gives batches to trainers at `/v1/training/…`. */
+  readonly training?: TrainingDesk;
   readonly projections?: readonly Projection[];
   readonly catchUpMs?: number;
 }
@@ -48,6 +51,7 @@ export function apiRoutes(options: ApiOptions): readonly Route[] {
       needs: ['read'],
       handle: createImageDoor(options),
     },
+    ...(options.training ? trainingRoutes(options.training, options) : []),
     { kind: 'endpoint', method: 'GET', path: '/v1/schemas', needs: 'any-key', handle: async () => schemas },
     { kind: 'endpoint', method: 'GET', path: '/healthz', needs: 'any-key', handle: async () => json(200, { alive: true }) },
     { kind: 'endpoint', method: 'GET', path: '/readyz', needs: 'any-key', handle: () => readiness(world) },

@@ -7,6 +7,12 @@ const ABOUT: Readonly<Record<string, string>> = {
   '/healthz': 'the process is alive',
   '/readyz': 'database and log answer, projections run; 503 with reasons otherwise',
   '/images/{id}.png': 'the history that a step was shown, drawn again from the record and compared with its id',
+  '/v1/training/policies': 'register the first version of a policy',
+  '/v1/training/leases': 'lease the next batch of a policy; 204 when there is none',
+  '/v1/training/leases/{id}/rows': 'the rows of a leased batch as safetensors, ?layout=step or verl',
+  '/v1/training/leases/{id}/renew': 'move the deadline of a lease',
+  '/v1/training/leases/{id}/ack': 'say that a batch was trained, and what came of it',
+  '/v1/training/leases/{id}/nack': 'give a batch back',
   '/metrics': 'measurements for Prometheus',
 };
 

@@ -1,10 +1,12 @@
 import type { ServerResponse } from 'node:http';
+import { pipeline, Readable } from 'node:stream';
 
 /** What a route answers. Refusals are replies too: a value, not a throw. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array;
+  /** Parts are sent one after the other, as the client reads. */
+  readonly body: string | Uint8Array | readonly Uint8Array[];
 }
 
 /** One thing wrong with one event of a request: which event, which field, why, and what to do. */
@@ -52,7 +54,21 @@ const SAFE_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'n
 export function send(res: ServerResponse, reply: Reply): void {
   if (res.headersSent || res.destroyed) return;
   // A 304 has no body of its own, and a length would be taken for that of the one that is kept (RFC 9110 §8.6).
-  const length = reply.status === 304 ? {} : { 'content-length': Buffer.byteLength(reply.body) };
+  const length = reply.status === 304 ? {} : { 'content-length': lengthOf(reply.body) };
   res.writeHead(reply.status, { ...SAFE_HEADERS, ...reply.headers, ...length });
-  res.end(res.req.method === 'HEAD' ? undefined : reply.body);
+  if (res.req.method === 'HEAD') return void res.end();
+  if (typeof reply.body === 'string' || ArrayBuffer.isView(reply.body)) return void res.end(reply.body);
+  // A client that goes away while it reads ends both; that is not news.
+  pipeline(Readable.from(slicesOf(reply.body)), res, () => undefined);
+}
+
+function lengthOf(body: Reply['body']): number {
+  if (typeof body === 'string' || ArrayBuffer.isView(body)) return Buffer.byteLength(body);
+  return body.reduce((sum, part) => sum + part.byteLength, 0);
+}
+
+const SLICE = 256 * 1024; // bytes of one write: a slow client is seen to move
+
+function* slicesOf(parts: readonly Uint8Array[]): Generator<Uint8Array> {
+  for (const part of parts) for (let at = 0; at < part.byteLength; at += SLICE) yield part.subarray(at, at + SLICE);
 }

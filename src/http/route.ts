@@ -20,7 +20,7 @@ export type Route =
   /** One path for each of many things: `path` names them in words, as `/images/{id}.png`, and `pattern` gives the part that tells which. */
   | {
       readonly kind: 'each';
-      readonly method: 'GET';
+      readonly method: 'GET' | 'POST';
       readonly path: string;
       readonly pattern: RegExp;
       readonly needs: Needs;

@@ -2,17 +2,23 @@ import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Platform } from './open-platform.ts';
 import { project } from './project.ts';
+import { relay } from './relay.ts';
 import { serveApi } from './serve-api.ts';
 
-/** Runs everything that waits for work in this process: projections and API. `close` ends them; the platform stays the caller's. */
+/** Runs everything that waits for work in this process: projections, relay and API. `close` ends them; the platform stays the caller's. */
 export async function runAll(platform: Platform, logger: Logger): Promise<Running & { readonly url: string }> {
   const server = await serveApi(platform, logger);
   try {
     const subscription = await project(platform, logger);
+    const relaying = await relay(platform, logger).catch(async (error: unknown) => {
+      await subscription.close();
+      throw error;
+    });
     return {
       url: server.url,
-      finished: subscription.finished,
+      finished: Promise.race([subscription.finished, relaying.finished]),
       async close() {
+        await relaying.close();
         await subscription.close();
         await server.close();
       },

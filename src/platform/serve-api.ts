@@ -5,10 +5,11 @@ import { countNotices } from '../postgres/notices.ts';
 import { CURSOR_CHANNEL } from '../projections/runner.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
+import { openDesk } from './open-desk.ts';
 import type { Platform } from './open-platform.ts';
 import { segmentCacheOf } from './open-prompter.ts';
 
-/** Serves every door of the platform over HTTP: GraphQL, ingest, health, metrics. */
+/** Serves every door of the platform over HTTP: GraphQL, ingest, training, health, metrics. */
 export async function serveApi(platform: Platform, logger: Logger): Promise<HttpServer> {
   const { config, database, log, blobs } = platform;
   const notices = await countNotices(platform.databaseUrl, [CURSOR_CHANNEL]);
@@ -16,7 +17,18 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
     const metrics = createMetrics({ process: true });
     const graphql = await createGraphql({ db: database.db, log, blobs, notices, logger });
     const segmentCache = segmentCacheOf(platform);
-    const routes = apiRoutes({ db: database.db, log, blobs, metrics, limits: config.limits, logger, graphql, segmentCache });
+    const training = { desk: openDesk(platform), notices };
+    const routes = apiRoutes({
+      db: database.db,
+      log,
+      blobs,
+      metrics,
+      limits: config.limits,
+      logger,
+      graphql,
+      segmentCache,
+      training,
+    });
     const { host, port, limits } = config;
     const server = await startHttp({ host, port, db: database.db, metrics, logger, routes, connections: limits.connections });
     return {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { BatchRows } from './batch-rows.ts';
 import { type Tensor, writeSafetensors } from './safetensors.ts';
 import { stepLayout } from './step-layout.ts';
@@ -9,6 +10,8 @@ export type Layout = (typeof LAYOUTS)[number];
 
 /** The format of the body; a change of what is in it is a new number. */
 export const ROWS_FORMAT = 'espalier.rows/1';
+
+const CHANGING: ReadonlySet<string> = new Set(['rewards', 'trajectory_rewards', 'token_level_scores']); // a reward may be revised
 
 /** The columns of a layout, and the texts beside them. */
 export interface LaidOut {
@@ -30,6 +33,11 @@ export interface EncodedRows {
   /** One body in parts. */
   readonly parts: readonly Uint8Array[];
   readonly bytes: number;
+  /**
+   * SHA-256 of what can change: the names and numbers around the tokens. Tokens and texts are facts under the ids named there, and hashing them
+   * would take as long as reading them.
+   */
+  readonly digest: string;
 }
 
 /**
@@ -47,5 +55,13 @@ export function encodeRows(rows: BatchRows, layout: Layout): EncodedRows | NotLa
     batch: JSON.stringify(rows.batch),
     rows: JSON.stringify(laidOut.names),
   });
-  return { kind: 'encoded', parts, bytes: parts.reduce((sum, part) => sum + part.byteLength, 0) };
+  const digest = createHash('sha256').update(parts[0] ?? '');
+  for (const { name, data } of laidOut.tensors)
+    if (CHANGING.has(name)) digest.update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+  return {
+    kind: 'encoded',
+    digest: digest.digest('hex'),
+    parts,
+    bytes: parts.reduce((sum, part) => sum + part.byteLength, 0),
+  };
 }

@@ -1,0 +1,68 @@
+import type { IncomingMessage } from 'node:http';
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import type { Db } from '../../postgres/database.ts';
+import { findStandingLease } from '../../training/leases/standing-lease.ts';
+import { RowsError } from '../../training/rows/batch-rows.ts';
+import { encodeRows, LAYOUTS, type Layout } from '../../training/rows/encode-rows.ts';
+import { readBatchRows } from '../../training/rows/read-batch-rows.ts';
+import { createExclusive } from '../ingest/exclusive.ts';
+import { createGate } from '../ingest/gate.ts';
+import { json, type Reply, refuse } from '../reply.ts';
+import { refusalReply } from './answers.ts';
+
+const IN_HAND = 32; // requests; more come back
+const LANES = 2; // batches read at once: each is held whole, some 13 bytes a token
+
+/** Makes the door for rows: `GET /v1/training/leases/{id}/rows?layout=step|verl`, to the holder of a lease that stands. */
+export function createRowsDoor(options: {
+  readonly db: Db;
+  readonly blobs: BlobStore;
+}): (req: IncomingMessage, leaseId: string) => Promise<Reply> {
+  const { db, blobs } = options;
+  const gate = createGate({ requests: IN_HAND, bytes: 0 });
+  const lanes = createExclusive();
+  let asked = 0;
+  return async (req, leaseId) => {
+    const layout = layoutOf(req);
+    if (layout === undefined)
+      return refuse(400, `layout is none of ${LAYOUTS.join(', ')}`, 'ask for ?layout=step or ?layout=verl');
+    const lease = await findStandingLease(db, leaseId);
+    if (lease.kind === 'refused') return refusalReply(lease);
+    const ticket = gate.enter();
+    if (!ticket) return refuse(503, 'too many batches are being read', 'ask again', { headers: { 'retry-after': '1' } });
+    try {
+      return await lanes.run([`${asked++ % LANES}`], () => rowsReply(db, blobs, lease.batchId, layout, req));
+    } finally {
+      ticket.leave();
+    }
+  };
+}
+
+function layoutOf(req: IncomingMessage): Layout | undefined {
+  const given = new URL(req.url ?? '/', 'http://localhost').searchParams.get('layout') ?? 'step';
+  return LAYOUTS.find((layout) => layout === given);
+}
+
+async function rowsReply(db: Db, blobs: BlobStore, batchId: string, layout: Layout, req: IncomingMessage): Promise<Reply> {
+  try {
+    const encoded = encodeRows(await readBatchRows(db, blobs, batchId), layout);
+    if (encoded.kind === 'refused')
+      return json(422, { error: { code: 'layout', message: encoded.message, remedy: encoded.remedy } });
+    const headers = { 'content-type': 'application/x-safetensors', etag: `"${encoded.digest}"` };
+    if (req.headers['if-none-match'] === headers.etag) return { status: 304, headers, body: '' };
+    return { status: 200, headers, body: encoded.parts };
+  } catch (error) {
+    if (error instanceof RowsError) return recordReply(error);
+    throw error;
+  }
+}
+
+function recordReply({ code, message }: RowsError): Reply {
+  if (code === 'unknown-batch' || code === 'incomplete')
+    return json(
+      503,
+      { error: { code, message, remedy: 'ask again; GET /readyz says how far the projections are' } },
+      { 'retry-after': '1' },
+    );
+  return json(500, { error: { code, message, remedy: 'give the batch back (nack) until the record is repaired' } });
+}

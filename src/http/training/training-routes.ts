@@ -1,0 +1,99 @@
+import type { IncomingMessage } from 'node:http';
+import type { z } from 'zod';
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import type { BlobRef } from '../../events/schemas/values.ts';
+import type { Db } from '../../postgres/database.ts';
+import type { Notices } from '../../postgres/notices.ts';
+import type { LeaseDesk, Refused } from '../../training/leases/lease-desk.ts';
+import { createGate } from '../ingest/gate.ts';
+import { busy } from '../ingest/read-body.ts';
+import { json, type Reply, refuse } from '../reply.ts';
+import type { Route } from '../route.ts';
+import { leaseReply, nothingReply, refusalReply } from './answers.ts';
+import { leaseWaiting } from './lease-door.ts';
+import { readRequest } from './read-request.ts';
+import { ackRequest, leaseRequest, nackRequest, registerRequest, renewRequest } from './requests.ts';
+import { createRowsDoor } from './rows-door.ts';
+
+export interface TrainingDesk {
+  readonly desk: LeaseDesk;
+  /** Counts what the projections fold, so that a waiting lease request looks at once. */
+  readonly notices?: Notices;
+}
+
+const NEEDS = ['train'] as const;
+const IN_HAND = { requests: 256, bytes: 16 * 1_048_576 }; // most of them wait for a batch and hold nothing
+
+/** Gives the doors of trainers elsewhere: `/v1/training/…`, scope train. */
+export function trainingRoutes(
+  { desk, notices }: TrainingDesk,
+  { db, blobs }: { readonly db: Db; readonly blobs: BlobStore },
+): readonly Route[] {
+  const gate = createGate(IN_HAND);
+
+  /** Reads the request, lets `answer` decide, and holds the number of requests in hand. */
+  async function answered<T extends z.ZodType>(
+    req: IncomingMessage,
+    schema: T,
+    answer: (request: z.infer<T>) => Promise<Reply | undefined>,
+  ): Promise<Reply | undefined> {
+    const ticket = gate.enter();
+    if (!ticket) return busy('too many requests of trainers are in hand');
+    try {
+      const asked = await readRequest(req, schema, ticket);
+      if (asked.kind === 'gone') return undefined;
+      return asked.kind === 'refused' ? asked.reply : await answer(asked.request);
+    } finally {
+      ticket.leave();
+    }
+  }
+
+  async function missingBlob(kept: BlobRef | null): Promise<Reply | undefined> {
+    if (kept === null || (await blobs.has(kept.blob))) return undefined;
+    return refuse(
+      422,
+      `kept.blob: the blob store does not hold ${kept.blob}`,
+      'keep the weights there first, or send kept: null',
+    );
+  }
+
+  const register = (req: IncomingMessage) =>
+    answered(req, registerRequest, async (request) => {
+      const missing = await missingBlob(request.kept);
+      return missing ?? reply(await desk.registerPolicy(request));
+    });
+  const lease = (req: IncomingMessage) =>
+    answered(req, leaseRequest, async (request) => {
+      const answer = await leaseWaiting(desk, notices, request, req);
+      if (answer === undefined) return undefined;
+      if (answer.kind === 'leased') return leaseReply(answer.lease, request.layout);
+      return answer.kind === 'nothing' ? nothingReply(answer.busyUntil, Date.now()) : refusalReply(answer);
+    });
+  const renew = (req: IncomingMessage, leaseId: string) =>
+    answered(req, renewRequest, async (request) => reply(await desk.renew({ leaseId, ...request })));
+  const ack = (req: IncomingMessage, leaseId: string) =>
+    answered(req, ackRequest, async ({ estimator, ...request }) => {
+      const missing = await missingBlob(request.kept);
+      return missing ?? reply(await desk.ack({ leaseId, ...request, ...(estimator === undefined ? {} : { estimator }) }));
+    });
+  const nack = (req: IncomingMessage, leaseId: string) =>
+    answered(req, nackRequest, async (request) => reply(await desk.nack({ leaseId, ...request })));
+
+  return [
+    { kind: 'endpoint', method: 'POST', path: '/v1/training/policies', needs: NEEDS, handle: register },
+    { kind: 'endpoint', method: 'POST', path: '/v1/training/leases', needs: NEEDS, handle: lease },
+    { ...ofLease('rows'), method: 'GET', handle: createRowsDoor({ db, blobs }) },
+    { ...ofLease('renew'), method: 'POST', handle: renew },
+    { ...ofLease('ack'), method: 'POST', handle: ack },
+    { ...ofLease('nack'), method: 'POST', handle: nack },
+  ];
+}
+
+function ofLease(part: string) {
+  const pattern = new RegExp(`^/v1/training/leases/([^/]{1,200})/${part}$`);
+  return { kind: 'each', path: `/v1/training/leases/{id}/${part}`, pattern, needs: NEEDS } as const;
+}
+
+function reply(answer: Refused | { readonly kind: string }): Reply {
+  return 'code' in answer ? refusalReply(answer) : json(200, answer);
+}

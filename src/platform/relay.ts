@@ -1,0 +1,19 @@
+import type { Running } from '../runtime/lifecycle.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { runRelay } from '../training/outbox/relay.ts';
+import { openDesk } from './open-desk.ts';
+import type { Platform } from './open-platform.ts';
+
+/** Relays the outbox and ends leases that ran out, until closed. Any number of processes may do so. */
+export async function relay(platform: Platform, logger: Logger): Promise<Running> {
+  const { database, log, databaseUrl } = platform;
+  const desk = openDesk(platform);
+  return runRelay({
+    ...{ db: database.db, log, databaseUrl },
+    beforePass: async () => {
+      const ended = await desk.expire();
+      if (ended > 0) logger.info('leases ran out', { ended });
+    },
+    onFault: (error) => logger.warn('the relay waits for the log or the database', { error }),
+  });
+}

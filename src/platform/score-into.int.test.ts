@@ -64,37 +64,6 @@ const rewardsOf = (runId: string) =>
 const returnOf = async (runId: string) =>
   (await platform.database.db.selectFrom('returns').select('value').where('run_id', '=', runId).executeTakeFirst())?.value;
 
-test('a tool and a reward of one’s own: calls are events, process and outcome rewards are apart, the end has its reason', async () => {
-  const runId = await collected();
-  const { db } = platform.database;
-  const calls = await db
-    .selectFrom('tool_calls')
-    .innerJoin('trees', 'trees.tree_id', 'tool_calls.tree_id')
-    .innerJoin('steps', 'steps.step_id', 'tool_calls.step_id')
-    .select(['depth', 'tool', 'arguments', 'output', 'outcome'])
-    .where('run_id', '=', runId)
-    .orderBy('depth')
-    .execute();
-  expect(calls).toEqual([
-    {
-      depth: 1,
-      tool: 'count_letter',
-      arguments: '{"word": 5}',
-      output: expect.stringContaining("Error: invalid arguments: arguments must have required property 'letter'"),
-      outcome: 'error',
-    },
-    { depth: 2, tool: 'count_letter', arguments: '{"word": "strawberry", "letter": "r"}', output: '3', outcome: 'ok' },
-  ]);
-  expect(await rewardsOf(runId)).toEqual([
-    { depth: 3, component: 'environment', value: 1, scorer: './examples/count-letters.ts#honest', revisions: 0 },
-    { depth: 2, component: 'tool', value: 0.1, scorer: 'tools-v0.1', revisions: 0 },
-  ]);
-  expect(await returnOf(runId)).toBe(1.1);
-  const rollouts = await db.selectFrom('rollouts').select(['outcome', 'success', 'reason']).where('run_id', '=', runId).execute();
-  expect(rollouts).toEqual([{ outcome: 'terminated', success: true, reason: 'final_answer' }]);
-  expect(server.requests.at(-1)?.body?.messages.map(({ role }) => role)).toContain('user');
-});
-
 test('a run is scored later: assigned once, standing after that, revised by another scorer, in the return as it stands', async () => {
   const runId = await collected();
   const { signal } = new AbortController();

@@ -1,3 +1,4 @@
+import type { ChatMessage } from '../../domain/history/prompt.ts';
 import type { Situation } from '../../policies/linear/situation.ts';
 
 /**
@@ -13,6 +14,8 @@ export interface StepRow {
   readonly situation: Situation;
   /** Null where the environment lists none. */
   readonly candidates: readonly string[] | null;
+  /** The chat that asked for the step, rebuilt, and the whole text of the answer: what models read. Left out where nobody needs it. */
+  readonly chat?: { readonly messages: readonly ChatMessage[]; readonly response: string };
   readonly tokens: { readonly ids: readonly number[]; readonly logProbs: readonly number[] | null } | null;
   readonly temperature: number;
   /** All reward components of the step together; rewards of the whole rollout stand on its last step. */

@@ -46,7 +46,7 @@ describe('the short form of a policy', () => {
 
 describe('a policy configuration', () => {
   test.each([
-    [{ kind: 'oracle' }, 'kind', 'must be one of random, planner, linear, openai'],
+    [{ kind: 'oracle' }, 'kind', 'must be one of random, planner, linear, live, openai'],
     [null, 'configuration', ''],
     [{ kind: 'planner', epsilom: 0.1 }, 'epsilom', 'is not a field of this kind of policy'],
     [{ kind: 'linear', temperature: -1 }, 'temperature', 'must be a number from 0'],

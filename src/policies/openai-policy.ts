@@ -27,6 +27,8 @@ export interface OpenAiOptions {
    * asks, except OpenAI itself, which refuses fields that it does not know.
    */
   readonly tokenIds?: 'ask' | 'none' | undefined;
+  /** Sends `admissible_actions` and `goal`, for a server that chooses among actions; others may refuse the fields. */
+  readonly actions?: 'send' | 'none' | undefined;
   /** Sends the instruction inside the first user message, for models without a system role. */
   readonly systemRole?: 'system' | 'merged' | undefined;
   /** Trims the oldest turns from prompts longer than this, by `countTokens`. */
@@ -154,6 +156,9 @@ function requestBody(
     // OpenAI's reasoning models refuse the old name; servers of others may not know the new one.
     ...(maxTokens === undefined ? {} : { [official ? 'max_completion_tokens' : 'max_tokens']: maxTokens }),
     ...(stop === undefined ? {} : { stop }),
+    ...(options.actions === 'send' && request.admissibleActions
+      ? { admissible_actions: request.admissibleActions, goal: request.goal }
+      : {}),
     n: request.n - have,
     // 31 bits, which every server takes. Asked for the rest, it moves on: the same seed would give the same texts again.
     seed: modulo(modulo(request.seed, 2 ** 31) + have, 2 ** 31),

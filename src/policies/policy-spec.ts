@@ -36,6 +36,8 @@ export const policySpec = z.discriminatedUnion(
       maxTokens: z.int().min(1).optional(),
       stop: z.array(filled).max(16).optional(),
       tokenIds: z.enum(['ask', 'none']).optional(),
+      /** Sends `admissible_actions` and `goal`, for a server that chooses among actions (workers/policy.ts). */
+      actions: z.enum(['send', 'none']).optional(),
       systemRole: z.enum(['system', 'merged']).optional(),
       maxPromptTokens: z.int().min(1).optional(),
       // fetch itself gives up on a server that has sent nothing for 300 s, so a longer limit would not be kept.

@@ -1,0 +1,105 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { zeroWeights } from '../../policies/linear/weights.ts';
+import { candidateLogProbs, linearPolicy } from '../../policies/linear-policy.ts';
+import { openAiPolicy } from '../../policies/openai-policy.ts';
+import { anActRequest } from '../../testing/act-request.ts';
+import { send } from '../reply.ts';
+import { matchRoute } from '../route.ts';
+import { policyRoutes } from './policy-routes.ts';
+
+const weights = { version: 3, values: zeroWeights().values.map((_, i) => ((i * 7919) % 13) / 13 - 0.5) };
+const policy = linearPolicy(weights, { policyId: 'crafter' });
+const request = anActRequest({
+  history: [{ response: 'Thought: t\nAction: inventory', action: 'inventory', observation: 'Inventory: empty' }],
+});
+const candidates = request.admissibleActions ?? [];
+const never = new AbortController().signal;
+
+let url: string;
+const routes = policyRoutes(policy, () => 0);
+const server = createServer(async (req, res) => {
+  const match = matchRoute(routes, req.method ?? '', req.url ?? '');
+  if (match.kind !== 'route' || match.route.kind !== 'endpoint') return void res.writeHead(404).end();
+  const reply = await match.route.handle(req);
+  if (reply) send(res, reply);
+});
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`; // it listens
+});
+afterAll(() => new Promise<void>((resolve) => server.close(() => resolve())));
+
+const post = async (body: unknown) => {
+  const answer = await fetch(`${url}/chat/completions`, {
+    ...{
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    },
+  });
+  return {
+    status: answer.status,
+    body: (await answer.json()) as { error?: { message: string; code: string }; choices?: { message: { content: string } }[] },
+  }; // checked by each test
+};
+
+describe('a policy served as a model', () => {
+  test('acts through our own client as it acts in this process: text, token and log-probability', async () => {
+    const client = openAiPolicy({ baseUrl: url, model: 'crafter', actions: 'send' });
+    for (const seed of [1, 2, 3]) {
+      const asked = { ...request, seed, n: 4 };
+      const [here, there] = [await policy.act(asked, never), await client.act(asked, never)];
+      expect(there.map(({ response, tokens, finishReason }) => ({ response, tokens, finishReason }))).toEqual(
+        here.map(({ response, tokens, finishReason }) => ({ response, tokens, finishReason })),
+      );
+    }
+    const [act] = await client.act({ ...request, temperature: 0.5 }, never);
+    const chosen = act?.tokens?.ids[0] ?? -1;
+    expect(act?.tokens?.logProbs?.[0]).toBe(candidateLogProbs(weights, request, candidates, 0.5)[chosen]);
+    expect(act?.call?.model).toBe('crafter');
+  });
+
+  test('reads the actions from the prompt where they stand in it, and gives no tokens to who asks for none', async () => {
+    const list = `[${candidates.map((action) => `'${action}'`).join('\n ')}]`;
+    const content = `${request.firstObservation}\n\nWhat you can do now:\n${list}`;
+    const answer = await post({ model: 'crafter', messages: [{ role: 'user', content }], seed: 1, n: 2 });
+    const actions = answer.body.choices?.map(({ message }) => /Action: (.*)$/.exec(message.content)?.[1]);
+    expect(actions).toHaveLength(2);
+    expect(actions?.every((action) => candidates.includes(action ?? ''))).toBe(true);
+    expect(answer.body.choices?.[0]).not.toHaveProperty('token_ids');
+  });
+
+  test.each([
+    ['another model', { model: 'gpt' }, 404, 'does not exist'],
+    ['a stream', { stream: true }, 400, 'streams are not served'],
+    ['nucleus sampling', { top_p: 0.5 }, 400, 'only 1 is served'],
+    ['no message', { messages: [] }, 400, 'messages'],
+    [
+      'a reply as the last message',
+      {
+        messages: [
+          { role: 'user', content: 'x' },
+          { role: 'assistant', content: 'y' },
+        ],
+      },
+      400,
+      'must be of the user',
+    ],
+    ['no action to choose from', { admissible_actions: null }, 400, 'was told none'],
+  ])('refuses %s as such servers do', async (_, change, status, message) => {
+    const body = {
+      model: 'crafter',
+      messages: [{ role: 'user', content: 'Goal: x' }],
+      admissible_actions: ['a', 'b'],
+      ...change,
+    };
+    const answer = await post(body);
+    expect([answer.status, answer.body.error?.message]).toEqual([status, expect.stringContaining(message)]);
+  });
+
+  test('refuses what is no JSON', async () => {
+    expect((await post('{')).status).toBe(400);
+  });
+});

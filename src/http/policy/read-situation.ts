@@ -1,0 +1,56 @@
+import type { Situation } from '../../policies/linear/situation.ts';
+import type { ChatRequest } from './chat-request.ts';
+
+/** Where a chat stands and what can be done there; or why it cannot be told. */
+export type ReadChat =
+  | { readonly kind: 'read'; readonly situation: Situation; readonly candidates: readonly string[] }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+const LISTED = /What you can do now:\s*\[((?:'[^\n]*'(?:\s*,?\s*\n\s*)?)+)\]/;
+const ACTION = /(?:^|\n)\s*Action:\s*([^\n]*)\s*$/;
+const TAGGED = /<action>([\s\S]*?)<\/action>/;
+
+/**
+ * Reads a chat back as the situation that it was made of: the first user message is the first observation, each reply and the message after it a step. The goal is what
+ * follows `Goal: craft`, `Your task:` or `Question:`, to the end of its line, unless a field tells it. Actions are those of the field, else the list `What you can do now: ['…' …]` of the last message.
+ */
+export function readSituation({ messages, goal, admissible_actions: given }: ChatRequest): ReadChat {
+  const told = messages.filter(({ role }) => role === 'user' || role === 'assistant');
+  const [opening, ...turns] = told;
+  const last = told.at(-1);
+  if (opening?.role !== 'user' || last?.role !== 'user')
+    return { kind: 'refused', reason: 'messages: the first and the last (beside system ones) must be of the user' };
+  const history: { action: string; observation: string }[] = [];
+  for (let i = 0; i < turns.length; i += 2) {
+    const [reply, answer] = [turns[i], turns[i + 1]];
+    if (reply?.role !== 'assistant' || answer?.role !== 'user')
+      return { kind: 'refused', reason: `messages: replies and observations do not alternate at message ${i + 1}` };
+    history.push({ action: actionOf(reply.content), observation: answer.content });
+  }
+  const candidates = given ?? listedIn(last.content);
+  if (candidates === null || candidates.length === 0)
+    return {
+      kind: 'refused',
+      reason:
+        'this policy chooses among actions and was told none: send them as admissible_actions, or let the last message end with What you can do now: [...]',
+    };
+  return {
+    kind: 'read',
+    situation: { goal: goal ?? goalOf(opening.content), firstObservation: opening.content, history },
+    candidates,
+  };
+}
+
+function actionOf(reply: string): string {
+  return (TAGGED.exec(reply)?.[1] ?? ACTION.exec(reply.slice(-2_000))?.[1] ?? reply).trim();
+}
+
+function goalOf(opening: string): string {
+  const [, goal = ''] = /(?:^|\n)\s*(?:Goal: craft|Goal:|Your task:|Question:)\s*([^\n]+)/.exec(opening) ?? [];
+  return goal.trim().replace(/\.$/, '');
+}
+
+function listedIn(message: string): readonly string[] | null {
+  const [, list] = LISTED.exec(message.slice(-200_000)) ?? [];
+  return list === undefined ? null : [...list.matchAll(/'([^\n]*)'\s*,?\s*(?:\n|$)/g)].map(([, action = '']) => action);
+}

@@ -13,14 +13,16 @@ export interface LoadedExport {
   readonly sha256: string;
 }
 
+/** What the files were when they were loaded: a process loads a module once, so a later hash would name a program that does not run. */
+const loaded = new Map<string, string>();
+
 /** Says whether a name is that of a module: a path, not a bare word. */
 export function isModule(text: string): boolean {
   return /^(\.{0,2}\/|[A-Za-z]:[\\/])|\.[cm]?[jt]s(#|$)/.test(text);
 }
 
 /**
- * Loads what a module exports: `./my-tool.ts#name`, relative to the working folder. It is the user's own program and runs with all its rights. A file
- * that was changed is another module. @throws ToolError that says what is missing and what there is.
+ * Loads what a module exports: `./my-tool.ts#name`, relative to the working folder. It is the user's own program and runs with all its rights. @throws ToolError that says what is missing and what there is.
  */
 export async function loadExport(text: string, what: string, usual: string): Promise<LoadedExport> {
   const [path = '', name = usual] = text.split('#');
@@ -33,9 +35,14 @@ export async function loadExport(text: string, what: string, usual: string): Pro
   } catch (cause) {
     throw new ToolError(`${what} ${text}: cannot read ${file} (${(cause as NodeJS.ErrnoException).code})`, { cause });
   }
+  if ((loaded.get(file) ?? sha256) !== sha256)
+    throw new ToolError(
+      `${what} ${text}: ${file} was changed since this process loaded it; start anew, so that the record names what runs`,
+    );
+  loaded.set(file, sha256);
   let module: Readonly<Record<string, unknown>>;
   try {
-    module = await import(`${pathToFileURL(file).href}?sha256=${sha256}`);
+    module = await import(pathToFileURL(file).href);
   } catch (cause) {
     throw new ToolError(`${what} ${text}: the module cannot be loaded: ${messageOf(cause)}`, { cause });
   }

@@ -34,11 +34,12 @@ test('a tool keeps its own this, and its schema is filled up', async () => {
   expect(await tool.execute({}, signal)).toBe('2');
 });
 
-test('a file that was changed is another tool', async () => {
+test('its fingerprint is that of its file, and a file that was changed after it was loaded is refused', async () => {
   const source = (said: string) => `export const tool = { name: "say", description: "Says.", execute: () => "${said}" };`;
   const first = await loadTool(await given('say.mjs', source('one')));
-  const second = await loadTool(await given('say.mjs', source('two')));
-  expect(first.fingerprint).not.toBe(second.fingerprint); // what it says cannot be shown here: jest keeps files that it has read
+  expect((await loadTool(await given('same.mjs', source('one')))).fingerprint).toBe(first.fingerprint);
+  expect((await loadTool(await given('other.mjs', source('two')))).fingerprint).not.toBe(first.fingerprint);
+  await expect(loadTool(await given('say.mjs', source('two')))).rejects.toThrow('was changed since this process loaded it');
 });
 
 describe('what is no tool is refused by its field', () => {

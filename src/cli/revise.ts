@@ -1,22 +1,25 @@
 import { type Command, Option } from 'commander';
 import type { ReviseCounts } from '../collect/revise-run.ts';
 import { isUuid } from '../domain/ids.ts';
+import { PUBLISHED_SEED } from '../domain/revision/pair-as-published.ts';
 import { THRESHOLD_DEFAULTS } from '../domain/revision/thresholds.ts';
 import { ENVIRONMENT_FORMS } from '../environments/open-environment.ts';
 import { reviseInto } from '../platform/revise-into.ts';
 import { JUDGE_FORMS } from '../policies/create-judge.ts';
 import { ensureProjector } from './ensure-projector.ts';
+import { FAITHFUL_HELP, FAITHFUL_ONLY, type FaithfulFlags, reviseFaithfully, SOUND_ONLY } from './revise-faithfully.ts';
 import { progressLine, say } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
-interface ReviseFlags {
+interface ReviseFlags extends FaithfulFlags {
   readonly run: string;
+  readonly mode: 'sound' | 'faithful';
   readonly alpha: number;
   readonly beta: number;
-  readonly judge: string;
+  readonly judge?: string;
   readonly verify: boolean;
   readonly environment?: string;
-  readonly seed: number;
+  readonly seed?: number;
   readonly signal: 'thought' | 'turn';
   readonly unparsed: 'continue' | 'stop';
   readonly beforeBranch: 'clamp' | 'drop';
@@ -29,12 +32,21 @@ export function addRevise(program: Command): void {
     .command('revise')
     .description('mine revision trajectories: pair good and bad ones, find the first error, splice, execute what was spliced')
     .requiredOption('--run <id>', 'the run whose trees are mined')
+    .addOption(
+      new Option('--mode <mode>', 'ours, recorded and executed, or rows as the published Agent-R writes them: see below')
+        .choices(['sound', 'faithful'])
+        .default('sound'),
+    )
     .option('--alpha <reward>', 'what a good trajectory must reach, above 0 and at most 1', Number, THRESHOLD_DEFAULTS.alpha)
     .option('--beta <gap>', 'by how much it must be better than the bad one', Number, THRESHOLD_DEFAULTS.beta)
-    .option('--judge <judge>', JUDGE_FORMS, 'planner')
+    .option('--judge <judge>', `${JUDGE_FORMS}; planner when left out, self in faithful mode`)
     .option('--no-verify', 'leave the revisions as they were composed, without executing them')
     .option('--environment <name>', `in place of the one the run was collected in: ${ENVIRONMENT_FORMS}`)
-    .option('--seed <n>', 'draws the reflections', wholeNumber('--seed', 0), 1)
+    .option(
+      '--seed <n>',
+      `draws the reflections: 1 when left out; faithful: of Python's shuffle, ${PUBLISHED_SEED}`,
+      wholeNumber('--seed', 0),
+    )
     .addOption(
       new Option('--signal <form>', 'the reflection begins the first good thought, or is a turn of its own')
         .choices(['thought', 'turn'])
@@ -53,10 +65,25 @@ export function addRevise(program: Command): void {
         .choices(['clamp', 'drop'])
         .default('clamp'),
     )
-    .option('--concurrency <n>', 'trees at a time', wholeNumber('--concurrency', 1, 10_000), 4);
+    .option('--concurrency <n>', 'trees at a time', wholeNumber('--concurrency', 1, 10_000), 4)
+    .addOption(new Option('--revise <0|1>', 'faithful: 0 asks nobody and keeps the whole bad trajectory').choices(['0', '1']))
+    .addOption(
+      new Option('--data-type <type>', 'faithful: rows of pairs (centric), or of good trajectories').choices(['centric', 'good']),
+    )
+    .option('--out <file>', 'faithful: where the rows go, one JSON object a line')
+    .option('--xtuner <file>', 'faithful: the rows once more, converted for xtuner as published, without masks')
+    .option(
+      '--max-token-length <n>',
+      "faithful: MAX_TOKEN_LENGTH, above which the judge's log is cut; that of the search when left out",
+      wholeNumber('--max-token-length', 61),
+    )
+    .option('--force', 'faithful: replace files that are there')
+    .addHelpText('after', FAITHFUL_HELP);
   command.action(async (flags: ReviseFlags) => {
-    const { run: runId, alpha, beta, seed, unparsed, beforeBranch } = flags;
+    const { run: runId, alpha, beta, seed = 1, unparsed, beforeBranch } = flags;
     if (!isUuid(runId)) throw new Error(`--run takes a run id, a UUID in lower case, not ${JSON.stringify(runId)}`);
+    refuseOtherMode(command, flags.mode);
+    if (flags.mode === 'faithful') return reviseFaithfully(command, flags);
     await withPlatform('revise', async (platform, signal) => {
       const projector = await ensureProjector(platform);
       const line = progressLine();
@@ -64,7 +91,7 @@ export function addRevise(program: Command): void {
         const counts = await reviseInto(platform, {
           runId,
           plan: { alpha, beta, seed, unparsed, beforeBranch, signal: flags.signal },
-          judge: flags.judge,
+          judge: flags.judge ?? 'planner',
           checking: flags.verify ? 'execute' : 'none',
           environment: flags.environment ?? null,
           concurrency: flags.concurrency,
@@ -81,6 +108,20 @@ export function addRevise(program: Command): void {
       }
     });
   });
+}
+
+/** @throws Error naming an option that was given and means nothing in this mode. */
+function refuseOtherMode(command: Command, mode: ReviseFlags['mode']): void {
+  const foreign = mode === 'sound' ? FAITHFUL_ONLY : SOUND_ONLY;
+  for (const option of command.options) {
+    const name = option.attributeName();
+    if (!foreign.includes(name) || command.getOptionValueSource(name) !== 'cli') continue;
+    throw new Error(
+      mode === 'sound'
+        ? `${option.long} goes with --mode faithful`
+        : `--mode faithful goes by the published rules: leave out ${option.long}`,
+    );
+  }
 }
 
 function progressText({ trees, plannedTrees, pairs, judged, revisions, verified }: ReviseCounts): string {

@@ -1,12 +1,12 @@
-import type { Verdict } from '../domain/revision/verdict.ts';
 import type { Db } from '../postgres/database.ts';
 import { readJudgements } from '../projections/revisions/read-judgements.ts';
 import { readRevisions } from '../projections/revisions/read-revisions.ts';
 import type { Outcome } from './revise-tree.ts';
+import { type Answer, answerOf } from './revise-verdicts.ts';
 
-/** What the record holds of the mining of one tree: verdicts by judgement id, and how far each revision got, by its id. */
+/** What the record holds of the mining of one tree: answers by judgement id, and how far each revision got, by its id. */
 export interface RecordedRevisions {
-  readonly verdicts: ReadonlyMap<string, Verdict>;
+  readonly answers: ReadonlyMap<string, Answer>;
   readonly outcomes: ReadonlyMap<string, Outcome>;
 }
 
@@ -15,7 +15,7 @@ export async function readRecordedRevisions(db: Db, treeId: string): Promise<Rec
   const judgements = await readJudgements(db, [treeId]);
   const revisions = await readRevisions(db, [treeId]);
   return {
-    verdicts: new Map(judgements.map((row) => [row.id, row.verdict])),
+    answers: new Map(judgements.map((row) => [row.id, answerOf(row)])),
     outcomes: new Map(revisions.map((row) => [row.id, outcomeOf(row.state, row.reason)])),
   };
 }

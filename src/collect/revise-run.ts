@@ -99,7 +99,8 @@ export async function reviseRun(options: ReviseOptions): Promise<ReviseCounts> {
   return counts();
 }
 
-function refuseAnotherWorld(tree: SearchedTree, kind: EnvironmentKind): void {
+/** @throws AnotherWorld when a tree was not grown in this environment. */
+export function refuseAnotherWorld(tree: SearchedTree, kind: EnvironmentKind): void {
   if (tree.environment === kind.name && tree.serverFingerprint === kind.fingerprint) return;
   throw new AnotherWorld(
     `tree ${tree.treeId} was grown in ${tree.environment} ${tree.serverFingerprint.slice(0, 16)}, not in ${kind.name} ${kind.fingerprint.slice(0, 16)}; name the environment it comes from, or do without it: a model as judge and no verification`,

@@ -86,7 +86,7 @@ async function findTransition(work: ReviseTree, given: Verdicts, bad: LeafPath, 
       const { index, slots } = next;
       const request = { steps, index, slots, planAround: () => probe.planAround(index) };
       const place = { treeId: tree.treeId, runId: tree.runId, leafStepId, request };
-      const verdict = await given.of(place, recorded.verdicts, signal);
+      const { verdict } = await given.of(place, recorded.answers, signal);
       verdicts.push(verdict);
       told.push(verdict);
     }

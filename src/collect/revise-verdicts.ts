@@ -7,7 +7,7 @@ import { judgeText } from '../events/schemas/revisions.ts';
 import type { Text } from '../events/schemas/values.ts';
 import type { Judge, JudgeRequest } from '../policies/judge.ts';
 import type { Db } from '../postgres/database.ts';
-import { findVerdict } from '../projections/revisions/read-judgements.ts';
+import { findVerdict, type JudgementRecord } from '../projections/revisions/read-judgements.ts';
 
 /** Where a judged step stands. */
 export interface JudgedPlace {
@@ -17,17 +17,21 @@ export interface JudgedPlace {
   readonly request: JudgeRequest;
 }
 
+/** What a judge said: all of it, and its verdict as we read it. */
+export interface Answer {
+  readonly verdict: Verdict;
+  readonly reply: Text;
+}
+
 /** Gives verdicts, each asked for once. */
 export interface Verdicts {
   /** @param known the judgements that the record holds of this tree. */
-  of(place: JudgedPlace, known: ReadonlyMap<string, Verdict>, signal: AbortSignal): Promise<Verdict>;
+  of(place: JudgedPlace, known: ReadonlyMap<string, Answer>, signal: AbortSignal): Promise<Answer>;
   /** Times the judge was really asked. */
   asked(): number;
 }
 
-interface Given {
-  readonly verdict: Verdict;
-  readonly reply: Text;
+interface Given extends Answer {
   /** The judgement in which it was given. */
   readonly judgementId: string;
 }
@@ -44,8 +48,7 @@ export function openVerdicts(judge: Judge, db: Db, appender: Appender): Verdicts
   async function give(place: JudgedPlace, promptHash: string, judgementId: string, signal: AbortSignal): Promise<Given> {
     const before = await findVerdict(db, judgeText(judge), promptHash);
     if (before) {
-      const { reply = before.reply } = before.blobs ?? {};
-      return { verdict: before.verdict, reply, judgementId: before.id };
+      return { ...answerOf(before), judgementId: before.id };
     }
     asked++;
     return { ...(await judge.judge(place.request, signal)), judgementId };
@@ -81,7 +84,13 @@ export function openVerdicts(judge: Judge, db: Db, appender: Appender): Verdicts
           },
         },
       ]);
-      return given.verdict;
+      return given;
     },
   };
+}
+
+/** Reads the answer out of a recorded judgement. */
+export function answerOf({ verdict, blobs, ...row }: Pick<JudgementRecord, 'verdict' | 'reply' | 'blobs'>): Answer {
+  const { reply = row.reply } = blobs ?? {};
+  return { verdict, reply };
 }

@@ -25,26 +25,33 @@ export interface PublishedPairing {
   readonly good: readonly LeafPath[];
 }
 
-const SEED = 123; // set anew for every tree, so trees of equal pair count draw equal reflections (§6 item 8)
+/** `random.seed` of the published program. */
+export const PUBLISHED_SEED = 123;
 const LAST_REFLECTION = 9; // randint(0, 9) of 20 sentences: only ten can be reached (§2.6)
 
 /**
  * Pairs trajectories exactly as Agent-R's `path_collection.py` (specification, §2.2): strict comparisons on floats as they are, every ordered
- * pair of the sorted list, `random.seed(123)` and a shuffle for each tree, one `randint(0, 9)` per accepted pair.
+ * pair of the sorted list, `random.seed(123)` and a shuffle for each tree, one `randint(0, 9)` per accepted pair. The gap is that of the
+ * leaves' averages, while alpha is compared with the leaf's value; the two differ only where a leaf was visited twice.
+ * @param seed set anew for every tree, so that trees of equal pair count draw equal reflections (§6 item 8).
  */
-export function pairAsPublished(tree: Tree<SearchedStep>, { alpha, beta }: Thresholds): PublishedPairing {
+export function pairAsPublished(tree: Tree<SearchedStep>, { alpha, beta }: Thresholds, seed = PUBLISHED_SEED): PublishedPairing {
   const skipped = earnedNothing(tree);
   const sorted = sortByAverage(leafPaths(tree));
   const found = sorted.flatMap((good) => sorted.filter((bad) => good.average - bad.average > beta).map((bad) => ({ good, bad })));
-  const random = createPythonRandom(SEED);
+  const random = createPythonRandom(seed);
   const shuffled = random.shuffle(found);
-  const accepted = skipped ? [] : shuffled.filter(({ good }) => good.average > alpha);
+  const accepted = skipped ? [] : shuffled.filter(({ good }) => leafValue(good) > alpha);
   return {
     skipped,
     sorted,
     found,
     shuffled,
     accepted: accepted.map((pair) => ({ ...pair, reflection: random.randint(0, LAST_REFLECTION) })),
-    good: skipped ? [] : sorted.filter((path) => path.average > alpha),
+    good: skipped ? [] : sorted.filter((path) => leafValue(path) > alpha),
   };
+}
+
+function leafValue({ steps, average }: LeafPath): number {
+  return steps.at(-1)?.valueSum ?? average;
 }

@@ -1,3 +1,5 @@
+import { pythonStrip } from './python-text.ts';
+
 /** What a judge said of a step. `unparsed`: its reply holds no verdict that can be read; that is not a bad step. */
 export type Verdict = 'good' | 'bad' | 'uncertain' | 'unparsed';
 
@@ -32,7 +34,7 @@ export interface PublishedVerdict {
  * else, even an empty reply, rejects it. `Judgment` is no marker.
  */
 export function parseVerdictAsPublished(reply: string): PublishedVerdict {
-  const judgement = (reply.split('Judgement:').at(-1) ?? '').trim();
+  const judgement = pythonStrip(reply.split('Judgement:').at(-1) ?? '');
   const lower = judgement.toLowerCase();
   return { judgement, verdict: lower.includes('good') ? 'good' : lower.includes('uncertain') ? 'uncertain' : 'bad' };
 }

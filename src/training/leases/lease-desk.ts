@@ -1,4 +1,5 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
+import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import type { Producer } from '../../events/envelope.ts';
 import type { Method } from '../../events/schemas/training.ts';
 import type { BlobRef } from '../../events/schemas/values.ts';
@@ -98,7 +99,7 @@ export interface PlannedBatch {
   readonly batchId: string;
   readonly ordinal: number;
   readonly estimator: Method;
-  readonly rules: unknown;
+  readonly rules: PlanRules;
   readonly seed: number;
   readonly samples: number;
   readonly tokens: number;

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import type { Method } from '../../events/schemas/training.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { PlannedBatch } from './lease-desk.ts';
@@ -19,7 +20,7 @@ interface Row {
   readonly batch_id: string;
   readonly ordinal: number;
   readonly estimator: Method;
-  readonly rules: unknown;
+  readonly rules: PlanRules;
   readonly seed: number;
   readonly samples: number;
   readonly tokens: number;

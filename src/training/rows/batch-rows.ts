@@ -1,3 +1,4 @@
+import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import type { Method } from '../../events/schemas/training.ts';
 
 /** A planned batch with everything that its trajectories recorded: what a trainer computes from. Nothing in it is computed or re-tokenised. */
@@ -15,7 +16,7 @@ export interface BatchManifest {
   /** The newest version when the batch was planned. */
   readonly policyVersion: number;
   readonly estimator: Method;
-  readonly rules: unknown;
+  readonly rules: PlanRules;
   readonly seed: number;
   readonly manifestHash: string;
   readonly groups: readonly { readonly treeId: string; readonly rolloutIds: readonly string[] }[];

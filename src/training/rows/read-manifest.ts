@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import type { Method } from '../../events/schemas/training.ts';
 import type { Db } from '../../postgres/database.ts';
 import { type BatchManifest, RowsError } from './batch-rows.ts';
@@ -27,7 +28,7 @@ interface Row {
   readonly ordinal: number;
   readonly policy_version: number;
   readonly estimator: Method;
-  readonly rules: unknown;
+  readonly rules: PlanRules;
   readonly seed: number;
   readonly samples: number;
   readonly shards: readonly (readonly number[])[];

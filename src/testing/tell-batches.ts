@@ -1,0 +1,129 @@
+import type { PlanRules } from '../domain/training/planning/plan-rules.ts';
+import type { DataOf } from '../events/catalogue.ts';
+import { catalogue } from '../events/catalogue.ts';
+import { encode } from '../events/codec.ts';
+import { derivedId } from '../events/derived-id.ts';
+import type { Envelope } from '../events/envelope.ts';
+import { manifestHashOf } from '../events/manifest-hash.ts';
+import { pack } from '../events/packed.ts';
+import type { EventLog } from '../log/event-log.ts';
+import type { Story } from './story.ts';
+
+const RULES: PlanRules = {
+  ...{ groupsPerBatch: 1, group: { kind: 'all' }, maxStaleness: null, offPolicy: 'any', metric: 'environment', unscored: 'wait' },
+  ...{ zeroVariance: 'keep', band: null, truncated: 'keep', maxTokens: null, layout: 'step', tokenBudget: 1_000_000 },
+};
+
+export interface BatchShape {
+  readonly policyId: string;
+  readonly batches?: number;
+  /** Groups of a batch, members of a group, steps of a member, tokens of a step. */
+  readonly groups?: number;
+  readonly members?: number;
+  readonly steps?: number;
+  readonly tokens?: number;
+  /** Record the tokens of observations too, masked 0 behind those of the policy. */
+  readonly observationTokens?: number;
+}
+export interface ToldBatches {
+  readonly lineageId: string;
+  readonly runId: string;
+  /** Their ids, by ordinal. */
+  readonly batchIds: readonly string[];
+  /** The rollouts of each. */
+  readonly rollouts: readonly (readonly string[])[];
+}
+
+/** Tells a run that trains a policy, its groups with sampled tokens and rewards, and the batches planned of them. */
+export function tellBatches(story: Story, shape: BatchShape): ToldBatches {
+  const { policyId, batches = 1, groups = 1 } = shape;
+  const lineageId = derivedId('lineage', policyId);
+  const training = { policyId, channel: 'train' };
+  const runId = story.run(policyId, { config: { temperature: 0.5, training }, policy: { policyId, version: 0 } });
+  let previousHash: string | null = null;
+  const batchIds: string[] = [];
+  const rollouts: string[][] = [];
+  for (let ordinal = 0; ordinal < batches; ordinal++) {
+    const told = Array.from({ length: groups }, (_, group) => tellGroup(story, runId, `${policyId} ${ordinal} ${group}`, shape));
+    const batchId = derivedId('batch', lineageId, ordinal);
+    const samples = told.reduce((sum, { rolloutIds }) => sum + rolloutIds.length, 0);
+    const manifest: Omit<DataOf<'BatchPlanned'>, 'manifestHash'> = {
+      ...{ lineageId, policyId, batchId, ordinal, policyVersion: 0, seed: ordinal, position: '' },
+      estimator: { name: 'grpo', revision: '1', mode: {} },
+      rules: { ...RULES, groupsPerBatch: groups },
+      groups: told,
+      ...{ samples, tokens: samples * (shape.steps ?? 2) * (shape.tokens ?? 3) },
+      shards: [Array.from({ length: samples }, (_, place) => place)],
+      previousHash,
+    };
+    previousHash = manifestHashOf(manifest);
+    story.tell('BatchPlanned', { ...manifest, manifestHash: previousHash }, lineageId);
+    batchIds.push(batchId);
+    rollouts.push(told.flatMap(({ rolloutIds }) => rolloutIds));
+  }
+  return { lineageId, runId, batchIds, rollouts };
+}
+
+function tellGroup(story: Story, runId: string, name: string, shape: BatchShape): { treeId: string; rolloutIds: string[] } {
+  const { members = 2, policyId } = shape;
+  const policy = { policyId, version: 0 };
+  const tree = story.tree(runId, name, { plannedRollouts: members, admissibleActions: ['wait', 'inventory'] });
+  const rolloutIds: string[] = [];
+  for (let ordinal = 0; ordinal < members; ordinal++) {
+    const rolloutId = story.rollout(tree, ordinal, { policy });
+    const leaf = tellSteps(story, tree, rolloutId, ordinal, shape);
+    story.reward(tree, leaf, ordinal / 2, { rolloutId });
+    story.reward(tree, null, 0.25, { rolloutId, component: 'format', raw: null });
+    story.finishRollout(tree, rolloutId, leaf, { steps: shape.steps ?? 2, success: ordinal > 0 });
+    rolloutIds.push(rolloutId);
+  }
+  story.closeTree(tree, members);
+  return { treeId: tree.treeId, rolloutIds };
+}
+
+/** Tokens that tell where they come from: member, step and place in one number. */
+export function toldIds(member: number, depth: number, tokens: number): readonly number[] {
+  return Array.from({ length: tokens }, (_, place) => member * 10_000 + depth * 1_000 + place);
+}
+
+function tellSteps(
+  story: Story,
+  tree: { readonly treeId: string; readonly rootStepId: string; readonly runId: string },
+  rolloutId: string,
+  member: number,
+  { policyId, steps = 2, tokens = 3, observationTokens = 0 }: BatchShape,
+): string {
+  let parent = tree.rootStepId;
+  for (let depth = 1; depth <= steps; depth++) {
+    const last = depth === steps;
+    const seen = last ? 0 : observationTokens;
+    const ids = toldIds(member, depth, tokens + seen);
+    parent = story.step(tree, rolloutId, parent, depth, {
+      termination: last ? 'terminated' : 'none',
+      action: 'inventory',
+      policySpans: [{ from: 0, to: tokens, policyId, version: depth === 1 ? 0 : 1 }],
+      tokens: {
+        ids: pack('int32', ids),
+        logProbs: pack(
+          'float32',
+          ids.map((_, place) => (place < tokens ? -0.5 * (place + 1) : 0)),
+        ),
+        mask:
+          seen > 0
+            ? pack(
+                'uint8',
+                ids.map((_, place) => Number(place < tokens)),
+              )
+            : null,
+      },
+      stateHash: depth.toString(16).padStart(64, '0'),
+      admissibleActions: last ? null : ['inventory', `go ${depth}`],
+    });
+  }
+  return parent;
+}
+
+/** Appends told events to a log. */
+export async function appendTold(log: EventLog, events: readonly Envelope[]): Promise<void> {
+  await log.append(events.map((event) => ({ topic: catalogue[event.type].topic, key: event.stream, value: encode(event) })));
+}

@@ -1,0 +1,272 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { derivedId } from '../../events/derived-id.ts';
+import { newId } from '../../events/new-id.ts';
+import type { Subscription } from '../../log/event-log.ts';
+import { openDesk } from '../../platform/open-desk.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { runProjections } from '../../projections/runner.ts';
+import { settle } from '../../testing/crashing-run.ts';
+import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { Story } from '../../testing/story.ts';
+import { appendTold, tellBatches } from '../../testing/tell-batches.ts';
+import { until } from '../../testing/until.ts';
+import type { AckRequest, Lease, LeaseDesk } from './lease-desk.ts';
+
+let platform: Platform & { readonly home: string };
+let projector: Subscription;
+let desk: LeaseDesk;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  projector = await runProjections({ log: platform.log, database: platform.database });
+  desk = openDesk(platform);
+});
+afterAll(async () => {
+  await projector.close();
+  await platform.close();
+});
+
+const sha = (text: string) => createHash('sha256').update(text).digest('hex');
+const consumer = 'trainer-1';
+const ttlMs = 60_000;
+
+/** Tells batches of a policy and registers it. */
+async function given(policyId: string, batches = 2) {
+  const story = new Story(policyId);
+  const told = tellBatches(story, { policyId, batches, steps: 1, members: 1 });
+  await appendTold(platform.log, story.events);
+  await settle(platform);
+  const answer = await desk.registerPolicy({ policyId, backend: 'test', weights: sha(policyId), kept: null });
+  expect(answer.kind).toBe('registered');
+  return told;
+}
+async function leased(policyId: string, more: { consumer?: string; ttlMs?: number } = {}): Promise<Lease> {
+  const answer = await desk.lease({ policyId, consumer, ttlMs, ...more });
+  if (answer.kind !== 'leased') throw new Error(`there is a batch for ${policyId}, not ${JSON.stringify(answer)}`);
+  return answer.lease;
+}
+function ackOf({ leaseId, fence, batchId, base }: Lease, changes: Partial<AckRequest> = {}): AckRequest {
+  const result = { version: base.version + 1, checkpointId: derivedId('made of', batchId), weights: sha(batchId) };
+  return { leaseId, fence, ...result, backend: 'test', kept: null, loss: null, metrics: { loss: 0.5 }, ...changes };
+}
+/** The lineage's events in the journal but the plans, in their order. */
+async function told(lineageId: string) {
+  await settle(platform);
+  const rows = await platform.database.db
+    .selectFrom('events')
+    .select(['type', 'body', 'sequence'])
+    .where('stream', '=', lineageId)
+    .where('producer', '=', 'lease-desk')
+    .orderBy('position')
+    .execute();
+  expect(rows.map(({ sequence }) => sequence)).toEqual(rows.map((_, i) => i));
+  return rows.map(({ type, body }) => ({ type, data: JSON.parse(body).data }));
+}
+const typesOf = (events: readonly { readonly type: string }[]) => events.map(({ type }) => type);
+
+describe('a lease', () => {
+  test('is of the next batch in order, and the one after it is leased on top of the version that came of it', async () => {
+    const { batchIds, lineageId } = await given('chain', 3);
+    for (const [ordinal, batchId] of batchIds.entries()) {
+      const lease = await leased('chain');
+      expect(lease).toMatchObject({ batchId, ordinal, fence: 1, consumer, samples: 1, estimator: { name: 'grpo' } });
+      expect(lease.base.version).toBe(ordinal);
+      expect(lease.deadline.getTime()).toBeGreaterThan(Date.now() + ttlMs - 10_000);
+      expect(await desk.ack(ackOf(lease))).toEqual({
+        ...{ kind: 'acked', batchId, ordinal, version: ordinal + 1, checkpointId: derivedId('made of', batchId) },
+      });
+    }
+    expect(await desk.lease({ policyId: 'chain', consumer, ttlMs })).toMatchObject({
+      ...{ kind: 'nothing', busyUntil: null, head: { version: 3 } },
+    });
+    const events = await told(lineageId);
+    const round = ['BatchLeased', 'BatchAcked', 'CheckpointSaved', 'PolicyUpdated'];
+    expect(typesOf(events)).toEqual(['CheckpointSaved', 'PolicyUpdated', ...round, ...round, ...round]);
+    const updates = events.filter(({ type }) => type === 'PolicyUpdated').map(({ data }) => data);
+    expect(updates.map(({ version, parentVersion, batchId }) => [version, parentVersion, batchId])).toEqual([
+      [0, null, null],
+      ...batchIds.map((batchId, ordinal) => [ordinal + 1, ordinal, batchId]),
+    ]);
+    expect(updates[1]).toMatchObject({
+      estimator: { name: 'grpo' },
+      samples: 1,
+      metrics: { loss: 0.5 },
+      weights: sha(batchIds[0] ?? ''),
+    });
+    expect(events.filter(({ type }) => type === 'CheckpointSaved').map(({ data }) => data.covers)).toEqual([null, 0, 1, 2]);
+  });
+
+  test('is given to one of many who ask at once; the others are told until when', async () => {
+    await given('crowd');
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, i) => desk.lease({ policyId: 'crowd', consumer: `trainer-${i}`, ttlMs })),
+    );
+    expect(answers.filter(({ kind }) => kind === 'leased')).toHaveLength(1);
+    const others = answers.filter(({ kind }) => kind !== 'leased');
+    expect(others).toEqual(others.map(() => expect.objectContaining({ kind: 'nothing', busyUntil: expect.any(Date) })));
+  });
+
+  test('that is asked for again by its own consumer has the next fence, and the former one is stale', async () => {
+    const { lineageId, batchIds } = await given('restarted');
+    const before = await leased('restarted');
+    const after = await leased('restarted');
+    expect(after).toMatchObject({ batchId: batchIds[0], fence: 2 });
+    expect(after.leaseId).not.toBe(before.leaseId);
+    expect(await desk.ack(ackOf(before))).toMatchObject({ kind: 'refused', code: 'stale-fence' });
+    expect(await desk.ack(ackOf(after))).toMatchObject({ kind: 'acked' });
+    expect(typesOf(await told(lineageId)).slice(2, 5)).toEqual(['BatchLeased', 'BatchReturned', 'BatchLeased']);
+  });
+
+  test('whose deadline has passed is refused whatever it asks, and its batch is leased again', async () => {
+    const { lineageId, batchIds } = await given('late');
+    const late = await leased('late', { ttlMs: 100 });
+    const again = await untilLeased('late', 'trainer-2');
+    expect(again).toMatchObject({ batchId: batchIds[0], fence: 2, consumer: 'trainer-2' });
+    const refusal = { kind: 'refused', code: 'stale-fence', remedy: expect.stringContaining('lease again') };
+    expect(await desk.ack(ackOf(late))).toMatchObject(refusal);
+    expect(await desk.renew({ ...late, ttlMs })).toMatchObject(refusal);
+    expect(await desk.nack({ ...late, reason: 'x' })).toMatchObject(refusal);
+    expect(await desk.ack(ackOf({ ...again, fence: 1 }))).toMatchObject(refusal);
+    expect(await desk.ack(ackOf(again))).toMatchObject({ kind: 'acked', version: 1 });
+    expect(typesOf(await told(lineageId)).slice(2, 6)).toEqual(['BatchLeased', 'LeaseExpired', 'BatchLeased', 'BatchAcked']);
+  });
+
+  test('that ran out is ended by the sweep, once, and by an acknowledgement that comes too late', async () => {
+    const { lineageId } = await given('swept');
+    await leased('swept', { ttlMs: 100 });
+    await until(async () => (await desk.expire()) === 1);
+    expect(await desk.expire()).toBe(0);
+    const second = await leased('swept', { ttlMs: 100 });
+    await until(() => over(second));
+    expect(await desk.ack(ackOf(second))).toMatchObject({ code: 'stale-fence', message: expect.stringContaining('deadline') });
+    expect(await desk.expire()).toBe(0);
+    const expected = ['BatchLeased', 'LeaseExpired', 'BatchLeased', 'LeaseExpired'];
+    expect(typesOf(await told(lineageId)).slice(2)).toEqual(expected);
+  });
+
+  test('is kept by renewing it', async () => {
+    await given('renewed');
+    const lease = await leased('renewed', { ttlMs: 5_000 });
+    const answer = await desk.renew({ ...lease, ttlMs: 600_000 });
+    expect(answer.kind === 'renewed' && answer.deadline.getTime() - lease.deadline.getTime()).toBeGreaterThan(500_000);
+    expect(await desk.lease({ policyId: 'renewed', consumer: 'other', ttlMs })).toMatchObject({ kind: 'nothing' });
+  });
+
+  test('that is given back lets the batch be leased at once, with the reason on record', async () => {
+    const { lineageId, batchIds } = await given('returned');
+    const lease = await leased('returned');
+    expect(await desk.nack({ ...lease, reason: 'out of memory' })).toEqual({ kind: 'returned', batchId: batchIds[0] });
+    expect(await desk.nack({ ...lease, reason: 'again' })).toMatchObject({ code: 'stale-fence' });
+    expect(await leased('returned', { consumer: 'other' })).toMatchObject({ batchId: batchIds[0], fence: 2 });
+    const returned = (await told(lineageId)).find(({ type }) => type === 'BatchReturned');
+    expect(returned?.data).toMatchObject({ reason: 'out of memory', fence: 1 });
+  });
+});
+
+/** Whether the database's clock is past a deadline. */
+async function over({ deadline }: Lease): Promise<boolean> {
+  const { rows } = await platform.database.pool.query<{ over: boolean }>('select clock_timestamp() > $1 as over', [deadline]);
+  return rows[0]?.over ?? false;
+}
+async function untilLeased(policyId: string, by: string): Promise<Lease> {
+  let lease: Lease | undefined;
+  await until(async () => {
+    const answer = await desk.lease({ policyId, consumer: by, ttlMs });
+    if (answer.kind === 'leased') lease = answer.lease;
+    return lease !== undefined;
+  });
+  if (!lease) throw new Error('`until` saw it');
+  return lease;
+}
+
+describe('an acknowledgement', () => {
+  test('that is sent again is answered as before and appends nothing', async () => {
+    const { lineageId } = await given('lost answer');
+    const lease = await leased('lost answer');
+    const first = await desk.ack(ackOf(lease));
+    const before = await told(lineageId);
+    expect(await desk.ack(ackOf(lease))).toEqual(first);
+    await desk.lease({ policyId: 'lost answer', consumer, ttlMs }); // even when the next batch is out
+    expect(await desk.ack(ackOf(lease))).toEqual(first);
+    expect(typesOf(await told(lineageId))).toEqual([...typesOf(before), 'BatchLeased']);
+  });
+
+  test('of other weights, or another checkpoint, for a batch that was trained is refused', async () => {
+    await given('twice');
+    const lease = await leased('twice');
+    await desk.ack(ackOf(lease));
+    for (const changes of [{ weights: sha('other') }, { checkpointId: newId() }, { version: 2 }])
+      expect(await desk.ack(ackOf(lease, changes))).toMatchObject({ kind: 'refused', code: 'already-acked' });
+  });
+
+  test('names the next version of the chain and a checkpoint of its own', async () => {
+    await given('versions');
+    const lease = await leased('versions');
+    for (const version of [2, 7])
+      expect(await desk.ack(ackOf(lease, { version }))).toMatchObject({
+        code: 'version-conflict',
+        remedy: expect.stringContaining('version 1'),
+      });
+    expect(await desk.ack(ackOf(lease, { checkpointId: lease.base.checkpointId }))).toMatchObject({ code: 'version-conflict' });
+    expect(await desk.ack(ackOf(lease))).toMatchObject({ kind: 'acked' });
+  });
+
+  test.each<[string, Partial<AckRequest>]>([
+    ['leaseId', { leaseId: 'x' }],
+    ['fence', { fence: 0 }],
+    ['version', { version: 0 }],
+    ['checkpointId', { checkpointId: 'X' }],
+    ['weights', { weights: 'abc' }],
+    ['metrics.loss', { metrics: { loss: Number.NaN } }],
+    ['backend', { backend: '' }],
+  ])('with a wrong %s says so', async (field, changes) => {
+    const result = { version: 1, checkpointId: newId(), weights: sha('w'), backend: 'test', kept: null, loss: null, metrics: {} };
+    expect(await desk.ack({ leaseId: newId(), fence: 1, ...result, ...changes })).toMatchObject({ code: 'invalid', message: expect.stringContaining(field) });
+  });
+});
+
+describe('a policy', () => {
+  test('that nobody registered, and a lease that nobody got, are refused with what to do', async () => {
+    expect(await desk.lease({ policyId: 'nobody', consumer, ttlMs })).toMatchObject({
+      ...{ kind: 'refused', code: 'unknown-policy', remedy: expect.stringContaining('register') },
+    });
+    expect(await desk.renew({ leaseId: newId(), fence: 1, ttlMs })).toMatchObject({ code: 'unknown-lease' });
+  });
+
+  test('is registered once: again with the same weights changes nothing, with others is refused', async () => {
+    const { lineageId } = await given('registered');
+    const again = { policyId: 'registered', backend: 'test', weights: sha('registered'), kept: null };
+    expect(await desk.registerPolicy(again)).toMatchObject({ kind: 'registered', lineageId, head: { version: 0 } });
+    expect(await desk.registerPolicy({ ...again, weights: sha('other') })).toMatchObject({ code: 'already-registered' });
+    expect(typesOf(await told(lineageId))).toEqual(['CheckpointSaved', 'PolicyUpdated']);
+  });
+
+  test('is leased only to a trainer that holds its newest version, when the trainer says which it holds', async () => {
+    await given('based');
+    const stale = await desk.lease({ policyId: 'based', consumer, ttlMs, baseVersion: 3 });
+    expect(stale).toMatchObject({ code: 'stale-base', remedy: expect.stringContaining(sha('based')) });
+    expect(await desk.lease({ policyId: 'based', consumer, ttlMs, baseVersion: 0 })).toMatchObject({ kind: 'leased' });
+  });
+
+  test('goes on where the log says when the desk was lost, and leases of the lost desk stay dead', async () => {
+    const { batchIds, lineageId } = await given('lost', 2);
+    await desk.ack(ackOf(await leased('lost')));
+    const under = await leased('lost');
+    await settle(platform);
+    await platform.database.pool.query(`
+      delete from lease_acks; delete from lease_grants; delete from lease_desk; delete from outbox; delete from outbox_streams`);
+    const lease = await leased('lost', { consumer: 'other' });
+    expect(lease).toMatchObject({
+      batchId: batchIds[1],
+      ordinal: 1,
+      fence: 2,
+      base: { version: 1, weights: sha(batchIds[0] ?? '') },
+    });
+    expect(await desk.ack(ackOf(under))).toMatchObject({ code: 'stale-fence' });
+    expect(await desk.ack(ackOf(lease))).toMatchObject({ kind: 'acked', version: 2 });
+    const events = await told(lineageId);
+    expect(events.filter(({ type }) => type === 'BatchAcked').map(({ data }) => data.batchId)).toEqual(batchIds);
+    expect(await platform.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+    expect(await platform.database.db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
+  });
+});

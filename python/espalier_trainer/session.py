@@ -59,6 +59,10 @@ class Session:
         model = self.trainer.model
         return {"device": self.trainer.device, "parameters": parameters, "vocabulary": model.vocabulary, "context": model.context}, b""
 
+    def hold(self, message, _body):
+        self._trainer().hold_to(message["folder"])
+        return {}, b""
+
     def encode(self, message, _body):
         trainer = self._trainer()
         import torch
@@ -109,6 +113,7 @@ class Session:
 HANDLERS = {
     "hello": Session.hello,
     "open": Session.open,
+    "hold": Session.hold,
     "encode": Session.encode,
     "read": Session.read,
     "update": Session.update,

@@ -1,6 +1,7 @@
 """Holds a model with its optimiser: log-probs of recorded tokens, updates, checkpoints."""
 
 import copy
+import math
 
 import torch
 
@@ -14,23 +15,31 @@ class NotFinite(Exception):
 
 
 class Trainer:
-    """A model under training. `settings`: model, seed, device, learningRate, betas, epsilon, weightDecay, clipNorm, valueHead, reference."""
+    """A model under training. `settings`: model, seed, device, learningRate, betas, epsilon, weightDecay, valueHead, reference."""
 
     def __init__(self, settings):
         self.settings = settings
         self.device = settings.get("device") or ("cuda" if torch.cuda.is_available() else "cpu")
         self.model = open_model(settings["model"], settings.get("seed", 0), self.device)
         self.head = value_head(self.model.width, self.device) if settings.get("valueHead") else None
-        # The reference is what the model was before any update, also when a checkpoint is loaded later.
+        # What a KL penalty holds to: the model before any update, also when a checkpoint is loaded later.
         self.reference = copy.deepcopy(self.model.module).requires_grad_(False) if settings.get("reference") else None
         self.steps = 0
+        groups = [{"params": list(self.model.module.parameters())}]
+        if self.head:
+            groups.append({"params": list(self.head.parameters()), "weight_decay": 0.0})
         self.optimiser = torch.optim.AdamW(
-            self.parameters(),
+            groups,
             lr=settings.get("learningRate", 1e-6),
             betas=tuple(settings.get("betas", (0.9, 0.999))),
             eps=settings.get("epsilon", 1e-8),
             weight_decay=settings.get("weightDecay", 0.0),
         )
+
+    def hold_to(self, folder):
+        """Takes the model of a folder as what a KL penalty holds to."""
+        spec = {**self.settings["model"], "kind": "folder", "path": str(folder)}
+        self.reference = open_model(spec, 0, self.device).module.requires_grad_(False)
 
     def parameters(self):
         return [*self.model.module.parameters(), *(self.head.parameters() if self.head else [])]
@@ -59,6 +68,9 @@ class Trainer:
         options = losses.choose_options(name, settings["loss"].get("options", {}))
         if "advantages" not in rows.columns:
             raise RowsRefused("an update needs advantages")
+        critic = settings.get("critic")
+        for group, part in zip(self.optimiser.param_groups, (settings, critic or {})):
+            group["lr"] = part.get("learningRate", group["lr"])
         total = _Metrics()
         skipped = taken = 0
         for _ in range(settings.get("epochs", 1)):
@@ -77,7 +89,10 @@ class Trainer:
                     loss.backward()
                     parts.add(means, sum(rows.trained(i) for i in indices) / tokens)
                     parts.add({**sums, "loss": float(loss.detach())}, 1)
-                norm = torch.nn.utils.clip_grad_norm_(self.parameters(), settings.get("clipNorm", 1.0))
+                longest = settings.get("clipNorm", 1.0)
+                norm = torch.nn.utils.clip_grad_norm_(self.model.module.parameters(), longest)
+                if critic:
+                    norm = norm + 0 * torch.nn.utils.clip_grad_norm_(self.head.parameters(), longest)  # not finite when either is not
                 if not bool(torch.isfinite(norm)):
                     skipped += 1  # as verl does: one bad batch must not poison the weights
                     continue
@@ -88,7 +103,8 @@ class Trainer:
         self.steps += taken
         if taken == 0:
             raise NotFinite(f"none of {skipped} steps had a finite gradient" if skipped else "no row holds a trained token")
-        return {**{key: value / taken for key, value in total.values.items()}, "steps": taken, "skippedSteps": skipped}
+        means = {key: value / taken for key, value in total.values.items()}
+        return {**{key: value for key, value in means.items() if math.isfinite(value)}, "steps": taken, "skippedSteps": skipped}
 
     def _loss(self, rows, indices, settings, name, options, shared):
         """Gives the loss of a micro-batch, means over its tokens, and sums: those add up over micro-batches, shares being of the whole step."""
@@ -133,7 +149,8 @@ class Trainer:
 
     def _tokens(self, ids, lengths, mask, temperature):
         logits, hidden = self.model.forward(ids, lengths, hidden=self.head is not None)
-        values = self.head(hidden[:, :-1].float()).squeeze(-1) if self.head else None
+        # Detached: the critic reads the policy's features and never bends them.
+        values = self.head(hidden[:, :-1].detach().float()).squeeze(-1) if self.head else None
         log_probs, entropies = _log_probs(logits, ids, mask, temperature)
         return log_probs, entropies, values
 

@@ -103,7 +103,7 @@ class Updates(unittest.TestCase):
         trainer = opened(valueHead=True, reference=True)
         tensors = rows_of(*ROWS)
         tensors["values"], tensors["returns"] = torch.zeros(len(tensors["ids"])), torch.full((len(tensors["ids"]),), 0.8)
-        settings = {**SETTINGS, "epochs": 20, "kl": {"kind": "k3+", "coefficient": 0.1}, "critic": {"clip": 10}}
+        settings = {**SETTINGS, "epochs": 20, "kl": {"kind": "k3+", "coefficient": 0.1}, "critic": {"clip": 10, "learningRate": 0.1}}
         metrics = trainer.update(read(tensors, trainer), settings)
         self.assertLessEqual({"klLoss", "valueLoss", "valueClipFraction", "policyLoss", "entropy", "gradientNorm"}, set(metrics))
         values = trainer.read(read(rows_of(*ROWS), trainer), [[0, 1, 2]], 1.0)["values"]

@@ -18,6 +18,7 @@ describe('readConfig', () => {
       blobs: resolve('.espalier/blobs'),
       limits: DEFAULT_LIMITS,
       openai: { apiKey: null, baseUrl: null },
+      python: null,
       color: true,
       cores: expect.any(Number),
     });
@@ -46,6 +47,7 @@ describe('readConfig', () => {
       ESPALIER_MAX_CONNECTIONS: '5',
       OPENAI_API_KEY: 'k',
       OPENAI_BASE_URL: 'http://gpu:8000/v1',
+      ESPALIER_PYTHON: '/venv/bin/python',
       NO_COLOR: '1',
     });
     expect(config).toEqual({
@@ -62,6 +64,7 @@ describe('readConfig', () => {
       blobs: '/data/blobs',
       limits: { bodyBytes: 2048, eventsPerRequest: 7, ingestRequests: 2, ingestBytes: 4096, connections: 5 },
       openai: { apiKey: 'k', baseUrl: 'http://gpu:8000/v1' },
+      python: '/venv/bin/python',
       color: false,
       cores: expect.any(Number),
     });

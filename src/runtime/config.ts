@@ -26,6 +26,8 @@ export interface Config {
   readonly blobs: string;
   readonly limits: RequestLimits;
   readonly openai: { readonly apiKey: string | null; readonly baseUrl: string | null };
+  /** The Python that trains language models, with torch installed; null looks for `python3`. */
+  readonly python: string | null;
   /** Whether output may be coloured on a terminal (https://no-color.org). */
   readonly color: boolean;
   readonly cores: number;
@@ -107,6 +109,7 @@ export const VARIABLES = {
     unset: 'given on the command line',
     about: 'address of an OpenAI-compatible server',
   },
+  ESPALIER_PYTHON: { rule: z.string(), unset: 'python3', about: 'Python with torch, for the torch backend' },
   NO_COLOR: { rule: z.string(), unset: 'colour on terminals', about: 'any value turns colour off' },
 } as const;
 type Variable = keyof typeof VARIABLES;
@@ -145,6 +148,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
       connections: read(env, 'ESPALIER_MAX_CONNECTIONS') ?? DEFAULT_LIMITS.connections,
     },
     openai: { apiKey: read(env, 'OPENAI_API_KEY') ?? null, baseUrl: read(env, 'OPENAI_BASE_URL') ?? null },
+    python: read(env, 'ESPALIER_PYTHON') ?? null,
     color: read(env, 'NO_COLOR') === undefined,
     cores: availableParallelism(),
   };

@@ -1,0 +1,55 @@
+import { readSafetensors, type Tensor, writeSafetensors } from '../../rows/safetensors.ts';
+
+/** A row as the training process takes it: the prompt's ids, then the sampled ones. */
+export interface PackedRow {
+  readonly prompt: readonly number[];
+  readonly sampled: readonly number[];
+}
+
+/** Says of each sampled token of each row one number. */
+export type TokenColumns = Readonly<Record<string, readonly ArrayLike<number>[]>>;
+
+/** Packs rows without padding: ids, where each row begins, a mask of the sampled tokens, and columns that lie beside the ids (0 over prompts). */
+export function packRows(rows: readonly PackedRow[], columns: TokenColumns): readonly Uint8Array[] {
+  const offsets = [0];
+  for (const { prompt, sampled } of rows) offsets.push((offsets.at(-1) ?? 0) + prompt.length + sampled.length);
+  const total = offsets.at(-1) ?? 0;
+  const ids = new Int32Array(total);
+  const mask = new Uint8Array(total);
+  const flat = Object.keys(columns).map((name) => ({ name, shape: [total], data: new Float32Array(total) }));
+  for (const [i, { prompt, sampled }] of rows.entries()) {
+    const start = offsets[i] ?? 0;
+    const own = start + prompt.length;
+    ids.set(prompt, start);
+    ids.set(sampled, own);
+    mask.fill(1, own, own + sampled.length);
+    for (const { name, data } of flat) data.set(columns[name]?.[i] ?? [], own);
+  }
+  const tensors: Tensor[] = [
+    { name: 'ids', shape: [total], data: ids },
+    { name: 'offsets', shape: [offsets.length], data: Int32Array.from(offsets) },
+    { name: 'mask', shape: [total], data: mask },
+    ...flat,
+  ];
+  return writeSafetensors(tensors, {});
+}
+
+/** Reads a column of the answer back to the sampled tokens of each row. @throws RangeError when it is not there or of another length. */
+export function unpackColumn(body: Uint8Array, name: string, rows: readonly PackedRow[]): readonly Float64Array[] {
+  const data = readSafetensors(body).tensors.get(name)?.data;
+  const total = rows.reduce((sum, { prompt, sampled }) => sum + prompt.length + sampled.length, 0);
+  if (data?.length !== total) throw new RangeError(`the column ${name} has ${data?.length ?? 'no'} values for ${total} tokens`);
+  let at = 0;
+  return rows.map(({ prompt, sampled }) => {
+    at += prompt.length + sampled.length;
+    return Float64Array.from(data.subarray(at - sampled.length, at));
+  });
+}
+
+/** Reads ragged ids: `ids` cut at `offsets`. */
+export function unpackIds(body: Uint8Array): readonly (readonly number[])[] {
+  const { tensors } = readSafetensors(body);
+  const ids = tensors.get('ids')?.data ?? new Int32Array();
+  const offsets = [...(tensors.get('offsets')?.data ?? [])];
+  return offsets.slice(1).map((end, i) => [...ids.subarray(offsets[i], end)]);
+}

@@ -1,0 +1,20 @@
+import { execFile } from 'node:child_process';
+import { describe, expect, test } from '@jest/globals';
+import { readConfig } from '../../../runtime/config.ts';
+import { findPython } from './find-python.ts';
+
+const found = await findPython(readConfig().python);
+const python = found.kind === 'found' ? found.python : (readConfig().python ?? 'python3');
+
+/** Runs the tests of the Python package. Without torch those of the protocol run, the others skip themselves. */
+describe(`the tests in python/ (${found.kind === 'found' ? `torch ${found.torch}` : `protocol only: ${found.reason}`})`, () => {
+  test('pass', async () => {
+    const said = await new Promise<string>((resolve) => {
+      const command = ['-m', 'unittest', 'discover', '-s', 'tests', '-t', '.'];
+      execFile(python, command, { cwd: 'python', timeout: 240_000, maxBuffer: 16 * 2 ** 20 }, (_error, stdout, stderr) => {
+        resolve(stdout + stderr);
+      });
+    });
+    expect(said.slice(-4_000)).toMatch(/\nRan [1-9]\d* tests in [^\n]*\n\nOK/);
+  }, 300_000);
+});

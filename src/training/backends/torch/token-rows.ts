@@ -1,0 +1,34 @@
+import type { ChatMessage } from '../../../domain/history/prompt.ts';
+import { type Refused, refused } from '../../../domain/training/options.ts';
+import { type StepRow, sortRows } from '../step-row.ts';
+
+/** A step with what a language model needs of it. */
+export interface TokenRow {
+  readonly row: StepRow;
+  readonly messages: readonly ChatMessage[];
+  readonly response: string;
+  readonly ids: readonly number[];
+  readonly recorded: readonly number[] | null;
+}
+
+/** Takes the rows in the order in which sums are taken. Refuses rows without sampled tokens or chat, and what no update can be computed of. */
+export function tokenRows(rows: readonly StepRow[]): { readonly kind: 'rows'; readonly rows: readonly TokenRow[] } | Refused {
+  const found: TokenRow[] = [];
+  for (const row of sortRows(rows)) {
+    const where = `step ${row.step} of rollout ${row.rolloutId}`;
+    if (!Number.isFinite(row.reward)) return refused(`${where} has a reward that is not finite`);
+    if (row.tokens === null || row.tokens.ids.length === 0)
+      return refused(
+        `${where} has no sampled token ids; ask an engine that gives them (re-tokenised text is not what was sampled)`,
+      );
+    if (!row.chat) return refused(`${where} does not say with which chat it was asked for`);
+    if (!(row.temperature > 0)) return refused(`${where} was not sampled but taken greedily; there is no gradient of that`);
+    const { messages, response } = row.chat;
+    found.push({ row, messages, response, ids: row.tokens.ids, recorded: row.tokens.logProbs });
+  }
+  if (found.length === 0) return refused('the batch has no step');
+  const temperatures = new Set(found.map(({ row }) => row.temperature));
+  if (temperatures.size > 1)
+    return refused(`the rows were sampled at the temperatures ${[...temperatures].join(', ')}; a batch has one`);
+  return { kind: 'rows', rows: found };
+}

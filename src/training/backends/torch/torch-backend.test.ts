@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readConfig } from '../../../runtime/config.ts';
+import type { Backend } from '../backend.ts';
+import type { StepRow } from '../step-row.ts';
+import { trainingSettings } from '../training-settings.ts';
+import { findPython } from './find-python.ts';
+import { openTorchBackend } from './torch-backend.ts';
+import { checkpointFolder, decodeTorchCheckpoint } from './torch-checkpoint.ts';
+import type { TorchOptions } from './torch-options.ts';
+
+const found = await findPython(readConfig().python);
+const { signal } = new AbortController();
+
+/** A choice of one byte after a prompt. @param reward decides the advantage within the group. */
+function given(group: string, rollout: string, byte: number, reward: number, more: Partial<StepRow> = {}): StepRow {
+  const chat = { messages: [{ role: 'user' as const, content: group }], response: String.fromCharCode(byte) };
+  return {
+    ...{ groupId: group, rolloutId: rollout, step: 0, reward, temperature: 1, version: 0, end: 'terminated' },
+    situation: { goal: '', firstObservation: group, history: [] },
+    ...{ candidates: null, stateHash: null, action: chat.response, observation: 'done', chat },
+    tokens: { ids: [byte], logProbs: [-5.5] },
+    ...more,
+  };
+}
+
+const ROWS = [given('a', 'r1', 97, 1), given('a', 'r2', 98, 0), given('b', 'r3', 98, 1), given('b', 'r4', 97, 0)];
+const settingsOf = (estimator: string, more: Record<string, unknown> = {}) =>
+  trainingSettings.parse({
+    objective: {
+      kind: 'policy-gradient',
+      estimator: { name: estimator, options: estimator === 'gae' ? { variant: 'carry' } : {} },
+      loss: { name: 'dual_clip', options: {} },
+    },
+    learningRate: 0.01,
+    miniBatch: 2,
+    ...more,
+  });
+
+(found.kind === 'found' ? describe : describe.skip)(
+  found.kind === 'found' ? `the torch backend (torch ${found.torch})` : `the torch backend: skipped, ${found.reason}`,
+  () => {
+    let folder: string;
+    let backend: Backend;
+    let options: TorchOptions;
+    let first: Uint8Array;
+
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'espalier-torch-'));
+      const model = { kind: 'tiny', layers: 1, width: 16, heads: 2, context: 32 } as const;
+      options = { python: found.kind === 'found' ? found.python : '', model, folder, critic: true, device: 'cpu' };
+      backend = await openTorchBackend(options, signal);
+      first = await backend.initial(5);
+    }, 200_000);
+    afterAll(async () => {
+      await backend?.close();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    const update = (rows: readonly StepRow[], settings = settingsOf('grpo'), checkpoint = first) =>
+      backend.update({ checkpoint, reference: first, rows, settings, seed: 3 }, signal);
+
+    test('gives equal checkpoints for equal rows in any order, also after its process was killed', async () => {
+      const once = await update(ROWS);
+      const again = await update([...ROWS].reverse());
+      expect(again).toEqual(once);
+      if (once.kind !== 'updated') throw new Error(once.reason);
+      const stopped = new AbortController();
+      const cut = backend.update(
+        { checkpoint: first, reference: null, rows: ROWS, settings: settingsOf('grpo'), seed: 3 },
+        stopped.signal,
+      );
+      stopped.abort(new Error('not wanted'));
+      await expect(cut).rejects.toThrow('not wanted');
+      expect(await update(ROWS)).toEqual(once);
+      expect(once.weights).toBe(createHash('sha256').update(backend.weightsOf(once.checkpoint)).digest('hex'));
+      expect(once.estimator).toMatchObject({ name: 'grpo' });
+      expect(once.metrics).toMatchObject({ steps: 4, skippedSteps: 0, tokens: 4 });
+      const kept = checkpointFolder(folder, decodeTorchCheckpoint(once.checkpoint));
+      expect((await readdir(kept)).sort()).toEqual(['config.json', 'model.safetensors', 'state.json', 'trainer.safetensors']);
+    }, 200_000);
+
+    test('goes on from a checkpoint as if it had never stopped', async () => {
+      const one = await update(ROWS);
+      if (one.kind !== 'updated') throw new Error(one.reason);
+      const two = await update(ROWS, settingsOf('grpo'), one.checkpoint);
+      const other = await openTorchBackend(options, signal);
+      try {
+        const input = { checkpoint: one.checkpoint, reference: first, rows: ROWS, settings: settingsOf('grpo'), seed: 3 };
+        expect(await other.update(input, signal)).toEqual(two);
+      } finally {
+        await other.close();
+      }
+    }, 200_000);
+
+    test('updates with a critic, a KL penalty and GSPO, and clones', async () => {
+      const ppo = await update(
+        [...ROWS, given('b', 'r5', 99, 0, { end: 'truncated' })],
+        settingsOf('gae', { kl: { kind: 'k3', coefficient: 0.1 }, entropyCoefficient: 0.01 }),
+      );
+      expect(ppo).toMatchObject({ kind: 'updated', estimator: { name: 'gae' } });
+      expect(ppo.kind === 'updated' && Object.keys(ppo.metrics)).toEqual(
+        expect.arrayContaining(['klLoss', 'valueLoss', 'entropy', 'oldKl']),
+      );
+      const gspo = settingsOf('grpo', {
+        objective: { kind: 'policy-gradient', estimator: { name: 'grpo' }, loss: { name: 'gspo', options: { clipLow: 0.01 } } },
+      });
+      expect(await update(ROWS, gspo)).toMatchObject({
+        kind: 'updated',
+        loss: { name: 'gspo', revision: '1', mode: { clipLow: 0.01 } },
+      });
+      const cloned = await update(ROWS, settingsOf('grpo', { objective: { kind: 'behaviour-cloning', least: 1 } }));
+      expect(cloned).toMatchObject({ kind: 'updated', estimator: null, metrics: { tokens: 2 } });
+    }, 200_000);
+
+    test.each<[string, Partial<StepRow>, RegExp]>([
+      ['without sampled tokens', { tokens: null }, /step 0 of rollout r9 has no sampled token ids/],
+      ['of another temperature', { temperature: 0.5 }, /a batch has one/],
+      ['that were taken greedily', { temperature: 0 }, /no gradient/],
+      ['whose reward is not finite', { reward: Number.NaN }, /not finite/],
+      ['beyond the vocabulary', { tokens: { ids: [260], logProbs: null } }, /outside the vocabulary of 260/],
+      [
+        'longer than the context',
+        { tokens: { ids: Array.from({ length: 40 }, () => 97), logProbs: null } },
+        /longer than the model's context of 32/,
+      ],
+    ])('refuses rows %s', async (_what, change, reason) => {
+      expect(await update([...ROWS, given('b', 'r9', 97, 1, change)])).toEqual({
+        kind: 'refused',
+        reason: expect.stringMatching(reason),
+      });
+    });
+
+    test('refuses an estimator that needs what it cannot give', async () => {
+      expect(await update(ROWS, settingsOf('optimal_token_baseline'))).toMatchObject({ kind: 'refused' });
+      expect(await update(ROWS, settingsOf('grpo', { optimiser: 'sgd' }))).toMatchObject({
+        reason: expect.stringMatching(/AdamW/),
+      });
+    });
+
+    test('throws when a checkpoint is not there', async () => {
+      const text = new TextDecoder().decode(first).replace(/("checkpoint":")../, '$100');
+      await expect(update(ROWS, settingsOf('grpo'), new TextEncoder().encode(text))).rejects.toMatchObject({
+        name: 'CheckpointDamaged',
+      });
+      await expect(update(ROWS, settingsOf('grpo'), new Uint8Array([1]))).rejects.toMatchObject({ name: 'CheckpointDamaged' });
+    });
+  },
+);

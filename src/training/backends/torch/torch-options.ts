@@ -1,0 +1,28 @@
+import type { AggregationMode } from '../../../domain/training/losses/aggregation.ts';
+
+/** A tiny byte-level transformer from random weights, or a folder of a causal language model as transformers writes it. */
+export type ModelSpec =
+  | { readonly kind: 'tiny'; readonly layers: number; readonly width: number; readonly heads: number; readonly context: number }
+  | { readonly kind: 'folder'; readonly path: string; readonly precision?: 'float32' | 'bfloat16' };
+
+export interface TorchOptions {
+  /** The interpreter, with torch installed (and transformers for a folder). */
+  readonly python: string;
+  readonly model: ModelSpec;
+  /** Where checkpoints are kept, each a folder that a model server loads. */
+  readonly folder: string;
+  /** Trains a critic on the policy's features, for estimators that need values. */
+  readonly critic?: boolean;
+  /** CUDA where there is one, by default. */
+  readonly device?: 'cpu' | 'cuda';
+  /** Of torch's own pool: sums depend on it, so it is fixed for equal bytes. */
+  readonly threads?: number;
+  readonly weightDecay?: number;
+  /** What the ratio compares with: log-probs of the weights at the start of the update (verl), or those that the engine recorded. */
+  readonly oldLogProbs?: 'recomputed' | 'recorded';
+  readonly aggregation?: AggregationMode;
+  /** Tokens of a micro-batch, prompts included: what fits into the memory of the device. Changes nothing but rounding. */
+  readonly tokenBudget?: number;
+  /** How long one update may take. */
+  readonly updateMs?: number;
+}

@@ -1,0 +1,91 @@
+import type { ChatMessage } from '../../../domain/history/prompt.ts';
+import { CheckpointDamaged } from '../backend.ts';
+import { BackendFailed } from './backend-failed.ts';
+import { type PackedRow, packRows, type TokenColumns, unpackColumn, unpackIds } from './pack-rows.ts';
+import { type PythonProcess, startPython } from './python-process.ts';
+import { checkpointFolder, parseTorchCheckpoint, type TorchCheckpoint } from './torch-checkpoint.ts';
+import type { TorchOptions } from './torch-options.ts';
+
+const REQUEST_MS = 600_000; // a large model is read from disk
+const UPDATE_MS = 3_600_000;
+
+/** A process that holds the model of the options. */
+export interface TorchProcess {
+  /** Versions, device, sizes of the model. */
+  readonly facts: Readonly<Record<string, unknown>>;
+  /** Gives its requests. An aborted signal ends the process in the middle of one: there is no other way to stop it. */
+  under(signal: AbortSignal): TorchSession;
+  ended(): boolean;
+  close(): Promise<void>;
+}
+
+/** The requests of `session.py`, typed; one at a time. @throws BackendFailed, CheckpointDamaged. */
+export interface TorchSession {
+  load(checkpoint: TorchCheckpoint): Promise<void>;
+  /** Takes the model of a checkpoint as what a KL penalty holds to. */
+  hold(checkpoint: TorchCheckpoint): Promise<void>;
+  encode(chats: readonly (readonly ChatMessage[])[]): Promise<readonly (readonly number[])[]>;
+  /** Reads `log_probs` and, with a critic, `values` of the sampled tokens. */
+  read(
+    rows: readonly PackedRow[],
+    microBatches: readonly (readonly number[])[],
+    temperature: number,
+  ): Promise<(name: 'log_probs' | 'values') => readonly Float64Array[]>;
+  /** Updates the weights in the process. @returns metrics, all finite. */
+  update(
+    rows: readonly PackedRow[],
+    columns: TokenColumns,
+    settings: Readonly<Record<string, unknown>>,
+  ): Promise<Readonly<Record<string, number>>>;
+  save(): Promise<TorchCheckpoint>;
+}
+
+/** Starts a process and opens the model in it. @param seed of random weights. @throws BackendFailed. */
+export async function startTorch(options: TorchOptions, seed: number, signal: AbortSignal): Promise<TorchProcess> {
+  const python = await startPython(options.python, signal);
+  try {
+    if (python.facts.torch === null)
+      throw new BackendFailed('refused', `${options.python} has no torch; name a Python that has it (ESPALIER_PYTHON)`);
+    const { model, critic = false, device, threads = 1, weightDecay = 0 } = options;
+    const settings = { model, seed, valueHead: critic, threads, weightDecay, ...(device ? { device } : {}) };
+    const { message } = await python.request({ kind: 'open', ...settings }, { timeoutMs: REQUEST_MS, signal });
+    const { id: _id, kind: _kind, ...opened } = message;
+    const facts = { ...python.facts, ...opened };
+    return { facts, under: (held) => sessionOf(python, options, held), ended: python.ended, close: python.close };
+  } catch (error) {
+    await python.close();
+    throw error;
+  }
+}
+
+function sessionOf(python: PythonProcess, options: TorchOptions, signal: AbortSignal): TorchSession {
+  const ask = async (
+    kind: string,
+    message: Readonly<Record<string, unknown>>,
+    { timeoutMs = REQUEST_MS, body = [] }: { readonly timeoutMs?: number; readonly body?: readonly Uint8Array[] } = {},
+  ) => {
+    try {
+      return await python.request({ ...message, kind }, { timeoutMs, signal, body });
+    } catch (error) {
+      if (error instanceof BackendFailed && error.code === 'damaged')
+        throw new CheckpointDamaged(error.message, { cause: error });
+      throw error;
+    }
+  };
+  const { folder } = options;
+  return {
+    load: async (checkpoint) => void (await ask('load', { folder: checkpointFolder(folder, checkpoint) })),
+    hold: async (checkpoint) => void (await ask('hold', { folder: checkpointFolder(folder, checkpoint) })),
+    encode: async (chats) => unpackIds((await ask('encode', { chats })).body),
+    async read(rows, microBatches, temperature) {
+      const { body } = await ask('read', { microBatches, temperature }, { body: packRows(rows, {}) });
+      return (name) => unpackColumn(body, name, rows);
+    },
+    async update(rows, columns, settings) {
+      const timeoutMs = options.updateMs ?? UPDATE_MS;
+      const { message: answer } = await ask('update', { settings }, { timeoutMs, body: packRows(rows, columns) });
+      return { ...(answer.metrics as Readonly<Record<string, number>>) }; // the process sends finite numbers only
+    },
+    save: async () => parseTorchCheckpoint((await ask('save', { folder })).message.state),
+  };
+}

@@ -1,11 +1,12 @@
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { batch } from './batch.ts';
 import type { Platform } from './open-platform.ts';
 import { project } from './project.ts';
 import { relay } from './relay.ts';
 import { serveApi } from './serve-api.ts';
 
-/** Runs everything that waits for work in this process: projections, relay and API. `close` ends them; the platform stays the caller's. */
+/** Runs everything that waits for work in this process: projections, batcher, relay and API. `close` ends them; the platform stays the caller's. */
 export async function runAll(platform: Platform, logger: Logger): Promise<Running & { readonly url: string }> {
   const server = await serveApi(platform, logger);
   try {
@@ -14,10 +15,16 @@ export async function runAll(platform: Platform, logger: Logger): Promise<Runnin
       await subscription.close();
       throw error;
     });
+    const batching = await batch(platform, logger).catch(async (error: unknown) => {
+      await relaying.close();
+      await subscription.close();
+      throw error;
+    });
     return {
       url: server.url,
-      finished: Promise.race([subscription.finished, relaying.finished]),
+      finished: Promise.race([subscription.finished, relaying.finished, batching.finished]),
       async close() {
+        await batching.close();
         await relaying.close();
         await subscription.close();
         await server.close();

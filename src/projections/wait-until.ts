@@ -3,6 +3,7 @@ import type { Offsets } from '../log/event-log.ts';
 import { formatPosition, reached } from '../log/position.ts';
 import type { Db } from '../postgres/database.ts';
 import { topicsOf } from './apply-slice.ts';
+import type { Projection } from './projection.ts';
 import { projections as registered } from './registry.ts';
 
 /** Gives the cursor of every live projection: name → next offsets. */
@@ -37,15 +38,17 @@ export interface WaitOptions {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
   readonly pollMs?: number;
+  /** Those that are to be there; without it all. */
+  readonly projections?: readonly Projection[];
 }
 
-/** Waits until every projection has folded all that lies below the target. @throws ProjectionsBehind when the time is over. */
+/** Waits until the projections have folded all that lies below the target. @throws ProjectionsBehind when the time is over. */
 export async function waitUntilProjected(db: Db, target: Offsets, options: WaitOptions): Promise<void> {
   const deadline = performance.now() + options.timeoutMs;
   for (;;) {
     options.signal?.throwIfAborted();
     const cursors = await readCursors(db);
-    const behind = registered.find(
+    const behind = (options.projections ?? registered).find(
       (projection) => !reached(cursors.get(projection.name) ?? new Map(), only(target, topicsOf(projection))),
     );
     if (!behind) return;

@@ -1,0 +1,66 @@
+import type { PlanRules } from '../domain/training/planning/plan-rules.ts';
+import { derivedId } from '../events/derived-id.ts';
+import type { Story } from './story.ts';
+
+export const TEST_RULES: PlanRules = {
+  ...{ groupsPerBatch: 2, group: { kind: 'all' }, maxStaleness: 0, offPolicy: 'any', metric: 'environment' },
+  ...{
+    unscored: 'reject',
+    zeroVariance: 'reject',
+    band: null,
+    truncated: 'keep',
+    maxTokens: null,
+    layout: 'verl',
+    tokenBudget: 10_000,
+  },
+};
+
+/** Tells that a policy is trained, and its first version. */
+export function tellLineage(story: Story, policyId: string, rules: Partial<PlanRules> = {}): string {
+  const lineageId = derivedId('lineage', policyId);
+  const estimator = { name: 'grpo', revision: '1', mode: {} };
+  const declared = { lineageId, policyId, estimator, rules: { ...TEST_RULES, ...rules }, seed: 7, trainer: {} };
+  story.tell('TrainingDeclared', declared, lineageId);
+  tellVersion(story, policyId, 0);
+  return lineageId;
+}
+
+/** Tells a version of a policy, made from a batch or, without one, as a beginning. */
+export function tellVersion(story: Story, policyId: string, version: number, batchId: string | null = null): void {
+  const lineageId = derivedId('lineage', policyId);
+  const checkpointId = story.id('checkpoint', policyId, version);
+  const weights = (version % 10).toString().repeat(64);
+  const update = { version, parentVersion: batchId === null ? null : version - 1, batchId, checkpointId, weights };
+  const rest = { estimator: null, loss: null, samples: 0, metrics: {} };
+  story.tell('PolicyUpdated', { lineageId, policyId, ...update, ...rest }, lineageId);
+}
+
+export interface ToldGroup {
+  readonly treeId: string;
+  readonly rolloutIds: readonly string[];
+}
+
+/** Tells a closed group of a policy's run: one rollout of one step per reward, all by one version. */
+export function tellGroup(
+  story: Story,
+  runId: string,
+  name: string,
+  {
+    policyId,
+    version = 0,
+    rewards,
+  }: { readonly policyId: string; readonly version?: number; readonly rewards: readonly number[] },
+): ToldGroup {
+  const tree = story.tree(runId, name, { plannedRollouts: rewards.length });
+  const policy = { policyId, version };
+  const rolloutIds = rewards.map((value, ordinal) => {
+    const rolloutId = story.rollout(tree, ordinal, { policy });
+    const policySpans = [{ from: 0, to: 3 + ordinal, ...policy }];
+    const stepId = story.step(tree, rolloutId, tree.rootStepId, 1, { policySpans, termination: 'terminated' });
+    story.reward(tree, stepId, value, { rolloutId });
+    story.finishRollout(tree, rolloutId, stepId);
+    return rolloutId;
+  });
+  story.closeTree(tree, rewards.length);
+  return { treeId: tree.treeId, rolloutIds };
+}

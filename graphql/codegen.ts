@@ -18,6 +18,7 @@ const mappers = {
   Experiment: `${READ}/runs/read-experiments.ts#ExperimentRecord`,
   Run: `${READ}/runs/read-runs.ts#RunRecord`,
   Evaluation: `${READ}/evaluations/read-evaluations.ts#EvaluationRecord`,
+  Replay: `${READ}/replays/read-replays.ts#ReplayRecord`,
   TrainedOn: `${READ}/evaluations/read-evaluations.ts#TrainedOnRecord`,
   Tree: `${READ}/step-tree/read-trees.ts#TreeRecord`,
   Step: `${READ}/step-tree/read-steps.ts#StepRecord`,

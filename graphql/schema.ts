@@ -6,6 +6,7 @@ import { Evaluation, TrainedOn } from './resolvers/evaluation.ts';
 import { HistoryImage, HistorySegment, RenderSpec } from './resolvers/images.ts';
 import { QuarantinedRecord, Subscription } from './resolvers/log.ts';
 import { Query } from './resolvers/query.ts';
+import { Replay } from './resolvers/replay.ts';
 import { Judgement, Revision } from './resolvers/revision.ts';
 import { Rollout, Trajectory } from './resolvers/rollout.ts';
 import { Experiment, Run } from './resolvers/run.ts';
@@ -25,6 +26,7 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     Experiment,
     Run,
     Evaluation,
+    Replay,
     TrainedOn,
     Tree,
     Divergence,

@@ -6,6 +6,7 @@ import type { EventDeliveryModel } from '../live/events.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
 import type { RunRecord } from '../../src/projections/runs/read-runs.ts';
 import type { EvaluationRecord, TrainedOnRecord } from '../../src/projections/evaluations/read-evaluations.ts';
+import type { ReplayRecord } from '../../src/projections/replays/read-replays.ts';
 import type { TreeRecord } from '../../src/projections/step-tree/read-trees.ts';
 import type { StepRecord } from '../../src/projections/step-tree/read-steps.ts';
 import type { RolloutRecord } from '../../src/projections/step-tree/read-rollouts.ts';
@@ -1036,6 +1037,70 @@ export type EventDelivery = {
   readonly position: Scalars['String']['output'];
 };
 
+/** Something of a run was done over from the record and compared with what stands there. */
+export type Replay = {
+  readonly __typename?: 'Replay';
+  /** Its id. */
+  readonly id: Scalars['ID']['output'];
+  /** What was done over. */
+  readonly mode: ReplayMode;
+  /** Whether it came out the same. */
+  readonly outcome: ReplayOutcome;
+  /** How many things were compared. */
+  readonly compared: Scalars['SafeInt']['output'];
+  /** How many of them differ. */
+  readonly differing: Scalars['SafeInt']['output'];
+  /** The first that differ. */
+  readonly differences: ReadonlyArray<ReplayDifference>;
+  /** What a reader should know beside them, such as another server than the recorded one. */
+  readonly notes: ReadonlyArray<Scalars['String']['output']>;
+  /** What the replay was asked for. */
+  readonly parameters: Scalars['JSON']['output'];
+  /** The program that replayed. */
+  readonly codeVersion: Scalars['String']['output'];
+  /** How long it took. */
+  readonly seconds: Scalars['SafeInt']['output'];
+  /** When it ended. */
+  readonly finishedAt: Scalars['DateTime']['output'];
+};
+
+/** What can be done over from the record. */
+export type ReplayMode =
+  /** The read models, folded anew. */
+  | 'projections'
+  /** The recorded actions, executed again. */
+  | 'environment'
+  /** The history images, drawn again. */
+  | 'images'
+  /** The rewards, scored again. */
+  | 'scores'
+  /** The updates of a policy, computed again. */
+  | 'training'
+  /** A run that goes on from a recorded step. */
+  | 'fork';
+
+/** How a replay came out. */
+export type ReplayOutcome =
+  /** All that was compared is the same. */
+  | 'equal'
+  /** Something is not. */
+  | 'differs';
+
+/** One thing that came out otherwise. */
+export type ReplayDifference = {
+  readonly __typename?: 'ReplayDifference';
+  /** The event that recorded it. */
+  readonly eventId?: Maybe<Scalars['ID']['output']>;
+  /** The step that it belongs to. */
+  readonly stepId?: Maybe<Scalars['ID']['output']>;
+  /** Which part of it. */
+  readonly field: Scalars['String']['output'];
+  /** What stands on record. */
+  readonly recorded: Scalars['String']['output'];
+  /** What came out. */
+  readonly replayed: Scalars['String']['output'];
+};
+
 /** A revision trajectory: a bad one up to its first error, a reflection, and a good one from where the two part (Agent-R). */
 export type Revision = {
   readonly __typename?: 'Revision';
@@ -1514,6 +1579,8 @@ export type Run = {
   readonly successByDepth: ReadonlyArray<DepthTotals>;
   /** What its policy achieved; null for a run that is no evaluation, or one that goes on. */
   readonly evaluation?: Maybe<Evaluation>;
+  /** What was done over from its record, oldest first. */
+  readonly replays: ReadonlyArray<Replay>;
   /** The last points of its metrics, oldest first. `last` is at most 5,000. */
   readonly metrics: ReadonlyArray<Metric>;
   /** Its trees. */
@@ -2289,6 +2356,10 @@ export type ResolversTypes = {
   Reached: ResolverTypeWrapper<ReachedModel>;
   Subscription: ResolverTypeWrapper<Record<PropertyKey, never>>;
   EventDelivery: ResolverTypeWrapper<EventDeliveryModel>;
+  Replay: ResolverTypeWrapper<ReplayRecord>;
+  ReplayMode: ReplayMode;
+  ReplayOutcome: ReplayOutcome;
+  ReplayDifference: ResolverTypeWrapper<ReplayDifference>;
   Revision: ResolverTypeWrapper<RevisionRecord>;
   RevisionState: RevisionState;
   RevisionTurn: ResolverTypeWrapper<RevisionTurn>;
@@ -2398,6 +2469,8 @@ export type ResolversParentTypes = {
   Reached: ReachedModel;
   Subscription: Record<PropertyKey, never>;
   EventDelivery: EventDeliveryModel;
+  Replay: ReplayRecord;
+  ReplayDifference: ReplayDifference;
   Revision: RevisionRecord;
   RevisionTurn: RevisionTurn;
   Judgement: JudgementRecord;
@@ -2829,6 +2902,28 @@ export type EventDeliveryResolvers<ContextType = Context, ParentType extends Res
   position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
+export type ReplayResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Replay'] = ResolversParentTypes['Replay']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  mode?: Resolver<ResolversTypes['ReplayMode'], ParentType, ContextType>;
+  outcome?: Resolver<ResolversTypes['ReplayOutcome'], ParentType, ContextType>;
+  compared?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  differing?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  differences?: Resolver<ReadonlyArray<ResolversTypes['ReplayDifference']>, ParentType, ContextType>;
+  notes?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
+  parameters?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  codeVersion?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  seconds?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  finishedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+};
+
+export type ReplayDifferenceResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ReplayDifference'] = ResolversParentTypes['ReplayDifference']> = {
+  eventId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  stepId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  field?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  recorded?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  replayed?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
 export type RevisionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Revision'] = ResolversParentTypes['Revision']> = {
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   treeId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
@@ -2991,6 +3086,7 @@ export type RunResolvers<ContextType = Context, ParentType extends ResolversPare
   renderSpecs?: Resolver<ReadonlyArray<ResolversTypes['RenderSpec']>, ParentType, ContextType>;
   successByDepth?: Resolver<ReadonlyArray<ResolversTypes['DepthTotals']>, ParentType, ContextType>;
   evaluation?: Resolver<Maybe<ResolversTypes['Evaluation']>, ParentType, ContextType>;
+  replays?: Resolver<ReadonlyArray<ResolversTypes['Replay']>, ParentType, ContextType>;
   metrics?: Resolver<ReadonlyArray<ResolversTypes['Metric']>, ParentType, ContextType, RequireFields<RunMetricsArgs, 'last'>>;
   trees?: Resolver<ResolversTypes['TreeConnection'], ParentType, ContextType, RequireFields<RunTreesArgs, 'orderBy'>>;
   rollouts?: Resolver<ResolversTypes['RolloutConnection'], ParentType, ContextType, RequireFields<RunRolloutsArgs, 'orderBy'>>;
@@ -3258,6 +3354,8 @@ export type Resolvers<ContextType = Context> = {
   Reached?: ReachedResolvers<ContextType>;
   Subscription?: SubscriptionResolvers<ContextType>;
   EventDelivery?: EventDeliveryResolvers<ContextType>;
+  Replay?: ReplayResolvers<ContextType>;
+  ReplayDifference?: ReplayDifferenceResolvers<ContextType>;
   Revision?: RevisionResolvers<ContextType>;
   RevisionTurn?: RevisionTurnResolvers<ContextType>;
   Judgement?: JudgementResolvers<ContextType>;

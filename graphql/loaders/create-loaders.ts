@@ -18,6 +18,7 @@ import { readHistoryImages } from '../../src/projections/images/read-history-ima
 import { readImageTotalsOfRollouts, readImageTotalsOfRuns } from '../../src/projections/images/read-image-totals.ts';
 import { readRenderSpecs, readRenderSpecsOfRuns } from '../../src/projections/images/read-render-specs.ts';
 import { readHistories, readSegments } from '../../src/projections/images/read-segments.ts';
+import { readReplays } from '../../src/projections/replays/read-replays.ts';
 import { readJudgements } from '../../src/projections/revisions/read-judgements.ts';
 import {
   countRevisions,
@@ -102,6 +103,10 @@ export function createLoaders(db: Db, texts: LargeTexts) {
     evaluation: one(
       (ids) => readEvaluations(db, ids),
       (e) => e.runId,
+    ),
+    replays: many(
+      (ids) => readReplays(db, ids),
+      (r) => r.runId,
     ),
     depthTotals: many(
       (ids) => readDepthTotals(db, ids),

@@ -24,6 +24,7 @@ export const Run: RunResolvers = {
   renderSpecs: ({ id }, _, { loaders }) => loaders.renderSpecs.load(id),
   successByDepth: ({ id }, _, { loaders }) => loaders.depthTotals.load(id),
   evaluation: ({ id }, _, { loaders }) => loaders.evaluation.load(id),
+  replays: ({ id }, _, { loaders }) => loaders.replays.load(id),
   metrics: ({ id }, { name, last }, { loaders }) =>
     loaders.metrics.load({ runId: id, metric: name ?? null, last: bounded('last', last, METRICS_LIMIT) }),
   trees: ({ id }, args, context) => connectTrees(args, hangingOn(treeFilter(args.filter), 'runId', id), context),

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import * as datasets from './schemas/datasets.ts';
 import * as evaluations from './schemas/evaluations.ts';
 import * as images from './schemas/images.ts';
+import * as replays from './schemas/replays.ts';
 import * as revisions from './schemas/revisions.ts';
 import * as runs from './schemas/runs.ts';
 import * as training from './schemas/training.ts';
@@ -21,6 +22,7 @@ export const catalogue = {
   MetricRecorded: { topic: 'runs', version: 1, stream: 'runId', data: runs.metricRecorded },
   EvaluationFinished: { topic: 'runs', version: 1, stream: 'runId', data: evaluations.evaluationFinished },
   RenderSpecRegistered: { topic: 'runs', version: 1, stream: 'runId', data: images.renderSpecRegistered },
+  ReplayFinished: { topic: 'runs', version: 1, stream: 'runId', data: replays.replayFinished },
   TreeOpened: { topic: 'trees', version: 1, stream: 'treeId', data: trees.treeOpened },
   RolloutStarted: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rolloutStarted },
   StepTaken: { topic: 'trees', version: 1, stream: 'treeId', data: trees.stepTaken },

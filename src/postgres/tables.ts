@@ -270,6 +270,20 @@ export interface EvaluationsTable {
   trained: ColumnType<Record<string, unknown> | null, string | null, string | null>;
   finished_at: Instant;
 }
+export interface ReplaysTable {
+  replay_id: string;
+  run_id: string;
+  mode: string;
+  outcome: string;
+  compared: number;
+  differing: number;
+  differences: Json;
+  notes: Json;
+  parameters: Json;
+  code_version: string;
+  seconds: number;
+  finished_at: Instant;
+}
 export interface RenderSpecsTable {
   render_spec_id: string;
   spec: Json;
@@ -553,6 +567,7 @@ export interface Tables {
   judgements: JudgementsTable;
   revisions: RevisionsTable;
   evaluations: EvaluationsTable;
+  replays: ReplaysTable;
   render_specs: RenderSpecsTable;
   run_render_specs: RunRenderSpecsTable;
   segments: SegmentsTable;

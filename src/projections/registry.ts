@@ -4,6 +4,7 @@ import { evaluations } from './evaluations/evaluations.ts';
 import { images } from './images/images.ts';
 import { journal } from './journal/journal.ts';
 import type { Projection } from './projection.ts';
+import { replays } from './replays/replays.ts';
 import { revisions } from './revisions/revisions.ts';
 import { rewards } from './rewards/rewards.ts';
 import { runs } from './runs/runs.ts';
@@ -20,6 +21,7 @@ export const projections: readonly Projection[] = [
   searchStatistics,
   revisions,
   evaluations,
+  replays,
   images,
   datasets,
   datasetSources,

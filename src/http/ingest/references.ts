@@ -57,6 +57,7 @@ export function referencesOf(event: Envelope): readonly Reference[] {
     case 'RunFinished':
     case 'MetricRecorded':
     case 'EvaluationFinished':
+    case 'ReplayFinished':
     case 'TreeOpened':
     case 'RenderSpecRegistered':
       return [{ kind: 'run', id: event.data.runId, field: 'data.runId', treeId: null }];

@@ -1,0 +1,5 @@
+import type { ReplayResolvers } from '../generated/types.ts';
+
+export const Replay: ReplayResolvers = {
+  id: ({ replayId }) => replayId,
+};

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Platform } from '../platform/open-platform.ts';
+import { readReplays } from '../projections/replays/read-replays.ts';
+import { environmentOf } from '../testing/crashing-run.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { killRunning, runEspalier } from '../testing/worker-process.ts';
+
+let platform: Platform & { readonly home: string };
+let env: Readonly<Record<string, string>>;
+let run: string;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  env = environmentOf(platform);
+  const args = ['--json', 'collect', '--environment', 'search-qa', '--policy', 'planner:0.4', '--tasks', '4', '--rollouts', '3'];
+  const collected = await runEspalier([...args, '--branching', 'anywhere', '--prompt', 'image'], env);
+  run = (JSON.parse(collected.stdout) as { run: string }).run; // as the command prints it
+});
+afterAll(async () => {
+  await killRunning();
+  await platform.close();
+});
+
+async function replay(mode: string, ...more: readonly string[]) {
+  const { code, stdout, stderr } = await runEspalier(['replay', mode, '--run', run, ...more], env);
+  return { code, said: stdout.split('\n')[0], stdout, stderr };
+}
+
+describe('espalier replay environment', () => {
+  test('finds every observation, reward, end and state of a bushy run again', async () => {
+    const { code, said } = await replay('environment');
+    expect([code, said]).toEqual([0, expect.stringMatching(/^equal: environment, [1-9][0-9]+ compared$/)]);
+  });
+
+  test('names the step and field of an observation that was changed on record', async () => {
+    const { db } = platform.database;
+    const step = await db.selectFrom('steps').select(['step_id', 'observation']).where('depth', '=', 2).executeTakeFirstOrThrow();
+    const change = (observation: string) =>
+      db.updateTable('steps').set({ observation }).where('step_id', '=', step.step_id).execute();
+    await change(`${step.observation}!`);
+    try {
+      const { code, stdout } = await replay('environment');
+      expect(code).toBe(1);
+      expect(stdout).toMatch(new RegExp(`^differs at event [0-9a-f-]{36}, step ${step.step_id}, observation: recorded "`, 'm'));
+    } finally {
+      await change(step.observation);
+    }
+  });
+
+  test('in another world says that the fingerprints differ', async () => {
+    const { code, stdout } = await replay('environment', '--environment', 'search-qa:seed=2');
+    expect(code).toBe(1);
+    expect(stdout).toContain('serverFingerprint');
+    expect(stdout).toContain('the environment is not the one that was recorded');
+  });
+});
+
+describe('espalier replay images', () => {
+  test('draws every image again, and the replay stands on record with what it found', async () => {
+    const { code, said } = await replay('images');
+    expect([code, said]).toEqual([0, expect.stringMatching(/^equal: images, [1-9][0-9]* compared$/)]);
+    const replays = await readReplays(platform.database.db, [run]);
+    expect(replays.filter(({ mode }) => mode === 'images')).toMatchObject([{ outcome: 'equal', differing: 0 }]);
+  });
+
+  test('names the step whose segment has another text than it was drawn from', async () => {
+    const { db } = platform.database;
+    const { segment_id: id, text } = await db.selectFrom('segments').select(['segment_id', 'text']).executeTakeFirstOrThrow();
+    const change = (to: string) => db.updateTable('segments').set({ text: to }).where('segment_id', '=', id).execute();
+    await change(text.replace(/.$/, '?'));
+    try {
+      const { code, stdout } = await replay('images');
+      expect(code).toBe(1);
+      expect(stdout).toContain(`segment ${id}`);
+    } finally {
+      await change(text);
+    }
+  });
+});
+
+test('a run that is not there, and one that names no environment, are refused by name', async () => {
+  const { code, stderr } = await runEspalier(['replay', 'environment', '--run', '00000000-0000-4000-8000-000000000000'], env);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('there is no run 00000000-0000-4000-8000-000000000000')]);
+});

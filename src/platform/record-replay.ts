@@ -1,0 +1,37 @@
+import { createAppender } from '../append/appender.ts';
+import { newId } from '../events/new-id.ts';
+import type { ReplayReport } from '../replay/replay-report.ts';
+import { CODE_VERSION } from './code-version.ts';
+import { nextSequence } from './next-sequence.ts';
+import type { Platform } from './open-platform.ts';
+
+/** Puts on record what a replay of a run found; gives its id. The read models must have caught up with the log. */
+export async function recordReplay(
+  platform: Platform,
+  {
+    runId,
+    report,
+    parameters,
+    seconds,
+  }: {
+    readonly runId: string;
+    readonly report: ReplayReport;
+    readonly parameters: Readonly<Record<string, unknown>>;
+    readonly seconds: number;
+  },
+): Promise<string> {
+  const replayId = newId();
+  const appender = createAppender({
+    log: platform.log,
+    blobs: platform.blobs,
+    producer: { name: 'replayer', version: CODE_VERSION },
+    clock: Date.now,
+    sequenceOf: (stream) => nextSequence(platform.database.db, 'replayer', stream),
+  });
+  const { differences, notes, ...found } = report;
+  const told = { ...found, differences: [...differences], notes: [...notes], seconds: Math.round(seconds) };
+  await appender.append([
+    { type: 'ReplayFinished', correlationId: runId, data: { runId, replayId, ...told, parameters, codeVersion: CODE_VERSION } },
+  ]);
+  return replayId;
+}

@@ -1,0 +1,163 @@
+import { asPublished } from '../collect/published-environment.ts';
+import { readTrees } from '../datasets/export/read-trees.ts';
+import type { RecordedStep, RecordedTree } from '../datasets/export/recorded-tree.ts';
+import { pathTo, type TreeNode } from '../domain/tree/grow-tree.ts';
+import {
+  type Environment,
+  EnvironmentError,
+  type EnvironmentKind,
+  type Opening,
+  type StepResult,
+} from '../environments/environment.ts';
+import { openEnvironment } from '../environments/open-environment.ts';
+import { derivedId } from '../events/derived-id.ts';
+import { Comparison, type ReplayReport } from '../replay/replay-report.ts';
+import type { Platform } from './open-platform.ts';
+
+export interface EnvironmentReplay {
+  readonly runId: string;
+  /** In place of the environment that the run's plan names; for runs without a plan of ours. */
+  readonly environment: string | null;
+  readonly signal: AbortSignal;
+  readonly progress?: (trees: number, of: number) => void;
+}
+
+/** The run cannot be replayed: there is none, or it does not say in which environment it acted. */
+export class ReplayRefused extends Error {
+  override readonly name = 'ReplayRefused';
+}
+
+/**
+ * Executes every recorded action of a run again and compares what the environment says: observation, reward, end, and the state's hash where there is
+ * one. Fingerprints are compared first: with another server or world, differences are to be expected, and the report says so. Each action is executed
+ * once where the environment can be copied; elsewhere the way to a branch is walked again.
+ */
+export async function replayEnvironment(platform: Platform, asked: EnvironmentReplay): Promise<ReplayReport> {
+  const { db } = platform.database;
+  const comparison = new Comparison('environment');
+  const { kind, published } = await environmentOf(platform, asked);
+  const seen = published ? asPublished(kind) : kind;
+  try {
+    const trees = await db.selectFrom('trees').select('tree_id').where('run_id', '=', asked.runId).orderBy('tree_id').execute();
+    for (const [index, { tree_id: treeId }] of trees.entries()) {
+      asked.signal.throwIfAborted();
+      const tree = (await db.transaction().execute((trx) => readTrees(trx, [treeId]))).get(treeId);
+      if (tree) await replayTree({ platform, comparison, kind: seen, signal: asked.signal }, tree);
+      asked.progress?.(index + 1, trees.length);
+    }
+  } finally {
+    await kind.close();
+  }
+  return comparison.report();
+}
+
+async function environmentOf(
+  { database }: Platform,
+  { runId, environment }: EnvironmentReplay,
+): Promise<{ readonly kind: EnvironmentKind; readonly published: boolean }> {
+  const run = await database.db.selectFrom('runs').select('config').where('run_id', '=', runId).executeTakeFirst();
+  if (!run) throw new ReplayRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
+  const config = run.config as { environment?: unknown; search?: { compat?: unknown } | null } | null; // whatever its producer wrote
+  const name = environment ?? (typeof config?.environment === 'string' ? config.environment : null);
+  if (name === null)
+    throw new ReplayRefused(`run ${runId} does not say in which environment it acted; name it with --environment`);
+  return { kind: await openEnvironment(name), published: Boolean(config?.search?.compat) };
+}
+
+interface Replaying {
+  readonly platform: Platform;
+  readonly comparison: Comparison;
+  readonly kind: EnvironmentKind;
+  readonly signal: AbortSignal;
+}
+
+async function replayTree(replaying: Replaying, recorded: RecordedTree): Promise<void> {
+  const { comparison, kind } = replaying;
+  const { head, tree } = recorded;
+  const root = tree.root.step;
+  if (
+    !comparison.compare(
+      place(root.stepId, 'TreeOpened', head.treeId, 'serverFingerprint'),
+      head.serverFingerprint,
+      kind.fingerprint,
+    )
+  )
+    comparison.note(
+      `the environment is not the one that was recorded (${kind.name}: fingerprint ${kind.fingerprint.slice(0, 16)}…, recorded ${head.serverFingerprint.slice(0, 16)}…): what follows may differ for that`,
+    );
+  const environment = await kind.create();
+  let opening: Opening;
+  try {
+    opening = await environment.reset({ alias: head.alias, seed: head.seed });
+  } catch (error) {
+    await environment.close();
+    if (!(error instanceof EnvironmentError) || error.code !== 'unknown-task') throw error;
+    comparison.compare(place(root.stepId, 'TreeOpened', head.treeId, 'alias'), head.alias, error.message);
+    return;
+  }
+  const observation = await textOf(replaying, root, 'observation');
+  comparison.compare(place(root.stepId, 'TreeOpened', head.treeId, 'observation'), observation, opening.observation);
+  await replayBelow(replaying, recorded, tree.root, environment);
+}
+
+/** Executes what was done below a node, in an environment that stands there; it is closed at the end. */
+async function replayBelow(
+  replaying: Replaying,
+  recorded: RecordedTree,
+  node: TreeNode<RecordedStep>,
+  environment: Environment,
+): Promise<void> {
+  // A path is walked in one frame, so that long ones do not end the stack; branches are few.
+  let [at, standing]: [TreeNode<RecordedStep>, Environment | null] = [node, environment];
+  for (;;) {
+    replaying.signal.throwIfAborted();
+    const [last] = at.children.slice(-1);
+    if (!last) break;
+    for (const child of at.children.slice(0, -1)) {
+      const branch: Environment = standing.clone ? await standing.clone() : await walkTo(replaying, recorded, at);
+      await executeStep(replaying, recorded, child, branch);
+      await replayBelow(replaying, recorded, child, branch);
+    }
+    await executeStep(replaying, recorded, last, standing);
+    at = last;
+  }
+  await standing.close();
+}
+
+async function walkTo(replaying: Replaying, { head, tree }: RecordedTree, node: TreeNode<RecordedStep>): Promise<Environment> {
+  const environment = await replaying.kind.create();
+  await environment.reset({ alias: head.alias, seed: head.seed });
+  for (const step of pathTo(tree, node.step.stepId).slice(1)) await environment.step(await textOf(replaying, step, 'action'));
+  return environment;
+}
+
+async function executeStep(
+  replaying: Replaying,
+  { rewards }: RecordedTree,
+  { step }: TreeNode<RecordedStep>,
+  environment: Environment,
+): Promise<void> {
+  const { comparison } = replaying;
+  const result = await environment.step(await textOf(replaying, step, 'action'));
+  const at = (field: string) => ({ eventId: derivedId('StepTaken', step.stepId), stepId: step.stepId, field });
+  comparison.compare(at('observation'), await textOf(replaying, step, 'observation'), result.observation);
+  const earned = (rewards.ofStep.get(step.stepId) ?? []).find(({ component }) => component === 'environment');
+  comparison.compare(at('reward'), earned?.value ?? 0, result.reward.gain ?? result.reward.value);
+  // A rollout that a limit of ours cut is truncated on record, whatever the environment would have said next.
+  const ended = endOf(result);
+  if (step.termination !== 'truncated' || ended === 'terminated') comparison.compare(at('termination'), step.termination, ended);
+  if (step.stateHash !== null && result.stateHash !== null) comparison.compare(at('stateHash'), step.stateHash, result.stateHash);
+}
+
+function endOf({ terminated, truncated }: StepResult): 'terminated' | 'truncated' | 'none' {
+  return terminated ? 'terminated' : truncated ? 'truncated' : 'none';
+}
+
+function place(stepId: string, type: 'TreeOpened', id: string, field: string) {
+  return { eventId: derivedId(type, id), stepId, field };
+}
+
+async function textOf({ platform }: Replaying, step: RecordedStep, field: 'action' | 'observation'): Promise<string> {
+  const blob = step.blobs?.[field];
+  return blob ? Buffer.from(await platform.blobs.get(blob.blob)).toString('utf8') : step[field];
+}

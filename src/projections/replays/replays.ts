@@ -1,0 +1,44 @@
+import type { Delivery, Envelope } from '../../events/envelope.ts';
+import { insertRows } from '../../postgres/bulk.ts';
+import type { Trx } from '../../postgres/database.ts';
+import { isOf, type Poison, type Projection } from '../projection.ts';
+
+/** Folds what was done over from the record, and whether it came out the same. */
+export const replays: Projection = { name: 'replays', version: 1, handles: ['ReplayFinished'], project };
+
+async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
+  const rows = batch.flatMap((delivery) => (isOf(delivery, 'ReplayFinished') ? [rowOf(delivery.event)] : []));
+  await insertRows(trx, 'replays', rows, COLUMNS);
+  return [];
+}
+
+const COLUMNS = {
+  replay_id: 'uuid',
+  run_id: 'uuid',
+  mode: 'text',
+  outcome: 'text',
+  compared: 'bigint',
+  differing: 'bigint',
+  differences: 'jsonb',
+  notes: 'jsonb',
+  parameters: 'jsonb',
+  code_version: 'text',
+  seconds: 'integer',
+  finished_at: 'timestamptz',
+};
+function rowOf({ data, occurredAt }: Envelope<'ReplayFinished'>): Record<keyof typeof COLUMNS, unknown> {
+  return {
+    replay_id: data.replayId,
+    run_id: data.runId,
+    mode: data.mode,
+    outcome: data.outcome,
+    compared: data.compared,
+    differing: data.differing,
+    differences: data.differences,
+    notes: data.notes,
+    parameters: data.parameters,
+    code_version: data.codeVersion,
+    seconds: data.seconds,
+    finished_at: occurredAt,
+  };
+}

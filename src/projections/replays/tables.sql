@@ -1,0 +1,16 @@
+-- One row per replay of something of a run.
+create table replays (
+  replay_id    uuid        not null primary key,
+  run_id       uuid        not null,
+  mode         text        not null,
+  outcome      text        not null,
+  compared     bigint      not null,
+  differing    bigint      not null,
+  differences  jsonb       not null,
+  notes        jsonb       not null,
+  parameters   jsonb       not null,
+  code_version text        not null,
+  seconds      integer     not null,
+  finished_at  timestamptz not null
+);
+create index replays_run on replays (run_id, finished_at, replay_id);

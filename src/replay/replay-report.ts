@@ -1,0 +1,71 @@
+import type { DataOf } from '../events/catalogue.ts';
+
+export type ReplayMode = DataOf<'ReplayFinished'>['mode'];
+export type Difference = DataOf<'ReplayFinished'>['differences'][number];
+
+/** What a replay found. */
+export interface ReplayReport {
+  readonly mode: ReplayMode;
+  readonly outcome: 'equal' | 'differs';
+  /** How many things were compared. */
+  readonly compared: number;
+  readonly differing: number;
+  /** The first that differ. */
+  readonly differences: readonly Difference[];
+  readonly notes: readonly string[];
+}
+
+const SHOWN = 20;
+const TEXT_LIMIT = 2_000;
+
+/** Counts what is compared and keeps the first differences. */
+export class Comparison {
+  readonly #mode: ReplayMode;
+  readonly #differences: Difference[] = [];
+  readonly #notes: string[] = [];
+  #compared = 0;
+  #differing = 0;
+
+  constructor(mode: ReplayMode) {
+    this.#mode = mode;
+  }
+
+  get compared(): number {
+    return this.#compared;
+  }
+
+  get differing(): number {
+    return this.#differing;
+  }
+
+  /** Compares one value; texts as stored, numbers to the last bit. */
+  compare(at: Pick<Difference, 'eventId' | 'stepId' | 'field'>, recorded: unknown, replayed: unknown): boolean {
+    this.#compared++;
+    const [before, after] = [shown(recorded), shown(replayed)];
+    if (before === after) return true;
+    this.#differing++;
+    if (this.#differences.length < SHOWN)
+      this.#differences.push({ ...at, recorded: before.slice(0, TEXT_LIMIT), replayed: after.slice(0, TEXT_LIMIT) });
+    return false;
+  }
+
+  /** Says something that a reader should know beside the differences. */
+  note(text: string): void {
+    if (this.#notes.length < SHOWN && !this.#notes.includes(text)) this.#notes.push(text.slice(0, TEXT_LIMIT));
+  }
+
+  report(): ReplayReport {
+    return {
+      mode: this.#mode,
+      outcome: this.#differing === 0 ? 'equal' : 'differs',
+      compared: this.#compared,
+      differing: this.#differing,
+      differences: this.#differences,
+      notes: this.#notes,
+    };
+  }
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\uFFFD') : (JSON.stringify(value) ?? 'nothing');
+}

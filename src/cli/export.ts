@@ -14,6 +14,7 @@ interface ExportFlags extends QueryFlags, RowFlags {
   readonly out: string;
   readonly weights: 'policy' | 'own';
   readonly scope: 'trajectories' | 'trees';
+  readonly layout: 'trajectory' | 'step';
   readonly force?: boolean;
   readonly allowEmpty?: boolean;
 }
@@ -46,6 +47,11 @@ export function addExport(program: Command): void {
     )
     .addOption(
       new Option('--scope <scope>', 'jsonl: what is kept of a tree').choices(['trajectories', 'trees']).default('trajectories'),
+    )
+    .addOption(
+      new Option('--layout <layout>', 'verl: a row per trajectory, which needs recorded token ids, or per step')
+        .choices(['trajectory', 'step'])
+        .default('trajectory'),
     )
     .option('--outcome <outcomes>', 'terminated, truncated, failed, cancelled')
     .option('--success <true|false>')
@@ -124,6 +130,10 @@ function trajectoryFormatOf(flags: ExportFlags): ExportFormat | null {
     case 'xtuner':
     case 'trl':
       return { kind, weights, metadata };
+    case 'trl-grpo':
+      return { kind, metadata };
+    case 'verl':
+      return { kind, layout: flags.layout };
     case 'jsonl':
       return { kind, scope: flags.scope };
     case 'sharegpt':

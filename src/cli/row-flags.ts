@@ -6,7 +6,7 @@ import { numberBetween, wholeNumber } from './with-platform.ts';
 
 /** What the command line says of mined examples; shared by `export` and `dataset release`. */
 export interface RowFlags {
-  readonly format: RowFormat['kind'] | 'parquet' | 'jsonl';
+  readonly format: RowFormat['kind'] | TrajectoryOnly;
   readonly data?: RowData | 'trajectories';
   readonly alpha: number;
   readonly beta: number;
@@ -20,13 +20,17 @@ export interface RowFlags {
   readonly maxPerTask?: number;
 }
 
+/** Formats that only whole trajectories have. */
+const TRAJECTORY_ONLY = ['parquet', 'jsonl', 'verl', 'trl-grpo'] as const;
+type TrajectoryOnly = (typeof TRAJECTORY_ONLY)[number];
+
 const ETA = 0.2; // the paper's (specification of Agent-R, §3.1): the share of agent data, not of the general data
 
 /** Adds the options of mined examples to a command. @param format the one that is taken when none is named. */
 export function addRowOptions(command: Command, format: RowFlags['format']): Command {
   return command
     .addOption(
-      new Option('--format <format>', 'what the file looks like').choices([...ROW_FORMATS, 'parquet', 'jsonl']).default(format),
+      new Option('--format <format>', 'what the file looks like').choices([...ROW_FORMATS, ...TRAJECTORY_ONLY]).default(format),
     )
     .addOption(
       new Option('--data <data>', 'what is told: whole trajectories, or examples of searched trees').choices([
@@ -59,7 +63,7 @@ export function addRowOptions(command: Command, format: RowFlags['format']): Com
 
 /** Reads the format of mined examples. @throws Error for one that only whole trajectories have. */
 export function rowFormatOf({ format: kind, span, metadata }: RowFlags): RowFormat {
-  if (kind === 'parquet' || kind === 'jsonl')
+  if (isTrajectoryOnly(kind))
     throw new Error(`--format ${kind} is for whole trajectories; mined examples take ${ROW_FORMATS.join(', ')}`);
   return { kind, span, metadata: metadata ? 'include' : 'omit' };
 }
@@ -84,4 +88,8 @@ function dataOf({ data, format }: RowFlags): RowData {
   if (data === 'trajectories') throw new Error(`--format ${format} is made of mined examples; leave out --data trajectories`);
   if (data !== undefined) return data;
   return format === 'dpo' ? 'pairs' : 'both';
+}
+
+function isTrajectoryOnly(kind: RowFlags['format']): kind is TrajectoryOnly {
+  return TRAJECTORY_ONLY.some((each) => each === kind);
 }

@@ -16,6 +16,7 @@ export type DatasetErrorCode =
   | 'cannot-read' // source missing or closed
   | 'projections-behind' // the read models did not catch up with each other in time
   | 'blob' // a payload is missing from the blob store or damaged there
+  | 'missing-tokens' // a format needs token ids that were not recorded
   | 'bad-row' // a row of an import file breaks a rule
   | 'conflict'; // the record holds another fact under an id of the file
 

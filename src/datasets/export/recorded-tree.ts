@@ -73,6 +73,8 @@ export interface ExportTrajectory {
   readonly returnValue: number;
   /** Sums of the rewards along the path and on the rollout, by component. */
   readonly rewards: Readonly<Record<string, number>>;
+  /** Of these the sums of those on the rollout itself, which no step holds. */
+  readonly rolloutRewards: Readonly<Record<string, number>>;
   readonly root: RecordedStep;
   /** The steps after the root, each with the rewards that stand on it. */
   readonly steps: readonly (RecordedStep & { readonly rewards: Readonly<Record<string, number>> })[];

@@ -86,6 +86,7 @@ async function composeTrajectory(recorded: RecordedTree, selected: Selected, blo
     rollout,
     returnValue: selected.returnValue,
     rewards: sumByComponent(rewardsAlong({ path, rollout }, recorded.rewards)),
+    rolloutRewards: sumByComponent(recorded.rewards.ofRollout.get(rollout.rolloutId) ?? []),
     root: await resolveTexts(root, blobs, place),
     steps,
   };

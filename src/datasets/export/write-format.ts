@@ -8,7 +8,9 @@ import type { ExportTrajectory } from './recorded-tree.ts';
 import { streamEvents } from './stream-events.ts';
 import { streamTrajectories } from './stream-trajectories.ts';
 import type { TrajectoryQuery } from './trajectory-query.ts';
+import { VerlFile } from './verl-file.ts';
 import { chatBodies } from './write-chat.ts';
+import { grpoLine } from './write-grpo.ts';
 import { openaiLine } from './write-openai.ts';
 import { ParquetRows } from './write-parquet.ts';
 import { acknowledgementIn, shareGptLine } from './write-sharegpt.ts';
@@ -40,6 +42,11 @@ export async function writeFormat(job: WriteJob): Promise<ExportCounts> {
         for (const body of bodies) await job.file.write(`${JSON.stringify(body)}\n`);
         return bodies.length;
       });
+    case 'trl-grpo':
+      return writeTrajectories(
+        job,
+        lines(job.file, async (trajectory) => grpoLine(trajectory, format)),
+      );
     case 'sharegpt': {
       const acknowledge = acknowledgements(job.trx);
       return writeTrajectories(
@@ -49,6 +56,8 @@ export async function writeFormat(job: WriteJob): Promise<ExportCounts> {
     }
     case 'parquet':
       return writeParquet({ ...job, format });
+    case 'verl':
+      return writeVerl({ ...job, format });
     case 'jsonl':
       return writeEvents({ ...job, format });
     default:
@@ -93,6 +102,13 @@ async function writeParquet(job: WriteJob<Extract<ExportFormat, { kind: 'parquet
     return 1;
   });
   await rows.finish();
+  return counts;
+}
+
+async function writeVerl(job: WriteJob<Extract<ExportFormat, { kind: 'verl' }>>): Promise<ExportCounts> {
+  const file = new VerlFile(job.file, job.format);
+  const counts = await writeTrajectories(job, (trajectory) => file.write(trajectory));
+  await file.finish();
   return counts;
 }
 

@@ -138,6 +138,7 @@ const trajectory = fc
         },
         returnValue,
         rewards: sums,
+        rolloutRewards: {},
         root,
         steps: steps.map((s, i) => ({
           ...root,

@@ -1,0 +1,45 @@
+import type { ByteSink, ExportFormat } from './format.ts';
+import { ParquetFile } from './parquet-file.ts';
+import type { ExportTrajectory } from './recorded-tree.ts';
+import { VERL_STEPS, VERL_TRAJECTORIES } from './verl-schema.ts';
+import { verlStepRows } from './verl-steps.ts';
+import { verlTrajectoryRow } from './verl-trajectory.ts';
+
+/** Writes trajectories as Parquet for verl, a row per trajectory or per step. */
+export class VerlFile {
+  readonly #file: ParquetFile;
+  readonly #layout: Extract<ExportFormat, { kind: 'verl' }>['layout'];
+
+  constructor(sink: ByteSink, { layout }: Extract<ExportFormat, { kind: 'verl' }>) {
+    this.#layout = layout;
+    this.#file = new ParquetFile(sink, layout === 'trajectory' ? VERL_TRAJECTORIES : VERL_STEPS);
+  }
+
+  /** Gives the number of rows that the trajectory took: none for one that took no step. @throws DatasetError `missing-tokens`. */
+  async write(trajectory: ExportTrajectory): Promise<number> {
+    if (this.#layout === 'trajectory') {
+      const row = verlTrajectoryRow(trajectory);
+      if (row) await this.#file.write(row, sizeOf(trajectory));
+      return row ? 1 : 0;
+    }
+    let rows = 0;
+    for (const row of verlStepRows(trajectory)) {
+      await this.#file.write(row, sizeOf(trajectory)); // the chat before a step is at most the whole episode
+      rows += 1;
+    }
+    return rows;
+  }
+
+  /** Writes the last row group and the footer. */
+  finish(): Promise<void> {
+    return this.#file.finish();
+  }
+}
+
+/** Estimates what a trajectory holds in memory: text as UTF-16, and four numbers of 8 bytes for every token. */
+function sizeOf({ head, root, steps }: ExportTrajectory): number {
+  let size = 2_000 + 2 * (head.instruction.length + root.observation.length);
+  for (const { response, observation, tokens } of steps)
+    size += 500 + 2 * (response.length + observation.length) + 32 * (tokens?.ids.length ?? 0);
+  return size;
+}

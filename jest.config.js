@@ -9,6 +9,6 @@ export default {
   },
   globalSetup: './src/testing/jest/global-setup.ts',
   globalTeardown: './src/testing/jest/global-teardown.ts',
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   maxWorkers: 2,
 };

@@ -54,7 +54,7 @@ export function startProcess(script: string, args: readonly string[], env: Reado
     stderr: () => said.stderr,
     ended,
     kill: (signal) => void child.kill(signal),
-    async saying(pattern, timeoutMs = 30_000) {
+    async saying(pattern, timeoutMs = 90_000) {
       let look: () => void = () => undefined;
       let timer: NodeJS.Timeout | undefined;
       const found = new Promise<RegExpExecArray>((resolve, reject) => {

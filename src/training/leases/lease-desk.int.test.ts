@@ -221,7 +221,10 @@ describe('an acknowledgement', () => {
     ['backend', { backend: '' }],
   ])('with a wrong %s says so', async (field, changes) => {
     const result = { version: 1, checkpointId: newId(), weights: sha('w'), backend: 'test', kept: null, loss: null, metrics: {} };
-    expect(await desk.ack({ leaseId: newId(), fence: 1, ...result, ...changes })).toMatchObject({ code: 'invalid', message: expect.stringContaining(field) });
+    expect(await desk.ack({ leaseId: newId(), fence: 1, ...result, ...changes })).toMatchObject({
+      code: 'invalid',
+      message: expect.stringContaining(field),
+    });
   });
 });
 

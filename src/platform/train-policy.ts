@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { TOPICS } from '../events/catalogue.ts';
+import { countNotices } from '../postgres/notices.ts';
+import { CURSOR_CHANNEL } from '../projections/runner.ts';
+import { readLineages } from '../projections/training-pool/read-lineages.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
+import { linearBackend } from '../training/backends/linear/linear-backend.ts';
+import { trainingSettings } from '../training/backends/training-settings.ts';
+import { createRelay } from '../training/outbox/relay.ts';
+import { type Trained, type Trouble, trainLoop } from '../training/train-loop.ts';
+import { openDesk } from './open-desk.ts';
+import type { Platform } from './open-platform.ts';
+import { TrainingRefused } from './train-admission-for.ts';
+import { readBatchSteps } from './train-rows.ts';
+
+/** What `TrainingDeclared.trainer` tells our own trainers. */
+export const trainerPlan = z.strictObject({ backend: z.literal('linear'), settings: trainingSettings });
+export type TrainerPlan = z.infer<typeof trainerPlan>;
+
+export interface PolicyTraining {
+  readonly policyId: string;
+  readonly consumer: string;
+  /** Ends when the policy has reached this version; null: trains until the signal. */
+  readonly untilVersion: number | null;
+  readonly ttlMs?: number;
+  readonly signal: AbortSignal;
+  readonly onUpdate?: (trained: Trained) => void;
+  readonly onTrouble?: (trouble: Trouble) => void;
+}
+
+const CATCH_UP_MS = 60_000;
+const LOOK_MS = 1_000; // a notice wakes it at once; this is for notices that were lost
+
+/**
+ * Trains a declared policy on its batches as they are planned, in this process. A projector must be running. Any number may run for one policy: the desk gives a batch to one
+ * of them. @throws TrainingRefused for a policy that is not declared, or for other trainers; TrainingStuck, CheckpointDamaged.
+ */
+export async function trainPolicy(platform: Platform, training: PolicyTraining): Promise<number> {
+  const { policyId, signal } = training;
+  const { db } = platform.database;
+  const { blobs, log } = platform;
+  await createRelay({ db, log }).flush(); // what a killed trainer decided and did not tell comes first
+  await waitUntilProjected(db, await log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+  const [lineage] = await readLineages(db, [policyId]);
+  if (!lineage)
+    throw new TrainingRefused(`the policy ${policyId} is not declared for training; begin it with \`espalier train\``);
+  const plan = trainerPlan.safeParse(lineage.trainer);
+  if (!plan.success)
+    throw new TrainingRefused(`the policy ${policyId} was declared for other trainers than ours: ${z.prettifyError(plan.error)}`);
+  const backend = linearBackend();
+  const notices = await countNotices(platform.databaseUrl, [CURSOR_CHANNEL]);
+  try {
+    const { untilVersion } = training;
+    let seen = notices.count; // as it was before the desk was asked: what moved since wakes at once
+    return await trainLoop(
+      {
+        ...{ policyId, consumer: training.consumer, desk: openDesk(platform), blobs, backend, settings: plan.data.settings },
+        ...(training.ttlMs === undefined ? {} : { ttlMs: training.ttlMs }),
+        ...(untilVersion === null ? {} : { updates: Math.max(0, untilVersion - (lineage.newestVersion ?? 0)) }),
+        ...(training.onUpdate ? { onUpdate: training.onUpdate } : {}),
+        ...(training.onTrouble ? { onTrouble: training.onTrouble } : {}),
+        readRows: ({ batchId }, either) => readBatchSteps({ db, blobs }, batchId, either),
+        async idle(either) {
+          await notices.beyond(seen, LOOK_MS, either);
+          seen = notices.count;
+        },
+      },
+      signal,
+    );
+  } finally {
+    await notices.close();
+    await backend.close();
+  }
+}

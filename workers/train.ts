@@ -1,0 +1,27 @@
+import { hostname } from 'node:os';
+import { openPlatform } from '../src/platform/open-platform.ts';
+import { trainPolicy } from '../src/platform/train-policy.ts';
+import { readConfig } from '../src/runtime/config.ts';
+import { runUntilStopped } from '../src/runtime/lifecycle.ts';
+import { createLogger } from '../src/runtime/logger.ts';
+
+/** Trains a declared policy on its batches as they are planned: `workers/train.ts POLICY [NAME]`. Killed and started again under its name, it gets its batch back at once. */
+await runUntilStopped(async (signal) => {
+  const config = readConfig();
+  const logger = createLogger({ level: config.logLevel }).with({ worker: 'train' });
+  const [policyId = '', consumer = hostname()] = process.argv.slice(2);
+  const platform = await openPlatform(config, 'train');
+  logger.info('training', { policy: policyId, consumer });
+  const finished = trainPolicy(platform, {
+    ...{ policyId, consumer, untilVersion: null, signal },
+    onUpdate: ({ version, samples, meanReturn, ms }) => logger.info('trained', { version, samples, meanReturn, ms }),
+    onTrouble: (trouble) => logger.warn('batch not trained', { ...trouble }),
+  });
+  return {
+    finished,
+    async close() {
+      await finished.catch(() => undefined); // a fault was told by `finished`
+      await platform.close();
+    },
+  };
+});

@@ -16,6 +16,7 @@ import { landingPage } from './landing.ts';
 import { json, text } from './reply.ts';
 import type { NodeListener, Route } from './route.ts';
 import { type TrainingDesk, trainingRoutes } from './training/training-routes.ts';
+import { addTrainingGauges } from './training-gauges.ts';
 
 export interface ApiOptions {
   readonly db: Db;
@@ -39,6 +40,7 @@ export function apiRoutes(options: ApiOptions): readonly Route[] {
   const { metrics, graphql, projections = registered } = options;
   const world = { ...options, projections };
   addGauges(metrics, world);
+  addTrainingGauges(metrics, world.db);
   const schemas = json(200, jsonSchemas());
   const routes: Route[] = [
     ...(graphql ? [{ kind: 'mount', path: '/graphql', needs: ['read'], listener: graphql } as const] : []),

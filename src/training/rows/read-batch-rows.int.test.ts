@@ -1,0 +1,257 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { DataOf } from '../../events/catalogue.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import { manifestHashOf } from '../../events/manifest-hash.ts';
+import { pack } from '../../events/packed.ts';
+import { type Database, openDatabase } from '../../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { givenEvents } from '../../testing/given-events.ts';
+import { MemoryBlobs } from '../../testing/memory-blobs.ts';
+import { Story } from '../../testing/story.ts';
+import { tellBatches, toldIds } from '../../testing/tell-batches.ts';
+import type { BatchRows } from './batch-rows.ts';
+import { encodeRows } from './encode-rows.ts';
+import { readBatchRows } from './read-batch-rows.ts';
+import { readSafetensors } from './safetensors.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+const blobs = new MemoryBlobs();
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase(testDatabase.url);
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+async function told(name: string, shape: Omit<Parameters<typeof tellBatches>[1], 'policyId'> = {}) {
+  const story = new Story(name);
+  const batches = tellBatches(story, { policyId: name, ...shape });
+  await givenEvents(database.db, story.events);
+  return { story, ...batches };
+}
+function bodyOf(rows: BatchRows, layout: 'step' | 'verl') {
+  const encoded = encodeRows(rows, layout);
+  if (encoded.kind === 'refused') throw new Error(encoded.message);
+  const body = readSafetensors(Buffer.concat(encoded.parts));
+  const numbers = (name: string) => [...(body.tensors.get(name)?.data ?? [])];
+  const shape = (name: string) => body.tensors.get(name)?.shape;
+  const texts = JSON.parse(Buffer.from(body.tensors.get('texts')?.data as Uint8Array).toString('utf8'));
+  return { ...encoded, metadata: body.metadata, numbers, shape, texts };
+}
+
+describe('the rows of a batch', () => {
+  test('are the recorded paths with their tokens, spans, rewards and candidates, in the order of the manifest', async () => {
+    const { batchIds, rollouts, runId } = await told('whole', { groups: 2, members: 2, steps: 2 });
+    const rows = await readBatchRows(database.db, blobs, batchIds[0] ?? '');
+    expect(rows.batch).toMatchObject({ policyId: 'whole', ordinal: 0, estimator: { name: 'grpo' }, shards: [[0, 1, 2, 3]] });
+    expect(rows.trajectories.map(({ rolloutId }) => rolloutId)).toEqual(rollouts[0]);
+    expect(rows.trajectories.map(({ group }) => group)).toEqual([0, 0, 1, 1]);
+    const second = rows.trajectories[1];
+    expect(second).toMatchObject({
+      ...{ runId, environment: 'textcraft', outcome: 'terminated', success: true, temperature: 0.5, from: 0 },
+      ...{ goal: 'craft whole 0 0', firstObservation: 'Goal: craft whole 0 0.', instruction: 'Craft what is asked.' },
+      rewards: [{ component: 'format', value: 0.25, scorer: { name: 'environment', revision: '1' } }],
+    });
+    const [first, last] = second?.steps ?? [];
+    expect([...(first?.tokens?.ids ?? [])]).toEqual(toldIds(1, 1, 3));
+    expect([...(last?.tokens?.logProbs ?? [])]).toEqual([-0.5, -1, -1.5]);
+    expect([...(last?.tokens?.mask ?? [])]).toEqual([1, 1, 1]);
+    expect([first?.candidates, last?.candidates]).toEqual([
+      ['wait', 'inventory'],
+      ['inventory', 'go 1'],
+    ]);
+    expect(last?.anchor).toBe('1'.padStart(64, '0')); // the state in which the step before it ended
+    expect([first?.termination, last?.termination]).toEqual(['none', 'terminated']);
+    expect([first?.rewards, last?.rewards]).toEqual([[], [expect.objectContaining({ component: 'environment', value: 0.5 })]]);
+    expect(last?.spans).toEqual([{ from: 0, to: 3, policyId: 'whole', version: 1 }]);
+  });
+
+  test('hold steps of an elder rollout as context, and train only its own', async () => {
+    const policyId = 'branched';
+    const story = new Story(policyId);
+    const run = story.run();
+    const tree = story.tree(run);
+    const elder = story.rollout(tree, 0);
+    const tokens = (id: number) => ({ ids: pack('int32', [id]), logProbs: null, mask: null });
+    const shared = story.step(tree, elder, tree.rootStepId, 1, { tokens: tokens(1) });
+    const end = story.step(tree, elder, shared, 2, { tokens: tokens(2), termination: 'terminated' });
+    story.finishRollout(tree, elder, end, { steps: 2 });
+    const younger = story.rollout(tree, 1, { fromStepId: shared });
+    const own = story.step(tree, younger, shared, 2, { tokens: tokens(3), termination: 'truncated' });
+    story.finishRollout(tree, younger, own, { outcome: 'truncated', steps: 1 });
+    story.closeTree(tree, 2);
+    const batchId = tellOne(story, policyId, tree.treeId, [elder, younger]);
+    await givenEvents(database.db, story.events);
+    const rows = await readBatchRows(database.db, blobs, batchId);
+    expect(rows.trajectories.map(({ steps, from }) => [steps.map(({ stepId }) => stepId), from])).toEqual([
+      [[shared, end], 0],
+      [[shared, own], 1],
+    ]);
+    const body = bodyOf(rows, 'step');
+    expect(body.numbers('responses')).toEqual([1, 2, 3]);
+    expect(body.numbers('has_log_probs')).toEqual([0, 0, 0]);
+    expect(body.numbers('policy_versions')).toEqual([-1, -1, -1]); // sampled by another policy
+    expect([body.numbers('terminated'), body.numbers('truncated')]).toEqual([
+      [0, 1, 0],
+      [0, 0, 1],
+    ]);
+    expect(body.texts[1]).toMatchObject({ from: 1, steps: [{ action: 'inventory' }, { action: 'inventory' }] });
+  });
+
+  test('of arrays that do not fit each other, a blob that is gone, a batch that nobody planned: each is said', async () => {
+    const policyId = 'damaged';
+    const story = new Story(policyId);
+    const tree = story.tree(story.run());
+    const rollout = story.rollout(tree);
+    const tokens = { ids: pack('int32', [1, 2]), logProbs: pack('float32', [-1]), mask: null };
+    const leaf = story.step(tree, rollout, tree.rootStepId, 1, { tokens });
+    story.finishRollout(tree, rollout, leaf);
+    const lost = { blob: 'e'.repeat(64), size: 70_000, mediaType: 'text/plain' };
+    const other = story.tree(story.run('other'), 'other', { observation: lost });
+    const walked = story.walk(other, 0, 1, 1);
+    const batches = [tellOne(story, policyId, tree.treeId, [rollout]), tellOne(story, 'gone', other.treeId, [walked.rolloutId])];
+    await givenEvents(database.db, story.events);
+    await expect(readBatchRows(database.db, blobs, batches[0] ?? '')).rejects.toMatchObject({
+      ...{ name: 'RowsError', code: 'tokens', message: expect.stringContaining(leaf) },
+    });
+    await expect(readBatchRows(database.db, blobs, batches[1] ?? '')).rejects.toMatchObject({ code: 'blob' });
+    await expect(readBatchRows(database.db, blobs, derivedId('nobody'))).rejects.toMatchObject({ code: 'unknown-batch' });
+  });
+});
+
+/** Tells a batch of one group. */
+function tellOne(story: Story, policyId: string, treeId: string, rolloutIds: readonly string[]): string {
+  const lineageId = derivedId('lineage', policyId);
+  const batchId = derivedId('batch', lineageId, 0);
+  const manifest: Omit<DataOf<'BatchPlanned'>, 'manifestHash'> = {
+    ...{
+      lineageId,
+      policyId,
+      batchId,
+      ordinal: 0,
+      policyVersion: 0,
+      seed: 0,
+      position: '',
+      estimator: { name: 'x', revision: '1', mode: {} },
+    },
+    rules: {
+      ...{
+        groupsPerBatch: 1,
+        group: { kind: 'all' },
+        maxStaleness: null,
+        offPolicy: 'any',
+        metric: 'environment',
+        unscored: 'wait',
+      },
+      ...{ zeroVariance: 'keep', band: null, truncated: 'keep', maxTokens: null, layout: 'step', tokenBudget: 100 },
+    },
+    groups: [{ treeId, rolloutIds: [...rolloutIds] }],
+    ...{ samples: rolloutIds.length, tokens: 0, shards: [rolloutIds.map((_, place) => place)], previousHash: null },
+  };
+  story.tell('BatchPlanned', { ...manifest, manifestHash: manifestHashOf(manifest) }, lineageId);
+  return batchId;
+}
+
+describe('layout step', () => {
+  test('has a row per step, jagged columns, rewards by component, and texts from which a policy over candidates is rebuilt', async () => {
+    const { batchIds, rollouts } = await told('stepped', { members: 2, steps: 2 });
+    const body = bodyOf(await readBatchRows(database.db, blobs, batchIds[0] ?? ''), 'step');
+    expect(body.metadata).toMatchObject({ format: 'espalier.rows/1', layout: 'step' });
+    expect(JSON.parse(body.metadata.rows ?? '')).toMatchObject({
+      components: ['environment', 'format'],
+      trajectories: rollouts[0],
+    });
+    expect(body.numbers('cu_seqlens')).toEqual([0, 3, 6, 9, 12]);
+    expect(body.numbers('responses')).toEqual([toldIds(0, 1, 3), toldIds(0, 2, 3), toldIds(1, 1, 3), toldIds(1, 2, 3)].flat());
+    expect(body.numbers('response_mask')).toEqual(Array(12).fill(1));
+    expect(body.numbers('policy_versions')).toEqual([0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1]);
+    expect(body.numbers('rollout_log_probs').slice(0, 4)).toEqual([-0.5, -1, -1.5, -0.5]);
+    expect(body.numbers('has_log_probs')).toEqual([1, 1, 1, 1]);
+    expect([body.shape('rewards'), body.numbers('rewards')]).toEqual([
+      [4, 2],
+      [0, 0, 0, 0, 0, 0, 0.5, 0],
+    ]);
+    expect([body.shape('trajectory_rewards'), body.numbers('trajectory_rewards')]).toEqual([
+      [2, 2],
+      [0, 0.25, 0, 0.25],
+    ]);
+    expect([body.numbers('trajectory_index'), body.numbers('step_indices')]).toEqual([
+      [0, 0, 1, 1],
+      [0, 1, 0, 1],
+    ]);
+    expect([body.numbers('terminated'), body.numbers('truncated')]).toEqual([
+      [0, 1, 0, 1],
+      [0, 0, 0, 0],
+    ]);
+    expect(body.texts[0]).toMatchObject({
+      ...{ goal: 'craft stepped 0 0', firstObservation: 'Goal: craft stepped 0 0.', temperature: 0.5 },
+      steps: [{ action: 'inventory', candidates: ['wait', 'inventory'] }, { candidates: ['inventory', 'go 1'] }],
+    });
+  });
+
+  test('takes steps without recorded tokens, with rows of length 0', async () => {
+    const policyId = 'by text';
+    const story = new Story(policyId);
+    const tree = story.tree(story.run());
+    const { rolloutId } = story.walk(tree, 0, 2, 1);
+    const batchId = tellOne(story, policyId, tree.treeId, [rolloutId]);
+    await givenEvents(database.db, story.events);
+    const rows = await readBatchRows(database.db, blobs, batchId);
+    const body = bodyOf(rows, 'step');
+    expect([body.numbers('cu_seqlens'), body.numbers('has_log_probs')]).toEqual([
+      [0, 0, 0],
+      [0, 0],
+    ]);
+    expect(encodeRows(rows, 'verl')).toMatchObject({ kind: 'refused', message: expect.stringContaining('no recorded tokens') });
+  });
+
+  test('has another digest when a reward is revised, and the same when nothing is', async () => {
+    const { batchIds, story, runId } = await told('revised', { members: 1, steps: 1 });
+    const read = async () => bodyOf(await readBatchRows(database.db, blobs, batchIds[0] ?? ''), 'step').digest;
+    const before = await read();
+    expect(await read()).toBe(before);
+    const reward = story.events.find((event) => event.type === 'RewardAssigned');
+    if (reward?.type !== 'RewardAssigned') throw new Error('a reward was told');
+    const { rewardId, treeId } = reward.data;
+    const scorer = { name: 'judge', revision: '2' };
+    const revised = story.tell('RewardRevised', { rewardId, treeId, value: 7, scorer, reason: 'seen again' }, runId);
+    await givenEvents(database.db, [revised]);
+    expect(await read()).not.toBe(before);
+  });
+});
+
+describe('layout verl', () => {
+  test('has a row per trajectory: tokens of observations between those of the policy, masked; rewards on the last sampled token', async () => {
+    const { batchIds } = await told('merged', { members: 2, steps: 2, tokens: 2, observationTokens: 2 });
+    const body = bodyOf(await readBatchRows(database.db, blobs, batchIds[0] ?? ''), 'verl');
+    expect(body.numbers('cu_seqlens')).toEqual([0, 6, 12]);
+    expect(body.numbers('responses').slice(0, 6)).toEqual([...toldIds(0, 1, 4), ...toldIds(0, 2, 2)]);
+    expect(body.numbers('response_mask').slice(0, 6)).toEqual([1, 1, 0, 0, 1, 1]);
+    expect(body.numbers('policy_versions').slice(0, 6)).toEqual([0, 0, -1, -1, 1, 1]);
+    expect(body.numbers('token_level_scores')).toEqual([0, 0, 0, 0, 0, 0.25, 0, 0, 0, 0, 0, 0.75]);
+    expect([body.numbers('num_turns'), body.numbers('terminated')]).toEqual([
+      [2, 2],
+      [1, 1],
+    ]);
+    expect(body.numbers('rewards')).toEqual([0, 0.25, 0.5, 0.25]);
+  });
+
+  test('is refused, with what to ask for instead, where observations were recorded as text alone', async () => {
+    const { batchIds } = await told('holes', { steps: 2 });
+    const rows = await readBatchRows(database.db, blobs, batchIds[0] ?? '');
+    expect(encodeRows(rows, 'verl')).toMatchObject({
+      ...{
+        kind: 'refused',
+        message: expect.stringContaining('tokens of its observation'),
+        remedy: expect.stringContaining('layout=step'),
+      },
+    });
+    const single = await told('single turn', { steps: 1 });
+    expect(bodyOf(await readBatchRows(database.db, blobs, single.batchIds[0] ?? ''), 'verl').numbers('num_turns')).toEqual([
+      1, 1,
+    ]);
+  });
+});

@@ -1,0 +1,215 @@
+"""Serves a model by OpenAI's chat-completions protocol, with token ids and log-probs as vLLM gives them.
+
+    python -m espalier_trainer.serve --model FOLDER [--port 8000] [--weights-root FOLDER]
+
+Small on purpose: one request at a time, no batching across requests. With --weights-root, `POST /v1/weights {"checkpoint": NAME}` takes over the
+weights of a checkpoint under that folder between two requests, so that a policy under training needs no restart.
+"""
+
+import argparse
+import json
+import re
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import torch
+
+from .generate import sample_replies
+from .language_model import ModelRefused, open_model
+from .tensors import digest_tensors
+
+LONGEST_BODY = 16 * 2**20
+
+
+class RequestRefused(Exception):
+    def __init__(self, message, status=400, code=None):
+        super().__init__(message)
+        self.status, self.code = status, code
+
+
+class ModelServer:
+    """Answers one request at a time; `lock` keeps weights and model as they are meanwhile."""
+
+    def __init__(self, folder, *, name, device, precision, weights_root):
+        self.spec = {"precision": precision}
+        self.name = name
+        self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self.weights_root = Path(weights_root).resolve() if weights_root else None
+        self.lock = threading.Lock()
+        self.count = 0
+        self.take_over(folder)
+
+    def take_over(self, folder):
+        model = open_model({**self.spec, "kind": "folder", "path": str(folder)}, 0, self.device)
+        with self.lock:
+            self.model, self.weights = model, digest_tensors(model.tensors())
+
+    def change_weights(self, request):
+        checkpoint = request.get("checkpoint")
+        if self.weights_root is None:
+            raise RequestRefused("this server was started without --weights-root", 403)
+        if not isinstance(checkpoint, str) or not re.fullmatch(r"[0-9a-f]{64}", checkpoint):
+            raise RequestRefused("checkpoint must be the name of a folder under the weights root")
+        self.take_over(self.weights_root / checkpoint)
+        return {"checkpoint": checkpoint, "weights": self.weights}
+
+    def complete(self, request):
+        messages, count, longest, temperature, seed, stop = _read_request(request)
+        with self.lock:
+            model = self.model
+            prompt = model.encode_chat(messages)
+            room = model.context - len(prompt)
+            if room < (longest or 1):
+                asked = len(prompt) + (longest or 1)
+                raise RequestRefused(
+                    f"This model's maximum context length is {model.context} tokens. However, you requested {asked} tokens.",
+                    code="context_length_exceeded",
+                )
+            replies = sample_replies(
+                model, prompt, count=count, longest=longest or room, temperature=temperature, seed=seed, stop=stop
+            )
+            self.count += 1
+            number, weights = self.count, self.weights
+            choices = [_choice(model, request, i, reply) for i, reply in enumerate(replies)]
+        used = sum(len(reply["ids"]) for reply in replies)
+        return {
+            "id": f"chatcmpl-{number}",
+            "object": "chat.completion",
+            "created": int(time.time()),
+            "model": self.name,
+            "system_fingerprint": weights,
+            "choices": choices,
+            "usage": {"prompt_tokens": len(prompt), "completion_tokens": used, "total_tokens": len(prompt) + used},
+        }
+
+
+def _choice(model, request, index, reply):
+    as_ids = request.get("return_tokens_as_token_ids")
+    content = [
+        {"token": f"token_id:{token}" if as_ids else model.decode([token]), "logprob": log_prob, "top_logprobs": []}
+        for token, log_prob in zip(reply["ids"], reply["log_probs"])
+    ]
+    return {
+        "index": index,
+        "message": {"role": "assistant", "content": reply["text"]},
+        "finish_reason": reply["finish"],
+        "logprobs": {"content": content} if request.get("logprobs") else None,
+        **({"token_ids": reply["ids"]} if request.get("return_token_ids") else {}),
+    }
+
+
+def _read_request(request):
+    messages = request.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise RequestRefused("messages must be a list with at least one message")
+    for message in messages:
+        if not isinstance(message, dict) or message.get("role") not in ("system", "user", "assistant"):
+            raise RequestRefused("a message has a role: system, user or assistant")
+        if not isinstance(message.get("content"), str):
+            raise RequestRefused("this model reads texts alone")
+    count = _number(request, "n", 1, 1, 1024, int)
+    longest = _number(request, "max_tokens", _number(request, "max_completion_tokens", 0, 1, 2**20, int), 1, 2**20, int)
+    temperature = _number(request, "temperature", 1.0, 0, 100, float)
+    seed = _number(request, "seed", time.time_ns() % 2**31, -(2**63), 2**63, int)
+    if _number(request, "top_p", 1.0, 0, 1, float) != 1:
+        raise RequestRefused("top_p must be 1: log-probs of a cut distribution are not those of the policy")
+    stop = request.get("stop") or []
+    return messages, count, longest, temperature, seed, [stop] if isinstance(stop, str) else stop
+
+
+def _number(request, name, default, least, most, kind):
+    value = request.get(name)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, (int, kind)) or not least <= value <= most:
+        raise RequestRefused(f"{name} must be a number from {least} to {most}")
+    return kind(value)
+
+
+def _handler(server):
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            if self.path in ("/health", "/v1/models"):
+                self._send(200, {"object": "list", "data": [{"id": server.name, "object": "model", "weights": server.weights}]})
+            else:
+                self._send(404, _error("Not Found", None))
+
+        def do_POST(self):
+            routes = {"/v1/chat/completions": server.complete, "/v1/weights": server.change_weights}
+            try:
+                length = int(self.headers.get("content-length") or 0)
+                if length > LONGEST_BODY:
+                    raise RequestRefused("the body is too long", 413)
+                body = self.rfile.read(length)
+                if self.path not in routes:
+                    raise RequestRefused("Not Found", 404)
+                request = json.loads(body)
+                if not isinstance(request, dict):
+                    raise RequestRefused("the body must be an object")
+                self._send(200, routes[self.path](request))
+            except RequestRefused as error:
+                self._send(error.status, _error(str(error), error.code))
+            except (ValueError, ModelRefused) as error:
+                self._send(400, _error(str(error), None))
+            except BrokenPipeError:
+                self.close_connection = True
+
+        def _send(self, status, value):
+            data = json.dumps(value).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(data)))
+            if status == 413:
+                self.send_header("connection", "close")  # its body was not read
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_):
+            pass
+
+    return Handler
+
+
+def _error(message, code):
+    return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="espalier_trainer.serve", description=__doc__.splitlines()[0])
+    parser.add_argument("--model", required=True, help="folder of a causal language model, or of a checkpoint")
+    parser.add_argument("--name", default="policy", help="what the model is called in requests")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
+    parser.add_argument("--device", help="cuda where there is one, by default")
+    parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
+    parser.add_argument("--weights-root", help="folder of checkpoints that POST /v1/weights may load")
+    parser.add_argument("--threads", type=int, default=1, help="of torch's own pool on the CPU")
+    parser.add_argument("--end-with-stdin", action="store_true", help="end when standard input is closed: with whoever started it")
+    chosen = parser.parse_args()
+    torch.set_num_threads(chosen.threads)
+    try:
+        model = ModelServer(
+            chosen.model, name=chosen.name, device=chosen.device, precision=chosen.precision, weights_root=chosen.weights_root
+        )
+    except ModelRefused as error:
+        print(f"espalier_trainer.serve: {error}", file=sys.stderr)
+        return 1
+    http = ThreadingHTTPServer((chosen.host, chosen.port), _handler(model))
+    http.daemon_threads = True
+    if chosen.end_with_stdin:
+        threading.Thread(target=lambda: (sys.stdin.buffer.read(), http.shutdown()), daemon=True).start()
+    print(f"listening on http://{chosen.host}:{http.server_address[1]}/v1", file=sys.stderr, flush=True)
+    try:
+        http.serve_forever()
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

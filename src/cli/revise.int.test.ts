@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '../events/new-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
@@ -27,9 +29,9 @@ interface Printed {
   readonly revisions: number;
 }
 
-async function collected(): Promise<string> {
+async function collected(...more: readonly string[]): Promise<string> {
   const runId = newId();
-  const { code, stderr } = await runEspalier([...COLLECT, '--run', runId], env);
+  const { code, stderr } = await runEspalier([...COLLECT, ...more, '--run', runId], env);
   if (code !== 0) throw new Error(stderr);
   return runId;
 }
@@ -77,6 +79,30 @@ describe('espalier revise', () => {
     const revised = JSON.parse(again.stdout) as Printed; // as the command prints it
     expect(revised).toEqual({ ...expected, run: runId, asked: 0 }); // the other run asked the same things
     expect(await composed()).toBe(expected.revisions);
+    expect(await faults()).toEqual([]);
+  });
+
+  test('faithful, killed with -9 leaves no file under the name, and the same command writes what it would have written', async () => {
+    const runId = await collected('--compat', 'agent-r');
+    const out = join(platform.home, 'rows.jsonl');
+    const command = ['revise', '--run', runId, '--mode', 'faithful', '--judge', 'planner', '--out', out];
+    const { rows } = await platform.database.pool.query<{ count: number }>('select count(*) from log_records');
+    const appends = await holdAppends(platform, Number(rows[0]?.count) + 5);
+    const child = startProcess('src/cli/main.ts', command, env);
+    await appends.held();
+    child.kill('SIGKILL');
+    expect(await child.ended).toBe('SIGKILL');
+    await appends.release();
+    expect([existsSync(out), (await recorded(runId)) > 0]).toEqual([false, true]);
+    const { code, stdout } = await runEspalier(command, env);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^run \S+ revised as published, completed: 2 of 2 trees, /)]);
+    const first = readFileSync(out, 'utf8');
+    const { revise, revise_log: log } = JSON.parse(first.split('\n')[0] ?? '');
+    expect([revise, log[0], log[2].content]).toEqual([true, { role: 'system', content: 'You are a helpful assistant.' }, 'Ok.']);
+    const again = await runEspalier(['--json', ...command, '--force'], env);
+    expect(JSON.parse(again.stdout)).toMatchObject({ asked: 0, rows: first.trimEnd().split('\n').length });
+    expect(readFileSync(out, 'utf8')).toBe(first);
+    expect(await platform.database.db.selectFrom('revisions').selectAll().execute()).toEqual([]);
     expect(await faults()).toEqual([]);
   });
 

@@ -1,9 +1,10 @@
 import { basename } from 'node:path';
 import { type Command, Option } from 'commander';
+import { type BatchManifest, exportBatches } from '../datasets/batches/export-batches.ts';
 import { exportTrajectories } from '../datasets/export/export-trajectories.ts';
 import type { ExportFormat } from '../datasets/export/format.ts';
 import type { Manifest } from '../datasets/export/manifest.ts';
-import { parseTrajectoryQuery, type QueryTexts } from '../datasets/export/trajectory-query.ts';
+import { parseTrajectoryQuery, type QueryTexts, type TrajectoryQuery } from '../datasets/export/trajectory-query.ts';
 import { exportRows, type RowManifest } from '../datasets/rows/export-rows.ts';
 import { CODE_VERSION } from '../platform/code-version.ts';
 import { addRowOptions, generalOf, parametersOf, type RowFlags, rowFormatOf } from './row-flags.ts';
@@ -38,7 +39,7 @@ const WAIT_MS = 60_000;
 /** `espalier export`: trajectories, or examples mined from searched trees, as a file for a trainer, with a manifest that says what they are. */
 export function addExport(program: Command): void {
   const command = addQueryOptions(addRowOptions(program.command('export'), 'openai'))
-    .description('export trajectories or mined examples: the same export twice gives the same bytes')
+    .description('export trajectories, mined examples, or the history of batches: the same export twice gives the same bytes')
     .requiredOption('--out <file>', 'the file to make; its manifest stands beside it')
     .addOption(
       new Option('--weights <rule>', 'trajectories: which replies carry loss where rollouts share a prefix')
@@ -63,6 +64,7 @@ export function addExport(program: Command): void {
     .option('--allow-empty', 'trajectories: write a file even when nothing matches');
   command.action(async (flags: ExportFlags) => {
     const query = parseTrajectoryQuery(queryTexts(flags));
+    if (flags.format === 'batches') return exportHistory(command, flags, query);
     const format = trajectoryFormatOf(flags);
     await withPlatform('export', async ({ database, blobs }, signal) => {
       const line = progressLine();
@@ -91,6 +93,40 @@ export function addExport(program: Command): void {
       say(wantsJson(command) ? JSON.stringify(manifest) : describeManifest(flags.out, manifest));
     });
   });
+}
+
+/** The history of batches: of policies, whatever their runs and trees. As Parquet when the file is called so, else as JSON lines. */
+async function exportHistory(command: Command, flags: ExportFlags, query: TrajectoryQuery): Promise<void> {
+  const others = Object.entries(query).filter(([name, value]) => name !== 'policies' && value !== null);
+  if (others.length > 0 || query.policies?.some(({ version }) => version !== null))
+    throw new Error('--format batches takes --policy NAME and no other filter: a batch is of a policy, in all its versions');
+  await withPlatform('export', async ({ database }, signal) => {
+    const line = progressLine();
+    const manifest = await exportBatches({
+      db: database.db,
+      policies: query.policies?.map(({ policyId }) => policyId) ?? null,
+      container: flags.out.endsWith('.parquet') ? 'parquet' : 'jsonl',
+      out: flags.out,
+      existing: flags.force ? 'replace' : 'refuse',
+      codeVersion: CODE_VERSION,
+      waitMs: WAIT_MS,
+      signal,
+      onProgress: (records) => line.show(`exporting: ${records} batches and rejected samples`),
+    });
+    line.end();
+    say(wantsJson(command) ? JSON.stringify(manifest) : describeHistory(flags.out, manifest));
+  });
+}
+
+function describeHistory(out: string, { counts, unchained, bytes, sha256 }: BatchManifest): string {
+  const rejected = Object.entries(counts.rejected).map(([reason, samples]) => `${samples} ${reason}`);
+  return [
+    `${out}: ${counts.batches} batches of ${counts.samples} samples, ${counts.trained} of them trained; ${counts.leases} leases; rejected: ${rejected.join(', ') || 'none'}`,
+    unchained.length === 0
+      ? 'every manifest hash is that of its batch and follows the one before'
+      : `NOT CHAINED: ${unchained.length} batches are not what was planned, the first ${unchained[0]}`,
+    `${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${basename(out)}.manifest.json)`,
+  ].join('\n');
 }
 
 /** Adds the filters that choose trees and rollouts by where they come from. */

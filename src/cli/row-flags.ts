@@ -20,8 +20,8 @@ export interface RowFlags {
   readonly maxPerTask?: number;
 }
 
-/** Formats that only whole trajectories have. */
-const TRAJECTORY_ONLY = ['parquet', 'jsonl', 'verl', 'trl-grpo'] as const;
+/** Formats that are never made of mined examples. */
+const TRAJECTORY_ONLY = ['parquet', 'jsonl', 'verl', 'trl-grpo', 'batches'] as const;
 type TrajectoryOnly = (typeof TRAJECTORY_ONLY)[number];
 
 const ETA = 0.2; // the paper's (specification of Agent-R, §3.1): the share of agent data, not of the general data
@@ -64,7 +64,7 @@ export function addRowOptions(command: Command, format: RowFlags['format']): Com
 /** Reads the format of mined examples. @throws Error for one that only whole trajectories have. */
 export function rowFormatOf({ format: kind, span, metadata }: RowFlags): RowFormat {
   if (isTrajectoryOnly(kind))
-    throw new Error(`--format ${kind} is for whole trajectories; mined examples take ${ROW_FORMATS.join(', ')}`);
+    throw new Error(`--format ${kind} is not for mined examples; these examples take ${ROW_FORMATS.join(', ')}`);
   return { kind, span, metadata: metadata ? 'include' : 'omit' };
 }
 

@@ -14,17 +14,40 @@ export interface Shown {
   readonly outside: number;
 }
 
+/** Sums over segments. */
+export interface Totals {
+  height: number;
+  cutLines: number;
+  outside: number;
+}
+
+/** Sums up segments, on top of what is known of those before them. */
+export function addUp(
+  segments: Iterable<RenderedSegment>,
+  before: Readonly<Totals> = { height: 0, cutLines: 0, outside: 0 },
+): Totals {
+  const totals = { ...before };
+  for (const { height, cutLines, outside } of segments) {
+    totals.height += height;
+    totals.cutLines += cutLines;
+    totals.outside += outside;
+  }
+  return totals;
+}
+
 /**
  * Chooses what of a history is shown at a factor. Where it is too tall and the spec drops the oldest, the newest segments that fit stand under a line
  * that says how many are missing. @throws RenderRefused as `historySizes`.
  */
-export function chooseShown(spec: RenderSpec, all: readonly RenderedSegment[], factor: number, kind: HistoryKind): Shown {
-  let [height, lines, outside] = [0, 0, 0];
-  for (const segment of all) {
-    height += segment.height;
-    lines += segment.cutLines;
-    outside += segment.outside;
-  }
+export function chooseShown(
+  spec: RenderSpec,
+  all: readonly RenderedSegment[],
+  factor: number,
+  kind: HistoryKind,
+  totals: Readonly<Totals> = addUp(all),
+): Shown {
+  let { height, cutLines: lines } = totals;
+  const { outside } = totals;
   if (height <= spec.limits.totalHeight || spec.limits.totalOverflow === 'refuse') {
     return { sizes: historySizes(spec, kind, height, factor), segments: all, cut: { segments: 0, lines }, outside };
   }

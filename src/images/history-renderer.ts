@@ -1,4 +1,4 @@
-import { chooseShown, type Shown } from './choose-shown.ts';
+import { addUp, chooseShown, type Shown } from './choose-shown.ts';
 import { frameResized, type HistoryImage, lazyImage, paint } from './compose-history.ts';
 import type { HistoryKind } from './history-sizes.ts';
 import { type HistoryStack, openStack, pushSegments, rawRows, viewStack } from './history-stack.ts';
@@ -27,6 +27,25 @@ export interface DrawnSegment {
   /** False when it had to be drawn for this image. */
   readonly hit: boolean;
   readonly segment: RenderedSegment;
+}
+
+/** Leaves the id to the entry, which computes it when asked. */
+class Drawn implements DrawnSegment {
+  readonly hit: boolean;
+  readonly #entry: CachedSegment;
+  constructor(entry: CachedSegment, hit: boolean) {
+    this.#entry = entry;
+    this.hit = hit;
+  }
+  get id(): string {
+    return this.#entry.id;
+  }
+  get text(): string {
+    return this.#entry.text;
+  }
+  get segment(): RenderedSegment {
+    return this.#entry.segment;
+  }
 }
 
 export interface HistoryRendererOptions {
@@ -64,11 +83,12 @@ export class HistoryRenderer {
     const known = stack?.entries.length ?? 0;
     this.cache.countReused(known);
     const found = request.segments.slice(known).map((text) => this.cache.get(this.spec, text));
-    const segments: DrawnSegment[] = [];
-    for (const { id, text, segment } of stack?.entries ?? []) segments.push({ id, text, hit: true, segment });
-    for (const { entry, hit } of found) segments.push({ id: entry.id, text: entry.text, hit, segment: entry.segment });
-    const all = segments.map(({ segment }) => segment);
-    const shown = chooseShown(this.spec, all, request.factor, all.length > 0 ? 'segments' : (request.empty ?? 'absent'));
+    const segments = (stack?.entries ?? []).map((entry): DrawnSegment => new Drawn(entry, true));
+    for (const { entry, hit } of found) segments.push(new Drawn(entry, hit));
+    const added = found.map(({ entry }) => entry.segment);
+    const all = [...(stack?.segments ?? []), ...added];
+    const kind = all.length > 0 ? 'segments' : (request.empty ?? 'absent');
+    const shown = chooseShown(this.spec, all, request.factor, kind, addUp(added, stack?.totals));
     if (all.length === 0 || shown.segments !== all) return { image: lazyImage(shown, () => paint(this.spec, shown)), segments };
     return { image: this.#continue(stack, shown, found), segments };
   }

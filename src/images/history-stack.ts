@@ -1,13 +1,17 @@
+import { addUp, type Totals } from './choose-shown.ts';
 import type { HistorySizes } from './history-sizes.ts';
 import type { RgbRows } from './lanczos.ts';
 import type { RenderSpec } from './render-spec.ts';
-import { writeSegment } from './rendered-segment.ts';
+import { type RenderedSegment, writeSegment } from './rendered-segment.ts';
 import type { CachedSegment } from './segment-cache.ts';
 
 /** The rows of one history, with room for the border around and for more rows below: what was stacked once stays where it is. */
 export interface HistoryStack {
   readonly spec: RenderSpec;
   readonly entries: CachedSegment[];
+  /** What the entries hold, and their sums. */
+  readonly segments: RenderedSegment[];
+  totals: Totals;
   /** Rows of segments. */
   rows: number;
   rgb: Uint8Array;
@@ -21,7 +25,7 @@ export interface HistoryStack {
 /** Makes a stack without a row. */
 export function openStack(spec: RenderSpec): HistoryStack {
   const stride = (spec.layout.width + 2 * spec.border) * 3;
-  return { spec, entries: [], rows: 0, rgb: new Uint8Array(), stride, used: 0, version: 0 };
+  return { spec, entries: [], segments: [], totals: addUp([]), rows: 0, rgb: new Uint8Array(), stride, used: 0, version: 0 };
 }
 
 /** Adds segments below the others. */
@@ -31,11 +35,13 @@ export function pushSegments(stack: HistoryStack, entries: readonly CachedSegmen
   const above = stack.entries.length === 0 ? 0 : spec.border + stack.rows;
   reserve(stack, (2 * spec.border + spec.resize.unit + rows) * stride, above * stride);
   stack.rgb.fill(255, above * stride, (spec.border + rows) * stride);
-  for (const entry of entries) {
-    writeSegment(entry.segment, stack.rgb, (spec.border + stack.rows) * stride + spec.border * 3, stride);
-    stack.rows += entry.segment.height;
-    stack.entries.push(entry);
+  for (const { segment } of entries) {
+    writeSegment(segment, stack.rgb, (spec.border + stack.rows) * stride + spec.border * 3, stride);
+    stack.rows += segment.height;
+    stack.segments.push(segment);
   }
+  stack.entries.push(...entries);
+  stack.totals = addUp(stack.segments.slice(stack.segments.length - entries.length), stack.totals);
 }
 
 /** Gives the bordered image of a stack that is not resized: a view of its bytes, which the next rows overwrite at the lower border. */

@@ -11,6 +11,7 @@ export interface SegmentStore {
 }
 
 export interface CachedSegment {
+  /** Computed when it is first asked for. */
   readonly id: string;
   readonly text: string;
   readonly segment: RenderedSegment;
@@ -42,9 +43,28 @@ export interface SegmentCacheOptions {
 
 const FETCHED_AT_ONCE = 32;
 
-interface Entry extends CachedSegment {
+class Entry implements CachedSegment {
+  readonly text: string;
+  readonly segment: RenderedSegment;
+  readonly bytes: number;
   readonly shelf: Map<string, Entry>;
   used: number;
+  readonly #spec: RenderSpec;
+  #id: string | undefined;
+
+  constructor(spec: RenderSpec, text: string, segment: RenderedSegment, shelf: Map<string, Entry>, used: number) {
+    this.#spec = spec;
+    this.text = text;
+    this.segment = segment;
+    this.bytes = segmentBytes(segment) + 2 * text.length;
+    this.shelf = shelf;
+    this.used = used;
+  }
+
+  get id(): string {
+    this.#id ??= segmentId(renderSpecId(this.#spec), this.text);
+    return this.#id;
+  }
 }
 
 /**
@@ -134,8 +154,7 @@ export class SegmentCache {
   }
 
   #add(shelf: Map<string, Entry>, spec: RenderSpec, text: string, segment: RenderedSegment): Entry {
-    const id = segmentId(renderSpecId(spec), text);
-    const entry = { id, text, segment, bytes: segmentBytes(segment) + 2 * text.length, shelf, used: ++this.#tick };
+    const entry = new Entry(spec, text, segment, shelf, ++this.#tick);
     if (entry.bytes > this.#maxBytes) return entry;
     shelf.set(text, entry);
     this.#counts.segments++;

@@ -5,7 +5,7 @@ import type { Policy } from '../policies/policy.ts';
 import type { Admission } from './admission.ts';
 import { allOrStop } from './all-or-stop.ts';
 import { collectTree, type Surroundings, treeIdOf } from './collect-tree.ts';
-import type { CollectPlan } from './plan.ts';
+import type { CollectPlan, PlannedTask } from './plan.ts';
 import type { ReadPrefix } from './play-prefix.ts';
 import { registration } from './prompting/history-drafts.ts';
 import type { Prompter } from './prompting/prompter.ts';
@@ -68,11 +68,23 @@ export async function collectRun(options: CollectOptions): Promise<Progress> {
   const report = () => options.progress?.({ ...progress });
   const queue = plan.tasks.entries();
 
+  let turn: Promise<unknown> = Promise.resolve();
+  async function begin(task: PlannedTask, index: number, signal: AbortSignal) {
+    const { admission } = options;
+    if (!admission) return { tree: await recorded.tree(runId, index), admitted: undefined };
+    // In the order of the plan, reading included: which groups begin must not depend on whose record was read first.
+    const own = turn.then(async () => {
+      const tree = await recorded.tree(runId, index);
+      return { tree, admitted: tree?.closed ? undefined : await admission.admit(treeIdOf(runId, task, index), signal) };
+    });
+    turn = own.catch(() => undefined); // who is told is the caller
+    return own;
+  }
+
   async function work(signal: AbortSignal): Promise<void> {
     for (const [index, task] of queue) {
       if (signal.aborted) return;
-      const tree = await recorded.tree(runId, index);
-      const admitted = tree?.closed ? undefined : await options.admission?.admit(treeIdOf(runId, task, index), signal);
+      const { tree, admitted } = await begin(task, index, signal);
       if (admitted === null) return; // nobody wants another group
       await collectTree({
         ...options,

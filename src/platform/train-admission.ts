@@ -35,7 +35,6 @@ export function openAdmission(
 ): Admission {
   const { groupsPerBatch, maxStaleness, mode, policyId, untilVersion } = rules;
   const admitted = new Map<string, number>(); // tree → the version it began with, until the read models say that nothing of it is owed
-  let queue: Promise<unknown> = Promise.resolve();
 
   async function admit(treeId: string, signal: AbortSignal): Promise<Policy | null> {
     for (;;) {
@@ -57,13 +56,7 @@ export function openAdmission(
       await delay(POLL_MS, undefined, { signal });
     }
   }
-  return {
-    admit(treeId, signal) {
-      const turn = queue.then(() => admit(treeId, signal));
-      queue = turn.catch(() => undefined); // who is told is the caller
-      return turn;
-    },
-  };
+  return { admit };
 }
 
 interface OwedGroup {

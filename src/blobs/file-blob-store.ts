@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { access, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { access, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { BlobRef } from '../events/schemas/values.ts';
 import { BlobCorrupt, BlobMissing, type BlobStore } from './blob-store.ts';
@@ -29,6 +29,17 @@ export function openFileBlobStore(folder: string): BlobStore {
     },
     has: async (sha256) => isThere(pathOf(folder, sha256)),
   };
+}
+
+/** Lists the names of all blobs of a folder, in no order. A name may stand for damaged content: `get` tells. */
+export async function* listFileBlobs(folder: string): AsyncGenerator<string> {
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []))
+    if (entry.isFile() && NAME.test(entry.name) && isPlaceOf(folder, entry.parentPath, entry.name)) yield entry.name;
+}
+
+/** Other stores may keep their files in folders beside the blobs'. */
+function isPlaceOf(folder: string, parent: string, name: string): boolean {
+  return join(parent, name) === pathOf(folder, name);
 }
 
 /** Gives the place of a name. The check is also what keeps a path from leaving the folder. */

@@ -3,6 +3,7 @@ import { datasets } from './datasets/datasets.ts';
 import { evaluations } from './evaluations/evaluations.ts';
 import { images } from './images/images.ts';
 import { journal } from './journal/journal.ts';
+import { journalChain } from './journal-chain/journal-chain.ts';
 import type { Projection } from './projection.ts';
 import { replays } from './replays/replays.ts';
 import { revisions } from './revisions/revisions.ts';
@@ -15,6 +16,7 @@ import { trainingPool } from './training-pool/training-pool.ts';
 /** Every projection of the platform, in the order in which a batch is offered to them. */
 export const projections: readonly Projection[] = [
   journal,
+  journalChain,
   runs,
   stepTree,
   rewards,

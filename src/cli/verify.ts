@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+import { TOPICS } from '../events/catalogue.ts';
+import { type Verification, verifyRecord } from '../platform/verify-record.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { progressLine, say } from './terminal.ts';
+import { wantsJson, withPlatform } from './with-platform.ts';
+
+const CATCH_UP_MS = 120_000;
+
+/** `espalier verify`: checks that events, blobs, batches and released files are what was written; exit code 1 when something is not. */
+export function addVerify(program: Command): void {
+  const command = program
+    .command('verify')
+    .description(
+      'check the record against tampering and decay: the hash chain of the journal, blobs, batch manifests, released files',
+    )
+    .argument('[files...]', 'files of released datasets, compared with the digests on record');
+  command.action((files: string[]) =>
+    withPlatform('verify', async (platform, signal) => {
+      const projector = await ensureProjector(platform);
+      const line = progressLine();
+      try {
+        await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+        const found = await verifyRecord(platform, {
+          files,
+          signal,
+          progress: (events) => line.show(`verifying: ${events} events`),
+        });
+        line.end();
+        say(wantsJson(command) ? JSON.stringify(found) : describeVerification(found));
+        if (found.faulty > 0) process.exitCode = 1;
+      } finally {
+        line.end();
+        await projector.close();
+      }
+    }),
+  );
+}
+
+function describeVerification({ events, blobs, batches, files, faulty, faults }: Verification): string {
+  const counts = `${events} events, ${blobs} blobs, ${batches} batches${files > 0 ? `, ${files} files` : ''}`;
+  if (faulty === 0) return `intact: ${counts}`;
+  const lines = faults.map(({ what, kind, place }) => `${what} ${kind}: ${place}`);
+  return [
+    `${faulty} faults in ${counts}`,
+    ...lines,
+    ...(faulty > faults.length ? [`… ${faulty - faults.length} more`] : []),
+  ].join('\n');
+}

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { BlobCorrupt, BlobMissing } from '../blobs/blob-store.ts';
+import { listFileBlobs } from '../blobs/file-blob-store.ts';
+import { decode } from '../events/codec.ts';
+import { manifestHashOf } from '../events/manifest-hash.ts';
+import { verifyChain } from '../projections/journal-chain/verify-chain.ts';
+import type { Platform } from './open-platform.ts';
+
+/** Something of the record that is not as it was written. */
+export interface Fault {
+  readonly what: 'event' | 'blob' | 'batch' | 'dataset';
+  readonly kind: 'changed' | 'missing' | 'inserted' | 'renumbered' | 'unchained' | 'unknown';
+  /** The event's place and id, the blob's name, the batch's id, the file. */
+  readonly place: string;
+}
+
+export interface Verification {
+  readonly events: number;
+  readonly blobs: number;
+  readonly batches: number;
+  readonly files: number;
+  readonly faulty: number;
+  /** The first faults. */
+  readonly faults: readonly Fault[];
+}
+
+const SHOWN = 50;
+const BLOB = /"blob":"([0-9a-f]{64})"/g;
+
+/**
+ * Checks that the record is what was written: the hash chain of every partition of the journal, every blob against its name (those that events refer to
+ * must be there: long texts, tokens, checkpoints), the chained manifests of all batches, and files of released datasets against their digests.
+ */
+export async function verifyRecord(
+  platform: Platform,
+  {
+    files,
+    signal,
+    progress,
+  }: {
+    readonly files: readonly string[];
+    readonly signal: AbortSignal;
+    readonly progress?: (events: number) => void;
+  },
+): Promise<Verification> {
+  const faults: Fault[] = [];
+  let faulty = 0;
+  const fault = (found: Fault) => {
+    faulty++;
+    if (faults.length < SHOWN) faults.push(found);
+  };
+  const referenced = new Set<string>();
+  const chain = await verifyChain(platform.database.db, {
+    signal,
+    ...(progress ? { progress } : {}),
+    visit: (body) => {
+      for (const [, name] of body.matchAll(BLOB)) if (name) referenced.add(name);
+    },
+  });
+  faulty += chain.faulty - chain.faults.length;
+  for (const { kind, place, eventId } of chain.faults) fault({ what: 'event', kind, place: `${place} event ${eventId}` });
+  const blobs = await verifyBlobs(platform, referenced, signal, fault);
+  const batches = await verifyBatches(platform, fault);
+  for (const file of files) await verifyFile(platform, file, fault);
+  return { events: chain.events, blobs, batches, files: files.length, faulty, faults };
+}
+
+async function verifyBlobs(
+  { blobs, config }: Platform,
+  referenced: ReadonlySet<string>,
+  signal: AbortSignal,
+  fault: (found: Fault) => void,
+): Promise<number> {
+  const names = new Set(referenced);
+  for await (const name of listFileBlobs(config.blobs)) names.add(name);
+  for (const name of [...names].sort()) {
+    signal.throwIfAborted();
+    try {
+      await blobs.get(name);
+    } catch (error) {
+      if (error instanceof BlobMissing) fault({ what: 'blob', kind: 'missing', place: name });
+      else if (error instanceof BlobCorrupt) fault({ what: 'blob', kind: 'changed', place: name });
+      else throw error;
+    }
+  }
+  return names.size;
+}
+
+/** Computes the manifest of every planned batch again from its event, and follows the chain of each lineage. */
+async function verifyBatches({ database }: Platform, fault: (found: Fault) => void): Promise<number> {
+  const rows = await database.db
+    .selectFrom('events')
+    .select('body')
+    .where('type', '=', 'BatchPlanned')
+    .orderBy('stream')
+    .orderBy('position')
+    .execute();
+  const heads = new Map<string, string>();
+  const seen = new Set<string>();
+  for (const { body } of rows) {
+    const decoded = decode(Buffer.from(body));
+    if (decoded.kind !== 'event' || decoded.event.type !== 'BatchPlanned') continue; // the chain of the journal names what is no event
+    const { manifestHash, ...manifest } = decoded.event.data;
+    if (seen.has(manifest.batchId)) continue; // a second plan of the same batch is refused by the pool
+    seen.add(manifest.batchId);
+    if (manifestHashOf(manifest) !== manifestHash) fault({ what: 'batch', kind: 'changed', place: manifest.batchId });
+    else if ((heads.get(manifest.lineageId) ?? null) !== manifest.previousHash)
+      fault({ what: 'batch', kind: 'unchained', place: manifest.batchId });
+    heads.set(manifest.lineageId, manifestHash);
+  }
+  return seen.size;
+}
+
+/** Compares a file with the datasets that were released: its digest must be one of theirs. */
+async function verifyFile({ database }: Platform, file: string, fault: (found: Fault) => void): Promise<void> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+  const digest = hash.digest('hex');
+  const released = await database.db.selectFrom('datasets').select('name').where('sha256', '=', digest).executeTakeFirst();
+  if (!released) fault({ what: 'dataset', kind: 'unknown', place: `${file} (sha256 ${digest}: no release has it)` });
+}

@@ -8,7 +8,8 @@ import { type Frame, frameReader, writeFrame } from './frames.ts';
 const PROTOCOL = 1;
 const HELLO_MS = 180_000; // the first import of torch on a cold disk takes most of a minute
 const STDERR_KEPT = 4_000; // characters: a Python traceback and what came before it
-const PACKAGE = fileURLToPath(new URL('../../../../python', import.meta.url));
+/** The folder of the Python package. */
+export const PACKAGE = fileURLToPath(new URL('../../../../python', import.meta.url));
 
 export interface PythonProcess {
   /** What there is: versions of the package, Python and torch, and the name of the CUDA device or null. */

@@ -1,0 +1,135 @@
+"""The server speaks the dialect that Espalier's client reads, and what it samples is what a trainer computes."""
+
+import json
+import tempfile
+import threading
+import unittest
+import urllib.error
+import urllib.request
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+
+try:
+    import torch
+
+    from espalier_trainer.checkpoints import save_checkpoint
+    from espalier_trainer.generate import sample_replies
+    from espalier_trainer.language_model import open_model
+    from espalier_trainer.rows import read_rows
+    from espalier_trainer.serve import ModelServer, _handler
+    from espalier_trainer.trainer import Trainer
+
+    from .test_trainer import TINY, opened, rows_of, write_small_llama
+except ImportError:
+    torch = None
+
+CHAT = [{"role": "user", "content": "7"}]
+
+
+@unittest.skipIf(torch is None, "torch is not installed")
+class Sampling(unittest.TestCase):
+    def test_log_probs_of_samples_are_those_that_the_trainer_computes(self):
+        for temperature in (1.0, 0.5):
+            trainer = opened(model={**TINY, "width": 32})
+            for parameter in trainer.model.module.parameters():
+                parameter.data.mul_(3)  # far from uniform
+            prompt = trainer.model.encode_chat(CHAT)
+            replies = sample_replies(trainer.model, prompt, count=4, longest=6, temperature=temperature, seed=3)
+            tensors = rows_of(*((len(prompt), [*prompt, *reply["ids"]], 1.0) for reply in replies))
+            rows = read_rows(tensors, trainer.model.vocabulary, trainer.model.context)
+            read = trainer.read(rows, [[0, 1], [2, 3]], temperature)["log_probs"]
+            told = torch.tensor([value for reply in replies for value in reply["log_probs"]])
+            torch.testing.assert_close(read[rows.mask == 1], told, rtol=1e-4, atol=1e-4)
+
+    def test_a_reply_is_a_function_of_prompt_seed_and_place_alone(self):
+        model = open_model(TINY, 1, "cpu")
+        draw = lambda count, seed: sample_replies(model, model.encode_chat(CHAT), count=count, longest=5, temperature=1.0, seed=seed)
+        self.assertEqual(draw(2, 9), draw(4, 9)[:2])
+        self.assertNotEqual(draw(1, 9), draw(1, 10))
+
+    def test_samples_follow_the_distribution(self):
+        model = open_model(TINY, 1, "cpu")
+        with torch.no_grad():
+            model.module.head.weight.zero_()
+            model.module.norm.bias.fill_(1.0)
+            model.module.norm.weight.zero_()
+            model.module.head.weight[65] = 6.0 / 16  # e^6 against 259 others: 403 of 662
+        replies = sample_replies(model, model.encode_chat(CHAT), count=1000, longest=1, temperature=1.0, seed=0)
+        share = sum(reply["ids"] == [65] for reply in replies) / 1000
+        self.assertAlmostEqual(share, 403.4 / 662.4, delta=0.06)
+
+    def test_a_model_of_transformers_samples_what_its_trainer_computes(self):
+        try:
+            import transformers
+        except ImportError:
+            self.skipTest("the package transformers is not installed")
+        with tempfile.TemporaryDirectory() as folder:
+            base = write_small_llama(transformers, Path(folder) / "base")
+            trainer = Trainer({"model": {"kind": "folder", "path": str(base)}, "device": "cpu"})
+            prompt = trainer.model.encode_chat([{"role": "user", "content": "a b"}])
+            replies = sample_replies(trainer.model, prompt, count=3, longest=6, temperature=1.0, seed=4)
+            tensors = rows_of(*((len(prompt), [*prompt, *reply["ids"]], 1.0) for reply in replies))
+            rows = read_rows(tensors, trainer.model.vocabulary, trainer.model.context)
+            read = trainer.read(rows, [[0, 1, 2]], 1.0)["log_probs"]
+            told = torch.tensor([value for reply in replies for value in reply["log_probs"]])
+            torch.testing.assert_close(read[rows.mask == 1], told, rtol=1e-4, atol=1e-4)
+
+
+@unittest.skipIf(torch is None, "torch is not installed")
+class Protocol(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.first = save_checkpoint(opened(), folder.name)
+        self.second = save_checkpoint(opened(seed=8), folder.name)
+        start = Path(folder.name) / self.first["checkpoint"]
+        server = ModelServer(start, name="tiny", device="cpu", precision="float32", weights_root=folder.name)
+        http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(server))
+        threading.Thread(target=http.serve_forever, daemon=True).start()
+        self.addCleanup(http.server_close)
+        self.addCleanup(http.shutdown)
+        self.url = f"http://127.0.0.1:{http.server_address[1]}/v1"
+
+    def post(self, path, value):
+        request = urllib.request.Request(self.url + path, data=json.dumps(value).encode())
+        try:
+            with urllib.request.urlopen(request, timeout=60) as response:
+                return response.status, json.load(response)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.load(error)
+
+    def test_it_gives_ids_and_log_probs_as_asked(self):
+        asked = {"model": "tiny", "messages": CHAT, "n": 2, "max_tokens": 4, "seed": 1, "logprobs": True, "return_token_ids": True}
+        status, answer = self.post("/chat/completions", asked)
+        self.assertEqual((status, len(answer["choices"]), answer["usage"]["prompt_tokens"]), (200, 2, 4))
+        for choice in answer["choices"]:
+            self.assertEqual(len(choice["token_ids"]), len(choice["logprobs"]["content"]))
+            self.assertIn(choice["finish_reason"], ("stop", "length"))
+        used = sum(len(choice["token_ids"]) for choice in answer["choices"])
+        self.assertEqual(answer["usage"]["completion_tokens"], used)
+        self.assertEqual(self.post("/chat/completions", asked)[1]["choices"], answer["choices"])
+
+    def test_what_it_cannot_answer_is_refused_with_the_reason(self):
+        for change, reason in (
+            ({"messages": []}, "at least one"),
+            ({"messages": [{"role": "tool", "content": ""}]}, "role"),
+            ({"messages": [{"role": "user", "content": "x" * 40}]}, "maximum context length is 32"),
+            ({"n": 0}, "n must be"),
+            ({"temperature": "hot"}, "temperature must be"),
+            ({"top_p": 0.9}, "top_p must be 1"),
+        ):
+            status, answer = self.post("/chat/completions", {"messages": CHAT, **change})
+            self.assertEqual(status, 400)
+            self.assertIn(reason, answer["error"]["message"])
+
+    def test_it_takes_over_the_weights_of_a_checkpoint_and_nothing_else(self):
+        status, answer = self.post("/weights", {"checkpoint": self.second["checkpoint"]})
+        self.assertEqual((status, answer["weights"]), (200, self.second["weights"]))
+        self.assertEqual(self.post("/chat/completions", {"messages": CHAT, "max_tokens": 1})[1]["system_fingerprint"], self.second["weights"])
+        self.assertEqual(self.post("/weights", {"checkpoint": "../elsewhere"})[0], 400)
+        self.assertEqual(self.post("/weights", {"checkpoint": "0" * 64})[0], 400)
+
+
+if __name__ == "__main__":
+    unittest.main()

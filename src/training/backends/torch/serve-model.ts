@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { childEnvironment } from '../../../runtime/config.ts';
+import { BackendFailed } from './backend-failed.ts';
+import { PACKAGE } from './python-process.ts';
+
+export interface ServeOptions {
+  readonly python: string;
+  /** The folder of checkpoints, and the name of the one to begin with. */
+  readonly folder: string;
+  readonly checkpoint: string;
+  /** What requests call the model. */
+  readonly name: string;
+  readonly device?: 'cpu' | 'cuda';
+  readonly precision?: 'float32' | 'bfloat16';
+}
+
+export interface ModelServer {
+  /** The base URL to give the OpenAI-compatible policy. */
+  readonly url: string;
+  /** Takes over the weights of another checkpoint of the folder, between two requests. @throws BackendFailed. */
+  load(checkpoint: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+const START_MS = 300_000; // torch and a large model are read from disk
+
+/** Starts `python -m espalier_trainer.serve` on a free port of loopback; it ends with this process. @throws BackendFailed. */
+export async function serveModel(options: ServeOptions): Promise<ModelServer> {
+  const { python, folder, checkpoint, name, device, precision } = options;
+  const child = spawn(
+    python,
+    [
+      ...['-m', 'espalier_trainer.serve', '--model', `${folder}/${checkpoint}`, '--name', name],
+      ...['--port', '0', '--weights-root', folder, '--end-with-stdin'],
+      ...(device ? ['--device', device] : []),
+      ...(precision ? ['--precision', precision] : []),
+    ],
+    { env: childEnvironment({ PYTHONPATH: PACKAGE, PYTHONDONTWRITEBYTECODE: '1' }), stdio: ['pipe', 'ignore', 'pipe'] },
+  );
+  const lines: string[] = [];
+  const gone = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('close', (code, signal) => resolve(`it ended with ${code ?? signal}`));
+  });
+  const listening = new Promise<string>((resolve) => {
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      if (lines.push(line) > 50) lines.shift();
+      const url = /^listening on (http:\S+)$/.exec(line)?.[1];
+      if (url !== undefined) resolve(url);
+    });
+  });
+  const close = async () => {
+    child.kill('SIGKILL'); // it holds nothing that is not on disk
+    await gone;
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const failed = new Promise<never>((_, reject) => {
+    const fail = (why: string) => reject(new BackendFailed('ended', `the model server did not start: ${why}`, lines.join('\n')));
+    timer = setTimeout(() => fail(`it took more than ${START_MS} ms`), START_MS);
+    void gone.then(fail);
+  });
+  try {
+    const url = await Promise.race([listening, failed]);
+    return { url, close, load: (next) => loadWeights(url, next) };
+  } catch (error) {
+    await close();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    failed.catch(() => undefined); // when it ends later, nobody waits for its start any more
+  }
+}
+
+async function loadWeights(url: string, checkpoint: string): Promise<void> {
+  const response = await fetch(`${url}/weights`, {
+    method: 'POST',
+    body: JSON.stringify({ checkpoint }),
+    signal: AbortSignal.timeout(START_MS),
+  });
+  if (!response.ok) throw new BackendFailed('refused', `the model server did not take ${checkpoint}: ${await response.text()}`);
+}

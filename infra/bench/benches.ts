@@ -1,5 +1,6 @@
 import { benchAppend } from './append.ts';
 import { benchLag } from './lag.ts';
+import { benchLeases } from './leases.ts';
 import type { Outcome } from './outcome.ts';
 import { benchProject } from './project.ts';
 import { benchSearchStorage } from './search-storage.ts';
@@ -15,6 +16,7 @@ export const BENCHES = {
   tree: benchTree,
   storage: benchStorage,
   search: benchSearchStorage,
+  leases: benchLeases,
 } satisfies Record<string, (stage: Stage) => Promise<Outcome>>;
 
 /** Tells whether a bench has this name. */

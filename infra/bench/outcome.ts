@@ -14,10 +14,12 @@ export interface Figure {
   readonly baseline: { readonly name: string; readonly value: number; readonly unit: Unit } | null;
   readonly goal: Goal | null;
 }
-export type Unit = 'events/s' | 'ms' | 'bytes' | 'times';
+export type Unit = 'events/s' | 'samples/s' | 'MB/s' | 'ms' | 'bytes' | 'times';
 
-/** `ratio`: figure / baseline at least this. `below`: the figure itself under this. */
-export type Goal = { readonly kind: 'ratio'; readonly least: number } | { readonly kind: 'below'; readonly limit: number };
+/** `ratio`: figure / baseline at least this. `below`, `at-least`: the figure itself under this, or not under it. */
+export type Goal =
+  | { readonly kind: 'ratio'; readonly least: number }
+  | { readonly kind: 'below' | 'at-least'; readonly limit: number };
 
 export type Conditions = Readonly<Record<string, string | number>>;
 
@@ -35,6 +37,8 @@ export function isMet(figure: Figure): boolean | undefined {
       return (ratioOf(figure) ?? 0) >= goal.least;
     case 'below':
       return figure.value < goal.limit;
+    case 'at-least':
+      return figure.value >= goal.limit;
     default:
       return goal satisfies never;
   }
@@ -54,7 +58,8 @@ function describeFigure(figure: Figure): string {
   if (baseline !== null) parts.push(`${baseline.name}: ${amount(baseline.value, baseline.unit)}`);
   if (ratio !== undefined) parts.push(`ratio ${ratio.toFixed(2)}`);
   if (goal !== null) {
-    const wanted = goal.kind === 'ratio' ? `ratio >= ${goal.least}` : `< ${amount(goal.limit, unit)}`;
+    const wanted =
+      goal.kind === 'ratio' ? `ratio >= ${goal.least}` : `${goal.kind === 'below' ? '<' : '>='} ${amount(goal.limit, unit)}`;
     parts.push(`goal ${wanted}: ${isMet(figure) ? 'met' : 'NOT MET'}`);
   }
   return parts.join(' | ');

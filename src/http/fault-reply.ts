@@ -1,5 +1,6 @@
 import { LogError } from '../log/event-log.ts';
 import { isDatabaseFault } from '../projections/fault.ts';
+import { ProjectionsBehind } from '../projections/wait-until.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { type Reply, refuse } from './reply.ts';
 
@@ -26,6 +27,7 @@ export function faultReply(error: unknown, logger: Logger): Reply {
 function faultyPart(error: unknown): string | undefined {
   if (error instanceof LogError) return 'the event log';
   if (isDatabaseFault(error)) return 'the database';
+  if (error instanceof ProjectionsBehind) return 'the projector';
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && DISK.has(code) ? 'the disk of the server' : undefined;
 }

@@ -1,0 +1,171 @@
+import { openDesk } from '../../src/platform/open-desk.ts';
+import { openPlatform } from '../../src/platform/open-platform.ts';
+import { serveApi } from '../../src/platform/serve-api.ts';
+import { runProjections } from '../../src/projections/runner.ts';
+import { SILENT } from '../../src/runtime/logger.ts';
+import type { LeaseDesk } from '../../src/training/leases/lease-desk.ts';
+import { encodeRows } from '../../src/training/rows/encode-rows.ts';
+import { readBatchRows } from '../../src/training/rows/read-batch-rows.ts';
+import { fillBatches } from './fill-batches.ts';
+import { decode, trainFromOutside } from './leases-client.ts';
+import type { Outcome } from './outcome.ts';
+import { median, percentile } from './percentile.ts';
+import type { Size, Stage, StageDatabase } from './stage.ts';
+import { openStagePlatform } from './stage-platform.ts';
+
+const TOKENS = 1_000;
+const BATCHES: Record<Size, number> = { full: 9, quick: 2 };
+const SAMPLES: Record<Size, number> = { full: 1_024, quick: 16 };
+const CLAIMS: Record<Size, number> = { full: 500, quick: 20 };
+const UNTRAINED: Record<Size, number> = { full: 100_000, quick: 100 };
+const SHORT = 16; // tokens of the samples that only wait: how many there are is what counts
+
+/**
+ * Measures what a trainer gets: batches of 1,024 samples of 1,000 tokens over HTTP, from asking for the lease to the last token decoded in a
+ * process of its own, beside a plain SELECT of the same token columns through the same driver. Then the time of one claim (transaction,
+ * outbox, append to the log), and that of a start with many untrained samples.
+ */
+export async function benchLeases(stage: Stage): Promise<Outcome> {
+  const platform = await openStagePlatform(stage);
+  const database = await stage.database();
+  const projector = await runProjections({ log: platform.log, database });
+  stage.closing(() => projector.close());
+  const desk = openDesk(platform);
+  const [batches, samples] = [BATCHES[stage.size], SAMPLES[stage.size]];
+  await givenPolicy(desk, database, 'outside', batches, samples, TOKENS);
+  await givenPolicy(desk, database, 'inside', batches, samples, TOKENS);
+  const server = await serveApi(platform, SILENT);
+  stage.closing(() => server.close());
+
+  const plain = await selectTokens(database, 'inside', batches);
+  const inside = await trainInside(desk, platform, batches);
+  const outside = await trainFromOutside({ url: server.url, policyId: 'outside', batches });
+  const claims = await timeClaims(desk, database, CLAIMS[stage.size]);
+  const resumeMs = await timeResume(stage, desk, database);
+  const secondsOutside = median(outside.seconds);
+  const rate = samples / secondsOutside;
+  return {
+    bench: 'leases',
+    figures: [
+      {
+        name: 'lease to decoded over HTTP',
+        value: rate,
+        unit: 'samples/s',
+        baseline: { name: 'SELECT of the token columns', value: samples / plain, unit: 'samples/s' },
+        goal: { kind: 'at-least', limit: 5_000 },
+      },
+      {
+        name: 'the same in bytes of the body',
+        value: outside.bytes / batches / secondsOutside / 1e6,
+        unit: 'MB/s',
+        baseline: null,
+        goal: { kind: 'at-least', limit: 300 },
+      },
+      { name: 'in process, rows read and packed', value: samples / inside, unit: 'samples/s', baseline: null, goal: null },
+      {
+        name: 'claim until its event is in the log, p99',
+        value: percentile(claims.claim, 0.99),
+        unit: 'ms',
+        baseline: { name: 'one UPDATE, p99', value: percentile(claims.update, 0.99), unit: 'ms' },
+        goal: null,
+      },
+      {
+        name: `start to the first batch decoded, ${UNTRAINED[stage.size].toLocaleString('en')} samples untrained`,
+        value: resumeMs,
+        unit: 'ms',
+        baseline: null,
+        goal: { kind: 'below', limit: 5_000 },
+      },
+    ],
+    conditions: {
+      batches: `${batches} of ${samples} samples, the median`,
+      'tokens per sample': TOKENS,
+      'bytes per sample': Math.round(outside.bytes / outside.samples),
+      claims: claims.claim.length,
+      ...stage.conditions(),
+    },
+  };
+}
+
+async function givenPolicy(
+  desk: LeaseDesk,
+  { db }: StageDatabase,
+  policyId: string,
+  batches: number,
+  samples: number,
+  tokens: number,
+) {
+  await fillBatches(db, { policyId, batches, samples, tokens });
+  const answer = await desk.registerPolicy({ policyId, backend: 'bench', weights: 'a'.repeat(64), kept: null });
+  if (answer.kind === 'refused') throw new Error(answer.message);
+}
+
+async function leaseOf(desk: LeaseDesk, policyId: string) {
+  const answer = await desk.lease({ policyId, consumer: 'bench', ttlMs: 600_000 });
+  if (answer.kind !== 'leased') throw new Error(`no batch of ${policyId}: ${JSON.stringify(answer)}`);
+  return answer.lease;
+}
+
+/** Seconds of one batch's token columns, read by one statement. */
+async function selectTokens({ pool }: StageDatabase, policyId: string, batches: number): Promise<number> {
+  const seconds: number[] = [];
+  for (let ordinal = 0; ordinal < batches; ordinal++) {
+    const began = performance.now();
+    await pool.query(
+      `select s.tokens from batches b join batch_samples m using (batch_id) join rollouts r using (rollout_id)
+       join steps s on s.step_id = r.leaf_step_id where b.policy_id = $1 and b.ordinal = $2`,
+      [policyId, ordinal],
+    );
+    seconds.push((performance.now() - began) / 1_000);
+  }
+  return median(seconds);
+}
+
+async function trainInside(desk: LeaseDesk, platform: Parameters<typeof openDesk>[0], batches: number): Promise<number> {
+  const seconds: number[] = [];
+  for (let i = 0; i < batches; i++) {
+    const began = performance.now();
+    const { leaseId, fence, batchId, base } = await leaseOf(desk, 'inside');
+    const encoded = encodeRows(await readBatchRows(platform.database.db, platform.blobs, batchId), 'step');
+    if (encoded.kind === 'refused') throw new Error(encoded.message);
+    seconds.push((performance.now() - began) / 1_000);
+    const made = { version: base.version + 1, checkpointId: crypto.randomUUID(), backend: 'bench', weights: 'b'.repeat(64) };
+    await desk.ack({ leaseId, fence, ...made, kept: null, loss: null, metrics: {} });
+  }
+  return median(seconds);
+}
+
+async function timeClaims(desk: LeaseDesk, database: StageDatabase, claims: number) {
+  await givenPolicy(desk, database, 'claimed', 1, 8, SHORT);
+  await database.pool.query('create table if not exists bench_update (n integer); insert into bench_update values (0)');
+  const claim: number[] = [];
+  const update: number[] = [];
+  for (let i = 0; i < claims; i++) {
+    const began = performance.now();
+    const { leaseId, fence } = await leaseOf(desk, 'claimed');
+    claim.push(performance.now() - began);
+    await desk.nack({ leaseId, fence, reason: 'bench' });
+    const updating = performance.now();
+    await database.pool.query('update bench_update set n = n + 1');
+    update.push(performance.now() - updating);
+  }
+  return { claim, update };
+}
+
+/** Milliseconds from nothing open to the first batch decoded, beside `UNTRAINED` samples that wait in 100 batches. */
+async function timeResume(stage: Stage, desk: LeaseDesk, database: StageDatabase): Promise<number> {
+  const batches = 100;
+  await givenPolicy(desk, database, 'waiting', batches, UNTRAINED[stage.size] / batches, SHORT);
+  const { config } = await openStagePlatform(stage);
+  const began = performance.now();
+  const platform = await openPlatform(config, 'bench');
+  try {
+    const { batchId } = await leaseOf(openDesk(platform), 'waiting');
+    const encoded = encodeRows(await readBatchRows(platform.database.db, platform.blobs, batchId), 'step');
+    if (encoded.kind === 'refused') throw new Error(encoded.message);
+    decode(Buffer.concat(encoded.parts));
+    return performance.now() - began;
+  } finally {
+    await platform.close();
+  }
+}

@@ -12,6 +12,7 @@ import { Rollout, Trajectory } from './resolvers/rollout.ts';
 import { Experiment, Run } from './resolvers/run.ts';
 import { DateTime, JSONValue, SafeInt } from './resolvers/scalars.ts';
 import { PackedArray, Reward, SearchStatistics, Step, ToolCall } from './resolvers/step.ts';
+import { Batch, Ledger, PolicyUpdate, PolicyVersion, TrainedPolicy, TrainingSample } from './resolvers/training.ts';
 import { Divergence, Tree } from './resolvers/tree.ts';
 import { readTypeDefs } from './type-defs.ts';
 
@@ -45,6 +46,12 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     HistorySegment,
     RenderSpec,
     QuarantinedRecord,
+    TrainedPolicy,
+    Ledger,
+    PolicyUpdate,
+    PolicyVersion,
+    Batch,
+    TrainingSample,
   };
   return createSchema<Context>({ typeDefs: await readTypeDefs(), resolvers });
 }

@@ -1,6 +1,6 @@
 // Written by graphql/codegen.ts from graphql/schema; `npm run codegen` writes it anew.
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { Root, ReachedModel, HistorySegmentModel } from '../models.ts';
+import type { Root, ReachedModel, HistorySegmentModel, PolicyVersionModel } from '../models.ts';
 import type { LargeTextModel } from '../large-text.ts';
 import type { EventDeliveryModel } from '../live/events.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
@@ -23,6 +23,11 @@ import type { DatasetRecord } from '../../src/projections/datasets/read-datasets
 import type { ExampleRecord } from '../../src/projections/dataset-sources/read-examples.ts';
 import type { HistoryImageRecord } from '../../src/projections/images/read-history-images.ts';
 import type { RenderSpecRecord } from '../../src/projections/images/read-render-specs.ts';
+import type { LineageRecord } from '../../src/projections/training-pool/read-lineages.ts';
+import type { Ledger as LedgerRecord } from '../../src/projections/training-pool/read-ledger.ts';
+import type { PolicyUpdateRecord } from '../../src/projections/training-pool/read-policy-updates.ts';
+import type { BatchRecord, LeaseRecord } from '../../src/projections/training-pool/read-batches.ts';
+import type { SampleRecord } from '../../src/projections/training-pool/read-samples.ts';
 import type { Packed } from '../../src/events/schemas/values.ts';
 import type { Connection } from '../connection.ts';
 import type { Context } from '../context.ts';
@@ -263,6 +268,50 @@ export type DatasetExampleEdge = {
   readonly cursor: Scalars['String']['output'];
   /** The item. */
   readonly node: DatasetExample;
+};
+
+/** A page of versions of a policy. */
+export type PolicyUpdateConnection = {
+  readonly __typename?: 'PolicyUpdateConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<PolicyUpdateEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<PolicyUpdate>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of versions of a policy. */
+export type PolicyUpdateEdge = {
+  readonly __typename?: 'PolicyUpdateEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: PolicyUpdate;
+};
+
+/** A page of batches. */
+export type BatchConnection = {
+  readonly __typename?: 'BatchConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<BatchEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<Batch>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of batches. */
+export type BatchEdge = {
+  readonly __typename?: 'BatchEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: Batch;
 };
 
 /** Training data that was frozen under a name and a version: the file, how it was made, and what each of its examples was made of. */
@@ -813,6 +862,12 @@ export type Query = {
   readonly dataset?: Maybe<Dataset>;
   /** Dataset releases, the latest first. */
   readonly datasets: DatasetConnection;
+  /** One policy that is trained from the record; null when its training was never declared. */
+  readonly policy?: Maybe<TrainedPolicy>;
+  /** The policies that are trained from the record, by name. */
+  readonly policies: ReadonlyArray<TrainedPolicy>;
+  /** One training batch; null when it is not known. */
+  readonly batch?: Maybe<Batch>;
   /** What the journal saw that should not be, in the order of the log. */
   readonly anomalies: AnomalyConnection;
   /** Records that a projection could not fold, the latest first. */
@@ -942,6 +997,18 @@ export type QueryDatasetsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryPolicyArgs = {
+  id: Scalars['String']['input'];
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryBatchArgs = {
+  id: Scalars['ID']['input'];
 };
 
 
@@ -1272,6 +1339,8 @@ export type Rollout = {
   readonly seed: Scalars['SafeInt']['output'];
   /** The policy that acted. */
   readonly policy: PolicyVersion;
+  /** What became of it as a training sample; null when it may train no policy, or goes on. */
+  readonly sample?: Maybe<TrainingSample>;
   /** When it started. */
   readonly startedAt: Scalars['DateTime']['output'];
   /** When it finished; null while it goes on. */
@@ -1990,6 +2059,275 @@ export type ToolOutcome =
   /** It did not; the output says why. */
   | 'error';
 
+/** A policy that is trained from the record: its batches, its versions, and the account of its samples. */
+export type TrainedPolicy = {
+  readonly __typename?: 'TrainedPolicy';
+  /** Its name. */
+  readonly id: Scalars['String']['output'];
+  /** How advantages are computed. */
+  readonly estimator: TrainingMethod;
+  /** Which groups make a batch, and how it is cut. */
+  readonly rules: Scalars['JSON']['output'];
+  /** The seed of the order in batches. */
+  readonly seed: Scalars['SafeInt']['output'];
+  /** What trainers are told beside. */
+  readonly trainer?: Maybe<Scalars['JSON']['output']>;
+  /** When its training was declared. */
+  readonly declaredAt: Scalars['DateTime']['output'];
+  /** Its newest version; null before the first. */
+  readonly newest?: Maybe<PolicyUpdate>;
+  /** What became of every sample. */
+  readonly ledger: Ledger;
+  /** The samples in its batches by how many versions old they were, the freshest first. */
+  readonly staleness: ReadonlyArray<StalenessBin>;
+  /** Its versions, the newest first. */
+  readonly versions: PolicyUpdateConnection;
+  /** Its batches, the last planned first. */
+  readonly batches: BatchConnection;
+};
+
+
+/** A policy that is trained from the record: its batches, its versions, and the account of its samples. */
+export type TrainedPolicyVersionsArgs = {
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** A policy that is trained from the record: its batches, its versions, and the account of its samples. */
+export type TrainedPolicyBatchesArgs = {
+  state?: InputMaybe<BatchState>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** A computation by name, revision and what was chosen of it. */
+export type TrainingMethod = {
+  readonly __typename?: 'TrainingMethod';
+  /** Its name. */
+  readonly name: Scalars['String']['output'];
+  /** Its revision: it changes when the numbers change. */
+  readonly revision: Scalars['String']['output'];
+  /** What was chosen of it. */
+  readonly mode?: Maybe<Scalars['JSON']['output']>;
+};
+
+/** The account of a policy's samples: produced = trained + rejected + owed. */
+export type Ledger = {
+  readonly __typename?: 'Ledger';
+  /** Finished rollouts that may train it. */
+  readonly produced: Scalars['SafeInt']['output'];
+  /** Those in a batch that a version came of. */
+  readonly trained: Scalars['SafeInt']['output'];
+  /** Those that no batch will hold, by reason. */
+  readonly rejected: ReadonlyArray<RejectedSamples>;
+  /** Those of which nothing final is said yet. */
+  readonly owed: OwedSamples;
+  /** produced - trained - rejected - owed: always 0, or a sample was lost or counted twice. */
+  readonly difference: Scalars['SafeInt']['output'];
+  /** Rollouts that have begun and not ended. */
+  readonly running: Scalars['SafeInt']['output'];
+};
+
+/** Samples that were rejected for one reason. */
+export type RejectedSamples = {
+  readonly __typename?: 'RejectedSamples';
+  /** The reason. */
+  readonly reason: Scalars['String']['output'];
+  /** How many. */
+  readonly samples: Scalars['SafeInt']['output'];
+};
+
+/** Samples that will be trained or rejected. */
+export type OwedSamples = {
+  readonly __typename?: 'OwedSamples';
+  /** Their group is not closed. */
+  readonly group: Scalars['SafeInt']['output'];
+  /** Their group is closed, and in no batch yet. */
+  readonly ready: Scalars['SafeInt']['output'];
+  /** In a batch that nobody has. */
+  readonly planned: Scalars['SafeInt']['output'];
+  /** In a batch that a trainer has. */
+  readonly leased: Scalars['SafeInt']['output'];
+};
+
+/** Samples of one age. */
+export type StalenessBin = {
+  readonly __typename?: 'StalenessBin';
+  /** Versions between the oldest span of a sample and the version that its batch is trained on. */
+  readonly staleness: Scalars['Int']['output'];
+  /** How many samples. */
+  readonly samples: Scalars['SafeInt']['output'];
+};
+
+/** A version of a policy, and what it was made of: version ← batch ← rollouts ← versions is the graph of its descent. */
+export type PolicyUpdate = {
+  readonly __typename?: 'PolicyUpdate';
+  /** The policy. */
+  readonly policyId: Scalars['String']['output'];
+  /** The version. */
+  readonly version: Scalars['Int']['output'];
+  /** The version that it was trained from; null for a beginning. */
+  readonly parent?: Maybe<PolicyUpdate>;
+  /** The batch that made it; null for a beginning. */
+  readonly batch?: Maybe<Batch>;
+  /** The checkpoint that holds it. */
+  readonly checkpointId: Scalars['ID']['output'];
+  /** The SHA-256 of its weights. */
+  readonly weights: Scalars['String']['output'];
+  /** How advantages were computed; null for a beginning. */
+  readonly estimator?: Maybe<TrainingMethod>;
+  /** What was minimised; null for a beginning. */
+  readonly loss?: Maybe<TrainingMethod>;
+  /** How many samples it was trained on. */
+  readonly samples: Scalars['SafeInt']['output'];
+  /** What was measured at the update. */
+  readonly metrics: Scalars['JSON']['output'];
+  /** When it was made. */
+  readonly updatedAt: Scalars['DateTime']['output'];
+};
+
+/** What one update consumes, in which order. */
+export type Batch = {
+  readonly __typename?: 'Batch';
+  /** Its id. */
+  readonly id: Scalars['ID']['output'];
+  /** Its place among the batches of its policy, from 0. */
+  readonly ordinal: Scalars['Int']['output'];
+  /** Where it stands. */
+  readonly state: BatchState;
+  /** The policy. */
+  readonly policyId: Scalars['String']['output'];
+  /** The version that it is trained on. */
+  readonly base: PolicyVersion;
+  /** The version that it made; null until it is trained. */
+  readonly update?: Maybe<PolicyUpdate>;
+  /** How advantages are computed. */
+  readonly estimator: TrainingMethod;
+  /** The rules that chose it. */
+  readonly rules: Scalars['JSON']['output'];
+  /** The seed of its order. */
+  readonly seed: Scalars['SafeInt']['output'];
+  /** How far the planner had read. */
+  readonly position: Scalars['String']['output'];
+  /** How many groups. */
+  readonly groupCount: Scalars['Int']['output'];
+  /** How many samples. */
+  readonly sampleCount: Scalars['Int']['output'];
+  /** Tokens of all samples together. */
+  readonly tokens: Scalars['SafeInt']['output'];
+  /** The places of the samples of each micro-batch. */
+  readonly shards: Scalars['JSON']['output'];
+  /** The manifest of the batch before; null for the first. */
+  readonly previousHash?: Maybe<Scalars['String']['output']>;
+  /** The SHA-256 of what it holds, that of the batch before within. */
+  readonly manifestHash: Scalars['String']['output'];
+  /** When it was planned. */
+  readonly plannedAt: Scalars['DateTime']['output'];
+  /** Its samples in its order, `first` of them from the place `from` on. */
+  readonly samples: ReadonlyArray<TrainingSample>;
+  /** Who had it, the first one first. */
+  readonly leases: ReadonlyArray<BatchLease>;
+};
+
+
+/** What one update consumes, in which order. */
+export type BatchSamplesArgs = {
+  from?: Scalars['Int']['input'];
+  first?: Scalars['Int']['input'];
+};
+
+/** Where a batch stands. */
+export type BatchState =
+  /** Nobody has it. */
+  | 'planned'
+  /** A trainer has it. */
+  | 'leased'
+  /** A version came of it. */
+  | 'trained';
+
+/** A rollout as a training sample. */
+export type TrainingSample = {
+  readonly __typename?: 'TrainingSample';
+  /** The rollout; null until it is projected. */
+  readonly rollout?: Maybe<Rollout>;
+  /** Its group. */
+  readonly tree?: Maybe<Tree>;
+  /** What became of it. */
+  readonly state: SampleState;
+  /** Why it is never trained on; null where it may be. */
+  readonly reason?: Maybe<Scalars['String']['output']>;
+  /** The rule that refused it. */
+  readonly rule?: Maybe<Scalars['String']['output']>;
+  /** What the rule measured. */
+  readonly measured?: Maybe<Scalars['Float']['output']>;
+  /** Its batch; null while it has none. */
+  readonly batch?: Maybe<Batch>;
+  /** Its place in its batch. */
+  readonly place?: Maybe<Scalars['Int']['output']>;
+  /** The version of its oldest span. */
+  readonly oldestVersion?: Maybe<Scalars['Int']['output']>;
+  /** The version of its newest span. */
+  readonly newestVersion?: Maybe<Scalars['Int']['output']>;
+  /** Versions between its oldest span and the version that its batch is trained on; null outside a batch. */
+  readonly staleness?: Maybe<Scalars['Int']['output']>;
+  /** Tokens that a policy sampled. */
+  readonly sampledTokens: Scalars['SafeInt']['output'];
+  /** The longest prompt with its response. */
+  readonly contextTokens: Scalars['SafeInt']['output'];
+  /** The sum of each reward component. */
+  readonly scores: Scalars['JSON']['output'];
+};
+
+/** What became of a sample. */
+export type SampleState =
+  /** A version came of its batch. */
+  | 'trained'
+  /** No batch will hold it. */
+  | 'rejected'
+  /** It waits for its group to close. */
+  | 'group'
+  /** Its group is closed, and in no batch yet. */
+  | 'ready'
+  /** It is in a batch that nobody has. */
+  | 'planned'
+  /** It is in a batch that a trainer has. */
+  | 'leased';
+
+/** The right to a batch until a deadline. */
+export type BatchLease = {
+  readonly __typename?: 'BatchLease';
+  /** Its id. */
+  readonly id: Scalars['ID']['output'];
+  /** Grows with every lease of the batch; an older one is refused. */
+  readonly fence: Scalars['SafeInt']['output'];
+  /** Who took it. */
+  readonly consumer: Scalars['String']['output'];
+  /** Until when. */
+  readonly deadline: Scalars['DateTime']['output'];
+  /** Since when. */
+  readonly leasedAt: Scalars['DateTime']['output'];
+  /** When it ended; null while it stands. */
+  readonly endedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** How it ended. */
+  readonly endedBy?: Maybe<LeaseEnd>;
+  /** What was said at its end. */
+  readonly endReason?: Maybe<Scalars['String']['output']>;
+};
+
+/** How a lease ended. */
+export type LeaseEnd =
+  /** Its deadline passed. */
+  | 'expired'
+  /** The trainer gave the batch back. */
+  | 'returned'
+  /** A version came of the batch. */
+  | 'acked';
+
 /** All rollouts of one task in one run. A GRPO group branches at the root, an MCTS search is bushy, one episode has one path. */
 export type Tree = {
   readonly __typename?: 'Tree';
@@ -2205,6 +2543,8 @@ export type PolicyVersion = {
   readonly id: Scalars['String']['output'];
   /** Its training step. */
   readonly version: Scalars['Int']['output'];
+  /** What it was made of; null where the record does not say. */
+  readonly update?: Maybe<PolicyUpdate>;
 };
 
 /** A text of a record that is longer than 64 KiB: it lies in the blob store under the SHA-256 of its bytes. The field itself shows its first 65,536 characters. */
@@ -2323,6 +2663,10 @@ export type ResolversTypes = {
   DatasetEdge: ResolverTypeWrapper<Omit<DatasetEdge, 'node'> & { node: ResolversTypes['Dataset'] }>;
   DatasetExampleConnection: ResolverTypeWrapper<Connection<ExampleRecord>>;
   DatasetExampleEdge: ResolverTypeWrapper<Omit<DatasetExampleEdge, 'node'> & { node: ResolversTypes['DatasetExample'] }>;
+  PolicyUpdateConnection: ResolverTypeWrapper<Connection<PolicyUpdateRecord>>;
+  PolicyUpdateEdge: ResolverTypeWrapper<Omit<PolicyUpdateEdge, 'node'> & { node: ResolversTypes['PolicyUpdate'] }>;
+  BatchConnection: ResolverTypeWrapper<Connection<BatchRecord>>;
+  BatchEdge: ResolverTypeWrapper<Omit<BatchEdge, 'node'> & { node: ResolversTypes['Batch'] }>;
   Dataset: ResolverTypeWrapper<DatasetRecord>;
   ID: ResolverTypeWrapper<Scalars['ID']['output']>;
   Int: ResolverTypeWrapper<Scalars['Int']['output']>;
@@ -2401,6 +2745,19 @@ export type ResolversTypes = {
   SearchStatistics: ResolverTypeWrapper<NodeStatistics>;
   ToolCall: ResolverTypeWrapper<ToolCallRecord>;
   ToolOutcome: ToolOutcome;
+  TrainedPolicy: ResolverTypeWrapper<LineageRecord>;
+  TrainingMethod: ResolverTypeWrapper<TrainingMethod>;
+  Ledger: ResolverTypeWrapper<LedgerRecord>;
+  RejectedSamples: ResolverTypeWrapper<RejectedSamples>;
+  OwedSamples: ResolverTypeWrapper<OwedSamples>;
+  StalenessBin: ResolverTypeWrapper<StalenessBin>;
+  PolicyUpdate: ResolverTypeWrapper<PolicyUpdateRecord>;
+  Batch: ResolverTypeWrapper<BatchRecord>;
+  BatchState: BatchState;
+  TrainingSample: ResolverTypeWrapper<SampleRecord>;
+  SampleState: SampleState;
+  BatchLease: ResolverTypeWrapper<LeaseRecord>;
+  LeaseEnd: LeaseEnd;
   Tree: ResolverTypeWrapper<TreeRecord>;
   Task: ResolverTypeWrapper<Task>;
   TreeSize: ResolverTypeWrapper<TreeSize>;
@@ -2414,7 +2771,7 @@ export type ResolversTypes = {
   TimeRange: TimeRange;
   FloatRange: FloatRange;
   IntRange: IntRange;
-  PolicyVersion: ResolverTypeWrapper<PolicyVersion>;
+  PolicyVersion: ResolverTypeWrapper<PolicyVersionModel>;
   LargeText: ResolverTypeWrapper<LargeTextModel>;
 };
 
@@ -2441,6 +2798,10 @@ export type ResolversParentTypes = {
   DatasetEdge: Omit<DatasetEdge, 'node'> & { node: ResolversParentTypes['Dataset'] };
   DatasetExampleConnection: Connection<ExampleRecord>;
   DatasetExampleEdge: Omit<DatasetExampleEdge, 'node'> & { node: ResolversParentTypes['DatasetExample'] };
+  PolicyUpdateConnection: Connection<PolicyUpdateRecord>;
+  PolicyUpdateEdge: Omit<PolicyUpdateEdge, 'node'> & { node: ResolversParentTypes['PolicyUpdate'] };
+  BatchConnection: Connection<BatchRecord>;
+  BatchEdge: Omit<BatchEdge, 'node'> & { node: ResolversParentTypes['Batch'] };
   Dataset: DatasetRecord;
   ID: Scalars['ID']['output'];
   Int: Scalars['Int']['output'];
@@ -2501,6 +2862,16 @@ export type ResolversParentTypes = {
   Timings: Timings;
   SearchStatistics: NodeStatistics;
   ToolCall: ToolCallRecord;
+  TrainedPolicy: LineageRecord;
+  TrainingMethod: TrainingMethod;
+  Ledger: LedgerRecord;
+  RejectedSamples: RejectedSamples;
+  OwedSamples: OwedSamples;
+  StalenessBin: StalenessBin;
+  PolicyUpdate: PolicyUpdateRecord;
+  Batch: BatchRecord;
+  TrainingSample: SampleRecord;
+  BatchLease: LeaseRecord;
   Tree: TreeRecord;
   Task: Task;
   TreeSize: TreeSize;
@@ -2513,7 +2884,7 @@ export type ResolversParentTypes = {
   TimeRange: TimeRange;
   FloatRange: FloatRange;
   IntRange: IntRange;
-  PolicyVersion: PolicyVersion;
+  PolicyVersion: PolicyVersionModel;
   LargeText: LargeTextModel;
 };
 
@@ -2648,6 +3019,30 @@ export type DatasetExampleConnectionResolvers<ContextType = Context, ParentType 
 export type DatasetExampleEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['DatasetExampleEdge'] = ResolversParentTypes['DatasetExampleEdge']> = {
   cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   node?: Resolver<ResolversTypes['DatasetExample'], ParentType, ContextType>;
+};
+
+export type PolicyUpdateConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PolicyUpdateConnection'] = ResolversParentTypes['PolicyUpdateConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['PolicyUpdateEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['PolicyUpdate']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type PolicyUpdateEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PolicyUpdateEdge'] = ResolversParentTypes['PolicyUpdateEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['PolicyUpdate'], ParentType, ContextType>;
+};
+
+export type BatchConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['BatchConnection'] = ResolversParentTypes['BatchConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['BatchEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Batch']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type BatchEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['BatchEdge'] = ResolversParentTypes['BatchEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Batch'], ParentType, ContextType>;
 };
 
 export type DatasetResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Dataset'] = ResolversParentTypes['Dataset']> = {
@@ -2867,6 +3262,9 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   revision?: Resolver<Maybe<ResolversTypes['Revision']>, ParentType, ContextType, RequireFields<QueryRevisionArgs, 'id'>>;
   dataset?: Resolver<Maybe<ResolversTypes['Dataset']>, ParentType, ContextType, RequireFields<QueryDatasetArgs, 'id'>>;
   datasets?: Resolver<ResolversTypes['DatasetConnection'], ParentType, ContextType, RequireFields<QueryDatasetsArgs, 'orderBy'>>;
+  policy?: Resolver<Maybe<ResolversTypes['TrainedPolicy']>, ParentType, ContextType, RequireFields<QueryPolicyArgs, 'id'>>;
+  policies?: Resolver<ReadonlyArray<ResolversTypes['TrainedPolicy']>, ParentType, ContextType>;
+  batch?: Resolver<Maybe<ResolversTypes['Batch']>, ParentType, ContextType, RequireFields<QueryBatchArgs, 'id'>>;
   anomalies?: Resolver<ResolversTypes['AnomalyConnection'], ParentType, ContextType, Partial<QueryAnomaliesArgs>>;
   quarantine?: Resolver<ResolversTypes['QuarantineConnection'], ParentType, ContextType, Partial<QueryQuarantineArgs>>;
   position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
@@ -2990,6 +3388,7 @@ export type RolloutResolvers<ContextType = Context, ParentType extends Resolvers
   ordinal?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   seed?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   policy?: Resolver<ResolversTypes['PolicyVersion'], ParentType, ContextType>;
+  sample?: Resolver<Maybe<ResolversTypes['TrainingSample']>, ParentType, ContextType>;
   startedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   finishedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   outcome?: Resolver<Maybe<ResolversTypes['RolloutOutcome']>, ParentType, ContextType>;
@@ -3228,6 +3627,116 @@ export type ToolCallResolvers<ContextType = Context, ParentType extends Resolver
   largeTexts?: Resolver<ReadonlyArray<ResolversTypes['LargeText']>, ParentType, ContextType>;
 };
 
+export type TrainedPolicyResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TrainedPolicy'] = ResolversParentTypes['TrainedPolicy']> = {
+  id?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  estimator?: Resolver<ResolversTypes['TrainingMethod'], ParentType, ContextType>;
+  rules?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  seed?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  trainer?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  declaredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  newest?: Resolver<Maybe<ResolversTypes['PolicyUpdate']>, ParentType, ContextType>;
+  ledger?: Resolver<ResolversTypes['Ledger'], ParentType, ContextType>;
+  staleness?: Resolver<ReadonlyArray<ResolversTypes['StalenessBin']>, ParentType, ContextType>;
+  versions?: Resolver<ResolversTypes['PolicyUpdateConnection'], ParentType, ContextType, Partial<TrainedPolicyVersionsArgs>>;
+  batches?: Resolver<ResolversTypes['BatchConnection'], ParentType, ContextType, Partial<TrainedPolicyBatchesArgs>>;
+};
+
+export type TrainingMethodResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TrainingMethod'] = ResolversParentTypes['TrainingMethod']> = {
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  revision?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  mode?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+};
+
+export type LedgerResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Ledger'] = ResolversParentTypes['Ledger']> = {
+  produced?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  trained?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  rejected?: Resolver<ReadonlyArray<ResolversTypes['RejectedSamples']>, ParentType, ContextType>;
+  owed?: Resolver<ResolversTypes['OwedSamples'], ParentType, ContextType>;
+  difference?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  running?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type RejectedSamplesResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RejectedSamples'] = ResolversParentTypes['RejectedSamples']> = {
+  reason?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  samples?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type OwedSamplesResolvers<ContextType = Context, ParentType extends ResolversParentTypes['OwedSamples'] = ResolversParentTypes['OwedSamples']> = {
+  group?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  ready?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  planned?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  leased?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type StalenessBinResolvers<ContextType = Context, ParentType extends ResolversParentTypes['StalenessBin'] = ResolversParentTypes['StalenessBin']> = {
+  staleness?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  samples?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type PolicyUpdateResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PolicyUpdate'] = ResolversParentTypes['PolicyUpdate']> = {
+  policyId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  parent?: Resolver<Maybe<ResolversTypes['PolicyUpdate']>, ParentType, ContextType>;
+  batch?: Resolver<Maybe<ResolversTypes['Batch']>, ParentType, ContextType>;
+  checkpointId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  weights?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  estimator?: Resolver<Maybe<ResolversTypes['TrainingMethod']>, ParentType, ContextType>;
+  loss?: Resolver<Maybe<ResolversTypes['TrainingMethod']>, ParentType, ContextType>;
+  samples?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  metrics?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+};
+
+export type BatchResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Batch'] = ResolversParentTypes['Batch']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  ordinal?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  state?: Resolver<ResolversTypes['BatchState'], ParentType, ContextType>;
+  policyId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  base?: Resolver<ResolversTypes['PolicyVersion'], ParentType, ContextType>;
+  update?: Resolver<Maybe<ResolversTypes['PolicyUpdate']>, ParentType, ContextType>;
+  estimator?: Resolver<ResolversTypes['TrainingMethod'], ParentType, ContextType>;
+  rules?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  seed?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  groupCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  sampleCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  tokens?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  shards?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  previousHash?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  manifestHash?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  plannedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  samples?: Resolver<ReadonlyArray<ResolversTypes['TrainingSample']>, ParentType, ContextType, RequireFields<BatchSamplesArgs, 'from' | 'first'>>;
+  leases?: Resolver<ReadonlyArray<ResolversTypes['BatchLease']>, ParentType, ContextType>;
+};
+
+export type TrainingSampleResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TrainingSample'] = ResolversParentTypes['TrainingSample']> = {
+  rollout?: Resolver<Maybe<ResolversTypes['Rollout']>, ParentType, ContextType>;
+  tree?: Resolver<Maybe<ResolversTypes['Tree']>, ParentType, ContextType>;
+  state?: Resolver<ResolversTypes['SampleState'], ParentType, ContextType>;
+  reason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  rule?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  measured?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  batch?: Resolver<Maybe<ResolversTypes['Batch']>, ParentType, ContextType>;
+  place?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  oldestVersion?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  newestVersion?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  staleness?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  sampledTokens?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  contextTokens?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  scores?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+};
+
+export type BatchLeaseResolvers<ContextType = Context, ParentType extends ResolversParentTypes['BatchLease'] = ResolversParentTypes['BatchLease']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  fence?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  consumer?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  deadline?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  leasedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  endedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  endedBy?: Resolver<Maybe<ResolversTypes['LeaseEnd']>, ParentType, ContextType>;
+  endReason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
 export type TreeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Tree'] = ResolversParentTypes['Tree']> = {
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   runId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
@@ -3303,6 +3812,7 @@ export type PageInfoResolvers<ContextType = Context, ParentType extends Resolver
 export type PolicyVersionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PolicyVersion'] = ResolversParentTypes['PolicyVersion']> = {
   id?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  update?: Resolver<Maybe<ResolversTypes['PolicyUpdate']>, ParentType, ContextType>;
 };
 
 export type LargeTextResolvers<ContextType = Context, ParentType extends ResolversParentTypes['LargeText'] = ResolversParentTypes['LargeText']> = {
@@ -3334,6 +3844,10 @@ export type Resolvers<ContextType = Context> = {
   DatasetEdge?: DatasetEdgeResolvers<ContextType>;
   DatasetExampleConnection?: DatasetExampleConnectionResolvers<ContextType>;
   DatasetExampleEdge?: DatasetExampleEdgeResolvers<ContextType>;
+  PolicyUpdateConnection?: PolicyUpdateConnectionResolvers<ContextType>;
+  PolicyUpdateEdge?: PolicyUpdateEdgeResolvers<ContextType>;
+  BatchConnection?: BatchConnectionResolvers<ContextType>;
+  BatchEdge?: BatchEdgeResolvers<ContextType>;
   Dataset?: DatasetResolvers<ContextType>;
   DatasetExample?: DatasetExampleResolvers<ContextType>;
   Evaluation?: EvaluationResolvers<ContextType>;
@@ -3382,6 +3896,16 @@ export type Resolvers<ContextType = Context> = {
   Timings?: TimingsResolvers<ContextType>;
   SearchStatistics?: SearchStatisticsResolvers<ContextType>;
   ToolCall?: ToolCallResolvers<ContextType>;
+  TrainedPolicy?: TrainedPolicyResolvers<ContextType>;
+  TrainingMethod?: TrainingMethodResolvers<ContextType>;
+  Ledger?: LedgerResolvers<ContextType>;
+  RejectedSamples?: RejectedSamplesResolvers<ContextType>;
+  OwedSamples?: OwedSamplesResolvers<ContextType>;
+  StalenessBin?: StalenessBinResolvers<ContextType>;
+  PolicyUpdate?: PolicyUpdateResolvers<ContextType>;
+  Batch?: BatchResolvers<ContextType>;
+  TrainingSample?: TrainingSampleResolvers<ContextType>;
+  BatchLease?: BatchLeaseResolvers<ContextType>;
   Tree?: TreeResolvers<ContextType>;
   Task?: TaskResolvers<ContextType>;
   TreeSize?: TreeSizeResolvers<ContextType>;

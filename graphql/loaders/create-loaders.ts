@@ -58,6 +58,7 @@ import { createMetricsLoader } from './metrics-loader.ts';
 import { createPathLoader } from './path-loader.ts';
 import { SegmentBudget } from './segment-budget.ts';
 import { createStepLoader } from './step-loader.ts';
+import { createTrainingLoaders } from './training-loaders.ts';
 import { TreeStatistics } from './tree-statistics.ts';
 import { createTreeStepsLoader } from './tree-steps-loader.ts';
 
@@ -227,5 +228,6 @@ export function createLoaders(db: Db, texts: LargeTexts) {
       (ids) => readRewardRevisions(db, ids),
       (r) => r.rewardId,
     ),
+    ...createTrainingLoaders(db),
   };
 }

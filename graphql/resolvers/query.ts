@@ -2,6 +2,7 @@ import { formatPosition } from '../../src/log/position.ts';
 import { countAnomalies, readAnomalies } from '../../src/projections/journal/read-anomalies.ts';
 import { countQuarantine, readQuarantine } from '../../src/projections/read-quarantine.ts';
 import { countExperiments, EXPERIMENT_ORDERINGS, readExperiments } from '../../src/projections/runs/read-experiments.ts';
+import { readLineages } from '../../src/projections/training-pool/read-lineages.ts';
 import { argumentId } from '../argument-id.ts';
 import { connect } from '../connection.ts';
 import {
@@ -40,6 +41,9 @@ export const Query: QueryResolvers = {
   revision: (_, { id }, { loaders }) => loaders.revision.load(argumentId('id', id)),
   dataset: (_, { id }, { loaders }) => loaders.dataset.load(argumentId('id', id)),
   datasets: (_, args, context) => connectDatasets(args, datasetFilter(args.filter), context),
+  policy: async (_, { id }, { sources: { db } }) => (await readLineages(db, [id]))[0] ?? null,
+  policies: (_, _args, { sources: { db } }) => readLineages(db, 'all'),
+  batch: (_, { id }, { loaders }) => loaders.batch.load(argumentId('id', id)),
   anomalies: (_, args, { sources: { db } }) => {
     const filter = anomalyFilter(args.filter);
     return connect(

@@ -19,6 +19,7 @@ export const Rollout: RolloutResolvers = {
   rewards: async ({ id, treeId }, { component }, { loaders }) =>
     ofComponent(await loaders.rewardsOfRollout.load({ id, treeId }), component),
   trajectory: ({ id }, _, { loaders }) => loaders.trajectory.load(id),
+  sample: ({ id }, _, { loaders }) => loaders.sample.load(id),
 };
 
 export const Trajectory: TrajectoryResolvers = {

@@ -374,6 +374,9 @@ export interface DatasetExamplesTable {
   bad_rollout_id: string | null;
   revision_id: string | null;
 }
+/** A computation by name, revision and what was chosen of it. */
+type Method = { name: string; revision: string; mode: unknown };
+
 export interface TrainingRunsTable {
   run_id: string;
   policy_id: string | null;
@@ -429,7 +432,7 @@ export interface BatchesTable {
   policy_id: string;
   ordinal: number;
   policy_version: number;
-  estimator: ColumnType<{ name: string; revision: string; mode: unknown }, string, string>;
+  estimator: ColumnType<Method, string, string>;
   rules: Json;
   seed: number;
   position: string;
@@ -499,8 +502,8 @@ export interface PolicyVersionsTable {
   batch_id: string | null;
   checkpoint_id: string;
   weights: string;
-  estimator: ColumnType<Record<string, unknown> | null, string | null, string | null>;
-  loss: ColumnType<Record<string, unknown> | null, string | null, string | null>;
+  estimator: ColumnType<Method | null, string | null, string | null>;
+  loss: ColumnType<Method | null, string | null, string | null>;
   samples: number;
   metrics: ColumnType<Record<string, number>, string, string>;
   updated_at: Instant;

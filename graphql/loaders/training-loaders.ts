@@ -1,0 +1,84 @@
+import DataLoader from 'dataloader';
+import type { Db } from '../../src/postgres/database.ts';
+import {
+  type BatchFilter,
+  countBatches,
+  readBatchesById,
+  readBatchPages,
+  readLeasesOfBatches,
+} from '../../src/projections/training-pool/read-batches.ts';
+import { readLedgers } from '../../src/projections/training-pool/read-ledger.ts';
+import {
+  countPolicyUpdates,
+  type PolicyUpdateFilter,
+  type PolicyUpdateRecord,
+  readPolicyUpdatePages,
+  readPolicyUpdates,
+  readUpdatesOfBatches,
+} from '../../src/projections/training-pool/read-policy-updates.ts';
+import {
+  type BatchPart,
+  readSamples,
+  readSamplesOfBatches,
+  readStaleness,
+  type SampleRecord,
+} from '../../src/projections/training-pool/read-samples.ts';
+import { many, one } from './batch.ts';
+import { createListLoader } from './list-loader.ts';
+
+interface VersionKey {
+  readonly policyId: string;
+  readonly version: number;
+}
+
+/** The loaders of what is trained: policies, their versions and batches, and samples. */
+export function createTrainingLoaders(db: Db) {
+  return {
+    ledger: one(
+      (policies) => readLedgers(db, policies),
+      (l) => l.policyId,
+    ),
+    staleness: many(
+      (policies) => readStaleness(db, policies),
+      (bin) => bin.policyId,
+    ),
+    policyUpdates: createListLoader(
+      (filters: readonly PolicyUpdateFilter[], _ordering, page) => readPolicyUpdatePages(db, filters, page),
+      (filters) => countPolicyUpdates(db, filters),
+    ),
+    policyUpdate: new DataLoader<VersionKey, PolicyUpdateRecord | null, string>(
+      async (keys) => {
+        const found = new Map((await readPolicyUpdates(db, keys)).map((update) => [keyOf(update), update]));
+        return keys.map((key) => found.get(keyOf(key)) ?? null);
+      },
+      { cacheKeyFn: keyOf },
+    ),
+    updateOfBatch: one(
+      (ids) => readUpdatesOfBatches(db, ids),
+      (u) => u.batchId ?? '',
+    ),
+    batches: createListLoader(
+      (filters: readonly BatchFilter[], _ordering, page) => readBatchPages(db, filters, page),
+      (filters) => countBatches(db, filters),
+    ),
+    batch: one(
+      (ids) => readBatchesById(db, ids),
+      (b) => b.id,
+    ),
+    leasesOfBatch: many(
+      (ids) => readLeasesOfBatches(db, ids),
+      (l) => l.batchId,
+    ),
+    sample: one(
+      (ids) => readSamples(db, ids),
+      (s) => s.rolloutId,
+    ),
+    samplesOfBatch: new DataLoader<BatchPart, readonly SampleRecord[], string>((parts) => readSamplesOfBatches(db, parts), {
+      cacheKeyFn: ({ batchId, from, first }) => `${batchId} ${from} ${first}`,
+    }),
+  };
+}
+
+function keyOf({ policyId, version }: VersionKey): string {
+  return `${version} ${policyId}`;
+}

@@ -1,0 +1,70 @@
+import { BATCH_ORDERING } from '../../src/projections/training-pool/read-batches.ts';
+import { POLICY_UPDATE_ORDERING } from '../../src/projections/training-pool/read-policy-updates.ts';
+import { bounded, connect, PAGE_LIMIT } from '../connection.ts';
+import type {
+  BatchResolvers,
+  LedgerResolvers,
+  PolicyUpdateResolvers,
+  PolicyVersionResolvers,
+  TrainedPolicyResolvers,
+  TrainingSampleResolvers,
+} from '../generated/types.ts';
+
+export const TrainedPolicy: TrainedPolicyResolvers = {
+  id: ({ policyId }) => policyId,
+  newest: ({ policyId, newestVersion: version }, _, { loaders }) =>
+    version === null ? null : loaders.policyUpdate.load({ policyId, version }),
+  ledger: async ({ policyId }, _, { loaders }) => {
+    const ledger = await loaders.ledger.load(policyId);
+    if (ledger === null) throw new Error(`the ledger of ${policyId} is missing: a declared policy has one`);
+    return ledger;
+  },
+  staleness: ({ policyId }, _, { loaders }) => loaders.staleness.load(policyId),
+  versions: ({ policyId }, args, { loaders }) =>
+    connect(
+      args,
+      (page) => loaders.policyUpdates.page.load({ filter: { policyId }, ordering: POLICY_UPDATE_ORDERING, page }),
+      () => loaders.policyUpdates.count.load({ policyId }),
+    ),
+  batches: ({ policyId }, args, { loaders }) => {
+    const filter = args.state == null ? { policyId } : { policyId, state: args.state };
+    return connect(
+      args,
+      (page) => loaders.batches.page.load({ filter, ordering: BATCH_ORDERING, page }),
+      () => loaders.batches.count.load(filter),
+    );
+  },
+};
+
+export const Ledger: LedgerResolvers = {
+  rejected: ({ rejected }) =>
+    Object.entries(rejected)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([reason, samples]) => ({ reason, samples })),
+};
+
+export const PolicyUpdate: PolicyUpdateResolvers = {
+  parent: ({ policyId, parentVersion: version }, _, { loaders }) =>
+    version === null ? null : loaders.policyUpdate.load({ policyId, version }),
+  batch: ({ batchId }, _, { loaders }) => (batchId === null ? null : loaders.batch.load(batchId)),
+};
+
+export const PolicyVersion: PolicyVersionResolvers = {
+  update: ({ id: policyId, version }, _, { loaders }) => loaders.policyUpdate.load({ policyId, version }),
+};
+
+export const Batch: BatchResolvers = {
+  base: ({ policyId: id, policyVersion: version }) => ({ id, version }),
+  update: ({ id }, _, { loaders }) => loaders.updateOfBatch.load(id),
+  groupCount: ({ groups }) => groups,
+  sampleCount: ({ samples }) => samples,
+  samples: ({ id: batchId }, { from, first }, { loaders }) =>
+    loaders.samplesOfBatch.load({ batchId, from: Math.max(0, from), first: bounded('first', first, PAGE_LIMIT) }),
+  leases: ({ id }, _, { loaders }) => loaders.leasesOfBatch.load(id),
+};
+
+export const TrainingSample: TrainingSampleResolvers = {
+  rollout: ({ rolloutId }, _, { loaders }) => loaders.rollout.load(rolloutId),
+  tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
+  batch: ({ batchId }, _, { loaders }) => (batchId === null ? null : loaders.batch.load(batchId)),
+};

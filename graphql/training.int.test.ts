@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { derivedId } from '../src/events/derived-id.ts';
+import { manifestHashOf } from '../src/events/manifest-hash.ts';
+import { givenEvents } from '../src/testing/given-events.ts';
+import { Story } from '../src/testing/story.ts';
+import { TEST_RULES, type ToldGroup, tellGroup, tellLineage, tellVersion } from '../src/testing/tell-training.ts';
+import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
+
+let api: TestGraphql;
+const POLICY = 'linear:shown';
+const lineageId = derivedId('lineage', POLICY);
+const batchId = derivedId('batch', lineageId, 0);
+const story = new Story('graphql training');
+let taken: ToldGroup;
+let refused: ToldGroup;
+
+beforeAll(async () => {
+  api = await openTestGraphql();
+  tellLineage(story, POLICY);
+  const runId = story.run('collect', { config: { training: { policyId: POLICY, channel: 'train' } } });
+  taken = tellGroup(story, runId, 'taken', { policyId: POLICY, rewards: [0, 1] });
+  refused = tellGroup(story, runId, 'refused', { policyId: POLICY, rewards: [1] });
+  tellGroup(story, runId, 'ready', { policyId: POLICY, rewards: [1, 0, 1] });
+  tellBatch();
+  const lineage = { lineageId, policyId: POLICY };
+  const rejected = { reason: 'singleton' as const, rule: 'two are compared', measured: 1 };
+  const [rolloutId = ''] = refused.rolloutIds;
+  story.tell('SampleRejected', { ...lineage, groupId: refused.treeId, rolloutId, ...rejected }, lineageId);
+  const lease = { ...lineage, batchId, leaseId: story.id('lease', 1), fence: 1 };
+  story.tell('BatchLeased', { ...lease, consumer: 'a', deadline: '2026-01-01T00:05:00.000Z' }, lineageId);
+  story.tell('BatchReturned', { ...lease, reason: 'out of memory' }, lineageId);
+  const second = { ...lease, leaseId: story.id('lease', 2), fence: 2 };
+  story.tell('BatchLeased', { ...second, consumer: 'b', deadline: '2026-01-01T00:09:00.000Z' }, lineageId);
+  story.tell('BatchAcked', { ...second, version: 1, checkpointId: story.id('checkpoint', POLICY, 1) }, lineageId);
+  tellVersion(story, POLICY, 1, batchId);
+  await givenEvents(api.database.db, story.events);
+});
+afterAll(() => api.close());
+
+function tellBatch(): void {
+  const planned = { batchId, ordinal: 0, policyVersion: 0, samples: 2, tokens: 7, shards: [[0, 1]], previousHash: null };
+  const groups = [{ treeId: taken.treeId, rolloutIds: [...taken.rolloutIds].reverse() }];
+  const estimator = { name: 'grpo', revision: '1', mode: {} };
+  const said = { lineageId, policyId: POLICY, ...planned, groups, estimator, rules: TEST_RULES, seed: 7, position: 'trees.0:9' };
+  story.tell('BatchPlanned', { ...said, manifestHash: manifestHashOf(said) }, lineageId);
+}
+
+test('a policy shows its account, whose lines add up', async () => {
+  const { data, errors } = await api.ask(`{ policies { id seed estimator { name } newest { version }
+    ledger { produced trained rejected { reason samples } owed { group ready planned leased } difference running }
+    staleness { staleness samples } } policy(id: "nobody") { id } }`);
+  expect(errors).toBeUndefined();
+  expect(data.policy).toBeNull();
+  expect(data.policies).toEqual([
+    {
+      ...{ id: POLICY, seed: 7, estimator: { name: 'grpo' }, newest: { version: 1 } },
+      ledger: {
+        ...{ produced: 6, trained: 2, rejected: [{ reason: 'singleton', samples: 1 }], difference: 0, running: 0 },
+        owed: { group: 0, ready: 3, planned: 0, leased: 0 },
+      },
+      staleness: [{ staleness: 0, samples: 2 }],
+    },
+  ]);
+});
+
+test('the lineage of a version leads to its batch, its rollouts, and the version that acted in them', async () => {
+  const { data, errors } = await api.ask(`{ policy(id: ${JSON.stringify(POLICY)}) {
+    versions(first: 1) { totalCount nodes { version parent { version batch { id } }
+      batch { ordinal state base { version } update { version } leases { fence consumer endedBy endReason }
+        samples { place state staleness scores rollout { id sample { state batch { id } } policy { version update { version } } } } } } }
+    batches(state: trained) { nodes { id groupCount sampleCount shards } }
+    waiting: batches(state: planned) { totalCount } } }`);
+  expect(errors).toBeUndefined();
+  const [first, second] = [...taken.rolloutIds].reverse();
+  const acted = { state: 'trained', batch: { id: batchId } };
+  const base = { version: 0, update: { version: 0 } };
+  expect(data.policy).toEqual({
+    versions: {
+      totalCount: 2,
+      nodes: [
+        {
+          version: 1,
+          parent: { version: 0, batch: null },
+          batch: {
+            ...{ ordinal: 0, state: 'trained', base: { version: 0 }, update: { version: 1 } },
+            leases: [
+              { fence: 1, consumer: 'a', endedBy: 'returned', endReason: 'out of memory' },
+              { fence: 2, consumer: 'b', endedBy: 'acked', endReason: null },
+            ],
+            samples: [
+              {
+                place: 0,
+                state: 'trained',
+                staleness: 0,
+                scores: { environment: 1 },
+                rollout: { id: first, sample: acted, policy: base },
+              },
+              {
+                place: 1,
+                state: 'trained',
+                staleness: 0,
+                scores: { environment: 0 },
+                rollout: { id: second, sample: acted, policy: base },
+              },
+            ],
+          },
+        },
+      ],
+    },
+    batches: { nodes: [{ id: batchId, groupCount: 1, sampleCount: 2, shards: [[0, 1]] }] },
+    waiting: { totalCount: 0 },
+  });
+});
+
+test('a part of a batch begins at its place, and a rejected rollout says by which rule', async () => {
+  const { data, errors } = await api.ask(
+    `query ($batch: ID!, $rollout: ID!) { batch(id: $batch) { samples(from: 1, first: 5) { place } }
+      rollout(id: $rollout) { sample { state reason rule measured batch { id } } } }`,
+    { batch: batchId, rollout: refused.rolloutIds[0] },
+  );
+  expect(errors).toBeUndefined();
+  expect(data.batch.samples).toEqual([{ place: 1 }]);
+  expect(data.rollout.sample).toEqual({
+    ...{ state: 'rejected', reason: 'singleton', rule: 'two are compared', measured: 1, batch: null },
+  });
+});
+
+test('samples of many batches come in few statements', async () => {
+  api.statements();
+  await api.ask(
+    `{ policies { versions { nodes { batch { samples { rollout { id } tree { id } } leases { id } update { version } } } } } }`,
+  );
+  expect(api.statements().length).toBeLessThanOrEqual(9);
+});

@@ -1,0 +1,121 @@
+import { type Selectable, sql } from 'kysely';
+import type { Method } from '../../events/schemas/training.ts';
+import type { Db } from '../../postgres/database.ts';
+import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import type { BatchesTable } from '../../postgres/tables.ts';
+
+export type BatchState = 'planned' | 'leased' | 'trained';
+
+/** A batch as it was planned, and where it stands. */
+export interface BatchRecord {
+  readonly id: string;
+  readonly policyId: string;
+  readonly ordinal: number;
+  readonly policyVersion: number;
+  readonly state: BatchState;
+  readonly estimator: Method;
+  readonly rules: unknown;
+  readonly seed: number;
+  readonly position: string;
+  readonly groups: number;
+  readonly samples: number;
+  readonly tokens: number;
+  readonly shards: readonly (readonly number[])[];
+  readonly previousHash: string | null;
+  readonly manifestHash: string;
+  readonly plannedAt: Date;
+}
+
+export interface BatchFilter {
+  readonly policyId: string;
+  readonly state?: BatchState;
+}
+
+export const BATCH_ORDERING: Ordering = {
+  name: 'batches/ORDINAL_DESC',
+  direction: 'desc',
+  keys: [{ column: 'batches.ordinal', type: 'integer' }],
+};
+
+/** Reads one page of batches for each filter, the last planned first, in one statement. @throws InvalidCursor. */
+export async function readBatchPages(
+  db: Db,
+  filters: readonly BatchFilter[],
+  page: PageRequest,
+): Promise<readonly Page<BatchRecord>[]> {
+  const queries = filters.map((filter) => chosen(db, filter).selectAll('batches').select(STATE.as('state')));
+  return mapPages(await readPages(db, queries, BATCH_ORDERING, page), toBatch);
+}
+
+/** Counts the batches of each filter, in one statement. */
+export async function countBatches(db: Db, filters: readonly BatchFilter[]): Promise<readonly number[]> {
+  return countEach(
+    db,
+    filters.map((filter) => chosen(db, filter)),
+  );
+}
+
+/** Reads batches by id, in one statement, in no order; those that are not there are left out. */
+export async function readBatchesById(db: Db, ids: readonly string[]): Promise<readonly BatchRecord[]> {
+  const rows = await db
+    .selectFrom('batches')
+    .selectAll('batches')
+    .select(STATE.as('state'))
+    .where(sql<boolean>`batches.batch_id = any(${[...ids]}::uuid[])`)
+    .execute();
+  return rows.map(toBatch);
+}
+
+/** A lease of a batch, ended or not. */
+export interface LeaseRecord {
+  readonly batchId: string;
+  readonly id: string;
+  readonly fence: number;
+  readonly consumer: string;
+  readonly deadline: Date;
+  readonly leasedAt: Date;
+  readonly endedAt: Date | null;
+  readonly endedBy: 'expired' | 'returned' | 'acked' | null;
+  readonly endReason: string | null;
+}
+
+/** Reads the leases of batches, the first one first, in one statement. */
+export async function readLeasesOfBatches(db: Db, batches: readonly string[]): Promise<readonly LeaseRecord[]> {
+  const { rows } = await sql<LeaseRecord>`
+    select batch_id as "batchId", lease_id as id, fence, consumer, deadline, leased_at as "leasedAt", ended_at as "endedAt",
+           ended_by as "endedBy", end_reason as "endReason"
+    from leases where batch_id = any(${[...batches]}::uuid[]) and leased_at is not null order by batch_id, fence`.execute(db);
+  return rows;
+}
+
+const STATE = sql<BatchState>`case
+  when exists (select from batch_acks a where a.batch_id = batches.batch_id) then 'trained'
+  when exists (select from leases l where l.batch_id = batches.batch_id and l.leased_at is not null and l.ended_at is null) then 'leased'
+  else 'planned' end`;
+
+function chosen(db: Db, { policyId, state }: BatchFilter) {
+  const query = db.selectFrom('batches').where('batches.policy_id', '=', policyId);
+  return state === undefined ? query : query.where(sql<boolean>`${STATE} = ${state}`);
+}
+
+function toBatch(row: Selectable<BatchesTable> & { readonly state: BatchState }): BatchRecord {
+  return {
+    id: row.batch_id,
+    policyId: row.policy_id,
+    ordinal: row.ordinal,
+    policyVersion: row.policy_version,
+    state: row.state,
+    estimator: row.estimator,
+    rules: row.rules,
+    seed: row.seed,
+    position: row.position,
+    groups: row.groups,
+    samples: row.samples,
+    tokens: row.tokens,
+    shards: row.shards,
+    previousHash: row.previous_hash,
+    manifestHash: row.manifest_hash,
+    plannedAt: row.planned_at,
+  };
+}

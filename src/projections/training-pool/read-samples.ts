@@ -1,0 +1,88 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+
+/** A rollout as a training sample: what became of it. Lengths are tokens. */
+export interface SampleRecord {
+  readonly rolloutId: string;
+  readonly treeId: string;
+  readonly policyId: string;
+  readonly state: 'trained' | 'rejected' | 'group' | 'ready' | 'planned' | 'leased';
+  /** Why it is never trained on, where it was rejected. */
+  readonly reason: string | null;
+  readonly rule: string | null;
+  readonly measured: number | null;
+  readonly batchId: string | null;
+  /** Its place in its batch, counted through all groups; null outside a batch. */
+  readonly place: number | null;
+  readonly oldestVersion: number | null;
+  readonly newestVersion: number | null;
+  /** Versions between its oldest span and the version that its batch is trained on. */
+  readonly staleness: number | null;
+  readonly sampledTokens: number;
+  readonly contextTokens: number;
+  readonly scores: Readonly<Record<string, number>>;
+}
+
+/** Reads the finished rollouts among those named that may train a policy, in one statement, in no order. */
+export async function readSamples(db: Db, rollouts: readonly string[]): Promise<readonly SampleRecord[]> {
+  return read(db, sql`s.rollout_id = any(${[...rollouts]}::uuid[])`);
+}
+
+/** A run of places of a batch. */
+export interface BatchPart {
+  readonly batchId: string;
+  readonly from: number;
+  readonly first: number;
+}
+
+/** Reads parts of batches, each in its order, in two statements. A sample whose end was not read yet is left out. */
+export async function readSamplesOfBatches(db: Db, parts: readonly BatchPart[]): Promise<readonly (readonly SampleRecord[])[]> {
+  const ids = parts.map(({ batchId }) => batchId);
+  const from = parts.map((part) => part.from);
+  const to = parts.map((part) => part.from + part.first);
+  const wanted = sql`select p.part, w.rollout_id from unnest(${ids}::uuid[], ${from}::int[], ${to}::int[]) with ordinality as p(batch_id, low, high, part)
+    join batch_samples w on w.batch_id = p.batch_id and w.place >= p.low and w.place < p.high`;
+  const { rows: places } = await sql<{ part: number; rollout_id: string }>`${wanted}`.execute(db);
+  const samples = new Map(
+    (await readSamples(db, [...new Set(places.map((place) => place.rollout_id))])).map((s) => [s.rolloutId, s]),
+  );
+  const lists = parts.map((): SampleRecord[] => []);
+  for (const { part, rollout_id } of places) {
+    const sample = samples.get(rollout_id);
+    if (sample) lists[part - 1]?.push(sample);
+  }
+  return lists.map((list) => list.sort((a, b) => (a.place ?? 0) - (b.place ?? 0)));
+}
+
+async function read(db: Db, where: RawBuilder<unknown>): Promise<readonly SampleRecord[]> {
+  const { rows } = await sql<SampleRecord>`
+    select s.rollout_id as "rolloutId", s.tree_id as "treeId", r.policy_id as "policyId",
+           case when x.rollout_id is not null then 'rejected' when a.batch_id is not null then 'trained'
+                when exists (select from leases l where l.batch_id = b.batch_id and l.leased_at is not null and l.ended_at is null) then 'leased'
+                when b.batch_id is not null then 'planned' when g.closed_at is not null then 'ready' else 'group' end as state,
+           x.reason, x.rule, x.measured, b.batch_id as "batchId", b.place, s.oldest_version as "oldestVersion",
+           s.newest_version as "newestVersion", p.policy_version - s.oldest_version as staleness,
+           s.sampled_tokens as "sampledTokens", s.context_tokens as "contextTokens", s.scores
+    from samples s join groups g using (tree_id) join training_runs r using (run_id)
+    left join batch_samples b using (rollout_id) left join batches p on p.batch_id = b.batch_id
+    left join batch_acks a on a.batch_id = b.batch_id left join sample_rejections x on x.rollout_id = s.rollout_id
+    where ${where} and s.finished_at is not null and r.channel = 'train'`.execute(db);
+  return rows;
+}
+
+/** How many samples of a policy's batches were how many versions old. */
+export interface StalenessBin {
+  readonly policyId: string;
+  readonly staleness: number;
+  readonly samples: number;
+}
+
+/** Counts the samples in batches of policies by their staleness, the freshest first, in one statement. */
+export async function readStaleness(db: Db, policies: readonly string[]): Promise<readonly StalenessBin[]> {
+  const { rows } = await sql<StalenessBin>`
+    select p.policy_id as "policyId", p.policy_version - s.oldest_version as staleness, count(*) as samples
+    from batches p join batch_samples b using (batch_id) join samples s using (rollout_id)
+    where p.policy_id = any(${[...policies]}::text[]) and s.oldest_version is not null
+    group by 1, 2 order by 1, 2`.execute(db);
+  return rows;
+}

@@ -44,7 +44,7 @@ export const VERL_TRAJECTORIES: ParquetShape = {
 
 /**
  * One row per step, as Agent-R1 trains steps: its own prompt as a chat, its own tokens where they were recorded, and the numbers of its episode
- * beside it. `step_indices` is the number of the step in its trajectory, from 0; `anchor_obs` the
+ * beside it. `step_indices` counts the steps that the rollout took itself, from 0; `anchor_obs` the
  * hash of the state before it (GiGPO); `trajectory_rewards` what stands on the rollout and on no step.
  */
 export const VERL_STEPS: ParquetShape = {

@@ -13,7 +13,7 @@ export function* verlStepRows(trajectory: ExportTrajectory): Generator<Readonly<
     const tokens = stepTokens(step);
     yield {
       ...episode,
-      step_indices: before,
+      step_indices: i,
       step_id: step.stepId,
       raw_prompt: promptMessages({
         instruction: head.instruction,

@@ -210,7 +210,7 @@ describe('a row per step', () => {
     expect(all.map((row) => [row.traj_uid, row.step_indices, row.response_text, row.step_reward])).toEqual([
       [ids.one, 0, 'look', 0.25],
       [ids.one, 1, 'take', 1],
-      [ids.two, 1, 'leave', 0],
+      [ids.two, 0, 'leave', 0],
     ]);
     expect(all[1]).toMatchObject({
       uid: ids.tree,

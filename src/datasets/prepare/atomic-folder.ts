@@ -26,7 +26,8 @@ export async function fillFolder<T>(
     const result = await fill(partial);
     await syncFolder(partial);
     if ((await stateOf(path, mark)) !== before) throw isThere(out, 'other');
-    if (before === 'ours') await rename(path, `${partial}.partial`); // renaming onto a folder with files in it is not possible
+    // Nothing renames onto a folder with files in it: the elder one stands aside for the moment between two renames, and is there if that is all that was done.
+    if (before === 'ours') await rename(path, `${partial}.partial`);
     await rename(partial, path);
     await syncFolder(dirname(path));
     return result;

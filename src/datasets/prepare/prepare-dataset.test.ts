@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { goldsOf } from '../../domain/reward/scored-episode.ts';
+import { scorerOfSource } from '../../domain/reward/scorers.ts';
 import { readQuestions } from '../../environments/search-qa/read-questions.ts';
 import { readTasks } from '../../environments/tool-env/read-tasks.ts';
 import type { DatasetError } from '../dataset-error.ts';
@@ -127,6 +129,22 @@ describe('preparing each data set from its own files', () => {
 });
 
 describe('what is made', () => {
+  test.each([
+    ['hotpotqa', 'hotpotqa', 'qa-em-format'],
+    ['musique', 'musique', 'qa-em-format'],
+    ['2wiki', '2wiki', 'qa-em-format'],
+    ['gsm8k', 'gsm8k', 'gsm8k-format'],
+  ])(
+    '%s: its tasks name the data set by which Agent-R1 chooses the scorer, and the scorer finds their answers',
+    async (dataset, name, scorer) => {
+      await prepare(dataset, fixture(name));
+      for (const task of await readTasks(join(out(), 'tasks.jsonl'))) {
+        expect(scorerOfSource(task.dataSource).name).toBe(scorer);
+        expect(goldsOf(task.groundTruth).length).toBeGreaterThan(0);
+      }
+    },
+  );
+
   test('verl reads a prompt, a ground truth of one type and where the row came from', async () => {
     await prepare('musique', fixture('musique'), { instruction: 'Be short.', train: 3 });
     const [first, ...others] = await rows('train.parquet');

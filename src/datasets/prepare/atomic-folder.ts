@@ -26,9 +26,7 @@ export async function fillFolder<T>(
     const result = await fill(partial);
     await syncFolder(partial);
     if ((await stateOf(path, mark)) !== before) throw isThere(out, 'other');
-    // Nothing renames onto a folder with files in it: the elder one stands aside for the moment between two renames, and is there if that is all that was done.
-    if (before === 'ours') await rename(path, `${partial}.partial`);
-    await rename(partial, path);
+    await takePlace(partial, path, before);
     await syncFolder(dirname(path));
     return result;
   } catch (cause) {
@@ -37,8 +35,21 @@ export async function fillFolder<T>(
     throw cause;
   } finally {
     await rm(partial, { recursive: true, force: true });
-    await rm(`${partial}.partial`, { recursive: true, force: true });
   }
+}
+
+/** Nothing renames onto a folder with files in it: an elder one stands aside (`….before`) between two renames, and comes back if the second fails. */
+async function takePlace(partial: string, path: string, before: 'none' | 'ours'): Promise<void> {
+  if (before === 'none') return rename(partial, path);
+  const aside = `${partial}.before`;
+  await rename(path, aside);
+  try {
+    await rename(partial, path);
+  } catch (cause) {
+    await rename(aside, path);
+    throw cause;
+  }
+  await rm(aside, { recursive: true });
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {

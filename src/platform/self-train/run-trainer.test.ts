@@ -58,7 +58,7 @@ describe('runTrainer', () => {
     [
       'another kind of policy',
       `echo '{"kind":"oracle"}' > "$ESPALIER_OUT/policy.json"`,
-      /must be one of random, planner, linear, openai/,
+      /must be one of random, planner, linear, live, openai/,
     ],
   ])('says what was wrong: %s', async (_, command, message) => {
     await expect(running(command)).rejects.toMatchObject({ name: 'TrainerFailed', message: expect.stringMatching(message) });

@@ -10,6 +10,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   score: async () => (await import('./score.ts')).addScore,
   evaluate: async () => (await import('./evaluate.ts')).addEvaluate,
   'self-train': async () => (await import('./self-train.ts')).addSelfTrain,
+  train: async () => (await import('./train.ts')).addTrain,
   ledger: async () => (await import('./ledger.ts')).addLedger,
   status: async () => (await import('./status.ts')).addStatus,
   tree: async () => (await import('./tree.ts')).addTree,

@@ -125,7 +125,7 @@ const SPARE = 12; // groups that are planned for each one that a batch takes: re
 
 /** Plans the groups: the tasks of the split in a seeded order, again and again, more than will be wanted. */
 async function planCollection(kind: EnvironmentKind, plan: TrainPlan): Promise<CollectPlan> {
-  const tasks = await chooseTasks(kind, kind.taskAliases.length, plan.taskSeed, plan.split);
+  const tasks = await chooseTasks(kind, plan.tasks ?? kind.taskAliases.length, plan.taskSeed, plan.split);
   if (tasks.length === 0)
     throw new TrainingRefused(`${plan.environment} has no task of the split ${plan.split}; leave --split out for all`);
   const random = createRandom(seedFrom('train tasks', plan.seed));

@@ -9,6 +9,8 @@ export const trainPlan = z.strictObject({
   environment: name,
   /** The split that is trained on; null: every task. */
   split: name.nullable(),
+  /** How many tasks of it, spread over the depths; null: all. */
+  tasks: z.int().min(1).nullable(),
   settings: trainingSettings,
   updates: z.int().min(1).max(100_000),
   groupsPerBatch: z.int().min(1).max(5_000),

@@ -29,7 +29,7 @@ export interface RejectedSample extends Rejection {
 
 /**
  * `waiting`: nothing can be said of the group before `for` came. `refused`: no member will be trained. `fit`: the chosen members may be. `rejected` are
- * the members that are out and were not recorded so before; an open group can lose members too.
+ * the members that are out and were not recorded so before; a group that waits can lose members too.
  */
 export type Judgement =
   | {
@@ -53,7 +53,7 @@ const OF_GROUPS: readonly Rejection['reason'][] = ['zero-variance', 'singleton',
 
 /**
  * Judges a group for the next batch. Members are looked at one by one first: statistics are over those that are left, so that a rejected rollout
- * never leaks into a baseline. An open group only loses what is stale, which waiting makes staler: a group that never closes holds nothing for ever.
+ * never leaks into a baseline. A group that waits only loses what is stale, which waiting makes staler: one that never closes holds nothing for ever.
  */
 export function judgeGroup(group: PoolGroup, context: GroupContext): Judgement {
   const faults = new Map<PoolSample, Rejection>();
@@ -61,10 +61,11 @@ export function judgeGroup(group: PoolGroup, context: GroupContext): Judgement {
     const fault = sample.rejected ?? faultOf(sample, context);
     if (fault !== null) faults.set(sample, fault);
   }
-  if (group.state === 'open') {
-    const stale = group.samples.filter((sample) => faults.get(sample)?.reason === 'stale');
-    return { kind: 'waiting', for: 'group', rejected: unrecorded(group, stale, faults) };
-  }
+  const stale = group.samples.filter((sample) => faults.get(sample)?.reason === 'stale');
+  const wait = (what: 'group' | 'reward' | 'greedy-sibling'): Judgement => {
+    return { kind: 'waiting', for: what, rejected: unrecorded(group, stale, faults) };
+  };
+  if (group.state === 'open') return wait('group');
   if (group.state === 'taken') {
     const rule = 'it finished after its group had closed and was planned without it';
     return refuse(group, faults, { reason: 'not-needed', rule, measured: null });
@@ -73,14 +74,14 @@ export function judgeGroup(group: PoolGroup, context: GroupContext): Judgement {
   if (begun) return refuse(group, faults, begun);
   const fit = group.samples.filter((sample) => !faults.has(sample));
   const unscored = fit.filter(({ scores }) => !Object.hasOwn(scores, context.rules.metric));
-  if (unscored.length > 0 && context.rules.unscored === 'wait') return { kind: 'waiting', for: 'reward', rejected: [] };
+  if (unscored.length > 0 && context.rules.unscored === 'wait') return wait('reward');
   for (const sample of unscored) {
     const rule = `its group closed before it had a reward of component ${context.rules.metric}`;
     faults.set(sample, { reason: 'unscored', rule, measured: null });
   }
   const scored = fit.filter((sample) => !faults.has(sample));
   if (context.readiness.waitsFor === 'greedy-sibling' && group.greedy === 'missing' && scored.length > 0)
-    return { kind: 'waiting', for: 'greedy-sibling', rejected: [] };
+    return wait('greedy-sibling');
   return chooseMembers(group, scored, faults, context);
 }
 

@@ -39,17 +39,26 @@ export function planBatches({ state, rules, readiness, seed, groups }: PlanReque
   const decisions: Decision[] = [];
   let ordinal = state.planned;
   let taken: Taken[] = [];
+  const judge = (group: PoolGroup) =>
+    judgeGroup(group, { policyId: state.policyId, version: versionOf(state, ordinal), rules, readiness });
+  const waiting: PoolGroup[] = [];
   for (const group of groups) {
-    const version = versionOf(state, ordinal);
-    const judgement = judgeGroup(group, { policyId: state.policyId, version, rules, readiness });
+    const judgement = judge(group);
+    if (judgement.kind === 'waiting') {
+      waiting.push(group);
+      continue;
+    }
     for (const sample of judgement.rejected) decisions.push({ kind: 'reject', ...sample });
     if (judgement.kind !== 'fit') continue;
     taken.push({ treeId: group.treeId, members: judgement.chosen });
     if (taken.length < rules.groupsPerBatch || sampledTokens(taken) < readiness.trainedTokens) continue;
-    decisions.push({ kind: 'plan', batch: composeBatch(taken, { ordinal, policyVersion: version, rules, seed }) });
+    const policyVersion = versionOf(state, ordinal);
+    decisions.push({ kind: 'plan', batch: composeBatch(taken, { ordinal, policyVersion, rules, seed }) });
     ordinal += 1;
     taken = [];
   }
+  // What still waits is measured against the batch that comes after all of these.
+  for (const group of waiting) for (const sample of judge(group).rejected) decisions.push({ kind: 'reject', ...sample });
   return decisions;
 }
 

@@ -4,18 +4,13 @@ import { countNotices } from '../postgres/notices.ts';
 import { CURSOR_CHANNEL } from '../projections/runner.ts';
 import { readLineages } from '../projections/training-pool/read-lineages.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
-import { linearBackend } from '../training/backends/linear/linear-backend.ts';
-import { trainingSettings } from '../training/backends/training-settings.ts';
 import { createRelay } from '../training/outbox/relay.ts';
 import { type Trained, type Trouble, trainLoop } from '../training/train-loop.ts';
+import { openBackend, trainerPlan } from './open-backend.ts';
 import { openDesk } from './open-desk.ts';
 import type { Platform } from './open-platform.ts';
 import { TrainingRefused } from './train-admission-for.ts';
 import { readBatchSteps } from './train-rows.ts';
-
-/** What `TrainingDeclared.trainer` tells our own trainers. */
-export const trainerPlan = z.strictObject({ backend: z.literal('linear'), settings: trainingSettings });
-export type TrainerPlan = z.infer<typeof trainerPlan>;
 
 export interface PolicyTraining {
   readonly policyId: string;
@@ -47,7 +42,8 @@ export async function trainPolicy(platform: Platform, training: PolicyTraining):
   const plan = trainerPlan.safeParse(lineage.trainer);
   if (!plan.success)
     throw new TrainingRefused(`the policy ${policyId} was declared for other trainers than ours: ${z.prettifyError(plan.error)}`);
-  const backend = linearBackend();
+  const backend = await openBackend(plan.data, platform.config, signal);
+  const chats = plan.data.backend === 'torch' ? 'with-chats' : 'without-chats';
   const notices = await countNotices(platform.databaseUrl, [CURSOR_CHANNEL]);
   try {
     const { untilVersion } = training;
@@ -59,7 +55,7 @@ export async function trainPolicy(platform: Platform, training: PolicyTraining):
         ...(untilVersion === null ? {} : { updates: Math.max(0, untilVersion - (lineage.newestVersion ?? 0)) }),
         ...(training.onUpdate ? { onUpdate: training.onUpdate } : {}),
         ...(training.onTrouble ? { onTrouble: training.onTrouble } : {}),
-        readRows: ({ batchId }, either) => readBatchSteps({ db, blobs }, batchId, either),
+        readRows: ({ batchId }, either) => readBatchSteps({ db, blobs }, batchId, either, chats),
         async idle(either) {
           await notices.beyond(seen, LOOK_MS, either);
           seen = notices.count;

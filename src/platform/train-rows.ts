@@ -12,6 +12,7 @@ export async function readBatchSteps(
   { db, blobs }: { readonly db: Db; readonly blobs: BlobStore },
   batchId: string,
   signal: AbortSignal,
+  chats: 'with-chats' | 'without-chats' = 'without-chats',
 ): Promise<readonly StepRow[]> {
   const { position } = await db
     .selectFrom('batches')
@@ -29,5 +30,6 @@ export async function readBatchSteps(
     db,
     blobs,
     samples.map(({ rollout_id }) => rollout_id),
+    chats,
   );
 }

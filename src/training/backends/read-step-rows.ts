@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { BlobStore } from '../../blobs/blob-store.ts';
+import { promptMessages } from '../../domain/history/prompt.ts';
 import { unpack } from '../../events/packed.ts';
 import type { Packed } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
@@ -15,14 +16,19 @@ export class RowsUnreadable extends Error {
  * Reads the steps of rollouts as a trainer sees them, their rewards as they are in force now. The read models must hold the rollouts to their ends.
  * Steps before the node where a rollout began are its history and no rows. @throws RowsUnreadable that names a rollout which is not whole.
  */
-export async function readStepRows(db: Db, blobs: BlobStore, rolloutIds: readonly string[]): Promise<readonly StepRow[]> {
-  const rollouts = await readRollouts(db, rolloutIds);
+export async function readStepRows(
+  db: Db,
+  blobs: BlobStore,
+  rolloutIds: readonly string[],
+  chats: 'with-chats' | 'without-chats' = 'without-chats',
+): Promise<readonly StepRow[]> {
+  const rollouts = await readRollouts(db, blobs, rolloutIds);
   const missing = rolloutIds.find((rolloutId) => !rollouts.some((rollout) => rollout.rolloutId === rolloutId));
   if (missing !== undefined) throw new RowsUnreadable(`rollout ${missing} is not in the read models, or has no end`);
   const trees = [...new Set(rollouts.map(({ treeId }) => treeId))];
   const steps = new Map((await readSteps(db, blobs, trees)).map((step) => [step.stepId, step]));
   const rewards = await readRewards(db, trees);
-  return rollouts.flatMap((rollout) => rowsOf(rollout, steps, rewards));
+  return rollouts.flatMap((rollout) => rowsOf(rollout, steps, rewards, chats));
 }
 
 interface Rollout {
@@ -33,21 +39,33 @@ interface Rollout {
   readonly outcome: string;
   readonly steps: number;
   readonly goal: string;
+  readonly instruction: string;
   readonly temperature: number | null;
+  /** Whether its steps were asked for with the plain chat of what happened: no template, no search, no system text moved. */
+  readonly plainChat: boolean;
 }
 
-async function readRollouts(db: Db, rolloutIds: readonly string[]): Promise<readonly Rollout[]> {
-  const { rows } = await sql<Rollout>`
+async function readRollouts(db: Db, blobs: BlobStore, rolloutIds: readonly string[]): Promise<readonly Rollout[]> {
+  const { rows } = await sql<Rollout & { readonly treeBlobs: Blobs | null }>`
     select o.rollout_id as "rolloutId", o.tree_id as "treeId", o.leaf_step_id as "leafStepId", o.from_step_id as "fromStepId", o.outcome, o.steps,
-           t.goal, case when jsonb_typeof(r.config->'temperature') = 'number' then (r.config->>'temperature')::float8 end as temperature
+           t.goal, t.instruction, t.blobs as "treeBlobs", (r.config->'prompt' is null and coalesce(r.config->>'search', '') = '' and coalesce(r.config->>'policy', '') not like '%"merged"%') as "plainChat",
+           case when jsonb_typeof(r.config->'temperature') = 'number' then (r.config->>'temperature')::float8 end as temperature
     from rollouts o join trees t using (tree_id) left join runs r on r.run_id = o.run_id
     where o.rollout_id = any(${[...rolloutIds]}::uuid[]) and o.finished_at is not null`.execute(db);
-  return rows;
+  return Promise.all(
+    rows.map(async ({ treeBlobs, ...row }) => ({
+      ...row,
+      instruction: await textOf(blobs, treeBlobs, 'instruction', row.instruction),
+    })),
+  );
 }
 
 interface Step {
   readonly stepId: string;
   readonly parentId: string | null;
+  readonly response: string;
+  /** Its prompt lost turns, so that it would fit. */
+  readonly trimmed: boolean;
   readonly action: string;
   readonly observation: string;
   readonly termination: string;
@@ -63,6 +81,8 @@ async function readSteps(db: Db, blobs: BlobStore, trees: readonly string[]): Pr
     .select([
       'step_id',
       'parent_step_id',
+      'response',
+      'call',
       'action',
       'observation',
       'termination',
@@ -76,9 +96,10 @@ async function readSteps(db: Db, blobs: BlobStore, trees: readonly string[]): Pr
     .execute();
   return Promise.all(
     records.map(async (record): Promise<Step> => {
-      const text = (field: 'action' | 'observation') => textOf(blobs, record.blobs, field, record[field]);
+      const text = (field: 'response' | 'action' | 'observation') => textOf(blobs, record.blobs, field, record[field]);
       return {
         ...{ stepId: record.step_id, parentId: record.parent_step_id, termination: record.termination },
+        ...{ response: await text('response'), trimmed: (record.call?.trimmed ?? null) !== null },
         ...{ action: await text('action'), observation: await text('observation'), candidates: record.admissible },
         tokens: record.tokens && (await tokensOf(blobs, record.tokens as unknown as PackedTokens)), // the step-tree writes them as the event's schema has them
         stateHash: record.state_hash,
@@ -125,7 +146,12 @@ async function readRewards(db: Db, trees: readonly string[]): Promise<Rewards> {
   return { ofSteps, ofRollouts };
 }
 
-function rowsOf(rollout: Rollout, steps: ReadonlyMap<string, Step>, rewards: Rewards): readonly StepRow[] {
+function rowsOf(
+  rollout: Rollout,
+  steps: ReadonlyMap<string, Step>,
+  rewards: Rewards,
+  chats: 'with-chats' | 'without-chats',
+): readonly StepRow[] {
   const path: Step[] = [];
   for (let id: string | null = rollout.leafStepId; id !== null; ) {
     const step = steps.get(id);
@@ -142,7 +168,14 @@ function rowsOf(rollout: Rollout, steps: ReadonlyMap<string, Step>, rewards: Rew
       `rollout ${rollout.rolloutId} has ${own.length} steps in the read models, its end says ${rollout.steps}`,
     );
   const history = path.slice(1).map(({ action, observation }) => ({ action, observation }));
+  const chatOf = (step: Step, i: number): StepRow['chat'] => {
+    if (chats === 'without-chats' || !rollout.plainChat || step.trimmed) return undefined;
+    const { instruction } = rollout;
+    const messages = promptMessages({ instruction, firstObservation: root.observation, history: path.slice(1, from + i + 1) });
+    return { messages, response: step.response };
+  };
   return own.map((step, i): StepRow => {
+    const chat = chatOf(step, i);
     const before = path[from + i] ?? root;
     const isLast = i === own.length - 1;
     const ofRollout = isLast ? (rewards.ofRollouts.get(rollout.rolloutId) ?? 0) : 0;
@@ -154,6 +187,7 @@ function rowsOf(rollout: Rollout, steps: ReadonlyMap<string, Step>, rewards: Rew
       ...{ stateHash: before.stateHash, action: step.action, observation: step.observation },
       end: !isLast ? 'none' : rollout.outcome === 'terminated' ? 'terminated' : 'truncated',
       version: Math.min(...step.versions),
+      ...(chat ? { chat } : {}),
     };
   });
 }

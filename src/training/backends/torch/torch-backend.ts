@@ -29,6 +29,7 @@ export async function openTorchBackend(options: TorchOptions, signal: AbortSigna
   const { facts } = torch;
   // Which checkpoint the process holds; null where that is not certain. Loading it again would change nothing and take minutes for a large model.
   let holds: string | null = null;
+  const initials = new Map<number, Uint8Array>(); // a KL penalty asks for version 0 at every update
   return {
     name: 'torch',
     describe: () => ({
@@ -38,12 +39,16 @@ export async function openTorchBackend(options: TorchOptions, signal: AbortSigna
       ...facts,
     }),
     async initial(seed) {
+      const known = initials.get(seed);
+      if (known) return known;
       await torch.close();
       const { signal: unbounded } = new AbortController();
       torch = await startTorch(options, seed, unbounded);
       const state = await torch.under(unbounded).save();
       holds = state.checkpoint;
-      return encodeTorchCheckpoint(state);
+      const bytes = encodeTorchCheckpoint(state);
+      initials.set(seed, bytes);
+      return bytes;
     },
     async update(input, held) {
       const prepared = prepare(input);

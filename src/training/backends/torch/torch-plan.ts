@@ -1,0 +1,23 @@
+import { z } from 'zod';
+
+const size = z.int().min(1).max(1_000_000);
+
+/** What of the torch backend determines its numbers, as it is declared with a training; where Python and the checkpoints lie is each machine's own. */
+export const torchPlan = z.strictObject({
+  model: z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('tiny'), layers: size, width: size, heads: size, context: size }),
+    z.strictObject({
+      kind: z.literal('folder'),
+      path: z.string().min(1).max(4_000),
+      precision: z.enum(['float32', 'bfloat16']).default('float32'),
+    }),
+  ]),
+  critic: z.boolean().default(false),
+  weightDecay: z.number().min(0).max(1).default(0),
+  oldLogProbs: z.enum(['recomputed', 'recorded']).default('recomputed'),
+  aggregation: z
+    .enum(['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'])
+    .default('token-mean'),
+  tokenBudget: size.default(16_384),
+});
+export type TorchPlan = z.infer<typeof torchPlan>;

@@ -188,7 +188,7 @@ test('a batch that is not what was planned is named', async () => {
   const { told, batches, batchId } = story();
   await givenEvents(database.db, told.events);
   const [missing] = batches.rollouts[0] ?? [];
-  await sql`delete from training_pool_v1.batch_samples where rollout_id = ${missing}`.execute(database.db);
+  await sql`delete from batch_samples where rollout_id = ${missing}`.execute(database.db);
   expect((await exported({ policies: ['learner'] })).unchained).toEqual([batchId]);
 });
 

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { derivedId } from '../src/events/derived-id.ts';
-import { manifestHashOf } from '../src/events/manifest-hash.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
 import { Story } from '../src/testing/story.ts';
-import { TEST_RULES, type ToldGroup, tellGroup, tellLineage, tellVersion } from '../src/testing/tell-training.ts';
+import { type ToldGroup, tellBatch, tellGroup, tellLineage, tellVersion } from '../src/testing/tell-training.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
@@ -21,7 +20,7 @@ beforeAll(async () => {
   taken = tellGroup(story, runId, 'taken', { policyId: POLICY, rewards: [0, 1] });
   refused = tellGroup(story, runId, 'refused', { policyId: POLICY, rewards: [1] });
   tellGroup(story, runId, 'ready', { policyId: POLICY, rewards: [1, 0, 1] });
-  tellBatch();
+  tellBatch(story, POLICY, [{ ...taken, rolloutIds: taken.rolloutIds.toReversed() }]);
   const lineage = { lineageId, policyId: POLICY };
   const rejected = { reason: 'singleton' as const, rule: 'two are compared', measured: 1 };
   const [rolloutId = ''] = refused.rolloutIds;
@@ -36,14 +35,6 @@ beforeAll(async () => {
   await givenEvents(api.database.db, story.events);
 });
 afterAll(() => api.close());
-
-function tellBatch(): void {
-  const planned = { batchId, ordinal: 0, policyVersion: 0, samples: 2, tokens: 7, shards: [[0, 1]], previousHash: null };
-  const groups = [{ treeId: taken.treeId, rolloutIds: [...taken.rolloutIds].reverse() }];
-  const estimator = { name: 'grpo', revision: '1', mode: {} };
-  const said = { lineageId, policyId: POLICY, ...planned, groups, estimator, rules: TEST_RULES, seed: 7, position: 'trees.0:9' };
-  story.tell('BatchPlanned', { ...said, manifestHash: manifestHashOf(said) }, lineageId);
-}
 
 test('a policy shows its account, whose lines add up', async () => {
   const { data, errors } = await api.ask(`{ policies { id seed estimator { name } newest { version }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { DataOf } from '../events/catalogue.ts';
+import { derivedId } from '../events/derived-id.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
@@ -8,6 +9,7 @@ import { appendTo, givenEvents, projectSlice, testLog } from '../testing/given-e
 import { emptyReadModels, readModels } from '../testing/read-models.ts';
 import { Story } from '../testing/story.ts';
 import { tellHistory, tellRenderSpec, tellSegment } from '../testing/tell-images.ts';
+import { tellBatch, tellLineage, tellVersion } from '../testing/tell-training.ts';
 
 let test_database: TestDatabase;
 let database: Database;
@@ -24,8 +26,9 @@ beforeEach(() => emptyReadModels(database.db));
 /** A run of bushy trees: branches below the root, rewards on inner steps, revisions, back-ups, as the choices say. */
 function tellRun(choices: readonly number[]): Story {
   const story = new Story('property');
-  const runId = story.run();
+  const runId = story.run('run', { config: { training: { policyId: 'linear', channel: 'train' } } });
   const trees = [story.tree(runId, 'a'), story.tree(runId, 'b')];
+  const walks: { readonly treeId: string; readonly rolloutId: string }[] = [];
   const nodes = trees.map((tree) => [{ id: tree.rootStepId, depth: 0, path: [tree.rootStepId] }]);
   const rewards: { id: string; tree: number }[] = [];
   choices.forEach((choice, i) => {
@@ -46,10 +49,13 @@ function tellRun(choices: readonly number[]): Story {
       return;
     }
     const rolloutId = story.rollout(tree, i, { fromStepId: from.id });
-    const stepId = story.step(tree, rolloutId, from.id, from.depth + 1);
+    const policySpans = [{ from: 0, to: choice % 9, policyId: choice % 4 === 0 ? 'other' : 'linear', version: choice % 3 }];
+    const stepId = story.step(tree, rolloutId, from.id, from.depth + 1, { policySpans });
+    walks.push({ treeId: tree.treeId, rolloutId });
     const path = [...from.path, stepId];
     known.push({ id: stepId, depth: from.depth + 1, path });
     rewards.push({ id: story.reward(tree, stepId, choice / 3, { rolloutId }), tree: t });
+    if (choice % 10 === 3) story.reward(tree, stepId, choice, { component: 'late' });
     if (choice % 3 === 0) story.reward(tree, null, 0.1 * choice, { rolloutId, component: 'format' });
     story.tell('ValueBackedUp', { treeId: tree.treeId, simulation: i, leafStepId: stepId, value: choice / 3, path }, runId);
     if (choice % 7 !== 6) story.finishRollout(tree, rolloutId, stepId);
@@ -62,8 +68,41 @@ function tellRun(choices: readonly number[]): Story {
   choices.forEach((choice, i) => {
     if (choice % 6 === 2) tellDataset(story, runId, choice, i);
   });
+  tellTraining(story, walks, choices);
   story.finishRun(runId);
   return story;
+}
+
+/** What becomes of the walks: two to a batch, the others rejected; leases that end in every way; each fact once or twice. */
+function tellTraining(
+  story: Story,
+  walks: readonly { readonly treeId: string; readonly rolloutId: string }[],
+  choices: readonly number[],
+): void {
+  const policyId = 'linear';
+  const lineageId = tellLineage(story, policyId);
+  let before: DataOf<'BatchPlanned'> | null = null;
+  for (const [i, { treeId, rolloutId }] of walks.entries()) {
+    const choice = choices[i] ?? 0;
+    if (choice % 2 === 1) {
+      const rejected = { reason: 'failed' as const, rule: 'told', measured: choice % 3 === 0 ? null : choice };
+      story.tell('SampleRejected', { lineageId, policyId, groupId: treeId, rolloutId, ...rejected }, lineageId);
+      continue;
+    }
+    before = tellBatch(story, policyId, [{ treeId, rolloutIds: [rolloutId] }], before);
+    const { batchId, ordinal } = before;
+    const lease = { lineageId, policyId, batchId, leaseId: derivedId('lease', batchId, choice), fence: 1 };
+    const leased = { ...lease, consumer: 'trainer', deadline: '2026-01-01T00:05:00.000Z' };
+    if (choice % 4 !== 0) story.tell('BatchLeased', leased, lineageId);
+    if (choice % 8 === 2) story.tell('LeaseExpired', lease, lineageId);
+    if (choice % 16 === 6) story.tell('BatchReturned', { ...lease, reason: 'told' }, lineageId);
+    if (choice % 16 !== 14) continue;
+    const checkpointId = story.id('checkpoint', policyId, ordinal + 1);
+    story.tell('BatchAcked', { ...lease, version: ordinal + 1, checkpointId }, lineageId);
+    const saved = { checkpointId, version: ordinal + 1, backend: 'linear', weights: 'a'.repeat(64), kept: null, covers: ordinal };
+    story.tell('CheckpointSaved', { lineageId, policyId, ...saved }, lineageId);
+    tellVersion(story, policyId, ordinal + 1, batchId);
+  }
 }
 
 /** A dataset that is released once or twice, and withdrawn never, once or twice: the first word is the fact. */

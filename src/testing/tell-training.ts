@@ -1,5 +1,7 @@
 import type { PlanRules } from '../domain/training/planning/plan-rules.ts';
+import type { DataOf } from '../events/catalogue.ts';
 import { derivedId } from '../events/derived-id.ts';
+import { manifestHashOf } from '../events/manifest-hash.ts';
 import type { Story } from './story.ts';
 
 export const TEST_RULES: PlanRules = {
@@ -63,4 +65,26 @@ export function tellGroup(
   });
   story.closeTree(tree, rewards.length);
   return { treeId: tree.treeId, rolloutIds };
+}
+
+/** Tells a batch of whole groups, behind the one given. */
+export function tellBatch(
+  story: Story,
+  policyId: string,
+  groups: readonly ToldGroup[],
+  before: DataOf<'BatchPlanned'> | null = null,
+): DataOf<'BatchPlanned'> {
+  const lineageId = derivedId('lineage', policyId);
+  const ordinal = before === null ? 0 : before.ordinal + 1;
+  const samples = groups.reduce((sum, { rolloutIds }) => sum + rolloutIds.length, 0);
+  const said = {
+    ...{ lineageId, policyId, batchId: derivedId('batch', lineageId, ordinal), ordinal, policyVersion: ordinal },
+    groups: groups.map(({ treeId, rolloutIds }) => ({ treeId, rolloutIds: [...rolloutIds] })),
+    ...{ samples, tokens: samples, shards: [Array.from({ length: samples }, (_, place) => place)] },
+    ...{ estimator: { name: 'grpo', revision: '1', mode: {} }, rules: TEST_RULES, seed: 7, position: 'trees.0:9' },
+    previousHash: before?.manifestHash ?? null,
+  };
+  const data = { ...said, manifestHash: manifestHashOf(said) };
+  story.tell('BatchPlanned', data, lineageId);
+  return data;
 }

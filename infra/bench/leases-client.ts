@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readSafetensors } from '../../src/training/rows/safetensors.ts';
 
@@ -8,6 +9,8 @@ export interface Training {
   readonly url: string;
   readonly policyId: string;
   readonly batches: number;
+  /** How long training takes between the rows and the acknowledgement, ms. */
+  readonly trainMs: number;
 }
 export interface TrainedThere {
   /** From asking for the lease to the last token decoded, per batch. */
@@ -31,7 +34,7 @@ export async function trainFromOutside(training: Training): Promise<TrainedThere
 
 if (process.argv[2] === 'train') process.once('message', (training) => void main(training as Training)); // sent by `trainFromOutside`
 
-async function main({ url, policyId, batches }: Training): Promise<void> {
+async function main({ url, policyId, batches, trainMs }: Training): Promise<void> {
   const seconds: number[] = [];
   let samples = 0;
   let bytes = 0;
@@ -43,6 +46,7 @@ async function main({ url, policyId, batches }: Training): Promise<void> {
     seconds.push((performance.now() - began) / 1_000);
     samples += lease.samples;
     bytes += body.byteLength;
+    await delay(trainMs);
     const made = { version: lease.base.version + 1, checkpointId: randomUUID(), weights: 'b'.repeat(64), backend: 'bench' };
     await post(`${url}/v1/training/leases/${lease.leaseId}/ack`, { fence: lease.fence, ...made });
   }

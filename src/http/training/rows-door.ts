@@ -1,14 +1,13 @@
 import type { IncomingMessage } from 'node:http';
-import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Db } from '../../postgres/database.ts';
 import { findStandingLease } from '../../training/leases/standing-lease.ts';
 import { RowsError } from '../../training/rows/batch-rows.ts';
-import { encodeRows, LAYOUTS, type Layout } from '../../training/rows/encode-rows.ts';
-import { readBatchRows } from '../../training/rows/read-batch-rows.ts';
+import { LAYOUTS, type Layout } from '../../training/rows/encode-rows.ts';
 import { createExclusive } from '../ingest/exclusive.ts';
 import { createGate } from '../ingest/gate.ts';
 import { json, type Reply, refuse } from '../reply.ts';
 import { refusalReply } from './answers.ts';
+import type { PackedRows } from './packed-rows.ts';
 
 const IN_HAND = 32; // requests; more come back
 const LANES = 2; // batches read at once: each is held whole, some 13 bytes a token
@@ -16,9 +15,9 @@ const LANES = 2; // batches read at once: each is held whole, some 13 bytes a to
 /** Makes the door for rows: `GET /v1/training/leases/{id}/rows?layout=step|verl`, to the holder of a lease that stands. */
 export function createRowsDoor(options: {
   readonly db: Db;
-  readonly blobs: BlobStore;
+  readonly packed: PackedRows;
 }): (req: IncomingMessage, leaseId: string) => Promise<Reply> {
-  const { db, blobs } = options;
+  const { db, packed } = options;
   const gate = createGate({ requests: IN_HAND, bytes: 0 });
   const lanes = createExclusive();
   let asked = 0;
@@ -31,7 +30,7 @@ export function createRowsDoor(options: {
     const ticket = gate.enter();
     if (!ticket) return refuse(503, 'too many batches are being read', 'ask again', { headers: { 'retry-after': '1' } });
     try {
-      return await lanes.run([`${asked++ % LANES}`], () => rowsReply(db, blobs, lease.batchId, layout, req));
+      return await lanes.run([`${asked++ % LANES}`], () => rowsReply(packed, lease.batchId, layout, req));
     } finally {
       ticket.leave();
     }
@@ -43,9 +42,9 @@ function layoutOf(req: IncomingMessage): Layout | undefined {
   return LAYOUTS.find((layout) => layout === given);
 }
 
-async function rowsReply(db: Db, blobs: BlobStore, batchId: string, layout: Layout, req: IncomingMessage): Promise<Reply> {
+async function rowsReply(packed: PackedRows, batchId: string, layout: Layout, req: IncomingMessage): Promise<Reply> {
   try {
-    const encoded = encodeRows(await readBatchRows(db, blobs, batchId), layout);
+    const encoded = await packed.get(batchId, layout);
     if (encoded.kind === 'refused')
       return json(422, { error: { code: 'layout', message: encoded.message, remedy: encoded.remedy } });
     const headers = { 'content-type': 'application/x-safetensors', etag: `"${encoded.digest}"` };

@@ -4,13 +4,16 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Notices } from '../../postgres/notices.ts';
-import type { LeaseDesk, Refused } from '../../training/leases/lease-desk.ts';
+import type { Lease, LeaseDesk, Refused } from '../../training/leases/lease-desk.ts';
+import { readPlannedBatch } from '../../training/leases/planned-batch.ts';
+import type { Layout } from '../../training/rows/encode-rows.ts';
 import { createGate } from '../ingest/gate.ts';
 import { busy } from '../ingest/read-body.ts';
 import { json, type Reply, refuse } from '../reply.ts';
 import type { Route } from '../route.ts';
 import { leaseReply, nothingReply, refusalReply } from './answers.ts';
 import { leaseWaiting } from './lease-door.ts';
+import { createPackedRows } from './packed-rows.ts';
 import { readRequest } from './read-request.ts';
 import { ackRequest, leaseRequest, nackRequest, registerRequest, renewRequest } from './requests.ts';
 import { createRowsDoor } from './rows-door.ts';
@@ -30,6 +33,14 @@ export function trainingRoutes(
   { db, blobs }: { readonly db: Db; readonly blobs: BlobStore },
 ): readonly Route[] {
   const gate = createGate(IN_HAND);
+  const packed = createPackedRows({ db, blobs });
+
+  /** Packs the leased batch now, and then the one after it while this one is trained. A fault is met by who asks for the rows. */
+  async function packAhead({ batchId, lineageId, ordinal }: Lease, layout: Layout): Promise<void> {
+    await packed.get(batchId, layout);
+    const next = await readPlannedBatch(db, lineageId, ordinal + 1);
+    if (next) await packed.get(next.batchId, layout);
+  }
 
   /** Reads the request, lets `answer` decide, and holds the number of requests in hand. */
   async function answered<T extends z.ZodType>(
@@ -66,7 +77,10 @@ export function trainingRoutes(
     answered(req, leaseRequest, async (request) => {
       const answer = await leaseWaiting(desk, notices, request, req);
       if (answer === undefined) return undefined;
-      if (answer.kind === 'leased') return leaseReply(answer.lease, request.layout);
+      if (answer.kind === 'leased') {
+        void packAhead(answer.lease, request.layout).catch(() => undefined);
+        return leaseReply(answer.lease, request.layout);
+      }
       return answer.kind === 'nothing' ? nothingReply(answer.busyUntil, Date.now()) : refusalReply(answer);
     });
   const renew = (req: IncomingMessage, leaseId: string) =>
@@ -82,7 +96,7 @@ export function trainingRoutes(
   return [
     { kind: 'endpoint', method: 'POST', path: '/v1/training/policies', needs: NEEDS, handle: register },
     { kind: 'endpoint', method: 'POST', path: '/v1/training/leases', needs: NEEDS, handle: lease },
-    { ...ofLease('rows'), method: 'GET', handle: createRowsDoor({ db, blobs }) },
+    { ...ofLease('rows'), method: 'GET', handle: createRowsDoor({ db, packed }) },
     { ...ofLease('renew'), method: 'POST', handle: renew },
     { ...ofLease('ack'), method: 'POST', handle: ack },
     { ...ofLease('nack'), method: 'POST', handle: nack },

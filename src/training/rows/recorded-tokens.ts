@@ -42,6 +42,8 @@ async function bytesOf(
       'tokens',
       `step ${stepId}: ${length} ${dtype} in ${raw.byteLength} bytes where ${wantedLength} ${wanted} are due; the producer recorded arrays that do not fit each other`,
     );
-  // A slice of its own: small buffers share a pool, in which 4-byte numbers need not be aligned.
-  return Uint8Array.from(raw).buffer;
+  // A copy of its own: small buffers share a pool, in which 4-byte numbers need not be aligned.
+  const own = new Uint8Array(raw.byteLength);
+  own.set(raw);
+  return own.buffer;
 }

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Database, openDatabase } from '../../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { givenEvents } from '../../testing/given-events.ts';
+import { MemoryBlobs } from '../../testing/memory-blobs.ts';
+import { Story } from '../../testing/story.ts';
+import { tellBatches } from '../../testing/tell-batches.ts';
+import { createPackedRows } from './packed-rows.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase(testDatabase.url);
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+test('packed rows are kept for the next reader, until a reward is revised or there is no room', async () => {
+  const story = new Story('kept');
+  const { batchIds, runId } = tellBatches(story, { policyId: 'kept', batches: 2 });
+  await givenEvents(database.db, story.events);
+  const world = { db: database.db, blobs: new MemoryBlobs() };
+  const [first = '', second = ''] = batchIds;
+  const packed = createPackedRows(world);
+  const once = await packed.get(first, 'step');
+  expect(await packed.get(first, 'step')).toBe(once);
+  expect(await Promise.all([packed.get(second, 'step'), packed.get(second, 'step')])).toEqual([
+    await packed.get(second, 'step'),
+    await packed.get(second, 'step'),
+  ]);
+  const reward = story.events.find((event) => event.type === 'RewardAssigned');
+  if (reward?.type !== 'RewardAssigned' || once.kind !== 'encoded') throw new Error('a reward was told, and rows have tokens');
+  const { rewardId, treeId } = reward.data;
+  const scorer = { name: 'judge', revision: '2' };
+  await givenEvents(database.db, [
+    story.tell('RewardRevised', { rewardId, treeId, value: 7, scorer, reason: 'seen again' }, runId),
+  ]);
+  expect(await packed.get(first, 'step')).toMatchObject({ digest: expect.not.stringContaining(once.digest) });
+
+  const small = createPackedRows(world, once.bytes + 1); // room for one of the two
+  const kept = await small.get(second, 'step');
+  await small.get(first, 'step');
+  expect(await small.get(second, 'step')).not.toBe(kept);
+});
+
+test('rows that could not be read are asked for again, not kept as a fault', async () => {
+  const story = new Story('lost blob');
+  const observation = { blob: 'f'.repeat(64), size: 70_000, mediaType: 'text/plain' };
+  const { batchIds } = tellBatches(story, { policyId: 'lost blob' });
+  const events = story.events.map((event) =>
+    event.type === 'TreeOpened' ? { ...event, data: { ...event.data, observation } } : event,
+  );
+  await givenEvents(database.db, events);
+  const packed = createPackedRows({ db: database.db, blobs: new MemoryBlobs() });
+  for (let i = 0; i < 2; i++) await expect(packed.get(batchIds[0] ?? '', 'step')).rejects.toMatchObject({ code: 'blob' });
+});

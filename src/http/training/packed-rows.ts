@@ -1,0 +1,64 @@
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import type { Db } from '../../postgres/database.ts';
+import { type EncodedRows, encodeRows, type Layout, type NotLaidOut } from '../../training/rows/encode-rows.ts';
+import { readBatchRows } from '../../training/rows/read-batch-rows.ts';
+import { readRewardState } from '../../training/rows/reward-state.ts';
+
+/** Packed bodies of batches, some kept: several readers of one lease share one, and the next batch is packed while this one is trained. */
+export interface PackedRows {
+  /** Gives the rows of a batch as they are on record now. @throws RowsError. */
+  get(batchId: string, layout: Layout): Promise<EncodedRows | NotLaidOut>;
+}
+
+type Packed = EncodedRows | NotLaidOut;
+interface Kept {
+  readonly state: string;
+  readonly packing: Promise<Packed>;
+  bytes: number;
+}
+
+const KEPT_BYTES = 256 * 1_048_576; // some ten batches of 1,000 samples of 1,000 tokens; one that is larger is packed anew for each reader
+
+/** Opens the store of packed rows of one server, in memory: what is lost with the process is packed again. */
+export function createPackedRows(
+  { db, blobs }: { readonly db: Db; readonly blobs: BlobStore },
+  keptBytes = KEPT_BYTES,
+): PackedRows {
+  const kept = new Map<string, Kept>(); // oldest use first
+
+  return {
+    async get(batchId, layout) {
+      // Tokens and texts are facts; rewards may come late or be revised, and then the rows are others.
+      const state = await readRewardState(db, batchId);
+      const key = `${layout} ${batchId}`;
+      const before = kept.get(key);
+      kept.delete(key);
+      const entry = before?.state === state ? before : pack(state, batchId, layout);
+      kept.set(key, entry);
+      try {
+        const packed = await entry.packing;
+        entry.bytes = packed.kind === 'encoded' ? packed.bytes : 0;
+        return packed;
+      } catch (error) {
+        if (kept.get(key) === entry) kept.delete(key);
+        throw error;
+      } finally {
+        evict();
+      }
+    },
+  };
+
+  function pack(state: string, batchId: string, layout: Layout): Kept {
+    return { state, packing: readBatchRows(db, blobs, batchId).then((rows) => encodeRows(rows, layout)), bytes: 0 };
+  }
+
+  function evict(): void {
+    let bytes = 0;
+    for (const entry of kept.values()) bytes += entry.bytes;
+    for (const [key, entry] of kept) {
+      if (bytes <= keptBytes) return;
+      bytes -= entry.bytes;
+      kept.delete(key);
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { Subscription } from '../src/log/event-log.ts';
+import type { Platform } from '../src/platform/open-platform.ts';
+import { runProjections } from '../src/projections/runner.ts';
+import { environmentOf, settle } from '../src/testing/crashing-run.ts';
+import { openTestPlatform } from '../src/testing/open-test-platform.ts';
+import { Story } from '../src/testing/story.ts';
+import { appendTold, tellBatches } from '../src/testing/tell-batches.ts';
+import { until } from '../src/testing/until.ts';
+import { killRunning, startProcess } from '../src/testing/worker-process.ts';
+import { createLeaseDesk } from '../src/training/leases/lease-desk.ts';
+
+let platform: Platform & { readonly home: string };
+let projector: Subscription;
+beforeEach(async () => {
+  platform = await openTestPlatform();
+  projector = await runProjections({ log: platform.log, database: platform.database });
+});
+afterEach(async () => {
+  await killRunning();
+  await projector.close();
+  await platform.close();
+});
+afterAll(killRunning);
+
+test('what a process without a relay decided is appended by the relay worker, killed and started again, and leases that ran out are ended', async () => {
+  const { database, blobs, log } = platform;
+  const policyId = 'relayed';
+  const story = new Story(policyId);
+  const { lineageId } = tellBatches(story, { policyId });
+  await appendTold(log, story.events);
+  await settle(platform);
+  const desk = createLeaseDesk({ db: database.db, blobs, producer: { name: 'desk', version: '1' } });
+  await desk.registerPolicy({ policyId, backend: 'test', weights: 'a'.repeat(64), kept: null });
+  const typesOf = async () =>
+    (await database.db.selectFrom('events').select('type').where('stream', '=', lineageId).orderBy('position').execute()).map(
+      ({ type }) => type,
+    );
+  expect(await typesOf()).toEqual(['BatchPlanned']); // durable in Postgres, not yet in the log
+
+  const relay = startProcess('workers/relay.ts', [], environmentOf(platform));
+  await until(async () => (await typesOf()).length === 3, 60_000);
+  relay.kill('SIGKILL');
+  await relay.ended;
+  expect(await desk.lease({ policyId, consumer: 'c', ttlMs: 100 })).toMatchObject({ kind: 'leased' });
+  expect(await typesOf()).toHaveLength(3);
+  const again = startProcess('workers/relay.ts', [], environmentOf(platform));
+  await until(async () => (await typesOf()).includes('LeaseExpired'), 60_000);
+  again.kill('SIGTERM');
+  expect(await again.ended).toBe(0);
+  expect(await typesOf()).toEqual(['BatchPlanned', 'CheckpointSaved', 'PolicyUpdated', 'BatchLeased', 'LeaseExpired']);
+  expect(await database.db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
+}, 150_000);

@@ -52,7 +52,6 @@ export async function learnEcho(lesson: EchoLesson): Promise<Learned> {
     const server = await serveModel({ python, folder, checkpoint: nameOf(checkpoint), name: 'echo', precision });
     try {
       const policy = openAiPolicy({ baseUrl: server.url, model: 'echo', maxTokens: model.kind === 'tiny' ? 2 : 4 });
-      const settings = settingsOf(lesson);
       const before = await judge(kind, policy, seed);
       for (let update = 1; update <= updates; update++) {
         const rows = await answerAll(kind, policy, { group, seed: seedFrom('update', seed, update), version: update - 1 });
@@ -88,14 +87,17 @@ export async function learnEcho(lesson: EchoLesson): Promise<Learned> {
   }
 }
 
-function settingsOf({ learningRate, group }: EchoLesson): TrainingSettings {
+/** The second half of the updates takes ever smaller steps: what is learnt by then would else be shaken again by the few wrong answers. */
+function settingsOf({ learningRate, group, updates }: EchoLesson, update: number): TrainingSettings {
+  const left = Math.min(1, (2 * (updates - update + 1)) / updates);
   return trainingSettings.parse({
     objective: {
       kind: 'policy-gradient',
-      estimator: { name: 'grpo', options: {} },
+      // Not divided by the deviation (Dr.GRPO): one wrong answer among 31 right ones is no reason for a large step.
+      estimator: { name: 'grpo', options: { scale: 'none' } },
       loss: { name: 'dual_clip', options: {} },
     },
-    learningRate,
+    learningRate: learningRate * left,
     epochs: 2,
     miniBatch: group * 5, // half of the ten tasks a step
     entropyCoefficient: 0.01, // the first digit that pays must not become the only one

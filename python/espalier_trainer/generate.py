@@ -1,5 +1,7 @@
 """Samples replies with the ids and log-probs of what was drawn."""
 
+import hashlib
+
 import torch
 
 
@@ -9,7 +11,7 @@ def sample_replies(model, prompt, *, count, longest, temperature, seed, stop=())
     Log-probs are of the distribution that was drawn from (logits / temperature): what a trainer needs. At temperature 0 the likeliest token is
     taken, and its log-prob at temperature 1 is told. Reply i is a function of (prompt, seed, i) alone, whatever `count` is.
     """
-    generators = [torch.Generator().manual_seed((seed * 1_000_003 + i) % 2**63) for i in range(count)]
+    generators = [torch.Generator().manual_seed(_mix(seed, i)) for i in range(count)]
     replies = [{"ids": [], "log_probs": [], "text": "", "finish": "length"} for _ in range(count)]
     active = set(range(count))
     ends = model.end_ids
@@ -40,6 +42,11 @@ def sample_replies(model, prompt, *, count, longest, temperature, seed, stop=())
                 break
             ids = chosen.to(model.device).unsqueeze(-1)
     return replies
+
+
+def _mix(seed, place):
+    """Spreads neighbouring seeds far apart: generators of neighbouring seeds begin alike."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {place}".encode()).digest()[:8], "little") >> 1
 
 
 class _Stepper:

@@ -6,9 +6,11 @@ import { recordReplay } from '../platform/record-replay.ts';
 import { replayEnvironment } from '../platform/replay-environment.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { replayImages } from '../replay/replay-images.ts';
-import type { Difference, ReplayReport } from '../replay/replay-report.ts';
+import type { ReplayReport } from '../replay/replay-report.ts';
 import { checkedId } from './collect.ts';
+import { describeReport } from './describe-report.ts';
 import { ensureProjector } from './ensure-projector.ts';
+import { addReplayProjections } from './replay-projections.ts';
 import { progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
@@ -26,6 +28,7 @@ export function addReplay(program: Command): void {
   const replay = program
     .command('replay')
     .description('do something of a run over from the record, and compare: equal, or where it differs');
+  addReplayProjections(replay);
   const environment = replay
     .command('environment')
     .description('execute every recorded action again and compare observations, rewards, ends and state hashes')
@@ -72,20 +75,4 @@ async function runReplay(
       await projector.close();
     }
   });
-}
-
-/** Writes what a replay found: one line when all is equal, else a line for each of the first differences. */
-export function describeReport({ mode, outcome, compared, differing, differences, notes }: ReplayReport): string {
-  const head =
-    outcome === 'equal' ? `equal: ${mode}, ${compared} compared` : `differs: ${mode}, ${differing} of ${compared} compared`;
-  return [head, ...differences.map(describeDifference), ...notes].join('\n');
-}
-
-function describeDifference({ eventId, stepId, field, recorded, replayed }: Difference): string {
-  const place = [eventId && `event ${eventId}`, stepId && `step ${stepId}`, field].filter(Boolean).join(', ');
-  return `differs at ${place}: recorded ${shorten(recorded)}, replayed ${shorten(replayed)}`;
-}
-
-function shorten(text: string): string {
-  return JSON.stringify(text.length > 200 ? `${text.slice(0, 199)}…` : text);
 }

@@ -514,6 +514,13 @@ export interface ProjectionsTable {
   state: ColumnType<'running' | 'stopped', string | undefined, string>;
   reason: string | null;
 }
+export interface ProjectionBuildsTable {
+  projection: string;
+  version: number;
+  state: 'building' | 'kept';
+  digest: string;
+  begun_at: Generated<Date>;
+}
 export interface CursorsTable {
   projection: string;
   version: number;
@@ -590,6 +597,7 @@ export interface Tables {
   checkpoints: CheckpointsTable;
   policy_versions: PolicyVersionsTable;
   projections: ProjectionsTable;
+  projection_builds: ProjectionBuildsTable;
   cursors: CursorsTable;
   quarantine: QuarantineTable;
   api_keys: ApiKeysTable;

@@ -62,17 +62,34 @@ async function foldAndWrite(trx: Trx, projection: Projection, slice: Slice, item
 
 /** Locks the cursor row and gives its offset. One statement also sets up the transaction: a batch costs a dozen round trips as it is. */
 async function lockCursor(trx: Trx, projection: Projection, slice: Slice): Promise<number> {
+  const cursor = await lockRow(trx, projection, slice);
+  if (cursor !== undefined) return cursor;
+  const { name, version } = projection;
+  // A partition that was never met, or a version that was swapped out, whose cursors are under another name now.
+  await sql`
+    insert into public.cursors (projection, version, topic, partition, next_offset)
+    select ${name}::text, ${version}::int, ${slice.topic}::text, ${slice.partition}::int, 0
+    where exists (select from public.projections p where p.name = ${name} and p.version = ${version})
+       or exists (select from public.projection_builds b where b.projection || '@' || b.version = ${name} and b.state = 'building')
+    on conflict do nothing`.execute(trx);
+  const inserted = await lockRow(trx, projection, slice);
+  if (inserted === undefined) throw new VersionGone(name, version);
+  return inserted;
+}
+
+async function lockRow(trx: Trx, projection: Projection, slice: Slice): Promise<number | undefined> {
   const locked = await sql<{ next_offset: number }>`
     select next_offset, set_config('synchronous_commit', 'off', true), set_config('search_path', ${`${schemaNameOf(projection)}, public`}, true)
     from public.cursors where ${isCursorOf(projection, slice)} for update`.execute(trx);
-  const cursor = locked.rows[0]?.next_offset;
-  if (cursor !== undefined) return cursor;
-  await sql`
-    insert into public.cursors (projection, version, topic, partition, next_offset)
-    values (${projection.name}, ${projection.version}, ${slice.topic}, ${slice.partition}, 0) on conflict do nothing`.execute(
-    trx,
-  );
-  return lockCursor(trx, projection, slice);
+  return locked.rows[0]?.next_offset;
+}
+
+/** The version that a projector has in hand is neither live nor being built: another took over, and it must ask which. */
+export class VersionGone extends Error {
+  override readonly name = 'VersionGone';
+  constructor(projection: string, version: number) {
+    super(`version ${version} of ${projection} is neither live nor being built`);
+  }
 }
 
 async function moveCursor(trx: Trx, projection: Projection, slice: Slice, from: number): Promise<void> {

@@ -26,16 +26,19 @@ export async function installProjections(pool: pg.Pool, projections: readonly Pr
 }
 
 async function install(client: pg.PoolClient, projection: Projection): Promise<void> {
-  const schema = schemaNameOf(projection);
-  const { rowCount } = await client.query('select 1 from information_schema.schemata where schema_name = $1', [schema]);
+  // One that is there stays as it is, whatever version is live: newer code is built beside it and takes over by `espalier rebuild`.
+  const { rowCount } = await client.query('select 1 from projections where name = $1', [projection.name]);
   if (rowCount) return;
-  const sql = await readFile(new URL(`./${projection.name}/tables.sql`, import.meta.url), 'utf8');
+  const schema = schemaNameOf(projection);
+  const sql = await readFile(tablesFileOf(projection.name), 'utf8');
   await client.query(`create schema ${schema}; set local search_path = ${schema}; ${sql}; set local search_path = public`);
   const tables = await client.query<{ tablename: string }>('select tablename from pg_tables where schemaname = $1', [schema]);
   for (const { tablename } of tables.rows)
     await client.query(`create or replace view public.${tablename} as select * from ${schema}.${tablename}`);
-  await client.query('insert into projections (name, version) values ($1, $2) on conflict (name) do nothing', [
-    projection.name,
-    projection.version,
-  ]);
+  await client.query('insert into projections (name, version) values ($1, $2)', [projection.name, projection.version]);
+}
+
+/** Gives the file that says a projection's tables, beside its code. */
+export function tablesFileOf(name: string): URL {
+  return new URL(`./${name}/tables.sql`, import.meta.url);
 }

@@ -42,7 +42,31 @@ export function isOf<T extends EventType>(delivery: Delivery, type: T): delivery
   return delivery.event.type === type;
 }
 
-/** Gives the schema that holds a version of a projection's tables: `step-tree` version 1 → `step_tree_v1`. */
+/** Versions from here on are builds of the same code: `version + k * BUILD` is its k-th fold anew. */
+const BUILD = 1_000_000;
+
+/** Gives the version of the code that folds a version: that of its tables and meaning. */
+export function codeVersionOf(version: number): number {
+  return version % BUILD;
+}
+
+/** Gives the next version of the same code, above all those that there are. */
+export function nextBuild(code: number, versions: readonly number[]): number {
+  const builds = versions.filter((version) => codeVersionOf(version) === code);
+  return builds.length === 0 ? code : Math.max(...builds) + BUILD;
+}
+
+/** Folds by the same code into another version of the live projection. */
+export function atVersion(projection: Projection, version: number): Projection {
+  return { ...projection, version };
+}
+
+/** Folds into a version beside the live one: its cursors and its quarantine go by a name of their own. */
+export function besideAt(projection: Projection, version: number): Projection {
+  return { ...projection, name: `${projection.name}@${version}`, version };
+}
+
+/** Gives the schema that holds a version of a projection's tables: `step-tree` version 1 → `step_tree_v1`, also where it stands beside. */
 export function schemaNameOf(projection: { readonly name: string; readonly version: number }): string {
-  return `${projection.name.replaceAll('-', '_')}_v${projection.version}`;
+  return `${projection.name.replace(/@\d+$/, '').replaceAll('-', '_')}_v${projection.version}`;
 }

@@ -5,7 +5,8 @@ import type { Db, Trx } from '../postgres/database.ts';
 import type { Slice } from './apply-slice.ts';
 import type { Item } from './decode-records.ts';
 import { isDataFault } from './fault.ts';
-import { type Poison, type Projection, schemaNameOf } from './projection.ts';
+import { readLiveVersions } from './live-versions.ts';
+import { atVersion, type Poison, type Projection, schemaNameOf } from './projection.ts';
 
 /** Sets aside, in the projection's transaction, what it refused and what is no event; the record's bytes are kept whole. */
 export async function quarantine(
@@ -101,7 +102,7 @@ function release(db: Db, projection: Projection, place: Place): Promise<Released
       };
     const decoded = decode(row.body);
     if (decoded.kind === 'refused') return { kind: 'refused', reason: `${decoded.refusal.path} ${decoded.refusal.message}` };
-    await sql`set local search_path = ${sql.raw(schemaNameOf(projection))}, public`.execute(trx);
+    await foldsInto(trx, projection);
     const [poison] = await projection.project([{ ...place, event: decoded.event, body: row.body.toString('utf8') }], trx);
     if (poison) return { kind: 'refused', reason: `${poison.field} ${poison.reason}` };
     await sql`
@@ -111,4 +112,11 @@ function release(db: Db, projection: Projection, place: Place): Promise<Released
     );
     return { kind: 'released' };
   });
+}
+
+/** Turns to the tables of the version that is live, or of the one that is built beside it, and keeps another from taking over meanwhile. */
+async function foldsInto(trx: Trx, projection: Projection): Promise<void> {
+  await sql`select from public.projections where name = ${projection.name} for share`.execute(trx);
+  const version = (await readLiveVersions(trx)).get(projection.name) ?? projection.version;
+  await sql`set local search_path = ${sql.raw(schemaNameOf(atVersion(projection, version)))}, public`.execute(trx);
 }

@@ -1,10 +1,11 @@
 import type { EventLog, LogBatch, Subscription } from '../log/event-log.ts';
 import type { Database } from '../postgres/database.ts';
-import { passCursors, type Slice, topicsOf } from './apply-slice.ts';
+import { passCursors, type Slice, topicsOf, VersionGone } from './apply-slice.ts';
 import { decodeRecords } from './decode-records.ts';
 import { isDatabaseFault, reasonOf, waitBeforeRetry } from './fault.ts';
 import { applyIsolatingPoison } from './isolate-poison.ts';
-import type { Projection } from './projection.ts';
+import { readLiveVersions, standingOf } from './live-versions.ts';
+import { atVersion, type Projection } from './projection.ts';
 import { projections as registered } from './registry.ts';
 import { readCursors } from './wait-until.ts';
 
@@ -33,11 +34,15 @@ const BATCH_LIMIT = 4_000; // 78 us of CPU per event, 89 at 2,000, 95 at 1,000; 
  * cursor in one transaction of its own. The cursor in Postgres is the truth and the fence; what the log remembers of the group is a hint.
  * A batch below the cursor is dropped, one above it rewinds the log. A poison event goes to quarantine, a database fault is waited out, a
  * bug stops that projection alone: a frozen read model is seen, a wrong one is not.
+ *
+ * It folds into the version that is live. When another takes over (`espalier rebuild`), the cursors of the one in hand are gone in the same
+ * moment, so that it asks which is live now before it writes another row.
  */
 export async function runProjections(options: RunnerOptions): Promise<Subscription> {
   const { log, database } = options;
   const report = options.report ?? (() => undefined);
-  const projections = options.projections ?? registered;
+  const wanted = options.projections ?? registered;
+  let projections = wanted;
   const stopped = new Set<string>();
   const rewound = new Map<string, number>();
   await database.db
@@ -45,6 +50,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     .set({ state: 'running', reason: null })
     .where('name', 'in', namesOf(projections))
     .execute();
+  await followLive();
 
   async function handle(batch: LogBatch, signal: AbortSignal): ReturnType<Parameters<EventLog['subscribe']>[0]['handle']> {
     const started = performance.now();
@@ -76,14 +82,37 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     return { kind: 'done', next: batch.next };
   }
 
+  /** Takes each projection at the version that is live; one that only other code can fold is stopped here. */
+  async function followLive(): Promise<void> {
+    const live = await readLiveVersions(database.db);
+    projections = await Promise.all(
+      wanted.map(async (projection) => {
+        const standing = standingOf(projection, live);
+        if (standing.kind === 'folds') return atVersion(projection, standing.version);
+        if (!stopped.has(projection.name)) await stop(projection, standing.reason);
+        return projection;
+      }),
+    );
+  }
+
   /** Gives the cursor after the slice, or undefined when the projection is stopped. Database faults are waited out until the signal. */
-  async function applyUntilSettled(projection: Projection, slice: Slice, signal: AbortSignal): Promise<number | undefined> {
+  async function applyUntilSettled(wantedNow: Projection, slice: Slice, signal: AbortSignal): Promise<number | undefined> {
+    let projection = wantedNow;
     for (let attempt = 0; ; attempt++) {
       try {
         const result = await applyIsolatingPoison(database.db, projection, slice);
         if (result.quarantined > 0) report({ kind: 'quarantined', projection: projection.name, count: result.quarantined });
         return result.cursor;
       } catch (error) {
+        if (error instanceof VersionGone) {
+          await followLive().catch((fault: unknown) => {
+            if (!isDatabaseFault(fault)) throw fault;
+          });
+          if (stopped.has(projection.name)) return undefined;
+          projection = projections.find(({ name }) => name === wantedNow.name) ?? projection;
+          await waitBeforeRetry(attempt, signal);
+          continue;
+        }
         if (isDatabaseFault(error)) {
           report({ kind: 'retrying', projection: projection.name, reason: reasonOf(error) });
           await waitBeforeRetry(attempt, signal);

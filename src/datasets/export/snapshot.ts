@@ -5,7 +5,7 @@ import { formatPosition } from '../../log/position.ts';
 import type { Db, Trx } from '../../postgres/database.ts';
 import type { Tables } from '../../postgres/tables.ts';
 import { topicsOf } from '../../projections/apply-slice.ts';
-import type { Projection } from '../../projections/projection.ts';
+import { codeVersionOf, type Projection } from '../../projections/projection.ts';
 import { DatasetError } from '../dataset-error.ts';
 
 /** Where each projection that an export reads stood in its snapshot: name and version → next offsets, `step-tree@1` → `trees.0:41`. */
@@ -40,7 +40,7 @@ export async function readSnapshot<T>(
       const position: Record<string, string> = {};
       for (const { name } of projections) {
         const cursor = cursors.get(name);
-        if (cursor) position[`${name}@${cursor.version}`] = formatPosition(cursor.offsets);
+        if (cursor) position[`${name}@${codeVersionOf(cursor.version)}`] = formatPosition(cursor.offsets);
       }
       return read(trx, position);
     });

@@ -1,0 +1,17 @@
+import type { Difference, ReplayReport } from '../replay/replay-report.ts';
+
+/** Writes what a replay found: one line when all is equal, else a line for each of the first differences. */
+export function describeReport({ mode, outcome, compared, differing, differences, notes }: ReplayReport): string {
+  const head =
+    outcome === 'equal' ? `equal: ${mode}, ${compared} compared` : `differs: ${mode}, ${differing} of ${compared} compared`;
+  return [head, ...differences.map(describeDifference), ...notes].join('\n');
+}
+
+function describeDifference({ eventId, stepId, field, recorded, replayed }: Difference): string {
+  const place = [eventId && `event ${eventId}`, stepId && `step ${stepId}`, field].filter(Boolean).join(', ');
+  return `differs at ${place}: recorded ${shorten(recorded)}, replayed ${shorten(replayed)}`;
+}
+
+function shorten(text: string): string {
+  return JSON.stringify(text.length > 200 ? `${text.slice(0, 199)}…` : text);
+}

@@ -1,0 +1,58 @@
+import type { Projection } from '../projections/projection.ts';
+import { whileCaughtUp } from '../projections/rebuild/catch-up.ts';
+import { type BuildComparison, compareBuild } from '../projections/rebuild/compare-build.ts';
+import { type FieldDifference, isSame } from '../projections/rebuild/compare-tables.ts';
+import { holdRebuild } from '../projections/rebuild/hold-rebuild.ts';
+import { dropBuild, openBuild } from '../projections/rebuild/open-build.ts';
+import { Comparison, type ReplayReport } from '../replay/replay-report.ts';
+import type { Platform } from './open-platform.ts';
+import type { Rebuilding } from './rebuild-projection.ts';
+
+/**
+ * Folds the log anew, projection by projection, into schemas of their own, compares every table with the live one by checksum, and drops what it folded. What
+ * is compared are tables; what differs is named by table, row and field. Killed, the next one goes on with what was folded.
+ */
+export async function replayProjections(
+  parts: Pick<Platform, 'database' | 'log'>,
+  projections: readonly Projection[],
+  options: Rebuilding,
+): Promise<{ readonly report: ReplayReport; readonly comparisons: readonly BuildComparison[] }> {
+  const comparison = new Comparison('projections');
+  const comparisons: BuildComparison[] = [];
+  for (const projection of projections) comparisons.push(await replayProjection(parts, projection, options));
+  for (const { tables, differences } of comparisons) {
+    for (const sums of tables) {
+      if (isSame(sums)) comparison.compare(at(`${sums.table}`), sums.live, sums.anew);
+      else for (const difference of differences.filter(({ table }) => table === sums.table)) tell(comparison, difference);
+      if (!isSame(sums))
+        comparison.note(`${sums.table}: ${sums.live.rows} rows live, ${sums.anew.rows} folded anew, checksums differ`);
+    }
+    for (const difference of differences.filter(({ table }) => table === 'quarantine')) tell(comparison, difference);
+  }
+  return { report: comparison.report(), comparisons };
+}
+
+async function replayProjection(
+  parts: Pick<Platform, 'database' | 'log'>,
+  projection: Projection,
+  options: Rebuilding,
+): Promise<BuildComparison> {
+  const { database, log } = parts;
+  return holdRebuild(database, projection, async () => {
+    const build = await openBuild(database, log, projection);
+    const found = await whileCaughtUp(parts, build, options, () => compareBuild(database, build, options));
+    await dropBuild(database.db, projection, build.version);
+    return found;
+  });
+}
+
+function tell(comparison: Comparison, { table, key, field, live, anew }: FieldDifference): void {
+  const row = Object.values(key).map(String).join(' ');
+  const id = (column: string) => (typeof key[column] === 'string' ? key[column] : null);
+  const place = `${table} ${row}${field === '' ? '' : `, ${field}`}`.slice(0, 200);
+  comparison.compare({ ...at(place), eventId: id('event_id'), stepId: id('step_id') }, live, anew);
+}
+
+function at(field: string): { readonly eventId: null; readonly stepId: null; readonly field: string } {
+  return { eventId: null, stepId: null, field };
+}

@@ -1,0 +1,84 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import type { Answer, EventLog, LogBatch, Subscription } from '../../log/event-log.ts';
+import type { Database } from '../../postgres/database.ts';
+import { topicsOf, VersionGone } from '../apply-slice.ts';
+import { decodeRecords, type Item } from '../decode-records.ts';
+import { isDatabaseFault, waitBeforeRetry } from '../fault.ts';
+import { applyIsolatingPoison } from '../isolate-poison.ts';
+import type { Build } from './open-build.ts';
+
+const BATCH_LIMIT = 4_000; // as the runner of the live versions
+const POLL_MS = 20;
+
+/**
+ * Folds the log into a build, from its cursors on, and never past those of the live version: so that both hold the fold of the same events
+ * whenever the live one rests for a moment. Folds nothing more once the build took over or was dropped.
+ */
+export async function foldBeside({
+  log,
+  database,
+  build,
+}: {
+  log: EventLog;
+  database: Database;
+  build: Build;
+}): Promise<Subscription> {
+  const { beside, projection } = build;
+
+  async function handle(batch: LogBatch, signal: AbortSignal): Promise<Answer> {
+    let items: readonly Item[] | undefined;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const limit = Math.min(batch.next, await liveCursor(batch.topic, batch.partition));
+        const cursor = await besideCursor(batch.topic, batch.partition);
+        if (cursor === undefined) throw new VersionGone(beside.name, beside.version);
+        if (cursor >= batch.next) return { kind: 'done', next: batch.next };
+        if (cursor < batch.from) return { kind: 'rewind', to: cursor };
+        if (limit > cursor) {
+          items ??= decodeRecords(batch);
+          const slice = { topic: batch.topic, partition: batch.partition, from: batch.from, next: limit };
+          await applyIsolatingPoison(database.db, beside, { ...slice, items: items.filter((item) => offsetOf(item) < limit) });
+          attempt = 0;
+        } else await delay(POLL_MS, undefined, { signal });
+      } catch (error) {
+        if (error instanceof VersionGone) await aborted(signal); // it took over or was dropped: who opened this closes it
+        if (signal.aborted) return { kind: 'done', next: batch.from };
+        if (!isDatabaseFault(error)) throw error;
+        await waitBeforeRetry(attempt, signal);
+      }
+    }
+  }
+
+  async function liveCursor(topic: string, partition: number): Promise<number> {
+    const { rows } = await sql<{ next_offset: number }>`
+      select c.next_offset from projections p join cursors c on c.projection = p.name and c.version = p.version
+      where p.name = ${projection.name} and c.topic = ${topic} and c.partition = ${partition}`.execute(database.db);
+    return rows[0]?.next_offset ?? 0;
+  }
+
+  async function besideCursor(topic: string, partition: number): Promise<number | undefined> {
+    const { rows } = await sql<{ next_offset: number }>`
+      select next_offset from cursors where projection = ${beside.name} and topic = ${topic} and partition = ${partition}`.execute(
+      database.db,
+    );
+    return rows[0]?.next_offset;
+  }
+
+  return log.subscribe({
+    group: `build-${build.schema}`,
+    topics: topicsOf(projection),
+    handle,
+    startAt: besideCursor,
+    batchLimit: BATCH_LIMIT,
+  });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+function offsetOf(item: Item): number {
+  return item.kind === 'event' ? item.delivery.offset : item.offset;
+}

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { sql } from 'kysely';
+import type { EventLog } from '../../log/event-log.ts';
+import type { Database, Db, Trx } from '../../postgres/database.ts';
+import { topicsOf } from '../apply-slice.ts';
+import { tablesFileOf } from '../install.ts';
+import { besideAt, codeVersionOf, nextBuild, type Projection, schemaNameOf } from '../projection.ts';
+
+/** A version of a projection that is folded beside the live one, into a schema with cursors and a quarantine of its own. */
+export interface Build {
+  /** The code, by the name under which the live version is known. */
+  readonly projection: Projection;
+  /** The same code, as what it folds into: `name@version`. */
+  readonly beside: Projection;
+  readonly version: number;
+  readonly schema: string;
+  /** True when an earlier process began it. */
+  readonly resumed: boolean;
+}
+
+/**
+ * Opens the unfinished build of this code, or begins one: empty tables, every cursor at 0. What other code left unfinished is dropped: half of
+ * its rows and half of ours would be neither.
+ */
+export async function openBuild({ db }: Database, log: EventLog, projection: Projection): Promise<Build> {
+  const digest = await digestOf(projection);
+  const ends = await log.ends(topicsOf(projection));
+  return db.transaction().execute(async (trx) => {
+    const builds = await trx.selectFrom('projection_builds').selectAll().where('projection', '=', projection.name).execute();
+    const live = await trx.selectFrom('projections').select('version').where('name', '=', projection.name).execute();
+    let version: number | undefined;
+    for (const build of builds.filter(({ state }) => state === 'building')) {
+      if (codeVersionOf(build.version) === projection.version && build.digest === digest) version = build.version;
+      else await dropIn(trx, projection, build.version);
+    }
+    const resumed = version !== undefined;
+    version ??= nextBuild(
+      projection.version,
+      [...live, ...builds].map((standing) => standing.version),
+    );
+    if (!resumed) await createTables(trx, projection, version, digest);
+    const beside = besideAt(projection, version);
+    // Also on going on: the log may have grown by a partition.
+    for (const [topic, partitions] of ends)
+      for (const partition of partitions.keys())
+        await sql`
+          insert into cursors (projection, version, topic, partition, next_offset)
+          values (${beside.name}, ${version}, ${topic}, ${partition}, 0) on conflict do nothing`.execute(trx);
+    return { projection, beside, version, schema: schemaNameOf(beside), resumed };
+  });
+}
+
+/** Gives a version that was kept back into the hands of a fold, so that it can catch up. */
+export async function reopenKept({ db }: Database, projection: Projection, version: number): Promise<Build> {
+  await db
+    .updateTable('projection_builds')
+    .set({ state: 'building' })
+    .where('projection', '=', projection.name)
+    .where('version', '=', version)
+    .execute();
+  const beside = besideAt(projection, version);
+  return { projection, beside, version, schema: schemaNameOf(beside), resumed: true };
+}
+
+/** Puts a version that was reopened back to rest. */
+export async function keepBuild({ db }: Database, { projection, version }: Build): Promise<void> {
+  await db
+    .updateTable('projection_builds')
+    .set({ state: 'kept' })
+    .where('projection', '=', projection.name)
+    .where('version', '=', version)
+    .execute();
+}
+
+/** Drops a version that is not live: its tables, cursors and quarantine. */
+export async function dropBuild(db: Db, projection: Projection, version: number): Promise<void> {
+  await db.transaction().execute((trx) => dropIn(trx, projection, version));
+}
+
+/** Gives the digest of a projection's code, the file of its tables included. Code that it shares with others is not in it. */
+export async function digestOf(projection: Projection): Promise<string> {
+  const tables = tablesFileOf(projection.name);
+  const folder = new URL('.', tables);
+  const files = (await readdir(folder)).filter((file) => /\.(ts|sql)$/.test(file) && !file.includes('.test.')).sort();
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(`${file}\0`).update(await readFile(new URL(file, folder)));
+  return hash.digest('hex');
+}
+
+async function createTables(trx: Trx, projection: Projection, version: number, digest: string): Promise<void> {
+  const schema = schemaNameOf(besideAt(projection, version));
+  const tables = await readFile(tablesFileOf(projection.name), 'utf8');
+  await sql
+    .raw(`create schema ${schema}; set local search_path = ${schema}; ${tables}; set local search_path = public`)
+    .execute(trx);
+  await trx.insertInto('projection_builds').values({ projection: projection.name, version, state: 'building', digest }).execute();
+}
+
+/** The cursors go first: who folds holds the lock of one, and finds none afterwards. */
+async function dropIn(trx: Trx, projection: Projection, version: number): Promise<void> {
+  const { name } = besideAt(projection, version);
+  await trx.deleteFrom('projection_builds').where('projection', '=', projection.name).where('version', '=', version).execute();
+  await trx.deleteFrom('cursors').where('projection', '=', name).execute();
+  await trx.deleteFrom('quarantine').where('projection', '=', name).execute();
+  await sql.raw(`drop schema if exists ${schemaNameOf(besideAt(projection, version))} cascade`).execute(trx);
+}

@@ -1,0 +1,96 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import type { Database, Trx } from '../../postgres/database.ts';
+import { besideAt, schemaNameOf } from '../projection.ts';
+import { type Build, digestOf } from './open-build.ts';
+import { NotNow, whileEqual } from './while-equal.ts';
+
+const READERS_MS = 1_000; // an open read is most often over sooner; a longer one is waited for without holding anything
+const VIEW_LOCK_MS = 200; // behind a lock that waits, readers queue: they wait no longer than this
+const POLL_MS = 10;
+
+/**
+ * Lets a build take over, in one transaction: the views in `public` show its tables, its cursors are those of the live version, and what was
+ * live is kept beside. It holds at a moment at which both hold the same events, so that no reader goes back in time. Gives the version that was live.
+ *
+ * A read in one snapshot that began earlier would meet the new tables as they were at that time, half built: the swap waits until none is left,
+ * and tries again when a view is in use, so that readers see no error and no half state.
+ */
+export async function swapVersions(
+  database: Database,
+  build: Build,
+  waiting: { readonly limitMs: number; readonly signal: AbortSignal },
+): Promise<number> {
+  const digest = await digestOf(build.projection);
+  return whileEqual(database, build, waiting, async (trx) => {
+    await untilReadersGone(trx);
+    const { name } = build.projection;
+    const live = await trx
+      .selectFrom('projections')
+      .select('version')
+      .where('name', '=', name)
+      .forUpdate()
+      .executeTakeFirstOrThrow();
+    const before = besideAt(build.projection, live.version);
+    await rename(trx, name, before.name);
+    await rename(trx, build.beside.name, name);
+    await trx.updateTable('projections').set({ version: build.version }).where('name', '=', name).execute();
+    await trx.deleteFrom('projection_builds').where('projection', '=', name).where('version', '=', build.version).execute();
+    await trx
+      .insertInto('projection_builds')
+      .values({ projection: name, version: live.version, state: 'kept', digest })
+      .execute();
+    await sql`select set_config('lock_timeout', ${`${VIEW_LOCK_MS}ms`}, true)`.execute(trx);
+    await showTables(trx, schemaNameOf(before), build.schema);
+    return live.version;
+  });
+}
+
+/** Moves cursors and quarantine to another name. A projector that waits for one of these cursors finds it gone and asks what is live. */
+async function rename(trx: Trx, from: string, to: string): Promise<void> {
+  await trx.updateTable('cursors').set({ projection: to }).where('projection', '=', from).execute();
+  await trx.updateTable('quarantine').set({ projection: to }).where('projection', '=', from).execute();
+}
+
+/** Waits until no statement or snapshot is open that began before now. Those who wait for a lock are projectors whose cursors we hold. */
+async function untilReadersGone(trx: Trx): Promise<void> {
+  const began = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(trx);
+  const mark = began.rows[0]?.now ?? '';
+  const deadline = performance.now() + READERS_MS;
+  for (;;) {
+    // Inside a transaction the activity of others is read once and kept, unless it is told to look again.
+    const { rows } = await sql<{ pid: number }>`
+      with again as materialized (select pg_stat_clear_snapshot())
+      select pid from again, pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend' and backend_xmin is not null
+        and xact_start < ${mark}::timestamptz and coalesce(wait_event_type, '') <> 'Lock'`.execute(trx);
+    if (rows.length === 0) return;
+    if (performance.now() > deadline)
+      throw new NotNow(`a read that began before is still open (backend ${rows.map(({ pid }) => pid).join(', ')})`);
+    await delay(POLL_MS);
+  }
+}
+
+/** Points the views at the tables of a schema. A view keeps its identity where the columns allow it; one of a table that is no more goes. */
+async function showTables(trx: Trx, from: string, to: string): Promise<void> {
+  const before = await shapesOf(trx, from);
+  const after = await shapesOf(trx, to);
+  for (const [table, columns] of before)
+    if (!isGrownFrom(after.get(table), columns)) await sql.raw(`drop view if exists public.${table}`).execute(trx);
+  for (const table of after.keys())
+    await sql.raw(`create or replace view public.${table} as select * from ${to}.${table}`).execute(trx);
+}
+
+/** Table → its columns with their types, in order. */
+async function shapesOf(trx: Trx, schema: string): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { rows } = await sql<{ table: string; columns: string[] }>`
+    select c.relname::text as "table", array_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod) order by a.attnum) as columns
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    where c.relnamespace = ${schema}::regnamespace and c.relkind = 'r' group by c.relname order by c.relname`.execute(trx);
+  return new Map(rows.map(({ table, columns }) => [table, columns]));
+}
+
+/** Postgres replaces a view in place when its columns stay and others only follow them. */
+function isGrownFrom(after: readonly string[] | undefined, before: readonly string[]): boolean {
+  return after !== undefined && before.every((column, i) => after[i] === column);
+}

@@ -1,0 +1,86 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import type { Database, Trx } from '../../postgres/database.ts';
+import { isDatabaseFault } from '../fault.ts';
+import { releaseFromQuarantine } from '../quarantine.ts';
+import type { Build } from './open-build.ts';
+
+const HELD_MS = 2_000; // how long the live version may be held at most; most often a build that has caught up needs a few milliseconds
+const POLL_MS = 5;
+const RETRY_MS = 250;
+
+/** A moment came to nothing: the build is not there yet, a reader or writer was in the way. It is tried again. */
+export class NotNow extends Error {
+  override readonly name = 'NotNow';
+}
+
+/**
+ * Does something at a moment at which the live version and a build hold the fold of the same events. It holds the cursors of the live version,
+ * so that its projector waits (readers never do), until the build has passed the rest, at most two seconds; then lets go and tries again.
+ * @throws NotNow when that did not come about before `limitMs` were over.
+ */
+export async function whileEqual<T>(
+  database: Database,
+  build: Build,
+  { limitMs, signal }: { readonly limitMs: number; readonly signal: AbortSignal },
+  use: (trx: Trx) => Promise<T>,
+): Promise<T> {
+  const deadline = performance.now() + limitMs;
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await database.db.transaction().execute(async (trx) => {
+        await holdLive(trx, build);
+        await untilPassed(trx, build);
+        await releaseAsLive(database, build);
+        return use(trx);
+      });
+    } catch (error) {
+      if (!(error instanceof NotNow) && !isDatabaseFault(error)) throw error;
+      if (performance.now() > deadline)
+        throw new NotNow(error instanceof Error ? error.message : String(error), { cause: error });
+      await delay(RETRY_MS, undefined, { signal });
+    }
+  }
+}
+
+/** Locks every cursor of the live version. Partitions that it never met get one, so that it cannot begin on them unseen. */
+async function holdLive(trx: Trx, { projection, beside }: Build): Promise<void> {
+  await sql`select set_config('lock_timeout', ${`${HELD_MS}ms`}, true)`.execute(trx);
+  await sql`
+    insert into cursors (projection, version, topic, partition, next_offset)
+    select p.name, p.version, c.topic, c.partition, 0 from projections p join cursors c on c.projection = ${beside.name}
+    where p.name = ${projection.name} on conflict do nothing`.execute(trx);
+  await sql`
+    select from cursors c where c.projection = ${projection.name} order by topic, partition for update of c`.execute(trx);
+}
+
+/** How many events the live version has folded and the build has not. */
+export async function countMissing(db: Database['db'] | Trx, { projection, beside }: Build): Promise<number> {
+  const { rows } = await sql<{ missing: number }>`
+    select coalesce(sum(abs(l.next_offset - coalesce(b.next_offset, 0))), 0)::bigint as missing
+    from projections p join cursors l on l.projection = p.name and l.version = p.version
+    left join cursors b on b.projection = ${beside.name} and b.topic = l.topic and b.partition = l.partition
+    where p.name = ${projection.name}`.execute(db);
+  return rows[0]?.missing ?? 0;
+}
+
+async function untilPassed(trx: Trx, build: Build): Promise<void> {
+  const deadline = performance.now() + HELD_MS;
+  for (;;) {
+    const missing = await countMissing(trx, build);
+    if (missing === 0) return;
+    if (performance.now() > deadline) throw new NotNow(`${missing} events are still to be folded into ${build.schema}`);
+    await delay(POLL_MS);
+  }
+}
+
+/** What was released from quarantine by hand is in the live tables and at no place of the log: it is released here in the same order. */
+async function releaseAsLive({ db }: Database, { projection, beside }: Build): Promise<void> {
+  const { rows } = await sql<{ topic: string; partition: number; offset: number }>`
+    select b.topic, b.partition, b."offset" from quarantine l
+    join quarantine b on b.topic = l.topic and b.partition = l.partition and b."offset" = l."offset"
+    where l.projection = ${projection.name} and b.projection = ${beside.name} and l.released_at is not null and b.released_at is null
+    order by l.released_at, l.topic, l.partition, l."offset"`.execute(db);
+  for (const place of rows) await releaseFromQuarantine(db, beside, place);
+}

@@ -24,6 +24,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   'compression-sweep': async () => (await import('./compression-sweep.ts')).addCompressionSweep,
   replay: async () => (await import('./replay.ts')).addReplay,
   verify: async () => (await import('./verify.ts')).addVerify,
+  recall: async () => (await import('./recall.ts')).addRecall,
   schemas: async () => (await import('./schemas.ts')).addSchemas,
   conformance: async () => (await import('./conformance.ts')).addConformance,
   keys: async () => (await import('./keys.ts')).addKeys,

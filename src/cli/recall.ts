@@ -1,0 +1,95 @@
+import type { Command } from 'commander';
+import { isUuid } from '../domain/ids.ts';
+import { TOPICS } from '../events/catalogue.ts';
+import { type RecallAsked, seedOf } from '../platform/recall-seeds.ts';
+import { readTouched, type Touched } from '../platform/recall-touched.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { say, table } from './terminal.ts';
+import { wantsJson, withPlatform } from './with-platform.ts';
+
+const CATCH_UP_MS = 60_000;
+const SHOWN = 50; // lines of each list; --json has all
+
+interface RecallFlags {
+  readonly scorer?: string;
+  readonly trajectory?: string;
+  readonly task?: string;
+  readonly run?: string;
+}
+
+/** `espalier recall`: lists what must be looked at again when something that was recorded turns out to be wrong. */
+export function addRecall(program: Command): void {
+  const command = program
+    .command('recall')
+    .description('list the releases, batches, policy versions and evaluations that something of the record went into')
+    .option('--scorer <name@revision>', 'a scorer that was wrong; without a revision all of them')
+    .option('--trajectory <rollout>', 'a rollout')
+    .option('--task <id>', 'the id of a task: all of its trees')
+    .option('--run <id>', 'a run');
+  command.action((flags: RecallFlags) => {
+    const asked = askedOf(flags);
+    return withPlatform('recall', async (platform, signal) => {
+      const projector = await ensureProjector(platform);
+      try {
+        const { db } = platform.database;
+        await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+        const touched = await readTouched(db, await seedOf(db, asked));
+        say(wantsJson(command) ? JSON.stringify({ asked, ...touched }) : describeTouched(touched));
+      } finally {
+        await projector.close();
+      }
+    });
+  });
+}
+
+/** Reads what shall be recalled. @throws Error unless exactly one thing is named, and it can be an id. */
+function askedOf({ scorer, trajectory, task, run }: RecallFlags): RecallAsked {
+  if ([scorer, trajectory, task, run].filter((each) => each !== undefined).length !== 1)
+    throw new Error('name one thing to recall: --scorer, --trajectory, --task or --run');
+  if (scorer !== undefined) {
+    const at = scorer.lastIndexOf('@');
+    return at > 0
+      ? { kind: 'scorer', name: scorer.slice(0, at), revision: scorer.slice(at + 1) }
+      : { kind: 'scorer', name: scorer, revision: null };
+  }
+  if (trajectory !== undefined) return { kind: 'trajectory', rolloutId: idOf('--trajectory', trajectory) };
+  if (task !== undefined) return { kind: 'task', taskId: idOf('--task', task) };
+  return { kind: 'run', runId: idOf('--run', run ?? '') };
+}
+
+function idOf(option: string, text: string): string {
+  if (!isUuid(text)) throw new Error(`${option} takes an id, a UUID in lower case, not ${JSON.stringify(text)}`);
+  return text;
+}
+
+/** Lays out what is touched: a line of counts, then each list that is not empty. */
+export function describeTouched({ runs, trees, rollouts, datasets, batches, versions, evaluations }: Touched): string {
+  const head = `touched: ${rollouts} rollouts in ${trees} trees of ${runs.length} runs → ${datasets.length} releases, ${batches.length} batches, ${versions.length} policy versions, ${evaluations.length} evaluations`;
+  const lists: readonly [readonly string[], readonly (readonly (string | number)[])[]][] = [
+    [
+      ['release', 'examples', 'state', 'id'],
+      datasets.map((d) => [
+        `${d.name}@${d.version}`,
+        d.examples ?? 'not told',
+        d.withdrawn ? 'withdrawn' : 'stands',
+        d.datasetId,
+      ]),
+    ],
+    [
+      ['batch', 'samples', 'state', 'id'],
+      batches.map((b) => [`${b.policyId}#${b.ordinal}`, b.samples, b.trained ? 'trained' : 'not trained', b.batchId]),
+    ],
+    [['policy version', 'how'], versions.map((v) => [`${v.policyId}@${v.version}`, v.how])],
+    [
+      ['evaluation of', 'how', 'mean return', 'run'],
+      evaluations.map((e) => [`${e.policyId}@${e.version}`, e.how, e.meanReturn.toFixed(3), e.runId]),
+    ],
+  ];
+  return [head, ...lists.filter(([, rows]) => rows.length > 0).map(([header, rows]) => layOut(header, rows))].join('\n\n');
+}
+
+function layOut(header: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const more = rows.length > SHOWN ? `\n… ${rows.length - SHOWN} more; --json has all` : '';
+  return table(header, rows.slice(0, SHOWN)) + more;
+}

@@ -1,0 +1,90 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../postgres/database.ts';
+import { JUDGEMENTS } from './recall-judgements.ts';
+import type { RecallSeed } from './recall-touched.ts';
+
+/** What is recalled. */
+export type RecallAsked =
+  | { readonly kind: 'scorer'; readonly name: string; readonly revision: string | null }
+  | { readonly kind: 'trajectory'; readonly rolloutId: string }
+  | { readonly kind: 'task'; readonly taskId: string }
+  | { readonly kind: 'run'; readonly runId: string };
+
+/** There is nothing to recall: the record does not know what was named. */
+export class RecallRefused extends Error {
+  override readonly name = 'RecallRefused';
+}
+
+/**
+ * Finds the rollouts where a recall begins. A scorer touches the rollouts that a judgement of it, in force or not, was about: by their own reward or one
+ * of a step on their path. A trajectory touches itself and the rollouts that go on from its steps. @throws RecallRefused when the record knows none.
+ */
+export async function seedOf(db: Db, asked: RecallAsked): Promise<RecallSeed> {
+  switch (asked.kind) {
+    case 'scorer':
+      await refuseUnknownScorer(db, asked.name, asked.revision);
+      return { kind: 'rollouts', rollouts: rolloutsScoredBy(asked.name, asked.revision) };
+    case 'trajectory':
+      if (!(await exists(db, sql`select from rollouts where rollout_id = ${asked.rolloutId}`)))
+        throw new RecallRefused(`there is no rollout ${asked.rolloutId}`);
+      return { kind: 'rollouts', rollouts: rolloutsOver(asked.rolloutId) };
+    case 'task':
+      if (!(await exists(db, sql`select from trees where task_id = ${asked.taskId}`)))
+        throw new RecallRefused(`no tree was grown for task ${asked.taskId}`);
+      return {
+        kind: 'rollouts',
+        rollouts: sql`select o.rollout_id from rollouts o join trees t on t.tree_id = o.tree_id where t.task_id = ${asked.taskId}`,
+      };
+    case 'run':
+      if (!(await exists(db, sql`select from runs where run_id = ${asked.runId}`)))
+        throw new RecallRefused(`there is no run ${asked.runId}; \`espalier status\` lists the runs`);
+      return { kind: 'rollouts', rollouts: sql`select rollout_id from rollouts where run_id = ${asked.runId}` };
+    default:
+      return asked satisfies never;
+  }
+}
+
+/** Gives the rollouts that hold a step on their path: a query of `rollout_id`. `steps` gives `step_id`. */
+export function rolloutsThrough(steps: RawBuilder<unknown>): RawBuilder<unknown> {
+  // `offset 0` keeps every step of the walk an index look-up, as in the sums of returns.
+  return sql`
+    with recursive below as (
+      select step_id from (${steps}) s
+      union
+      select e.step_id from below b cross join lateral (select step_id from reward_edges where parent_step_id = b.step_id offset 0) e
+    )
+    select t.rollout_id from below b cross join lateral (select rollout_id from returns where leaf_step_id = b.step_id offset 0) t
+    union
+    select s.rollout_id from below b cross join lateral (select rollout_id from steps where step_id = b.step_id offset 0) s
+    where s.rollout_id is not null`;
+}
+
+/** Gives a rollout and those that go on from its steps. */
+export function rolloutsOver(rolloutId: string): RawBuilder<unknown> {
+  const steps = sql`select step_id from steps where rollout_id = ${rolloutId}
+    and tree_id = (select tree_id from rollouts where rollout_id = ${rolloutId})`;
+  return sql`select ${rolloutId}::uuid union (${rolloutsThrough(steps)})`;
+}
+
+function rolloutsScoredBy(name: string, revision: string | null): RawBuilder<unknown> {
+  const judged = sql`
+    select step_id, rollout_id from (${JUDGEMENTS}) j
+    where scorer = ${name} and (${revision}::text is null or revision = ${revision})`;
+  const steps = sql`select step_id from (${judged}) j where step_id is not null`;
+  return sql`select rollout_id from (${judged}) j where step_id is null and rollout_id is not null union (${rolloutsThrough(steps)})`;
+}
+
+async function refuseUnknownScorer(db: Db, name: string, revision: string | null): Promise<void> {
+  const { rows } = await sql<{ scorer: string; revision: string }>`
+    select distinct scorer, revision from (${JUDGEMENTS}) j order by 1, 2`.execute(db);
+  if (rows.some((row) => row.scorer === name && (revision === null || row.revision === revision))) return;
+  const there = rows.map((row) => `${row.scorer}@${row.revision}`).slice(0, 20);
+  throw new RecallRefused(
+    `no reward was given by ${name}${revision === null ? '' : `@${revision}`}; those on record are by ${there.join(', ') || 'nobody'}`,
+  );
+}
+
+async function exists(db: Db, query: RawBuilder<unknown>): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`select exists (${query}) as found`.execute(db);
+  return rows[0]?.found === true;
+}

@@ -1,0 +1,159 @@
+import { createRandom, type Random } from '../domain/random/random.ts';
+import type { DataOf } from '../events/catalogue.ts';
+import { derivedId } from '../events/derived-id.ts';
+import { manifestHashOf } from '../events/manifest-hash.ts';
+import type { Story } from './story.ts';
+import { TEST_RULES } from './tell-training.ts';
+
+/** Scorers that the rewards of a web are by. */
+export const WEB_SCORERS = [
+  { name: 'judge', revision: '1' },
+  { name: 'judge', revision: '2' },
+  { name: 'environment', revision: '1' },
+] as const;
+const POLICIES = ['web-a', 'web-b'];
+
+interface ToldTree {
+  readonly treeId: string;
+  readonly runId: string;
+  readonly rolloutIds: readonly string[];
+}
+
+/**
+ * Tells runs and all that can come of them, drawn by a seed: trees whose rollouts go on from one another, rewards on steps and on rollouts, judged again,
+ * releases with and without sources, batches, versions with and without a batch, evaluations that name what their policy was trained on.
+ */
+export function tellWeb(story: Story, seed: number): { readonly trees: readonly ToldTree[]; readonly runs: readonly string[] } {
+  const random = createRandom(seed);
+  const runs = ['one', 'two', 'three'].map((name) => story.run(name));
+  const trees = runs.flatMap((runId, r) => ['x', 'y', 'z'].map((name) => tellTree(story, random, runId, r < 2 ? name : 'z')));
+  const datasets = [0, 1, 2].map((n) => tellRelease(story, random, trees, n));
+  const left = new Map(trees.map(({ treeId, rolloutIds }) => [treeId, [...rolloutIds]]));
+  for (const policyId of POLICIES) tellPolicy(story, random, policyId, left);
+  for (let i = 0; i < 4; i++) tellEvaluation(story, random, { runs, datasets, i });
+  return { trees, runs };
+}
+
+function tellTree(story: Story, random: Random, runId: string, name: string): ToldTree {
+  const tree = story.tree(runId, `${name}-${random.int(1_000_000)}`, {
+    plannedRollouts: 3,
+    task: {
+      ...{ taskId: story.id('task', name), environment: 'textcraft', serverFingerprint: 'world-1', alias: name, goal: name },
+      ...{ observationHash: 'a'.repeat(64), depth: null, split: null },
+    },
+  });
+  const all: string[] = [tree.rootStepId];
+  const depths = new Map([[tree.rootStepId, 0]]);
+  const rolloutIds: string[] = [];
+  for (let ordinal = 0; ordinal < 3; ordinal++) {
+    const from = random.choice(all);
+    const rolloutId = story.rollout(tree, ordinal, { fromStepId: from });
+    let parent = from;
+    const length = 1 + random.int(3);
+    for (let i = 0; i < length; i++) {
+      const depth = (depths.get(parent) ?? 0) + 1;
+      parent = story.step(tree, rolloutId, parent, depth);
+      depths.set(parent, depth);
+      all.push(parent);
+      if (random.int(4) === 0) tellReward(story, random, tree, parent, null);
+    }
+    if (random.int(2) === 0) tellReward(story, random, tree, null, rolloutId);
+    story.finishRollout(tree, rolloutId, parent, { steps: length });
+    rolloutIds.push(rolloutId);
+  }
+  story.closeTree(tree, 3);
+  return { treeId: tree.treeId, runId, rolloutIds };
+}
+
+function tellReward(
+  story: Story,
+  random: Random,
+  tree: { readonly treeId: string; readonly runId: string },
+  stepId: string | null,
+  rolloutId: string | null,
+): void {
+  const rewardId = story.reward(tree, stepId, random.int(10) / 4, { rolloutId, scorer: random.choice(WEB_SCORERS) });
+  if (random.int(3) > 0) return;
+  const data = { rewardId, treeId: tree.treeId, value: random.int(10) / 8, scorer: random.choice(WEB_SCORERS), reason: 'again' };
+  story.tell('RewardRevised', data, tree.runId);
+}
+
+function tellRelease(story: Story, random: Random, trees: readonly ToldTree[], n: number): string {
+  const datasetId = story.id('dataset', n);
+  const sha256 = String(n).repeat(64);
+  const sources = random.shuffle(trees).slice(0, 2);
+  const runs = [...new Set(sources.map(({ runId }) => runId))];
+  const made = { query: {}, parameters: {}, position: {}, counts: {}, bytes: 1, codeVersion: '1', runs };
+  const frozen = { name: 'web', version: n + 1, format: 'dpo', formatVersion: 1, sha256, ...made };
+  story.tell('DatasetReleased', { datasetId, ...frozen }, datasetId);
+  if (n === 2) return datasetId; // made before sources were told
+  const examples = sources.map(({ treeId, rolloutIds }, i) => {
+    const [goodRolloutId, badRolloutId] = random.shuffle(rolloutIds) as [string, string]; // a tree has three
+    return { line: i + 1, lines: 1, kind: 'pair' as const, treeId, goodRolloutId, badRolloutId, revisionId: null };
+  });
+  story.tell('DatasetSourced', { datasetId, sha256, part: 0, examples }, datasetId);
+  return datasetId;
+}
+
+function tellPolicy(story: Story, random: Random, policyId: string, left: Map<string, string[]>): void {
+  const lineageId = derivedId('lineage', policyId);
+  const estimator = { name: 'grpo', revision: '1', mode: {} };
+  story.tell('TrainingDeclared', { lineageId, policyId, estimator, rules: TEST_RULES, seed: 7, trainer: {} }, lineageId);
+  tellVersion(story, lineageId, policyId, 0, null);
+  let previousHash: string | null = null;
+  for (let ordinal = 0; ordinal < 3; ordinal++) {
+    const treeId = random.choice([...left.keys()]);
+    const rolloutIds = random.shuffle(left.get(treeId) ?? []).slice(0, 2);
+    left.delete(treeId);
+    const batchId = derivedId('batch', lineageId, ordinal);
+    const manifest: Omit<DataOf<'BatchPlanned'>, 'manifestHash'> = {
+      ...{ lineageId, policyId, batchId, ordinal, policyVersion: ordinal, estimator, rules: TEST_RULES, seed: 1, position: '' },
+      ...{ groups: [{ treeId, rolloutIds }], samples: rolloutIds.length, tokens: 1, shards: [[0]], previousHash },
+    };
+    previousHash = manifestHashOf(manifest);
+    story.tell('BatchPlanned', { ...manifest, manifestHash: previousHash }, lineageId);
+    tellVersion(story, lineageId, policyId, ordinal + 1, random.int(4) === 0 ? null : batchId);
+  }
+}
+
+function tellVersion(story: Story, lineageId: string, policyId: string, version: number, batchId: string | null): void {
+  const checkpointId = story.id('checkpoint', policyId, version);
+  const update = { version, parentVersion: version === 0 ? null : version - 1, batchId, checkpointId, weights: 'c'.repeat(64) };
+  const rest = { estimator: null, loss: null, samples: 0, metrics: {} };
+  story.tell('PolicyUpdated', { lineageId, policyId, ...update, ...rest }, lineageId);
+}
+
+function tellEvaluation(
+  story: Story,
+  random: Random,
+  { runs, datasets, i }: { readonly runs: readonly string[]; readonly datasets: readonly string[]; readonly i: number },
+): void {
+  const runId = i === 3 ? random.choice(runs) : story.run(`evaluation ${i}`, { kind: 'evaluate' });
+  const trained =
+    i === 0
+      ? { datasetIds: random.shuffle(datasets).slice(0, 1), runIds: [] }
+      : i === 1
+        ? { runIds: random.shuffle(runs).slice(0, 1) }
+        : null;
+  const policy = trained ? { policyId: 'web-cloned', version: i } : { policyId: random.choice(POLICIES), version: random.int(4) };
+  const interval = { low: 0, high: 1 };
+  story.tell(
+    'EvaluationFinished',
+    {
+      ...{ runId, policy, environment: 'textcraft', split: null, tasks: 1, episodes: 1, meanReturn: 0.5, successRate: 0.5 },
+      ...{ returnInterval: interval, successInterval: interval, bootstrap: { confidence: 0.95, resamples: 100, seed: 1 } },
+      ...{ meanSteps: 1, repeatedActions: [], byDepth: [] },
+      recovery: i === 2 ? { fromRunId: random.choice(runs) } : null,
+      trained: trained && {
+        method: 'clone',
+        iteration: 1,
+        weights: 'd'.repeat(64),
+        good: 1,
+        revisions: 0,
+        actions: 1,
+        ...trained,
+      },
+    },
+    runId,
+  );
+}

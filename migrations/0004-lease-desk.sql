@@ -54,8 +54,8 @@ create table lease_acks (
 );
 
 -- Records that were decided together with a change of this database, in the form of the log. The relay appends what has no `relayed_at`
--- yet, in the order of `outbox_id`, and notes where it lies. The row of the stream is locked from numbering to commit: within a stream
--- the order of ids is the order of commits.
+-- yet, in the order of `outbox_id`, and notes where it lies. The counter of a producer in a stream is locked from numbering to commit: there the
+-- order of ids is the order of commits.
 create table outbox (
   outbox_id     bigint      not null generated always as identity primary key,
   event_id      uuid        not null unique,
@@ -71,6 +71,8 @@ create index outbox_waiting on outbox (outbox_id) where relayed_at is null;
 create index outbox_relayed on outbox (relayed_at) where relayed_at is not null;
 
 create table outbox_streams (
-  stream        uuid   not null primary key,
-  next_sequence bigint not null
+  stream        uuid   not null,
+  producer      text   not null,
+  next_sequence bigint not null,
+  primary key (stream, producer)
 );

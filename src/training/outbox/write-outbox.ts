@@ -59,10 +59,10 @@ export async function writeOutbox(trx: Trx, drafts: readonly DerivedDraft[], at:
  */
 async function takeSequence(trx: Trx, stream: string, producer: string, count: number): Promise<number> {
   const { rows } = await sql<{ next: number }>`
-    insert into outbox_streams as o (stream, next_sequence)
-    values (${stream}::uuid, ${count} + coalesce(
+    insert into outbox_streams as o (stream, producer, next_sequence)
+    values (${stream}::uuid, ${producer}, ${count} + coalesce(
       (select p.sequence + 1 from stream_producers p where p.stream = ${stream}::uuid and p.producer = ${producer}), 0))
-    on conflict (stream) do update set next_sequence = o.next_sequence + ${count}
+    on conflict (stream, producer) do update set next_sequence = o.next_sequence + ${count}
     returning next_sequence as next`.execute(trx);
   const next = rows[0]?.next;
   if (next === undefined) throw new Error(`stream ${stream} got no number`);

@@ -1,7 +1,16 @@
 import { addUp, chooseShown, type Shown } from './choose-shown.ts';
-import { frameResized, type HistoryImage, lazyImage, paint } from './compose-history.ts';
+import { type HistoryImage, lazyImage, paint } from './compose-history.ts';
 import type { HistoryKind } from './history-sizes.ts';
-import { type HistoryStack, openStack, pushSegments, rawRows, viewStack } from './history-stack.ts';
+import {
+  type HistoryStack,
+  narrowRows,
+  openStack,
+  pushSegments,
+  stackBytes,
+  stackRows,
+  viewNarrow,
+  viewStack,
+} from './history-stack.ts';
 import type { RenderSpec } from './render-spec.ts';
 import type { RenderedSegment } from './rendered-segment.ts';
 import { type CachedSegment, SegmentCache } from './segment-cache.ts';
@@ -104,23 +113,28 @@ export class HistoryRenderer {
 
   #continue(known: HistoryStack | undefined, shown: Shown, found: readonly { readonly entry: CachedSegment }[]): HistoryImage {
     const stack = known ?? openStack(this.spec);
-    this.#bytes -= known ? bytesOf(stack) : 0;
+    this.#bytes -= known ? stackBytes(stack) : 0;
     pushSegments(
       stack,
       found.map(({ entry }) => entry),
     );
+    const { raw, resized } = shown.sizes;
+    const asStacked = raw.width === resized.width && raw.height === resized.height;
+    const made = raw.width !== resized.width;
+    if (asStacked) stackRows(stack);
+    else if (made) narrowRows(stack, shown.sizes);
+    const narrow = stack.narrow;
     stack.used = ++this.#tick;
     const version = ++stack.version;
     this.#stacks.add(stack);
-    this.#bytes += bytesOf(stack);
+    this.#bytes += stackBytes(stack);
     this.#dropOldest();
-    const { raw, resized } = shown.sizes;
-    const asStacked = raw.width === resized.width && raw.height === resized.height;
     const view = (): Uint8Array => {
       if (stack.version !== version) return paint(this.spec, shown);
-      return asStacked ? viewStack(stack, shown.sizes) : frameResized(this.spec, shown.sizes, rawRows(stack));
+      if (asStacked) return viewStack(stack, shown.sizes);
+      return made && narrow ? viewNarrow(stack, narrow, shown.sizes) : paint(this.spec, shown);
     };
-    return asStacked ? lazyImage(shown, () => view().slice(), view) : lazyImage(shown, view);
+    return lazyImage(shown, () => view().slice(), view);
   }
 
   /** Finds the longest stack that the segments begin with. */
@@ -141,12 +155,7 @@ export class HistoryRenderer {
       for (const stack of this.#stacks) if (!oldest || stack.used < oldest.used) oldest = stack;
       if (!oldest) return;
       this.#stacks.delete(oldest);
-      this.#bytes -= bytesOf(oldest);
+      this.#bytes -= stackBytes(oldest);
     }
   }
-}
-
-/** Reckons what was written of a stack: spare room takes no memory. */
-function bytesOf({ rows, stride, entries }: HistoryStack): number {
-  return rows * stride + entries.length * 100;
 }

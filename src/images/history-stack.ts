@@ -1,8 +1,9 @@
 import { addUp, type Totals } from './choose-shown.ts';
 import type { HistorySizes } from './history-sizes.ts';
-import type { RgbRows } from './lanczos.ts';
+import { type NarrowRows, narrowBytes, openNarrowRows, pushNarrow } from './narrow-rows.ts';
 import type { RenderSpec } from './render-spec.ts';
 import { type RenderedSegment, writeSegment } from './rendered-segment.ts';
+import { resizeNarrow } from './resize-narrow.ts';
 import type { CachedSegment } from './segment-cache.ts';
 
 /** The rows of one history, with room for the border around and for more rows below: what was stacked once stays where it is. */
@@ -12,9 +13,13 @@ export interface HistoryStack {
   /** What the entries hold, and their sums. */
   readonly segments: RenderedSegment[];
   totals: Totals;
-  /** Rows of segments. */
+  /** Rows of segments that are in `rgb`, and the number of those segments. A stack that is only asked for smaller images has none. */
   rows: number;
+  stacked: number;
   rgb: Uint8Array;
+  /** What a resize keeps, and its image, used again for the next. */
+  narrow: NarrowRows | undefined;
+  framed: { rgb: Uint8Array; version: number };
   /** Bytes of a row, the border reckoned in. */
   readonly stride: number;
   used: number;
@@ -25,34 +30,73 @@ export interface HistoryStack {
 /** Makes a stack without a row. */
 export function openStack(spec: RenderSpec): HistoryStack {
   const stride = (spec.layout.width + 2 * spec.border) * 3;
-  return { spec, entries: [], segments: [], totals: addUp([]), rows: 0, rgb: new Uint8Array(), stride, used: 0, version: 0 };
+  return {
+    spec,
+    entries: [],
+    segments: [],
+    totals: addUp([]),
+    rows: 0,
+    stacked: 0,
+    rgb: new Uint8Array(),
+    narrow: undefined,
+    framed: { rgb: new Uint8Array(), version: 0 },
+    stride,
+    used: 0,
+    version: 0,
+  };
 }
 
-/** Adds segments below the others. */
+/** Adds segments to what the history is. */
 export function pushSegments(stack: HistoryStack, entries: readonly CachedSegment[]): void {
-  const { spec, stride } = stack;
-  const rows = entries.reduce((sum, { segment }) => sum + segment.height, stack.rows);
-  const above = stack.entries.length === 0 ? 0 : spec.border + stack.rows;
-  reserve(stack, (2 * spec.border + spec.resize.unit + rows) * stride, above * stride);
-  stack.rgb.fill(255, above * stride, (spec.border + rows) * stride);
-  for (const { segment } of entries) {
+  const segments = entries.map(({ segment }) => segment);
+  stack.entries.push(...entries);
+  stack.segments.push(...segments);
+  stack.totals = addUp(segments, stack.totals);
+}
+
+/** Writes those segments below the others that are not there yet. */
+export function stackRows(stack: HistoryStack): void {
+  const { spec, stride, segments, totals } = stack;
+  const above = stack.stacked === 0 ? 0 : spec.border + stack.rows;
+  reserve(stack, (2 * spec.border + spec.resize.unit + totals.height) * stride, above * stride);
+  stack.rgb.fill(255, above * stride, (spec.border + totals.height) * stride);
+  for (const segment of segments.slice(stack.stacked)) {
     writeSegment(segment, stack.rgb, (spec.border + stack.rows) * stride + spec.border * 3, stride);
     stack.rows += segment.height;
-    stack.segments.push(segment);
   }
-  stack.entries.push(...entries);
-  stack.totals = addUp(stack.segments.slice(stack.segments.length - entries.length), stack.totals);
+  stack.stacked = segments.length;
+}
+
+/** Makes those segments narrow that are not yet. Another width begins anew. */
+export function narrowRows(stack: HistoryStack, { raw, resized }: HistorySizes): void {
+  if (stack.narrow?.width !== resized.width) stack.narrow = openNarrowRows(raw.width, resized.width);
+  pushNarrow(stack.narrow, stack.segments);
+}
+
+/** Gives the bordered image of narrow rows: a view of bytes that the next one of this stack overwrites. */
+export function viewNarrow(stack: HistoryStack, narrow: NarrowRows, { resized, bordered }: HistorySizes): Uint8Array {
+  const { framed, spec, version } = stack;
+  const size = bordered.width * bordered.height * 3;
+  if (framed.rgb.length < size) framed.rgb = new Uint8Array(Math.max(size * 2, FIRST_BYTES));
+  const rgb = framed.rgb.subarray(0, size);
+  if (framed.version === version) return rgb;
+  const stride = bordered.width * 3;
+  rgb.fill(255);
+  resizeNarrow(narrow, resized.height, { rgb, at: spec.border * (stride + 3), stride });
+  framed.version = version;
+  return rgb;
+}
+
+/** Reckons what was written of a stack: spare room takes no memory. */
+export function stackBytes({ rows, stride, entries, narrow, framed, totals }: HistoryStack): number {
+  const resized = narrow ? narrowBytes(narrow) + Math.min(framed.rgb.length, totals.height * narrow.width * 3) : 0;
+  return rows * stride + entries.length * 100 + resized;
 }
 
 /** Gives the bordered image of a stack that is not resized: a view of its bytes, which the next rows overwrite at the lower border. */
 export function viewStack({ rgb, stride, spec, rows }: HistoryStack, { bordered }: HistorySizes): Uint8Array {
   rgb.fill(255, (spec.border + rows) * stride, bordered.height * stride);
   return rgb.subarray(0, bordered.height * stride);
-}
-
-/** Gives the rows without their border, for a resize. */
-export function rawRows({ rgb, stride, spec, rows }: HistoryStack): RgbRows {
-  return { width: spec.layout.width, height: rows, rgb, at: spec.border * stride + spec.border * 3, stride };
 }
 
 /** Holds 50 steps of ALFWorld, its longest episode, so that most stacks never move. What is not written takes no memory. */

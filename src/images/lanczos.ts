@@ -12,7 +12,7 @@ export interface RgbRows extends RgbImage {
 }
 
 /** The weights with which input positions make each output position, as 22-bit fixed-point numbers. */
-interface Weights {
+export interface Weights {
   /** Per output: first input and count. */
   readonly from: Int32Array;
   readonly count: Int32Array;
@@ -81,7 +81,7 @@ const HALF = 1 << (BITS - 1);
 const kept = new Map<number, Weights>();
 
 /** Computes the weights of one axis. The last few are kept: siblings are resized by the same factor. */
-function weigh(input: number, output: number): Weights {
+export function weigh(input: number, output: number): Weights {
   const key = input * 65_536 * 4 + output;
   const known = kept.get(key);
   if (known) return known;

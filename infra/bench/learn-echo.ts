@@ -56,6 +56,7 @@ export async function learnEcho(lesson: EchoLesson): Promise<Learned> {
       for (let update = 1; update <= updates; update++) {
         const rows = await answerAll(kind, policy, { group, seed: seedFrom('update', seed, update), version: update - 1 });
         const reference = null;
+        const settings = settingsOf(lesson, update);
         const updated = await backend.update(
           { checkpoint, reference, rows, settings, seed: seedFrom('order', seed, update) },
           signal,

@@ -221,7 +221,7 @@ describe('readiness and measurements', () => {
   test('/metrics shows appended events, requests, lag, quarantine and anomalies', async () => {
     const { url } = await api.serve();
     const story = new Story('measured');
-    story.walk(story.tree(story.run()), 0, 1, 1);
+    story.walk(story.tree(story.run('run', { config: { training: { policyId: 'linear:m', channel: 'train' } } })), 0, 1, 1);
     const { body } = await api.post(story.events, {}, url);
     await api.post(story.events, {}, url);
     await api.projected(body.position ?? '');
@@ -233,6 +233,8 @@ describe('readiness and measurements', () => {
     expect(shown).toContain('espalier_projection_stopped{projection="rewards"} 0');
     expect(shown).toContain('espalier_quarantine_open{projection="step-tree"} 0');
     expect(shown).toContain('espalier_anomalies{kind="duplicate"} 0');
+    expect(shown).toContain('espalier_training_samples{policy="linear:m",state="owed:group"} 1');
+    expect(shown).toContain('espalier_training_ledger_difference{policy="linear:m"} 0');
     expect(shown).toMatch(/espalier_log_end_records\{topic="trees"\} [1-9]/);
   });
 });

@@ -37,10 +37,7 @@ export async function loadKnownTraining(slice: readonly Delivery[], trx: Trx): P
       'select checkpoint_id as key, said as value from checkpoints where checkpoint_id',
       wanted.checkpoints,
     ),
-    versions: await pairs(
-      `select concat(lineage_id, ' ', version) as key, said as value from policy_versions where lineage_id`,
-      wanted.versions,
-    ),
+    versions: await versionsOf(wanted.versions, trx),
   };
 }
 
@@ -60,13 +57,28 @@ async function manifestsOf(places: readonly Place[], trx: Trx): Promise<Map<stri
   return new Map(rows.map(({ lineage_id, ordinal, manifest_hash }) => [`${lineage_id} ${ordinal}`, manifest_hash]));
 }
 
+interface Version {
+  readonly lineage_id: string;
+  readonly version: number;
+}
+
+async function versionsOf(places: readonly Version[], trx: Trx): Promise<Map<string, string>> {
+  if (places.length === 0) return new Map();
+  const lineages = places.map(({ lineage_id }) => lineage_id);
+  const versions = places.map(({ version }) => version);
+  const { rows } = await sql<Version & { said: string }>`
+    select v.lineage_id, v.version, v.said from policy_versions v
+    where (v.lineage_id, v.version) in (select * from unnest(${lineages}::uuid[], ${versions}::int[]))`.execute(trx);
+  return new Map(rows.map(({ lineage_id, version, said }) => [`${lineage_id} ${version}`, said]));
+}
+
 function references(slice: readonly Delivery[]) {
   const lineages = new Set<string>();
   const batches: Place[] = [];
   const samples = new Set<string>();
   const acks = new Set<string>();
   const checkpoints = new Set<string>();
-  const versions = new Set<string>();
+  const versions: Version[] = [];
   for (const delivery of slice) {
     if (isOf(delivery, 'TrainingDeclared')) lineages.add(delivery.event.data.lineageId);
     if (isOf(delivery, 'BatchPlanned')) {
@@ -77,7 +89,10 @@ function references(slice: readonly Delivery[]) {
     if (isOf(delivery, 'SampleRejected')) samples.add(delivery.event.data.rolloutId);
     if (isOf(delivery, 'BatchAcked')) acks.add(delivery.event.data.batchId);
     if (isOf(delivery, 'CheckpointSaved')) checkpoints.add(delivery.event.data.checkpointId);
-    if (isOf(delivery, 'PolicyUpdated')) versions.add(delivery.event.data.lineageId);
+    if (isOf(delivery, 'PolicyUpdated')) {
+      const { lineageId: lineage_id, version } = delivery.event.data;
+      versions.push({ lineage_id, version });
+    }
   }
   return { lineages, batches, samples, acks, checkpoints, versions };
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Readiness } from '../../domain/training/advantages/estimator.ts';
+import type { Rejection } from '../../domain/training/planning/judge-group.ts';
 import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import type { PoolGroup, PoolSample } from '../../domain/training/planning/pool.ts';
 import type { Db } from '../../postgres/database.ts';
@@ -15,50 +16,97 @@ export interface PoolQuery {
 /**
  * Reads the groups that hold finished samples of which no batch and no rejection says anything, in the order in which they became ready: when they
  * closed, or when the last thing that they waited for arrived. So a group has the same place whether it is looked at then or later.
+ *
+ * Samples come as plain rows: 100,000 of them as JSON built by Postgres took half as long again (5.6 s against 4.0 s on two busy cores).
  */
 export async function readPool(db: Db, query: PoolQuery): Promise<readonly PoolGroup[]> {
-  const { rows } = await sql<PoolGroup & { readonly readyAt: Date | null }>`
-    with mine as (
-      select g.*, coalesce(g.closed_at, case when r.run_id = any(${[...query.finishedRuns]}::uuid[]) then r.finished_at end) as ended_at
-      from training_runs r join groups g using (run_id)
-      where r.policy_id = ${query.policyId} and r.channel = 'train'
-    ),
-    unsettled as (
-      select s.tree_id from mine join samples s using (tree_id)
+  const members = await readMembers(db, query);
+  const samplesOf = new Map<string, PoolSample[]>();
+  const scoredAt = new Map<string, number>();
+  for (const { treeId, scored, metric, metricAt, reason, rule, measured, ...sample } of members) {
+    const rejected = reason === null ? null : { reason, rule: rule ?? '', measured };
+    const scores = scored ? { [query.rules.metric]: metric ?? 0 } : NO_SCORES;
+    const of = samplesOf.get(treeId);
+    if (of) of.push({ ...sample, scores, rejected });
+    else samplesOf.set(treeId, [{ ...sample, scores, rejected }]);
+    scoredAt.set(treeId, Math.max(scoredAt.get(treeId) ?? 0, metricAt ?? 0));
+  }
+  const waits = query.rules.unscored === 'wait';
+  const found = (await readGroups(db, query, [...samplesOf.keys()])).map(({ endedMs, greedyMs, ...group }) => ({
+    readyMs: endedMs === null ? Infinity : Math.max(endedMs, waits ? (scoredAt.get(group.treeId) ?? 0) : 0, greedyMs ?? 0),
+    group: {
+      ...group,
+      samples: (samplesOf.get(group.treeId) ?? []).sort(byOrdinal),
+      greedy: greedyMs === null ? MISSING : THERE,
+    },
+  }));
+  return found.sort((a, b) => compare(a.readyMs, b.readyMs) || compare(a.group.treeId, b.group.treeId)).map(({ group }) => group);
+}
+
+const NO_SCORES = {};
+const [MISSING, THERE] = ['missing', 'there'] as const;
+
+function byOrdinal(a: PoolSample, b: PoolSample): number {
+  return a.ordinal - b.ordinal || compare(a.rolloutId, b.rolloutId);
+}
+
+function compare<T extends string | number>(a: T, b: T): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+interface Member extends Omit<PoolSample, 'scores' | 'rejected'> {
+  readonly treeId: string;
+  /** Whether it has the metric at all. */
+  readonly scored: boolean;
+  readonly metric: number | null;
+  readonly metricAt: number | null;
+  readonly reason: Rejection['reason'] | null;
+  readonly rule: string | null;
+  readonly measured: number | null;
+}
+
+/** The finished members that no batch holds, of the groups in which one of them was not rejected either. */
+async function readMembers(db: Db, { policyId, rules: { metric } }: PoolQuery): Promise<readonly Member[]> {
+  const { rows } = await sql<Member>`
+    with loose as materialized (
+      select s.*, x.reason, x.rule, x.measured
+      from training_runs r join groups g using (run_id) join samples s using (tree_id)
       left join batch_samples b using (rollout_id) left join sample_rejections x using (rollout_id)
-      where s.finished_at is not null and b.rollout_id is null and x.rollout_id is null
-      group by s.tree_id
-    ),
-    members as (
-      select s.tree_id, jsonb_agg(${SAMPLE} order by s.ordinal, s.rollout_id) as samples,
-             max((s.scored_at ->> ${query.rules.metric})::float8) as scored_ms, array_agg(distinct s.oldest_version) as versions
-      from unsettled u join samples s using (tree_id)
-      left join sample_rejections x using (rollout_id)
-      where s.finished_at is not null and not exists (select from batch_samples b where b.rollout_id = s.rollout_id)
-      group by s.tree_id
+      where r.policy_id = ${policyId} and r.channel = 'train' and s.finished_at is not null and b.rollout_id is null
     )
-    select m.tree_id as "treeId", m.planned_rollouts as planned, p.samples,
+    select tree_id as "treeId", rollout_id as "rolloutId", coalesce(ordinal, 0) as ordinal, outcome, taken as steps,
+           sampled_tokens as "sampledTokens", context_tokens as "contextTokens", row_tokens as "rowTokens",
+           oldest_version as "oldestVersion", newest_version as "newestVersion", policies, without_log_probs as "withoutLogProbs",
+           without_anchor as "withoutAnchor", scores ? ${metric} as scored, (scores ->> ${metric})::float8 as metric,
+           (scored_at ->> ${metric})::float8 as "metricAt", reason, rule, measured
+    from loose where tree_id in (select tree_id from loose where reason is null)`.execute(db);
+  return rows;
+}
+
+type GroupRow = Omit<PoolGroup, 'samples' | 'greedy'> & { readonly endedMs: number | null; readonly greedyMs: number | null };
+
+async function readGroups(db: Db, query: PoolQuery, trees: readonly string[]): Promise<readonly GroupRow[]> {
+  if (trees.length === 0) return [];
+  const { rows } = await sql<GroupRow>`
+    with mine as (
+      select g.tree_id, g.task_id, g.planned_rollouts,
+             coalesce(g.closed_at, case when r.run_id = any(${[...query.finishedRuns]}::uuid[]) then r.finished_at end) as ended_at
+      from groups g join training_runs r using (run_id) where g.tree_id = any(${[...trees]}::uuid[])
+    )
+    select m.tree_id as "treeId", m.planned_rollouts as planned,
            case when exists (select from batch_samples b where b.tree_id = m.tree_id) then 'taken'
                 when m.ended_at is null then 'open' else 'closed' end as state,
-           case when w.since is null then 'missing' else 'there' end as greedy,
-           greatest(m.ended_at, to_timestamp(case when ${query.rules.unscored === 'wait'} then p.scored_ms end / 1000), w.since) as "readyAt"
-    from members p join mine m using (tree_id)
+           extract(epoch from m.ended_at)::float8 * 1000 as "endedMs", extract(epoch from w.since)::float8 * 1000 as "greedyMs"
+    from mine m
     left join lateral (
       select min(s.finished_at) as since
       from training_runs r join groups g using (run_id) join samples s using (tree_id)
       where ${query.waitsFor === 'greedy-sibling'} and r.policy_id = ${query.policyId} and r.channel = 'baseline' and g.task_id = m.task_id
-        and s.finished_at is not null and s.oldest_version = s.newest_version and s.oldest_version = any(p.versions)
-    ) w on true
-    order by "readyAt" nulls last, m.tree_id`.execute(db);
-  return rows.map(({ readyAt: _, ...group }) => group);
+        and s.finished_at is not null and s.oldest_version = s.newest_version
+        and s.oldest_version in (select oldest_version from samples where tree_id = m.tree_id and finished_at is not null)
+    ) w on true`.execute(db);
+  return rows;
 }
-
-/** A sample as the planner sees it. */
-const SAMPLE = sql<PoolSample>`jsonb_build_object(
-  'rolloutId', s.rollout_id, 'ordinal', coalesce(s.ordinal, 0), 'outcome', s.outcome, 'steps', s.taken, 'sampledTokens', s.sampled_tokens,
-  'contextTokens', s.context_tokens, 'rowTokens', s.row_tokens, 'oldestVersion', s.oldest_version, 'newestVersion', s.newest_version,
-  'policies', s.policies, 'withoutLogProbs', s.without_log_probs, 'withoutAnchor', s.without_anchor, 'scores', s.scores,
-  'rejected', case when x.rollout_id is not null then jsonb_build_object('reason', x.reason, 'rule', x.rule, 'measured', x.measured) end)`;
 
 /** Reads the runs of a policy's channel `train` that are over. */
 export async function readFinishedRuns(db: Db, policyId: string): Promise<readonly string[]> {

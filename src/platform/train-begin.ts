@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import { createAppender } from '../append/appender.ts';
+import { chooseTasks } from '../collect/choose-tasks.ts';
+import type { CollectPlan } from '../collect/plan.ts';
+import { createRandom } from '../domain/random/random.ts';
+import { seedFrom } from '../domain/random/seed-from.ts';
+import type { EnvironmentKind } from '../environments/environment.ts';
+import { TOPICS } from '../events/catalogue.ts';
+import { canonicalJson } from '../events/codec.ts';
+import { derivedId } from '../events/derived-id.ts';
+import { readLineages } from '../projections/training-pool/read-lineages.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
+import { linearBackend } from '../training/backends/linear/linear-backend.ts';
+import { declareTraining } from '../training/batcher/declare-training.ts';
+import { keepCheckpoint } from '../training/checkpoints/checkpoint-store.ts';
+import { CODE_VERSION } from './code-version.ts';
+import type { Collection } from './collect-into.ts';
+import { nextSequence } from './next-sequence.ts';
+import { openDesk } from './open-desk.ts';
+import type { Platform } from './open-platform.ts';
+import { TrainingRefused } from './train-admission-for.ts';
+import { rulesOf, type TrainPlan } from './train-plan.ts';
+
+const CATCH_UP_MS = 120_000;
+
+/** The run that collects for a training: what a collecting worker is told. */
+export type PlannedRun = Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>;
+
+/**
+ * Declares a training, makes the policy's first version, and plans the run that collects for it; from then on collectors, batchers and trainers work from the record, in any
+ * processes. Said again with the same plan it changes nothing. A projector must be running. @throws TrainingRefused for another plan under the same name.
+ */
+export async function beginTraining(platform: Platform, plan: TrainPlan, kind: EnvironmentKind): Promise<PlannedRun> {
+  const collected = await planCollection(kind, plan);
+  await declare(platform, plan);
+  const runId = derivedId('train run', plan.policyId, plan.updates); // asked for more updates, the policy goes on in a run of its own
+  return { runId, name: `train ${plan.policyId}`, seed: seedFrom('train', plan.seed), plan: collected };
+}
+
+/** Says how the policy is trained, and makes its first version; both are recognised when they were said before. */
+async function declare(platform: Platform, plan: TrainPlan): Promise<void> {
+  const { database, log, blobs } = platform;
+  const { objective } = plan.settings;
+  const estimator = objective.kind === 'policy-gradient' ? objective.estimator : { name: 'grpo', options: { singleton: 'raw' } }; // cloning takes any closed group
+  const trainer = { backend: 'linear', settings: plan.settings };
+  const rules = rulesOf(plan);
+  const [known] = await readLineages(database.db, [plan.policyId]);
+  if (known) {
+    const same = canonicalJson([known.rules, known.trainer, known.seed]) === canonicalJson([rules, trainer, plan.seed]);
+    if (!same)
+      throw new TrainingRefused(
+        `the policy ${plan.policyId} is trained by another plan; repeat its options, or name another policy`,
+      );
+  } else {
+    const appender = createAppender({
+      ...{ log, blobs, producer: { name: 'trainer', version: CODE_VERSION }, clock: Date.now },
+      sequenceOf: (stream) => nextSequence(database.db, 'trainer', stream),
+    });
+    await declareTraining(appender, { policyId: plan.policyId, estimator, rules, seed: plan.seed, trainer });
+  }
+  const backend = linearBackend();
+  const first = await backend.initial(seedFrom('initial', plan.policyId));
+  const kept = await keepCheckpoint(blobs, first);
+  const weights = createHash('sha256').update(backend.weightsOf(first)).digest('hex');
+  const answer = await openDesk(platform).registerPolicy({ policyId: plan.policyId, backend: backend.name, weights, kept });
+  if (answer.kind === 'refused') throw new TrainingRefused(`${answer.message}; ${answer.remedy}`);
+  await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: CATCH_UP_MS });
+}
+
+const SPARE = 12; // groups that are planned for each one that a batch takes: rejected ones are replaced, and tasks cost nothing until they begin
+
+/** Plans the groups: the tasks of the split in a seeded order, again and again, more than will be wanted. */
+async function planCollection(kind: EnvironmentKind, plan: TrainPlan): Promise<CollectPlan> {
+  const tasks = await chooseTasks(kind, plan.tasks ?? kind.taskAliases.length, plan.taskSeed, plan.split);
+  if (tasks.length === 0)
+    throw new TrainingRefused(`${plan.environment} has no task of the split ${plan.split}; leave --split out for all`);
+  const random = createRandom(seedFrom('train tasks', plan.seed));
+  const wanted = plan.updates * plan.groupsPerBatch * SPARE;
+  const rounds = Array.from({ length: Math.ceil(wanted / tasks.length) }, (_, round) => random.fork(round).shuffle(tasks));
+  const { policyId, mode, maxStaleness, updates } = plan;
+  return {
+    environment: plan.environment,
+    tasks: rounds
+      .flat()
+      .slice(0, wanted)
+      .map(({ alias }) => ({ alias, rollouts: plan.groupSize, branching: 'root' })),
+    ...{
+      taskSeed: plan.taskSeed,
+      policy: `live:${policyId}`,
+      temperature: plan.temperature,
+      maxSteps: plan.maxSteps,
+      search: null,
+    },
+    training: { policyId, channel: 'train', mode, maxStaleness: mode === 'strict' ? 0 : maxStaleness, untilVersion: updates },
+  };
+}

@@ -1,0 +1,122 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { openEnvironment } from '../environments/open-environment.ts';
+import { runProjections } from '../projections/runner.ts';
+import { SILENT } from '../runtime/logger.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { aTrainPlan } from '../testing/train-plan.ts';
+import { keepCheckpoint } from '../training/checkpoints/checkpoint-store.ts';
+import type { Platform } from './open-platform.ts';
+import { beginTraining } from './train-begin.ts';
+import { type TrainedPolicy, type Training, trainInto } from './train-into.ts';
+import type { TrainPlan } from './train-plan.ts';
+import { trainPolicy } from './train-policy.ts';
+
+type Home = Platform & { readonly home: string };
+const open: (() => Promise<void>)[] = [];
+let platform: Home;
+
+async function openHome(): Promise<Home> {
+  const opened = await openTestPlatform();
+  const projector = await runProjections({ log: opened.log, database: opened.database });
+  open.push(async () => {
+    await projector.close();
+    await opened.close();
+  });
+  return opened;
+}
+beforeEach(async () => {
+  platform = await openHome();
+});
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+});
+
+function training(plan: TrainPlan, part: Partial<Training> = {}): Promise<TrainedPolicy> {
+  return trainInto(platform, { plan, concurrency: 3, signal: new AbortController().signal, logger: SILENT, ...part });
+}
+const spans = async () => {
+  const { rows } = await platform.database.pool.query<{ batch: number; version: number }>(`
+    select distinct b.policy_version as batch, (span->>'version')::int as version
+    from batches b join batch_samples using (batch_id) join steps s using (rollout_id), jsonb_array_elements(s.policy_spans) span order by 1, 2`);
+  return rows;
+};
+
+describe('a training', () => {
+  test('strictly on-policy trains every batch on what its own version sampled, accounts for every sample, and measures what came of it', async () => {
+    const evaluation = { split: 'test', tasks: 3, rollouts: 2, every: 2 };
+    const trained = await training(aTrainPlan({ evaluation }));
+    expect(trained).toMatchObject({
+      version: 3,
+      ledger: { produced: 36, trained: 36, rejected: {}, difference: 0, ahead: 0, running: 0 },
+    });
+    expect(await spans()).toEqual([0, 1, 2].map((version) => ({ batch: version, version })));
+    expect(trained.evaluations.map(({ version }) => version)).toEqual([0, 2, 3]);
+    const { rows } = await platform.database.pool.query(
+      'select channel, count(*)::int as runs from training_runs group by 1 order by 1',
+    );
+    expect(rows).toEqual([
+      { channel: 'held-out', runs: 3 },
+      { channel: 'train', runs: 1 },
+    ]);
+  });
+
+  test('with a bounded staleness lets collectors go ahead, keeps every span within the bound, and drops nothing', async () => {
+    const trained = await training(aTrainPlan({ mode: 'bounded', maxStaleness: 1, updates: 4 }), { concurrency: 6 });
+    expect(trained.version).toBe(4);
+    expect(trained.ledger).toMatchObject({ rejected: {}, difference: 0 });
+    for (const { batch, version } of await spans()) expect([0, 1]).toContain(batch - version);
+  });
+
+  test('that was stopped again and again comes to the weights of one that was not', async () => {
+    const plan = aTrainPlan();
+    const undisturbed = await training(plan);
+    platform = await openHome();
+    let last: TrainedPolicy | undefined;
+    for (const steps of [5, 30, 60]) {
+      const stopping = new AbortController();
+      const onCollect: Training['onCollect'] = (progress) => {
+        if (progress.steps >= steps) stopping.abort();
+      };
+      last = await training(plan, { signal: stopping.signal, onCollect }).catch((error: unknown) => {
+        if (!stopping.signal.aborted) throw error;
+        return last;
+      });
+    }
+    last = await training(plan);
+    expect(last.weights).toBe(undisturbed.weights);
+    expect(last.ledger).toEqual(undisturbed.ledger);
+  });
+
+  test('refuses to go on by another plan under the same name', async () => {
+    const kind = await openEnvironment('search-qa');
+    await beginTraining(platform, aTrainPlan(), kind);
+    await expect(training(aTrainPlan({ groupsPerBatch: 4 }))).rejects.toMatchObject({ name: 'TrainingRefused' });
+    await kind.close();
+  });
+});
+
+describe('a trainer', () => {
+  test('refuses a policy that nobody declared', async () => {
+    const asked = { policyId: 'nobody', consumer: 't', untilVersion: 1, signal: new AbortController().signal };
+    await expect(trainPolicy(platform, asked)).rejects.toMatchObject({
+      name: 'TrainingRefused',
+      message: expect.stringContaining('not declared'),
+    });
+  });
+
+  test('refuses a checkpoint that is damaged, naming it, and the batch stays to be trained', async () => {
+    await training(aTrainPlan({ updates: 1 }));
+    // asked for another update, it goes on from there
+    const { pool } = platform.database;
+    const damaged = await keepCheckpoint(platform.blobs, new TextEncoder().encode('no checkpoint'));
+    await pool.query('update lease_desk set kept = $1', [JSON.stringify(damaged)]);
+    await expect(training(aTrainPlan({ updates: 2 }))).rejects.toMatchObject({
+      name: 'CheckpointDamaged',
+      message: expect.stringMatching(/checkpoint [0-9a-f-]{36} of version 1 .*ESPC/),
+    });
+    const { rows } = await pool.query(
+      'select ended_by, end_reason from leases where leased_at is not null and batch_id in (select batch_id from batches where ordinal = 1)',
+    );
+    expect(rows).toEqual([{ ended_by: 'returned', end_reason: expect.stringContaining('ESPC') }]);
+  });
+});

@@ -18,7 +18,7 @@ const BATCHES: Record<Size, number> = { full: 9, quick: 2 };
 const SAMPLES: Record<Size, number> = { full: 1_024, quick: 16 };
 const CLAIMS: Record<Size, number> = { full: 500, quick: 20 };
 const UNTRAINED: Record<Size, number> = { full: 100_000, quick: 100 };
-const TRAIN_MS = 1_000; // an update of a small model; those of large ones take minutes
+const TRAIN_MS = 2_000; // an update of a small model; those of large ones take minutes
 const SHORT = 16; // tokens of the samples that only wait: how many there are is what counts
 
 /**

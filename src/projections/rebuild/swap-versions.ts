@@ -5,7 +5,7 @@ import { besideAt, schemaNameOf } from '../projection.ts';
 import { type Build, digestOf } from './open-build.ts';
 import { NotNow, whileEqual } from './while-equal.ts';
 
-const READERS_MS = 1_000; // an open read is most often over sooner; a longer one is waited for without holding anything
+const READERS_MS = { first: 500, most: 20_000 }; // doubled with each attempt: the fold of this projection rests as long, readers never do
 const VIEW_LOCK_MS = 200; // behind a lock that waits, readers queue: they wait no longer than this
 const POLL_MS = 10;
 
@@ -22,8 +22,8 @@ export async function swapVersions(
   waiting: { readonly limitMs: number; readonly signal: AbortSignal },
 ): Promise<number> {
   const digest = await digestOf(build.projection);
-  return whileEqual(database, build, waiting, async (trx) => {
-    await untilReadersGone(trx);
+  return whileEqual(database, build, waiting, async (trx, attempt) => {
+    await untilReadersGone(trx, Math.min(READERS_MS.most, READERS_MS.first * 2 ** attempt));
     const { name } = build.projection;
     const live = await trx
       .selectFrom('projections')
@@ -34,7 +34,11 @@ export async function swapVersions(
     const before = besideAt(build.projection, live.version);
     await rename(trx, name, before.name);
     await rename(trx, build.beside.name, name);
-    await trx.updateTable('projections').set({ version: build.version }).where('name', '=', name).execute();
+    await trx
+      .updateTable('projections')
+      .set({ version: build.version, state: 'running', reason: null })
+      .where('name', '=', name)
+      .execute();
     await trx.deleteFrom('projection_builds').where('projection', '=', name).where('version', '=', build.version).execute();
     await trx
       .insertInto('projection_builds')
@@ -53,10 +57,10 @@ async function rename(trx: Trx, from: string, to: string): Promise<void> {
 }
 
 /** Waits until no statement or snapshot is open that began before now. Those who wait for a lock are projectors whose cursors we hold. */
-async function untilReadersGone(trx: Trx): Promise<void> {
+async function untilReadersGone(trx: Trx, limitMs: number): Promise<void> {
   const began = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(trx);
   const mark = began.rows[0]?.now ?? '';
-  const deadline = performance.now() + READERS_MS;
+  const deadline = performance.now() + limitMs;
   for (;;) {
     // Inside a transaction the activity of others is read once and kept, unless it is told to look again.
     const { rows } = await sql<{ pid: number }>`

@@ -23,17 +23,17 @@ export async function whileEqual<T>(
   database: Database,
   build: Build,
   { limitMs, signal }: { readonly limitMs: number; readonly signal: AbortSignal },
-  use: (trx: Trx) => Promise<T>,
+  use: (trx: Trx, attempt: number) => Promise<T>,
 ): Promise<T> {
   const deadline = performance.now() + limitMs;
-  for (;;) {
+  for (let attempt = 0; ; attempt++) {
     signal.throwIfAborted();
     try {
       return await database.db.transaction().execute(async (trx) => {
         await holdLive(trx, build);
         await untilPassed(trx, build);
         await releaseAsLive(database, build);
-        return use(trx);
+        return use(trx, attempt);
       });
     } catch (error) {
       if (!(error instanceof NotNow) && !isDatabaseFault(error)) throw error;

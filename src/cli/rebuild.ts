@@ -1,0 +1,103 @@
+import type { Command } from 'commander';
+import type { Platform } from '../platform/open-platform.ts';
+import { type Rebuilding, type Rebuilt, rebuildProjection, retireVersions, swapBack } from '../platform/rebuild-projection.ts';
+import { codeVersionOf, type Projection, schemaNameOf } from '../projections/projection.ts';
+import { isSame } from '../projections/rebuild/compare-tables.ts';
+import { projectionNamed } from './choose-projections.ts';
+import { describeBuildProgress } from './describe-build.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { progressLine, say } from './terminal.ts';
+import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+
+interface Flags {
+  readonly to?: number;
+  readonly repair?: true;
+  readonly back?: true;
+  readonly retire?: true;
+  readonly wait: number;
+}
+
+/** `espalier rebuild NAME`: folds a projection anew beside the live version and swaps, while everything goes on; `--back`, `--retire`. */
+export function addRebuild(program: Command): void {
+  const command = program
+    .command('rebuild')
+    .description(
+      'fold a projection anew beside the live one, compare, and swap: readers never wait; ended in the middle, it goes on',
+    )
+    .argument('<name>', 'the projection')
+    .option('--to <version>', 'the version wanted: refused when this code folds another', wholeNumber('--to', 1, 999_999))
+    .option('--repair', 'take over even where the tables differ from those of the same version that are live')
+    .option('--back', 'let the version that was live before catch up and take over again')
+    .option('--retire', 'drop the versions that are not live')
+    .option('--wait <seconds>', 'how long to wait for readers that stay open', wholeNumber('--wait', 1, 86_400), 300);
+  command.action((name: string, flags: Flags) => {
+    const projection = projectionNamed(name);
+    if (flags.to !== undefined && flags.to !== projection.version)
+      throw new Error(
+        `this code folds version ${projection.version} of ${name}; version ${flags.to} needs a checkout that folds it`,
+      );
+    return withPlatform('rebuild', async (platform, signal) => {
+      const line = progressLine();
+      const progress: Rebuilding['progress'] = (state) => line.show(describeBuildProgress(state));
+      try {
+        const told = await rebuild(platform, projection, flags, { signal, progress, limitMs: flags.wait * 1_000 });
+        line.end();
+        say(wantsJson(command) ? JSON.stringify(told.result) : told.text);
+        if (told.failed) process.exitCode = 1;
+      } finally {
+        line.end();
+      }
+    });
+  });
+}
+
+interface Told {
+  readonly result: unknown;
+  readonly text: string;
+  readonly failed: boolean;
+}
+
+async function rebuild(platform: Platform, projection: Projection, flags: Flags, options: Rebuilding): Promise<Told> {
+  if (flags.retire) {
+    const versions = await retireVersions(platform, projection);
+    const schemas = versions.map((version) => schemaNameOf({ ...projection, version }));
+    const text = schemas.length === 0 ? 'nothing to retire' : `dropped ${schemas.join(', ')}`;
+    return { result: { retired: schemas }, text, failed: false };
+  }
+  // The live version is folded meanwhile, whether or not a projector runs elsewhere; a version that other code folds is left to that code.
+  const projector = await ensureProjector(platform);
+  try {
+    if (flags.back) {
+      const { from, to } = await swapBack(platform, projection, options);
+      return { result: { kind: 'swapped', from, to }, text: describeSwap(projection, from, to), failed: false };
+    }
+    const rebuilt = await rebuildProjection(platform, projection, { ...options, differing: flags.repair ? 'accept' : 'refuse' });
+    return { result: rebuilt, text: describeRebuilt(projection, rebuilt), failed: rebuilt.kind === 'differs' };
+  } finally {
+    await projector.close();
+  }
+}
+
+function describeSwap({ name }: Projection, from: number, to: number): string {
+  return `${name} is live from ${schemaNameOf({ name, version: to })}; ${schemaNameOf({ name, version: from })} is kept: --back returns to it, --retire drops it`;
+}
+
+function describeRebuilt(projection: Projection, rebuilt: Rebuilt): string {
+  const { comparison } = rebuilt;
+  const tables = comparison?.tables ?? [];
+  const sums =
+    comparison === null
+      ? [`version ${codeVersionOf(rebuilt.kind === 'swapped' ? rebuilt.to : rebuilt.build)} has other tables: nothing to compare`]
+      : tables.map(
+          (t) => `${t.table}: ${t.anew.rows} rows, ${isSame(t) ? 'equal by checksum' : `differs from ${t.live.rows} live`}`,
+        );
+  const differences = (comparison?.differences ?? []).map(
+    ({ table, key, field, live, anew }) =>
+      `differs at ${table} ${Object.values(key).join(' ')}${field && `, ${field}`}: live ${JSON.stringify(live)}, folded anew ${JSON.stringify(anew)}`,
+  );
+  const end =
+    rebuilt.kind === 'swapped'
+      ? describeSwap(projection, rebuilt.from, rebuilt.to)
+      : `nothing was swapped; \`espalier rebuild ${projection.name} --repair\` lets ${schemaNameOf({ ...projection, version: rebuilt.build })} take over`;
+  return [...sums, ...differences, end].join('\n');
+}

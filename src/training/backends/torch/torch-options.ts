@@ -1,5 +1,8 @@
 import type { AggregationMode } from '../../../domain/training/losses/aggregation.ts';
 
+/** Tokens of a micro-batch where nothing is said. */
+export const TOKEN_BUDGET = 16_384;
+
 /** A tiny byte-level transformer from random weights, or a folder of a causal language model as transformers writes it. */
 export type ModelSpec =
   | { readonly kind: 'tiny'; readonly layers: number; readonly width: number; readonly heads: number; readonly context: number }

@@ -42,6 +42,8 @@ export interface LeaseDeskOptions {
   readonly producer: Producer;
   /** Given, calls wait (for a bounded time) until their events are in the log; else they answer when these are durable in Postgres. */
   readonly relay?: Relay;
+  /** How long, ms. */
+  readonly relayWaitMs?: number;
   /** Waits until the read models have folded what the log holds now; before a policy's row is made from them. */
   readonly caughtUp?: () => Promise<void>;
 }
@@ -176,7 +178,7 @@ const RELAY_WAIT_MS = 5_000; // what is durable in Postgres is not lost; after t
 export function createLeaseDesk(options: LeaseDeskOptions): LeaseDesk {
   const told = async <T extends { readonly kind: string }>(answer: Promise<T>): Promise<T> => {
     const given = await answer;
-    if (given.kind !== 'nothing') await relayed(options.relay);
+    if (given.kind !== 'nothing') await relayed(options);
     return given;
   };
   return {
@@ -190,11 +192,11 @@ export function createLeaseDesk(options: LeaseDeskOptions): LeaseDesk {
 }
 
 /** Waits until the outbox is in the log, for a bounded time. A fault of the log is the relay's to tell and to wait out. */
-async function relayed(relay: Relay | undefined): Promise<void> {
+async function relayed({ relay, relayWaitMs = RELAY_WAIT_MS }: LeaseDeskOptions): Promise<void> {
   if (!relay) return;
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, RELAY_WAIT_MS);
+    timer = setTimeout(resolve, relayWaitMs);
   });
   await Promise.race([relay.flush().catch(() => undefined), limit]);
   clearTimeout(timer);

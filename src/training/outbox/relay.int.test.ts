@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { type EventLog, LogError } from '../../log/event-log.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { holdAppends } from '../../testing/hold-appends.ts';
+import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { until } from '../../testing/until.ts';
+import { createLeaseDesk } from '../leases/lease-desk.ts';
+import { createRelay, runRelay } from './relay.ts';
+
+let platform: Platform & { readonly home: string };
+beforeEach(async () => {
+  platform = await openTestPlatform();
+});
+afterEach(() => platform.close());
+
+const deskOf = (log: EventLog, relayWaitMs: number) => {
+  const { db } = platform.database;
+  const producer = { name: 'desk', version: '1' };
+  return createLeaseDesk({ db, blobs: platform.blobs, producer, relay: createRelay({ db, log }), relayWaitMs });
+};
+const policyOf = (policyId: string) => ({ policyId, backend: 'test', weights: 'a'.repeat(64), kept: null });
+const waiting = async () =>
+  (await platform.database.pool.query<{ n: number }>('select count(*)::int as n from outbox where relayed_at is null')).rows[0]
+    ?.n;
+async function ofTraining(): Promise<number> {
+  let records = 0;
+  for (const end of (await platform.log.ends(['training'])).get('training')?.values() ?? []) records += end;
+  return records;
+}
+
+test('a call answers when its events are in the log; while the log stands still, when they are durable in Postgres', async () => {
+  const desk = deskOf(platform.log, 200);
+  expect(await desk.registerPolicy(policyOf('told'))).toMatchObject({ kind: 'registered' });
+  expect([await waiting(), await ofTraining()]).toEqual([0, 2]);
+  const appends = await holdAppends(platform, 0);
+  expect(await desk.registerPolicy(policyOf('held'))).toMatchObject({ kind: 'registered' });
+  expect([await waiting(), await ofTraining()]).toEqual([2, 2]);
+  await appends.release();
+  await until(async () => (await waiting()) === 0);
+  expect(await ofTraining()).toBe(4);
+});
+
+test('two relays at once append each record once, with its place noted', async () => {
+  const nowhere = deskOf({ ...platform.log, append: () => Promise.reject(new LogError('unreachable', 'no log')) }, 10_000);
+  for (const policyId of ['a', 'b', 'c']) await nowhere.registerPolicy(policyOf(policyId));
+  expect([await waiting(), await ofTraining()]).toEqual([6, 0]);
+  const { db } = platform.database;
+  const relays = Array.from({ length: 4 }, () => createRelay({ db, log: platform.log }));
+  await Promise.all(relays.flatMap((relay) => [relay.flush(), relay.flush()]));
+  expect([await waiting(), await ofTraining()]).toEqual([0, 6]);
+  const { rows } = await platform.database.pool.query('select distinct log_partition, log_offset from outbox');
+  expect(rows).toHaveLength(6);
+});
+
+test('a relay that runs waits out a log that fails, says so, and is woken by what is written', async () => {
+  let failing = true;
+  const faults: unknown[] = [];
+  const log: EventLog = {
+    ...platform.log,
+    append: (records) => (failing ? Promise.reject(new LogError('unreachable', 'no broker')) : platform.log.append(records)),
+  };
+  const { database, databaseUrl, blobs } = platform;
+  const relay = await runRelay({ db: database.db, log, databaseUrl, onFault: (error) => faults.push(error) });
+  const desk = createLeaseDesk({ db: database.db, blobs, producer: { name: 'desk', version: '1' } });
+  await desk.registerPolicy(policyOf('waiting'));
+  await until(() => faults.length > 0);
+  expect(await waiting()).toBe(2);
+  failing = false;
+  await until(async () => (await waiting()) === 0);
+  expect(await ofTraining()).toBe(2);
+  await relay.close();
+});

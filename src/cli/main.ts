@@ -25,6 +25,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   replay: async () => (await import('./replay.ts')).addReplay,
   verify: async () => (await import('./verify.ts')).addVerify,
   recall: async () => (await import('./recall.ts')).addRecall,
+  rebuild: async () => (await import('./rebuild.ts')).addRebuild,
   schemas: async () => (await import('./schemas.ts')).addSchemas,
   conformance: async () => (await import('./conformance.ts')).addConformance,
   keys: async () => (await import('./keys.ts')).addKeys,

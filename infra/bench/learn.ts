@@ -26,8 +26,26 @@ that it was never trained on, through the whole platform: every rollout, batch a
 
 /** Sizes that fit 30 trainings into ten minutes of two cores. A world where most groups earn nothing at first needs them replaced; the other one does not. */
 const WORLDS = {
-  textcraft: { updates: 6, every: 2, groupsPerBatch: 8, zeroVariance: 'keep', maxSteps: 20, testTasks: 25 },
-  'search-qa': { updates: 12, every: 4, groupsPerBatch: 8, zeroVariance: 'reject', maxSteps: 4, testTasks: 25 },
+  textcraft: {
+    updates: 8,
+    every: 4,
+    groupsPerBatch: 16,
+    groupSize: 4,
+    zeroVariance: 'keep',
+    maxSteps: 20,
+    testTasks: 25,
+    learningRate: 0.05,
+  },
+  'search-qa': {
+    updates: 12,
+    every: 6,
+    groupsPerBatch: 4,
+    groupSize: 8,
+    zeroVariance: 'reject',
+    maxSteps: 4,
+    testTasks: 25,
+    learningRate: 0.1,
+  },
 } as const;
 type World = keyof typeof WORLDS;
 const ESTIMATORS = ['grpo', 'ppo', 'reinforce++'] as const;
@@ -124,7 +142,7 @@ function planOf({
   readonly estimator: Estimator;
   readonly seed: number;
 }): TrainPlan {
-  const { updates, every, groupsPerBatch, zeroVariance, maxSteps, testTasks } = WORLDS[world];
+  const { updates, every, testTasks, learningRate, ...sizes } = WORLDS[world];
   const few = values.quick ? 2 : updates;
   return trainPlan.parse({
     ...{
@@ -132,9 +150,9 @@ function planOf({
       environment: world,
       split: 'train',
       tasks: null,
-      settings: LINEAR_SETTINGS[estimator],
+      settings: { ...LINEAR_SETTINGS[estimator], learningRate },
     },
-    ...{ updates: few, groupsPerBatch, groupSize: 8, zeroVariance, mode: 'strict', maxStaleness: 0, temperature: 1, maxSteps },
+    ...{ ...sizes, updates: few, mode: 'strict', maxStaleness: 0, temperature: 1 },
     ...{ taskSeed: 0, seed, evaluation: { split: 'test', tasks: testTasks, rollouts: 2, every: Math.min(few, every) } },
   });
 }

@@ -24,6 +24,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   'compression-sweep': async () => (await import('./compression-sweep.ts')).addCompressionSweep,
   replay: async () => (await import('./replay.ts')).addReplay,
   verify: async () => (await import('./verify.ts')).addVerify,
+  trace: async () => (await import('./trace.ts')).addTrace,
   recall: async () => (await import('./recall.ts')).addRecall,
   rebuild: async () => (await import('./rebuild.ts')).addRebuild,
   schemas: async () => (await import('./schemas.ts')).addSchemas,

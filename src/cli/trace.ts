@@ -1,0 +1,77 @@
+import type { Command } from 'commander';
+import { TOPICS } from '../events/catalogue.ts';
+import type { Touched } from '../platform/recall-touched.ts';
+import type { Links } from '../platform/trace-links.ts';
+import { type Trace, traceRecord } from '../platform/trace-record.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { describeTouched } from './recall.ts';
+import { say } from './terminal.ts';
+import { wantsJson, withPlatform } from './with-platform.ts';
+
+const CATCH_UP_MS = 60_000;
+
+/** `espalier trace ID`: says what an id stands for, which events made it, where it came from and what came of it. */
+export function addTrace(program: Command): void {
+  const command = program
+    .command('trace')
+    .description('say what an id stands for, the events that made it, what it came from and what came of it')
+    .argument(
+      '<id>',
+      'of an event, run, tree, step, rollout, reward, task, revision, dataset, batch or checkpoint; the SHA-256 of an image, segment, render spec, weights or manifest; NAME@V of a policy or release',
+    );
+  command.action((id: string) =>
+    withPlatform('trace', async (platform, signal) => {
+      const projector = await ensureProjector(platform);
+      try {
+        const { db } = platform.database;
+        await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+        const trace = await traceRecord(db, id);
+        say(
+          wantsJson(command)
+            ? JSON.stringify({ ...trace, touched: trace.touched && cutTouched(trace.touched) })
+            : describeTrace(trace),
+        );
+      } finally {
+        await projector.close();
+      }
+    }),
+  );
+}
+
+const SHOWN = 50;
+
+/** Cuts the lists of what is touched, with their sizes beside; `espalier recall` gives them whole. */
+function cutTouched({ trees, rollouts, ...lists }: Touched) {
+  const cut = <T>(list: readonly T[]) => ({ total: list.length, first: list.slice(0, SHOWN) });
+  const { runs, datasets, batches, versions, evaluations } = lists;
+  return {
+    ...{ trees, rollouts, runs: cut(runs), datasets: cut(datasets), batches: cut(batches) },
+    ...{ versions: cut(versions), evaluations: cut(evaluations) },
+  };
+}
+
+/** Writes a trace: what it is, its events, backward, forward. */
+export function describeTrace({ kind, id, title, madeBy, from, usedBy, touched }: Trace): string {
+  const events = madeBy.first.map(
+    ({ eventId, type, place, occurredAt }) => `  ${type} ${eventId} at ${place}, ${occurredAt.toISOString()}`,
+  );
+  return [
+    `${kind} ${id}: ${title}`,
+    ...(madeBy.total > 0
+      ? [`made by ${madeBy.total} ${madeBy.total === 1 ? 'event' : 'events'}`, ...events, ...more(madeBy)]
+      : []),
+    ...(from.length > 0 ? ['came from', ...from.flatMap(describeLinks)] : []),
+    ...(usedBy.length > 0 ? ['used by', ...usedBy.flatMap(describeLinks)] : []),
+    ...(touched ? [describeTouched(touched)] : []),
+  ].join('\n');
+}
+
+function describeLinks(links: Links): readonly string[] {
+  const lines = links.first.map(({ id, text }) => `    ${id}${text === '' ? '' : `  ${text.replaceAll(/\s+/g, ' ')}`}`);
+  return [`  ${links.relation}: ${links.total}`, ...lines, ...more(links)];
+}
+
+function more({ total, first }: { readonly total: number; readonly first: readonly unknown[] }): readonly string[] {
+  return total > first.length ? [`    … ${total - first.length} more`] : [];
+}

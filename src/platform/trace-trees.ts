@@ -1,0 +1,268 @@
+import { sql } from 'kysely';
+import { rolloutsOver, rolloutsThrough } from './recall-seeds.ts';
+import { type Finder, oneStream, readOne } from './trace-links.ts';
+
+/** A run: what it collected, and all that was made of it. */
+export const findRun: Finder = async (db, id) => {
+  const run = await readOne(
+    db,
+    sql<{ name: string; kind: string; at: Date; outcome: string | null; policy: string | null }>`
+      select name, kind, started_at as at, outcome, policy_id || '@' || policy_version as policy from runs where run_id = ${id}`,
+  );
+  if (!run) return null;
+  return {
+    kind: 'run',
+    id,
+    title: `${run.kind} ${run.name} by ${run.policy ?? 'no policy'}, ${run.outcome ?? 'open'}, begun ${run.at.toISOString()}`,
+    madeBy: { streams: oneStream(id), types: ['RunStarted', 'RunFinished'], field: 'runId', named: id },
+    from: [
+      {
+        relation: 'experiment',
+        query: sql`select e.experiment_id as id, e.name as text from runs r join experiments e on e.experiment_id = r.experiment_id where r.run_id = ${id}`,
+      },
+      {
+        relation: 'policy version that acted',
+        query: sql`select policy_id || '@' || policy_version as id, '' as text from runs where run_id = ${id} and policy_id is not null`,
+      },
+    ],
+    usedBy: [
+      {
+        relation: 'trees',
+        query: sql`select tree_id as id, goal as text from trees where run_id = ${id} order by opened_at, tree_id`,
+      },
+      {
+        relation: 'replays',
+        query: sql`select replay_id as id, mode || ': ' || outcome as text from replays where run_id = ${id} order by finished_at`,
+      },
+    ],
+    seed: { kind: 'rollouts', rollouts: sql`select rollout_id from rollouts where run_id = ${id}` },
+  };
+};
+
+/** A tree: a group of rollouts on one task. */
+export const findTree: Finder = async (db, id) => {
+  const tree = await readOne(
+    db,
+    sql<{ goal: string; environment: string; reason: string | null }>`
+      select goal, environment, close_reason as reason from trees where tree_id = ${id}`,
+  );
+  if (!tree) return null;
+  return {
+    kind: 'tree',
+    id,
+    title: `${tree.environment}: ${tree.goal} (${tree.reason ?? 'open'})`,
+    madeBy: { streams: oneStream(id), types: ['TreeOpened', 'TreeClosed'], field: 'treeId', named: id },
+    from: [
+      {
+        relation: 'run',
+        query: sql`select r.run_id as id, r.name as text from trees t join runs r on r.run_id = t.run_id where t.tree_id = ${id}`,
+      },
+      { relation: 'task', query: sql`select task_id as id, alias as text from trees where tree_id = ${id}` },
+    ],
+    usedBy: [
+      {
+        relation: 'rollouts',
+        query: sql`select rollout_id as id, coalesce(outcome, 'goes on') as text from rollouts where tree_id = ${id} order by ordinal, rollout_id`,
+      },
+      {
+        relation: 'revisions',
+        query: sql`select revision_id as id, state as text from revisions where tree_id = ${id} order by log_offset`,
+      },
+      {
+        relation: 'images',
+        query: sql`select image_id as id, 'shown at step ' || step_id as text from history_images where tree_id = ${id} order by log_offset`,
+      },
+    ],
+    seed: { kind: 'rollouts', rollouts: sql`select rollout_id from rollouts where tree_id = ${id}` },
+  };
+};
+
+/** A step: an action and what followed. */
+export const findStep: Finder = async (db, id) => {
+  const step = await readOne(
+    db,
+    sql<{ treeId: string; depth: number; action: string }>`
+      select tree_id as "treeId", depth, left(action, 200) as action from steps where step_id = ${id}`,
+  );
+  if (!step) return null;
+  const root = step.depth === 0;
+  return {
+    kind: 'step',
+    id,
+    title: root ? 'the root of a tree: its first observation' : `depth ${step.depth}: ${step.action}`,
+    madeBy: {
+      streams: oneStream(step.treeId),
+      types: root ? ['TreeOpened'] : ['StepTaken'],
+      field: root ? 'rootStepId' : 'stepId',
+      named: id,
+    },
+    from: [
+      { relation: 'tree', query: sql`select tree_id as id, goal as text from trees where tree_id = ${step.treeId}` },
+      {
+        relation: 'step before',
+        query: sql`select parent_step_id as id, '' as text from steps where step_id = ${id} and parent_step_id is not null`,
+      },
+      {
+        relation: 'rollout',
+        query: sql`select rollout_id as id, '' as text from steps where step_id = ${id} and rollout_id is not null`,
+      },
+      {
+        relation: 'policy version that acted',
+        query: sql`
+          select distinct (p ->> 'policyId') || '@' || (p ->> 'version') as id, '' as text
+          from steps, jsonb_array_elements(policy_spans) p where step_id = ${id} order by 1`,
+      },
+      {
+        relation: 'image that was shown',
+        query: sql`select image_id as id, history as text from history_images where step_id = ${id}`,
+      },
+    ],
+    usedBy: [
+      {
+        relation: 'rewards',
+        query: sql`select reward_id as id, component || ' ' || value as text from rewards where step_id = ${id} order by reward_id`,
+      },
+      {
+        relation: 'steps after',
+        query: sql`select step_id as id, left(action, 80) as text from steps where tree_id = ${step.treeId} and parent_step_id = ${id} order by log_offset`,
+      },
+    ],
+    seed: { kind: 'rollouts', rollouts: rolloutsThrough(sql`select ${id}::uuid as step_id`) },
+  };
+};
+
+/** A rollout: one walk of a policy. */
+export const findRollout: Finder = async (db, id) => {
+  const rollout = await readOne(
+    db,
+    sql<{ treeId: string; policy: string; outcome: string | null; steps: number | null }>`
+      select tree_id as "treeId", policy_id || '@' || policy_version as policy, outcome, steps from rollouts where rollout_id = ${id}`,
+  );
+  if (!rollout) return null;
+  return {
+    kind: 'rollout',
+    id,
+    title: `${rollout.steps ?? '?'} steps by ${rollout.policy}, ${rollout.outcome ?? 'goes on'}`,
+    madeBy: { streams: oneStream(rollout.treeId), types: ['RolloutStarted', 'RolloutFinished'], field: 'rolloutId', named: id },
+    from: [
+      { relation: 'tree', query: sql`select tree_id as id, goal as text from trees where tree_id = ${rollout.treeId}` },
+      { relation: 'began at step', query: sql`select from_step_id as id, '' as text from rollouts where rollout_id = ${id}` },
+      {
+        relation: 'policy version that acted',
+        query: sql`select policy_id || '@' || policy_version as id, '' as text from rollouts where rollout_id = ${id}`,
+      },
+    ],
+    usedBy: [
+      {
+        relation: 'steps',
+        query: sql`select step_id as id, left(action, 80) as text from steps where tree_id = ${rollout.treeId} and rollout_id = ${id} order by log_offset`,
+      },
+      {
+        relation: 'rewards',
+        query: sql`select reward_id as id, component || ' ' || value as text from rewards where rollout_id = ${id} order by reward_id`,
+      },
+    ],
+    seed: { kind: 'rollouts', rollouts: rolloutsOver(id) },
+  };
+};
+
+/** A reward, with every judgement of it. */
+export const findReward: Finder = async (db, id) => {
+  const reward = await readOne(
+    db,
+    sql<{ treeId: string; stepId: string | null; rolloutId: string | null; component: string; value: number; scorer: string }>`
+      select tree_id as "treeId", step_id as "stepId", rollout_id as "rolloutId", component, value, scorer || '@' || scorer_revision as scorer
+      from rewards where reward_id = ${id}`,
+  );
+  if (!reward) return null;
+  const { treeId, stepId, rolloutId } = reward;
+  return {
+    kind: 'reward',
+    id,
+    title: `${reward.component} ${reward.value} by ${reward.scorer}`,
+    madeBy: { streams: oneStream(treeId), types: ['RewardAssigned', 'RewardRevised'], field: 'rewardId', named: id },
+    from: [
+      { relation: 'tree', query: sql`select tree_id as id, goal as text from trees where tree_id = ${treeId}` },
+      ...(stepId === null ? [] : [{ relation: 'step', query: sql`select ${stepId}::uuid as id, '' as text` }]),
+      ...(rolloutId === null ? [] : [{ relation: 'rollout', query: sql`select ${rolloutId}::uuid as id, '' as text` }]),
+    ],
+    usedBy: [
+      {
+        relation: 'judged again',
+        query: sql`select event_id as id, value || ' by ' || scorer || '@' || scorer_revision as text from reward_revisions where reward_id = ${id} order by ordinal`,
+      },
+    ],
+    seed: {
+      kind: 'rollouts',
+      rollouts: stepId === null ? sql`select ${rolloutId}::uuid` : rolloutsThrough(sql`select ${stepId}::uuid as step_id`),
+    },
+  };
+};
+
+/** A task: a problem instance, which many runs may have tried. */
+export const findTask: Finder = async (db, id) => {
+  const task = await readOne(
+    db,
+    sql<{
+      alias: string;
+      goal: string;
+      environment: string;
+    }>`select alias, goal, environment from trees where task_id = ${id} limit 1`,
+  );
+  if (!task) return null;
+  return {
+    kind: 'task',
+    id,
+    title: `${task.environment} ${task.alias}: ${task.goal}`,
+    madeBy: null,
+    from: [],
+    usedBy: [
+      {
+        relation: 'trees',
+        query: sql`select tree_id as id, 'run ' || run_id as text from trees where task_id = ${id} order by opened_at, tree_id`,
+      },
+    ],
+    seed: {
+      kind: 'rollouts',
+      rollouts: sql`select o.rollout_id from rollouts o join trees t on t.tree_id = o.tree_id where t.task_id = ${id}`,
+    },
+  };
+};
+
+/** A revision trajectory, made of a good and a bad one. */
+export const findRevision: Finder = async (db, id) => {
+  const revision = await readOne(
+    db,
+    sql<{ treeId: string; state: string; judge: string; good: string; bad: string }>`
+      select tree_id as "treeId", state, judge, good_leaf_step_id as good, bad_leaf_step_id as bad from revisions where revision_id = ${id}`,
+  );
+  if (!revision) return null;
+  const { treeId, state, judge, good, bad } = revision;
+  return {
+    kind: 'revision',
+    id,
+    title: `${state}, its transition found by ${judge}`,
+    madeBy: {
+      streams: oneStream(treeId),
+      types: ['RevisionComposed', 'RevisionVerified', 'RevisionRejected'],
+      field: 'revisionId',
+      named: id,
+    },
+    from: [
+      { relation: 'tree', query: sql`select tree_id as id, goal as text from trees where tree_id = ${treeId}` },
+      {
+        relation: 'ends of its trajectories',
+        query: sql`select * from (values (${good}::uuid, 'good'), (${bad}::uuid, 'bad')) v(id, text)`,
+      },
+    ],
+    usedBy: [
+      {
+        relation: 'lines of releases',
+        query: sql`
+          select e.dataset_id as id, d.name || '@' || d.version || ' line ' || e.line as text
+          from dataset_examples e left join datasets d on d.dataset_id = e.dataset_id where e.revision_id = ${id} order by d.name, d.version, e.line`,
+      },
+    ],
+    seed: null,
+  };
+};

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Db } from '../../postgres/database.ts';
-import { findStandingLease } from '../../training/leases/standing-lease.ts';
+import { findBatchBehind, findStandingLease } from '../../training/leases/standing-lease.ts';
 import { RowsError } from '../../training/rows/batch-rows.ts';
 import { LAYOUTS, type Layout } from '../../training/rows/encode-rows.ts';
 import { createExclusive } from '../ingest/exclusive.ts';
@@ -27,6 +27,8 @@ export function createRowsDoor(options: {
       return refuse(400, `layout is none of ${LAYOUTS.join(', ')}`, 'ask for ?layout=step or ?layout=verl');
     const lease = await findStandingLease(db, leaseId);
     if (lease.kind === 'refused') return refusalReply(lease);
+    // When these rows are sent and not before: packing would hold the event loop that sends them. While they are trained there is time.
+    req.once('close', () => void packBehind(leaseId, layout).catch(() => undefined));
     const ticket = gate.enter();
     if (!ticket) return refuse(503, 'too many batches are being read', 'ask again', { headers: { 'retry-after': '1' } });
     try {
@@ -35,6 +37,12 @@ export function createRowsDoor(options: {
       ticket.leave();
     }
   };
+
+  /** Packs the next batch, if it is planned; a fault is met by who asks for its rows. */
+  async function packBehind(leaseId: string, layout: Layout): Promise<void> {
+    const batchId = await findBatchBehind(db, leaseId);
+    if (batchId !== undefined) await lanes.run([`${asked++ % LANES}`], () => packed.get(batchId, layout));
+  }
 }
 
 function layoutOf(req: IncomingMessage): Layout | undefined {

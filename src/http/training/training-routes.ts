@@ -4,9 +4,7 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Notices } from '../../postgres/notices.ts';
-import type { Lease, LeaseDesk, Refused } from '../../training/leases/lease-desk.ts';
-import { readPlannedBatch } from '../../training/leases/planned-batch.ts';
-import type { Layout } from '../../training/rows/encode-rows.ts';
+import type { LeaseDesk, Refused } from '../../training/leases/lease-desk.ts';
 import { createGate } from '../ingest/gate.ts';
 import { busy } from '../ingest/read-body.ts';
 import { json, type Reply, refuse } from '../reply.ts';
@@ -34,13 +32,6 @@ export function trainingRoutes(
 ): readonly Route[] {
   const gate = createGate(IN_HAND);
   const packed = createPackedRows({ db, blobs });
-
-  /** Packs the leased batch now, and then the one after it while this one is trained. A fault is met by who asks for the rows. */
-  async function packAhead({ batchId, lineageId, ordinal }: Lease, layout: Layout): Promise<void> {
-    await packed.get(batchId, layout);
-    const next = await readPlannedBatch(db, lineageId, ordinal + 1);
-    if (next) await packed.get(next.batchId, layout);
-  }
 
   /** Reads the request, lets `answer` decide, and holds the number of requests in hand. */
   async function answered<T extends z.ZodType>(
@@ -78,7 +69,8 @@ export function trainingRoutes(
       const answer = await leaseWaiting(desk, notices, request, req);
       if (answer === undefined) return undefined;
       if (answer.kind === 'leased') {
-        void packAhead(answer.lease, request.layout).catch(() => undefined);
+        // Its rows are asked for next; a fault is met by who asks.
+        void packed.get(answer.lease.batchId, request.layout).catch(() => undefined);
         return leaseReply(answer.lease, request.layout);
       }
       return answer.kind === 'nothing' ? nothingReply(answer.busyUntil, Date.now()) : refusalReply(answer);

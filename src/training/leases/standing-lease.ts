@@ -20,3 +20,11 @@ export async function findStandingLease(db: Db, leaseId: string): Promise<Standi
   if (!row) return unknownLease(leaseId);
   return row.stands ? { kind: 'standing', batchId: row.batch_id } : staleFence(`lease ${leaseId} is over`);
 }
+
+/** Finds the batch that is planned behind that of a lease. */
+export async function findBatchBehind(db: Db, leaseId: string): Promise<string | undefined> {
+  const { rows } = await sql<{ batch_id: string }>`
+    select b.batch_id from lease_grants g join batches b on b.lineage_id = g.lineage_id and b.ordinal = g.ordinal + 1
+    where g.lease_id = ${leaseId}::uuid`.execute(db);
+  return rows[0]?.batch_id;
+}

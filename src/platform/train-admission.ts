@@ -18,7 +18,7 @@ export interface AdmissionRules {
   readonly untilVersion: number | null;
 }
 
-const POLL_MS = 20; // a look is one statement over the groups that are owed
+const POLL_MS = 20; // a look is one statement over the groups of the policy
 
 /**
  * Holds groups back so that none grows older than it may: with B groups per batch and staleness s, a group may begin while
@@ -39,6 +39,7 @@ export function openAdmission(
   async function admit(treeId: string, signal: AbortSignal): Promise<Policy | null> {
     for (;;) {
       signal.throwIfAborted();
+      const looked = performance.now();
       const { newest, groups } = await readOwed(db, policyId, [...admitted.keys()]);
       for (const { treeId: known, owed } of groups) if (!owed) admitted.delete(known);
       const owed = new Map(groups.filter((group) => group.owed).map((group) => [group.treeId, group.version ?? newest]));
@@ -53,7 +54,8 @@ export function openAdmission(
         if (mode === 'bounded') return live;
         return linearPolicy(await atLeast(newest, signal), { policyId, temperature });
       }
-      await delay(POLL_MS, undefined, { signal });
+      // A look takes longer the more groups there were; half of the time at most goes to looking.
+      await delay(Math.max(POLL_MS, performance.now() - looked), undefined, { signal });
     }
   }
   return { admit };

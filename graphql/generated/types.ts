@@ -1896,7 +1896,7 @@ export type Step = {
   readonly call?: Maybe<ModelCall>;
   /** How long it took. */
   readonly timings: Timings;
-  /** The hash of the environment's state before the action: equal hashes are the same anchor. */
+  /** The hash of the environment's state behind the action; its parent's is the anchor of the step: equal hashes are the same state. */
   readonly stateHash?: Maybe<Scalars['String']['output']>;
   /** The actions that were open after this step, where the environment names them. */
   readonly admissibleActions?: Maybe<ReadonlyArray<Scalars['String']['output']>>;

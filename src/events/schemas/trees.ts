@@ -37,7 +37,7 @@ const modelCall = z.strictObject({
 
 /**
  * What is new at one step. The prompt is not stored: it is rebuilt by walking up the tree, so storage is linear in distinct text.
- * `stateHash` is the anchor: the hash of the environment state before the action (AgentGym-style groups, GiGPO).
+ * `stateHash` is the hash of the environment state behind the action; that of the parent is the anchor of the step (GiGPO).
  * `policySpans` gives the policy version of each range of sampled tokens [from, to).
  */
 export const stepTaken = z.strictObject({

@@ -194,6 +194,22 @@ describe('readers, while events are written and versions are swapped', () => {
     expect(await liveVersion('step-tree')).toBe(1_000_001);
     expect(Math.min(seen.counts, seen.prepared, seen.snapshots)).toBeGreaterThan(3);
   });
+
+  test('with a snapshot from before the build keep what it showed: nothing is swapped until they have ended', async () => {
+    await teller()();
+    await project();
+    await world.settled();
+    const reader = await world.database.db.startTransaction().setIsolationLevel('repeatable read').execute();
+    const shown = () => sql<{ steps: number }>`select count(*)::int as steps from steps`.execute(reader);
+    await sql`select 1`.execute(reader);
+    await expect(rebuildProjection(world, stepTree, { ...strict, limitMs: 1_000 })).rejects.toThrow(
+      /a read that began before is still open/,
+    );
+    expect((await shown()).rows).toEqual([{ steps: 8 }]);
+    await reader.commit().execute();
+    expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ kind: 'swapped', to: 1_000_001 });
+    expect(await countSteps()).toBe(8);
+  });
 });
 
 /** In one snapshot: the steps that lie in the log below the cursors, counted first, and the rows of the view, looked at after. */

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Answer, EventLog, LogBatch, Subscription } from '../../log/event-log.ts';
 import type { Database } from '../../postgres/database.ts';
 import { topicsOf, VersionGone } from '../apply-slice.ts';
-import { decodeRecords, type Item } from '../decode-records.ts';
+import { decodeRecords } from '../decode-records.ts';
 import { isDatabaseFault, waitBeforeRetry } from '../fault.ts';
 import { applyIsolatingPoison } from '../isolate-poison.ts';
 import type { Build } from './open-build.ts';
@@ -27,20 +27,9 @@ export async function foldBeside({
   const { beside, projection } = build;
 
   async function handle(batch: LogBatch, signal: AbortSignal): Promise<Answer> {
-    let items: readonly Item[] | undefined;
     for (let attempt = 0; ; attempt++) {
       try {
-        const limit = Math.min(batch.next, await liveCursor(batch.topic, batch.partition));
-        const cursor = await besideCursor(batch.topic, batch.partition);
-        if (cursor === undefined) throw new VersionGone(beside.name, beside.version);
-        if (cursor >= batch.next) return { kind: 'done', next: batch.next };
-        if (cursor < batch.from) return { kind: 'rewind', to: cursor };
-        if (limit > cursor) {
-          items ??= decodeRecords(batch);
-          const slice = { topic: batch.topic, partition: batch.partition, from: batch.from, next: limit };
-          await applyIsolatingPoison(database.db, beside, { ...slice, items: items.filter((item) => offsetOf(item) < limit) });
-          attempt = 0;
-        } else await delay(POLL_MS, undefined, { signal });
+        return await fold(batch, signal);
       } catch (error) {
         if (error instanceof VersionGone) await aborted(signal); // it took over or was dropped: who opened this closes it
         if (signal.aborted) return { kind: 'done', next: batch.from };
@@ -48,6 +37,24 @@ export async function foldBeside({
         await waitBeforeRetry(attempt, signal);
       }
     }
+  }
+
+  /** Folds what of a batch the live version has passed. The rest is asked for again: a member may have one batch in hand at a time. */
+  async function fold(batch: LogBatch, signal: AbortSignal): Promise<Answer> {
+    const { topic, partition, from } = batch;
+    const cursor = await besideCursor(topic, partition);
+    if (cursor === undefined) throw new VersionGone(beside.name, beside.version);
+    if (cursor >= batch.next) return { kind: 'done', next: batch.next };
+    if (cursor < from) return { kind: 'rewind', to: cursor };
+    const next = Math.min(batch.next, await liveCursor(topic, partition));
+    if (next <= cursor) {
+      await delay(POLL_MS, undefined, { signal });
+      return { kind: 'done', next: cursor };
+    }
+    const records = batch.records.filter(({ offset }) => offset < next);
+    const items = decodeRecords({ ...batch, next, records });
+    const applied = await applyIsolatingPoison(database.db, beside, { topic, partition, from, next, items });
+    return { kind: 'done', next: applied.cursor };
   }
 
   async function liveCursor(topic: string, partition: number): Promise<number> {
@@ -77,8 +84,4 @@ export async function foldBeside({
 function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-}
-
-function offsetOf(item: Item): number {
-  return item.kind === 'event' ? item.delivery.offset : item.offset;
 }

@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { prepareEvents } from '../append/prepare-events.ts';
+import { TOPICS } from '../events/catalogue.ts';
+import { openBuild } from '../projections/rebuild/open-build.ts';
+import { projections } from '../projections/registry.ts';
+import { runProjections } from '../projections/runner.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
+import { environmentOf } from '../testing/crashing-run.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { Story } from '../testing/story.ts';
+import { until } from '../testing/until.ts';
+import { killRunning, startProcess } from '../testing/worker-process.ts';
+
+let platform: Awaited<ReturnType<typeof openTestPlatform>>;
+beforeEach(async () => {
+  platform = await openTestPlatform();
+});
+afterEach(async () => {
+  await killRunning();
+  await platform.close();
+});
+
+/** Eight trees, spread over the partitions, with a walk in each. */
+async function givenTrees(): Promise<void> {
+  const { log, database, blobs } = platform;
+  const story = new Story('rebuilt');
+  const runId = story.run();
+  for (let t = 0; t < 8; t++) story.walk(story.tree(runId, `tree ${t}`), 0, 4, 1);
+  await log.append(await prepareEvents(story.events, blobs));
+  const runner = await runProjections({ log, database });
+  await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 20_000 });
+  await runner.close();
+}
+
+function rebuild(...flags: string[]) {
+  return startProcess('src/cli/main.ts', ['rebuild', 'step-tree', ...flags], environmentOf(platform));
+}
+
+test('a rebuild that is killed in the middle goes on where it was, takes over, goes back and is retired', async () => {
+  await givenTrees();
+  const { db } = platform.database;
+  const stepTree = projections.find(({ name }) => name === 'step-tree');
+  if (!stepTree) throw new Error('there is a projection step-tree');
+  const build = await openBuild(platform.database, platform.log, stepTree);
+  const folded = async () => {
+    const rows = await db.selectFrom('cursors').select('next_offset').where('projection', '=', build.beside.name).execute();
+    return rows.filter(({ next_offset }) => next_offset > 0).length;
+  };
+  // One partition is held, so that the process stands in the middle when it is killed.
+  const holding = await db.startTransaction().execute();
+  await sql`
+    select from cursors b where b.projection = ${build.beside.name} and (b.topic, b.partition) in (
+      select topic, partition from cursors where projection = 'step-tree' and topic = 'trees' and next_offset > 0 order by partition desc limit 1
+    ) for update`.execute(holding);
+  const first = rebuild();
+  try {
+    await until(async () => (await folded()) > 0, 20_000);
+    first.kill('SIGKILL');
+    expect(await first.ended).toBe('SIGKILL');
+  } catch (error) {
+    throw new Error(`never in the middle: ${first.stdout()} ${first.stderr()}`, { cause: error });
+  } finally {
+    await holding.rollback().execute();
+  }
+
+  const second = rebuild();
+  expect([await second.ended, second.stderr()]).toEqual([0, expect.any(String)]);
+  expect(second.stdout().split('\n')).toEqual([
+    ...['divergences: 0 rows', 'rollouts: 8 rows', 'steps: 40 rows', 'tool_calls: 0 rows', 'trees: 8 rows'].map(
+      (table) => `${table}, equal by checksum`,
+    ),
+    'step-tree is live from step_tree_v1000001; step_tree_v1 is kept: --back returns to it, --retire drops it',
+    '',
+  ]);
+  const back = rebuild('--back', '--json');
+  expect([await back.ended, back.stdout()]).toEqual([0, '{"kind":"swapped","from":1000001,"to":1}\n']);
+  const retired = rebuild('--retire');
+  expect([await retired.ended, retired.stdout()]).toEqual([0, 'dropped step_tree_v1000001\n']);
+});

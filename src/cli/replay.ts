@@ -11,6 +11,7 @@ import { checkedId } from './collect.ts';
 import { describeReport } from './describe-report.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { addReplayProjections } from './replay-projections.ts';
+import { addReplayScores } from './replay-scores.ts';
 import { progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
@@ -23,12 +24,16 @@ interface Replaying {
   readonly progress: (done: number, of: number) => void;
 }
 
+/** Runs one mode on one run, prints what it found and puts that on record. */
+export type RunReplay = typeof runReplay;
+
 /** `espalier replay MODE`: does something of a run over from the record and says whether it comes out the same; exit code 1 when it does not. */
 export function addReplay(program: Command): void {
   const replay = program
     .command('replay')
     .description('do something of a run over from the record, and compare: equal, or where it differs');
   addReplayProjections(replay);
+  addReplayScores(replay, runReplay);
   const environment = replay
     .command('environment')
     .description('execute every recorded action again and compare observations, rewards, ends and state hashes')

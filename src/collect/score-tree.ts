@@ -68,7 +68,13 @@ export function scoreTree(tree: ScorableTree, scoring: Scoring): ScoredTree {
   return { drafts, assigned, revised, standing };
 }
 
-function episodeOf(tree: ScorableTree, path: readonly ScorableStep[], success: boolean | null, scoring: Scoring): ScoredEpisode {
+/** Puts a rollout before a scorer: what was asked, what was said on its path, what would have been right. */
+export function episodeOf(
+  tree: ScorableTree,
+  path: readonly ScorableStep[],
+  success: boolean | null,
+  scoring: Scoring,
+): ScoredEpisode {
   const { profile, truth } = scoring;
   // In tasks with tools the action is the whole response without what a picking policy writes around it.
   const turns = path.map(({ response, action, observation }) => ({
@@ -95,7 +101,7 @@ function episodeOf(tree: ScorableTree, path: readonly ScorableStep[], success: b
 }
 
 /** The steps from the first to a leaf; the root is no step that was taken. */
-function pathOf(tree: ScorableTree, leafStepId: string): ScorableStep[] {
+export function pathOf(tree: ScorableTree, leafStepId: string): ScorableStep[] {
   const path: ScorableStep[] = [];
   for (let id: string | null = leafStepId; id !== null; ) {
     const step = tree.steps.get(id);

@@ -87,7 +87,8 @@ export async function scoreInto(platform: Platform, asked: ScoringInto): Promise
   }
 }
 
-async function openTruth(environment: string | null, runId: string, scorer: string): Promise<EnvironmentKind> {
+/** Opens the environment that knows the right answers of a run. @throws RunRefused where there is none. */
+export async function openTruth(environment: string | null, runId: string, scorer: string): Promise<EnvironmentKind> {
   if (environment === null)
     throw new RunRefused(`run ${runId} does not say which environment it was collected in; name it with --environment`);
   const kind = await openEnvironment(environment);
@@ -98,12 +99,13 @@ async function openTruth(environment: string | null, runId: string, scorer: stri
   );
 }
 
-function profileOf(environment: string | null): ToolProfile | null {
+/** Gives the form in which tools are called, where the environment has tools. */
+export function profileOf(environment: string | null): ToolProfile | null {
   return environment?.startsWith('tool-env') ? parseToolAddress(environment).profile : null;
 }
 
 /** Puts texts that lie in the blob store in their places. */
-async function resolved({ blobs }: Platform, tree: ScorableTree): Promise<ScorableTree> {
+export async function resolved({ blobs }: Platform, tree: ScorableTree): Promise<ScorableTree> {
   const steps = new Map(tree.steps);
   for (const step of tree.steps.values()) {
     if (step.blobs === null) continue;

@@ -3,6 +3,7 @@ import { benchLag } from './lag.ts';
 import { benchLeases } from './leases.ts';
 import type { Outcome } from './outcome.ts';
 import { benchProject } from './project.ts';
+import { benchRebuild } from './rebuild.ts';
 import { benchSearchStorage } from './search-storage.ts';
 import type { Stage } from './stage.ts';
 import { benchStorage } from './storage.ts';
@@ -17,6 +18,7 @@ export const BENCHES = {
   storage: benchStorage,
   search: benchSearchStorage,
   leases: benchLeases,
+  rebuild: benchRebuild,
 } satisfies Record<string, (stage: Stage) => Promise<Outcome>>;
 
 /** Tells whether a bench has this name. */

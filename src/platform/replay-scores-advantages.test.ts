@@ -1,0 +1,61 @@
+import { describe, expect, test } from '@jest/globals';
+import { changesOf, chooseEstimator, describeChange, estimateAdvantages } from './replay-scores-advantages.ts';
+import type { ScoredGroup } from './replay-scores-groups.ts';
+
+const group = (treeId: string, pairs: readonly (readonly [before: number, after: number])[]): ScoredGroup => ({
+  treeId,
+  alias: `task ${treeId}`,
+  members: pairs.map(([before, after], i) => ({
+    ...{ rolloutId: `${treeId}${i}`, leafStepId: 'leaf', before, after },
+    // Two steps each: what is earned stands on the last, and a trajectory estimator sums them.
+    rows: [
+      { before: 0, after: 0, stateHash: null },
+      { before, after, stateHash: null },
+    ],
+  })),
+});
+const grpo = chooseEstimator('grpo', {});
+const drGrpo = chooseEstimator('grpo', { scale: 'none' });
+
+describe('advantages in two states', () => {
+  const groups = [
+    group('a', [
+      [1, 0],
+      [0, 1],
+    ]),
+    group('b', [
+      [1, 1],
+      [0, 0],
+      [0, 0],
+    ]),
+  ];
+
+  test('are those of the group, (s − μ)/(σ + 1e-6) with the unbiased σ', () => {
+    const found = estimateAdvantages(groups, { before: grpo, after: grpo });
+    const two = 0.5 / (Math.sqrt(0.5) + 1e-6);
+    expect(found.get('a0')?.before).toBeCloseTo(two, 12);
+    expect(found.get('a0')?.after).toBeCloseTo(-two, 12);
+    expect(found.get('b0')?.before).toBeCloseTo(2 / 3 / (Math.sqrt(1 / 3) + 1e-6), 12);
+    expect(found.get('b0')?.after).toBe(found.get('b0')?.before);
+  });
+
+  test('change by the estimator alone where scores do not', () => {
+    const found = estimateAdvantages(groups, { before: grpo, after: drGrpo });
+    expect(found.get('b0')).toEqual({ before: expect.any(Number), after: 1 - 1 / 3 });
+  });
+
+  test('a group that turned over is told with its members, one that stayed is not', () => {
+    const changes = changesOf(groups, estimateAdvantages(groups, { before: grpo, after: grpo }));
+    expect(changes).toMatchObject([{ treeId: 'a', members: 2, otherReturns: 2, otherAdvantages: 2, turned: 2 }]);
+    expect(changes.map(describeChange)).toEqual([
+      'group a (task a): mean return 0.5000 → 0.5000; 2 of 2 advantages other, by 1.4142 at most, 2 with the other sign',
+    ]);
+  });
+});
+
+test('an estimator that is not there, or that needs more than scores, is refused with the reason', () => {
+  expect(() => chooseEstimator('nobody', {})).toThrow(/there is no estimator nobody; there are gae, grpo/);
+  expect(() => chooseEstimator('grpo', { scale: 'loud' })).toThrow(/scale is one of std, none, floored-std/);
+  const gae = chooseEstimator('gae', {});
+  expect(() => estimateAdvantages([group('a', [[1, 1]])], { before: gae, after: gae })).toThrow(/it has no values/);
+});

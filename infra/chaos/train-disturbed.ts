@@ -1,0 +1,132 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createRandom } from '../../src/domain/random/random.ts';
+import { openEnvironment } from '../../src/environments/open-environment.ts';
+import { TOPICS } from '../../src/events/catalogue.ts';
+import type { Platform } from '../../src/platform/open-platform.ts';
+import { beginTraining } from '../../src/platform/train-begin.ts';
+import { trainInto } from '../../src/platform/train-into.ts';
+import type { TrainPlan } from '../../src/platform/train-plan.ts';
+import { runProjections } from '../../src/projections/runner.ts';
+import { waitUntilProjected } from '../../src/projections/wait-until.ts';
+import { SILENT } from '../../src/runtime/logger.ts';
+import { startCuttableProxy } from '../../src/testing/cuttable-proxy.ts';
+import { freePort } from '../../src/testing/worker-process.ts';
+import { type Check, checkRecord, type Outcome, outcomeOf } from './check-record.ts';
+import { type Crew, startCrew } from './crew.ts';
+import { type Deed, type Disturbance, type Done, disturb, patiently } from './disturb.ts';
+import { startProducer } from './producer.ts';
+
+type Home = Platform & { readonly home: string };
+
+/** Trains in this process, on a platform where nothing else happens. */
+export async function trainUndisturbed(platform: Home, plan: TrainPlan): Promise<Outcome> {
+  const projector = await runProjections({ log: platform.log, database: platform.database });
+  try {
+    const { runId } = await trainInto(platform, {
+      ...{ plan, concurrency: plan.groupsPerBatch, signal: new AbortController().signal, logger: SILENT },
+    });
+    return await outcomeOf(platform, plan.policyId, runId);
+  } finally {
+    await projector.close();
+  }
+}
+
+export interface Disturbed {
+  readonly done: readonly Done[];
+  readonly checks: readonly Check[];
+  /** Processes that ended by themselves and were started again: how many, by role. */
+  readonly fallen: Readonly<Record<string, number>>;
+  /** Requests that the outside producer repeated. */
+  readonly repeated: number;
+}
+
+/** Trains by processes that are killed at drawn points, waits until all is trained and projected, and checks the record. */
+export async function trainDisturbed(
+  platform: Home,
+  plan: TrainPlan,
+  expected: Outcome,
+  disturbance: Omit<Disturbance, 'random'>,
+): Promise<Disturbed> {
+  const run = await begin(platform, plan);
+  const planFile = join(platform.home, 'plan.json');
+  await writeFile(planFile, JSON.stringify(run));
+  const proxy = await startCuttableProxy(platform.databaseUrl);
+  const port = await freePort();
+  const { policyId } = plan;
+  const crew = startCrew(platform, { databaseUrl: proxy.url, port, planFile, policyId });
+  const producer = startProducer(`http://127.0.0.1:${port}`, `chaos ${plan.seed}`);
+  try {
+    const done = await disturb(platform, crew, proxy, { ...disturbance, random: createRandom(plan.seed) });
+    await untilTrained(platform, plan, crew);
+    await producer.close();
+    await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 120_000 });
+    await crew.dismiss();
+    await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 1_000 }).catch(() => undefined);
+    const { acknowledged } = producer;
+    const checks = [
+      ...(await checkRecord(platform, { ...{ policyId, acknowledged, expected }, runId: run.runId })),
+      nobodyFell(crew, disturbance.deeds),
+    ];
+    return { done, checks, fallen: countBy(crew.fallen.map(({ role }) => role)), repeated: producer.repeated() };
+  } finally {
+    await producer.close().catch(() => undefined); // the first fault is the one to tell
+    await proxy.close();
+  }
+}
+
+async function begin(platform: Home, plan: TrainPlan): ReturnType<typeof beginTraining> {
+  const kind = await openEnvironment(plan.environment);
+  const projector = await runProjections({ log: platform.log, database: platform.database });
+  try {
+    return await beginTraining(platform, plan, kind);
+  } finally {
+    await projector.close();
+    await kind.close();
+  }
+}
+
+const TRAINED_MS = 300_000;
+
+/** Waits until the last version is there, the collector has ended its run, and all that was decided in Postgres is told. */
+async function untilTrained({ database }: Home, { policyId, updates }: TrainPlan, crew: Crew): Promise<void> {
+  const deadline = performance.now() + TRAINED_MS;
+  for (;;) {
+    const { rows } = await patiently(() =>
+      database.pool.query<{ version: number; untold: number }>(
+        `select coalesce((select max(version) from policy_versions where policy_id = $1), 0)::int as version,
+                (select count(*) from outbox where relayed_at is null)::int as untold`,
+        [policyId],
+      ),
+    );
+    if (crew.collected() && rows[0]?.version === updates && rows[0].untold === 0) return;
+    if (performance.now() > deadline)
+      throw new Error(
+        `at version ${rows[0]?.version} of ${updates}, ${crew.collected() ? 'collected' : 'collecting'}, and no more; last words:\n${crew.lastWords()}`,
+      );
+    await delay(50);
+  }
+}
+
+/** A process may end when its database is taken away; the death of another process is no reason. */
+function nobodyFell({ fallen }: Crew, deeds: readonly Deed[]): Check {
+  const excused = deeds.includes('cut') || deeds.includes('crash');
+  return {
+    promise: 'nobody ends because another died',
+    broken: excused ? 0 : fallen.length,
+    detail:
+      fallen.length === 0
+        ? 'none'
+        : fallen
+            .map(({ role, end, words }) => `${role} ended with ${end}: ${words}`)
+            .join('\n')
+            .slice(0, 4_000),
+  };
+}
+
+function countBy(names: readonly string[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}

@@ -26,6 +26,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   verify: async () => (await import('./verify.ts')).addVerify,
   trace: async () => (await import('./trace.ts')).addTrace,
   recall: async () => (await import('./recall.ts')).addRecall,
+  'diff-rewards': async () => (await import('./diff-rewards.ts')).addDiffRewards,
   rebuild: async () => (await import('./rebuild.ts')).addRebuild,
   schemas: async () => (await import('./schemas.ts')).addSchemas,
   conformance: async () => (await import('./conformance.ts')).addConformance,

@@ -48,7 +48,7 @@ describe('advantages in two states', () => {
     const changes = changesOf(groups, estimateAdvantages(groups, { before: grpo, after: grpo }));
     expect(changes).toMatchObject([{ treeId: 'a', members: 2, otherReturns: 2, otherAdvantages: 2, turned: 2 }]);
     expect(changes.map(describeChange)).toEqual([
-      'group a (task a): mean return 0.5000 → 0.5000; 2 of 2 advantages other, by 1.4142 at most, 2 with the other sign',
+      'group a (task a): mean return 0.5000 → 0.5000; 2 of 2 advantages other, by 1.41 at most, 2 with the other sign',
     ]);
   });
 });

@@ -105,6 +105,6 @@ export function changesOf(
 /** Writes the change of a group in a line. */
 export function describeChange({ treeId, alias, members, returns, otherAdvantages, turned, largest }: GroupChange): string {
   const mean = `mean return ${returns.before.toFixed(4)} → ${returns.after.toFixed(4)}`;
-  const moved = `${otherAdvantages} of ${members} advantages other, by ${largest.toFixed(4)} at most, ${turned} with the other sign`;
+  const moved = `${otherAdvantages} of ${members} advantages other, by ${largest.toPrecision(3)} at most, ${turned} with the other sign`;
   return `group ${treeId} (${alias.slice(0, 60)}): ${mean}; ${moved}`;
 }

@@ -1,0 +1,73 @@
+import type { Command } from 'commander';
+import { TOPICS } from '../events/catalogue.ts';
+import { parsePosition } from '../log/position.ts';
+import { type DiffAsked, diffRewards, type RewardsDiff } from '../platform/diff-rewards.ts';
+import { describeChange } from '../platform/replay-scores-advantages.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
+import { checkedId } from './collect.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { describeTouched } from './recall.ts';
+import { say, table } from './terminal.ts';
+import { wantsJson, withPlatform } from './with-platform.ts';
+
+const CATCH_UP_MS = 60_000;
+const SHOWN = 20; // groups; --json has all
+
+interface DiffFlags {
+  readonly run: string;
+  readonly before?: string;
+  readonly after?: string;
+  readonly at?: string;
+  readonly and?: string;
+}
+
+/** `espalier diff-rewards`: what later judgements changed, in returns, advantages, releases and batches. */
+export function addDiffRewards(program: Command): void {
+  const command = program
+    .command('diff-rewards')
+    .description('compare the rewards of a run before and after they were judged again, with what it changes')
+    .requiredOption('--run <id>', 'the run')
+    .option('--before <name@revision>', 'the last word of this scorer …')
+    .option('--after <name@revision>', '… against that of this one')
+    .option('--at <position>', 'what was in force at this place of the log …')
+    .option('--and <position>', '… against what was at this one, as trees.0:41,trees.1:7');
+  command.action((flags: DiffFlags) => {
+    const [runId, asked] = [checkedId('--run', flags.run), askedOf(flags)];
+    return withPlatform('diff-rewards', async (platform, signal) => {
+      const projector = await ensureProjector(platform);
+      try {
+        const { db } = platform.database;
+        await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+        const diff = await diffRewards(db, { runId, asked, signal });
+        say(wantsJson(command) ? JSON.stringify(diff) : describeDiff(diff));
+      } finally {
+        await projector.close();
+      }
+    });
+  });
+}
+
+/** Reads which two states are meant; without an option the first word and the last. @throws Error for half a pair, or two. */
+function askedOf({ before, after, at, and }: DiffFlags): DiffAsked {
+  const scorers = before !== undefined && after !== undefined;
+  const positions = at !== undefined && and !== undefined;
+  const given = [before, after, at, and].filter((each) => each !== undefined).length;
+  if (given === 0) return { kind: 'first-and-last' };
+  if (given === 2 && scorers) return { kind: 'scorers', before, after };
+  if (given === 2 && positions) return { kind: 'positions', before: parsePosition(at), after: parsePosition(and) };
+  throw new Error('give --before and --after, or --at and --and');
+}
+
+function describeDiff(diff: RewardsDiff): string {
+  const { components, rollouts, otherReturns, otherAdvantages, groups, changes, estimator, touched } = diff;
+  const rows = components.map(({ component, rewards, changed, before, after }) => [
+    ...[component, rewards, changed, before.toFixed(4), after.toFixed(4)],
+  ]);
+  return [
+    `${otherReturns} of ${rollouts} rollouts have another return, ${otherAdvantages} another advantage by ${estimator}, in ${changes.length} of ${groups} groups`,
+    ...(rows.length > 0 ? ['', table(['component', 'rewards', 'changed', 'sum before', 'sum after'], rows), ''] : []),
+    ...changes.slice(0, SHOWN).map(describeChange),
+    ...(changes.length > SHOWN ? [`… ${changes.length - SHOWN} more groups; --json has all`] : []),
+    ...(changes.length > 0 ? [describeTouched(touched)] : []),
+  ].join('\n');
+}

@@ -31,6 +31,8 @@ test('the demo shows a search with visits and values and a revision that held, a
   expect(first).toMatch(/^● Goal: craft .*\. {2}\d+ visits, value 0\.\d\d$/m);
   expect(first).toMatch(/executed, [1-9]\d* held and \d+ did not\.\nThe shortest that held/);
   expect(first).toMatch(/vision tokens in place of \d+ as text \((?:[1-9]\d|\d) % saved/);
+  expect(first).toMatch(/before \d+ % \(.*\), after \d+ % \(/);
+  expect(first).toMatch(/^difference +0$/m);
   const [, revision = ''] = first.split('The shortest that held');
   expect(revision).toMatch(/^.{34} {2}· \S/m); // a step of the bad trajectory that is kept
   expect(revision).toMatch(/^ {36}✓ “/m); // the reflection

@@ -21,6 +21,7 @@ import { queriesToTry } from './demo/queries.ts';
 import { countRecord, deepestTree, successByDepth } from './demo/report.ts';
 import { showImages } from './demo/show-images.ts';
 import { showSearch } from './demo/show-search.ts';
+import { trainFew } from './demo/train-few.ts';
 import { describeManifest } from './export.ts';
 import { progressLine, say } from './terminal.ts';
 import { drawRecorded, readTree } from './tree.ts';
@@ -74,6 +75,8 @@ async function demo(flags: DemoFlags): Promise<void> {
       if (signal.aborted) return;
       await waitUntilProjected(database.db, await platform.log.ends(TOPICS), { timeoutMs: 60_000, signal });
       await showImages(platform, imagesId, workers.url);
+      await trainFew(platform, flags.seed, signal);
+      if (signal.aborted) return;
       await exportAll(platform, runId, signal);
       say();
       say(`GraphQL  ${workers.url}/graphql`);

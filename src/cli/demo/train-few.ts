@@ -1,0 +1,48 @@
+import type { Platform } from '../../platform/open-platform.ts';
+import { trainInto } from '../../platform/train-into.ts';
+import { trainPlan } from '../../platform/train-plan.ts';
+import { createLogger } from '../../runtime/logger.ts';
+import { LINEAR_SETTINGS } from '../../training/backends/training-settings.ts';
+import { writeLedger } from '../ledger.ts';
+import { progressLine, say } from '../terminal.ts';
+
+/** Trains the linear policy for a few updates on the search world and shows what came of it on questions that it was not trained on. */
+export async function trainFew(platform: Platform, seed: number, signal: AbortSignal): Promise<void> {
+  const line = progressLine();
+  const updates = 6;
+  const began = Date.now();
+  const trained = await trainInto(platform, {
+    plan: trainPlan.parse({
+      policyId: `demo-${seed}`,
+      ...{ environment: 'search-qa', split: 'train', tasks: null, settings: LINEAR_SETTINGS.grpo, updates, seed, taskSeed: 0 },
+      ...{
+        groupsPerBatch: 8,
+        groupSize: 6,
+        zeroVariance: 'reject',
+        mode: 'strict',
+        maxStaleness: 0,
+        temperature: 1,
+        maxSteps: 8,
+      },
+      evaluation: { split: 'test', tasks: 18, rollouts: 4, every: updates },
+    }),
+    ...{ concurrency: 8, signal, logger: createLogger({ level: 'error' }) },
+    onCollect: ({ rollouts, steps }) => line.show(`training: ${rollouts} rollouts, ${steps} steps`),
+  });
+  line.end();
+  if (signal.aborted) return;
+  const [before, after] = [trained.evaluations[0], trained.evaluations.at(-1)];
+  if (!before || !after) return;
+  const shown = ({ evaluation: { successRate, successInterval: at } }: typeof before) =>
+    `${percent(successRate)} (${percent(at.low)} – ${percent(at.high)})`;
+  say();
+  say(
+    `Trained by GRPO, ${updates} updates in ${((Date.now() - began) / 1_000).toFixed(1)} s, strictly on-policy; success on questions that it never saw:`,
+  );
+  say(`  before ${shown(before)}, after ${shown(after)}`);
+  say(writeLedger(trained.ledger));
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(0)} %`;
+}

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { isOf, type Projection } from '../projections/projection.ts';
+import { releaseFromQuarantine } from '../projections/quarantine.ts';
 import { projections } from '../projections/registry.ts';
 import { runProjections } from '../projections/runner.ts';
 import { openTestWorld, type TestWorld } from '../testing/open-test-log.ts';
@@ -41,7 +42,9 @@ describe('a replay of projections', () => {
     const { report, comparisons } = await replayProjections(world, projections, quiet);
     expect(report).toMatchObject({ mode: 'projections', outcome: 'equal', differing: 0, differences: [] });
     expect(comparisons.map(({ projection }) => projection)).toEqual(projections.map(({ name }) => name));
-    const rewards = comparisons.find(({ projection }) => projection === 'rewards')?.tables.find(({ table }) => table === 'rewards');
+    const rewards = comparisons
+      .find(({ projection }) => projection === 'rewards')
+      ?.tables.find(({ table }) => table === 'rewards');
     expect(rewards).toMatchObject({ live: { rows: 6 }, anew: { rows: 6 } });
     expect(await leftovers()).toEqual({ builds: 0, cursors: 0, schemas: 0 });
   });
@@ -82,6 +85,30 @@ describe('a replay of projections', () => {
     const { report, comparisons } = await replayProjections(world, [registered(name)], quiet);
     expect(report.outcome).toBe('differs');
     expect(comparisons[0]?.differences[0]).toMatchObject({ table: name, field });
+  });
+
+  test('counts what was released from quarantine by hand as folded, and what still waits there as waiting', async () => {
+    const story = new Story('late');
+    const runId = story.run();
+    const late = story.tree(runId, 'late');
+    story.walk(late, 0, 2, 1);
+    const opened = story.events.filter(({ type }) => type === 'TreeOpened');
+    await world.append([...story.events.filter(({ type }) => type !== 'TreeOpened'), ...opened]);
+    const runner = await runProjections({ log: world.log, database: world.database });
+    await world.settled();
+    const { db } = world.database;
+    const waiting = () =>
+      db.selectFrom('quarantine').select(['projection', 'topic', 'partition', 'offset']).where('released_at', 'is', null);
+    const setAside = await waiting().orderBy('offset').execute();
+    const released = setAside.filter(({ projection }) => projection === 'step-tree');
+    expect([released.length > 2, setAside.length > released.length]).toEqual([true, true]);
+    for (const place of released) await releaseFromQuarantine(db, registered('step-tree'), place);
+    expect(await db.selectFrom('steps').select('step_id').execute()).toHaveLength(3);
+
+    const { report } = await replayProjections(world, projections, quiet);
+    expect(report).toMatchObject({ outcome: 'equal', differences: [] });
+    expect(await waiting().execute()).toHaveLength(setAside.length - released.length);
+    await runner.close();
   });
 
   test('goes on while events are appended and folded', async () => {

@@ -11,7 +11,7 @@ import { type Disturbed, trainDisturbed, trainUndisturbed } from './train-distur
 const HELP = `Trains policies by real processes that are killed, paused and cut off at seeded points, and checks after each training that nothing was lost,
 nothing done twice, and that the weights are those of a training that nobody disturbed.
 
-  npm run chaos -- [--kills 200] [--seed 1] [--log embedded|kafka|both] [--only ROLE,…] [--deeds kill,pause,cut,crash] [--updates 40] [--each 70]
+  npm run chaos -- [--kills 200] [--seed 1] [--log embedded|kafka|both] [--only ROLE,…] [--deeds kill,pause,cut,crash] [--updates 40] [--each 50]
 
   --kills    how many in all, for each log
   --seed     of the first training; the next one has the next seed

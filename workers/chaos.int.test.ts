@@ -1,0 +1,61 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { chaosPlan } from '../infra/chaos/chaos-plan.ts';
+import { checkRecord } from '../infra/chaos/check-record.ts';
+import { ROLES } from '../infra/chaos/crew.ts';
+import { trainDisturbed, trainUndisturbed } from '../infra/chaos/train-disturbed.ts';
+import { openTestPlatform } from '../src/testing/open-test-platform.ts';
+import { killRunning } from '../src/testing/worker-process.ts';
+
+type Home = Awaited<ReturnType<typeof openTestPlatform>>;
+const open: Home[] = [];
+afterEach(async () => {
+  await killRunning();
+  for (const platform of open.splice(0)) await platform.close();
+});
+async function opened(): Promise<Home> {
+  const platform = await openTestPlatform();
+  open.push(platform);
+  return platform;
+}
+
+// The long form: npm run chaos -- --kills 1000.
+test('a training whose processes are killed and paused at seeded points comes to the weights of one that nobody disturbed, and every promise of the record holds', async () => {
+  const plan = chaosPlan(7, 5);
+  const expected = await trainUndisturbed(await opened(), plan);
+  expect(expected.weights.length).toBe(plan.updates + 1);
+  const disturbance = { kills: 4, roles: ROLES, deeds: ['kill', 'pause'] } as const;
+  const { done, checks } = await trainDisturbed(await opened(), plan, expected, disturbance);
+  expect(done.filter(({ deed }) => deed === 'kill').length).toBeGreaterThanOrEqual(2);
+  expect(checks.filter(({ broken }) => broken > 0)).toEqual([]);
+  expect(checks.length).toBe(10);
+}, 240_000);
+
+test('a promise that is broken is told, whichever it is', async () => {
+  const plan = chaosPlan(8, 1);
+  const platform = await opened();
+  const expected = await trainUndisturbed(platform, plan);
+  const { db, pool } = platform.database;
+  const run = await db.selectFrom('training_runs').select('run_id').where('channel', '=', 'train').executeTakeFirstOrThrow();
+  const lost = '00000000-0000-4000-8000-000000000000';
+  const told = {
+    policyId: plan.policyId,
+    runId: run.run_id,
+    acknowledged: [lost],
+    expected: { weights: ['other'], digest: 'other' },
+  };
+  await pool.query('delete from batch_samples where place = 0');
+  await pool.query(
+    "update events set body = replace(body, 'StepTaken', 'StepTakem') where event_id = (select event_id from events where type = 'StepTaken' limit 1)",
+  );
+  const broken = (await checkRecord(platform, told)).filter((check) => check.broken > 0).map(({ promise }) => promise);
+  expect(broken).toEqual([
+    'acknowledged events are journalled',
+    'read models equal their fold',
+    'the ledger balances',
+    'lengths trained equal lengths produced',
+    'the same weights as undisturbed',
+    'the same trees as undisturbed',
+    'verify finds the record intact',
+  ]);
+  expect(expected.weights).toHaveLength(2);
+}, 120_000);

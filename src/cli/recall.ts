@@ -65,7 +65,8 @@ function idOf(option: string, text: string): string {
 
 /** Lays out what is touched: a line of counts, then each list that is not empty. */
 export function describeTouched({ runs, trees, rollouts, datasets, batches, versions, evaluations }: Touched): string {
-  const head = `touched: ${rollouts} rollouts in ${trees} trees of ${runs.length} runs → ${datasets.length} releases, ${batches.length} batches, ${versions.length} policy versions, ${evaluations.length} evaluations`;
+  const begins = rollouts > 0 ? `${many(rollouts, 'rollout')} in ${many(trees, 'tree')} of ${many(runs.length, 'run')} → ` : '';
+  const head = `touched: ${begins}${many(datasets.length, 'release')}, ${many(batches.length, 'batch', 'batches')}, ${many(versions.length, 'policy version')}, ${many(evaluations.length, 'evaluation')}`;
   const lists: readonly [readonly string[], readonly (readonly (string | number)[])[]][] = [
     [
       ['release', 'examples', 'state', 'id'],
@@ -87,6 +88,10 @@ export function describeTouched({ runs, trees, rollouts, datasets, batches, vers
     ],
   ];
   return [head, ...lists.filter(([, rows]) => rows.length > 0).map(([header, rows]) => layOut(header, rows))].join('\n\n');
+}
+
+function many(n: number, one: string, more = `${one}s`): string {
+  return `${n} ${n === 1 ? one : more}`;
 }
 
 function layOut(header: readonly string[], rows: readonly (readonly (string | number)[])[]): string {

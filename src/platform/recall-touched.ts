@@ -27,8 +27,8 @@ export interface TouchedBatch {
 export interface TouchedVersion {
   readonly policyId: string;
   readonly version: number;
-  /** `trained-on`: of a touched batch or dataset. `descends`: trained from a version that is touched. */
-  readonly how: 'trained-on' | 'descends';
+  /** `itself`: where the recall begins. `trained-on`: a touched batch or dataset. `descends`: trained from a version that is touched. */
+  readonly how: 'itself' | 'trained-on' | 'descends';
 }
 export interface TouchedEvaluation {
   readonly runId: string;
@@ -92,7 +92,7 @@ async function plantSeed(trx: Trx, seed: RecallSeed): Promise<void> {
       await sql`insert into touched_batches select batch_id, samples from batches where batch_id = ${seed.batchId}`.execute(trx);
       return;
     case 'version':
-      await sql`insert into touched_versions values (${seed.policyId}, ${seed.version}, 'trained-on')`.execute(trx);
+      await sql`insert into touched_versions values (${seed.policyId}, ${seed.version}, 'itself')`.execute(trx);
       return;
     default:
       return seed satisfies never;

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Platform } from '../platform/open-platform.ts';
+import { readReplays } from '../projections/replays/read-replays.ts';
+import { environmentOf } from '../testing/crashing-run.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { Story } from '../testing/story.ts';
+import { appendTold } from '../testing/tell-batches.ts';
+import { tellWeb } from '../testing/tell-web.ts';
+import { killRunning, runEspalier } from '../testing/worker-process.ts';
+
+let platform: Platform & { readonly home: string };
+let story: Story;
+let run: string;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  story = new Story('commands');
+  run = tellWeb(story, 12).runs[0] ?? '';
+  await appendTold(platform.log, story.events);
+});
+afterAll(async () => {
+  await killRunning();
+  await platform.close();
+});
+
+const espalier = (...args: readonly string[]) => runEspalier([...args], environmentOf(platform));
+
+test('trace says what an id is, where its event lies in the log, and what came of it', async () => {
+  const { code, stdout } = await espalier('trace', 'web-a@1');
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^policy version web-a@1: trained on /);
+  expect(stdout).toMatch(/^ {2}PolicyUpdated [0-9a-f-]{36} at training\.\d@\d+, 2026-/m);
+  expect(stdout).toMatch(/^web-a@3 +descends$/m);
+});
+
+test('trace of an id that nothing has exits 1 and says what was looked for', async () => {
+  const { code, stderr } = await espalier('trace', '00000000-0000-4000-8000-000000000000');
+  expect([code, stderr]).toEqual([1, expect.stringContaining('looked for run, tree, step, rollout')]);
+});
+
+test('recall gives every list whole as JSON, and refuses two things at once', async () => {
+  const { code, stdout } = await espalier('--json', 'recall', '--run', run);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ asked: { kind: 'run', runId: run }, runs: [run], trees: 3, rollouts: 9 });
+  const two = await espalier('recall', '--run', run, '--scorer', 'judge@1');
+  expect([two.code, two.stderr]).toEqual([1, expect.stringContaining('name one thing to recall')]);
+});
+
+test('diff-rewards counts what other judgements change, by component', async () => {
+  const { code, stdout } = await espalier('diff-rewards', '--run', run);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^\d of 9 rollouts have another return, \d another advantage by grpo@1, in \d of 3 groups/);
+  expect(stdout).toMatch(/^environment +\d+ +\d+ +/m);
+});
+
+test('replay scores finds the returns of a run again, and puts that on record', async () => {
+  const { code, stdout } = await espalier('replay', 'scores', '--run', run);
+  expect([code, stdout.split('\n')[0]]).toEqual([0, 'equal: scores, 9 compared']);
+  expect(await readReplays(platform.database.db, [run])).toMatchObject([{ mode: 'scores', outcome: 'equal', compared: 9 }]);
+});

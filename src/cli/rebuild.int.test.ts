@@ -78,3 +78,24 @@ test('a rebuild that is killed in the middle goes on where it was, takes over, g
   const retired = rebuild('--retire');
   expect([await retired.ended, retired.stdout()]).toEqual([0, 'dropped step_tree_v1000001\n']);
 });
+
+test('a replay of projections ends with exit code 1 where a table differs, names the row, and is on record at the run', async () => {
+  await givenTrees();
+  const { db } = platform.database;
+  const [run] = await db.selectFrom('runs').select('run_id').execute();
+  if (!run) throw new Error('a run was told');
+  const replay = (...flags: string[]) =>
+    startProcess('src/cli/main.ts', ['replay', 'projections', ...flags], environmentOf(platform));
+  const equal = replay('--name', 'step-tree', 'runs', '--run', run.run_id);
+  expect([await equal.ended, equal.stdout().split('\n').at(-2)]).toEqual([0, 'equal: projections, 8 compared']);
+  const recorded = await db.selectFrom('replays').select(['run_id', 'mode', 'outcome', 'compared']).execute();
+  expect(recorded).toEqual([{ run_id: run.run_id, mode: 'projections', outcome: 'equal', compared: 8 }]);
+
+  const step = await db.selectFrom('steps').select('step_id').where('depth', '=', 3).orderBy('step_id').executeTakeFirstOrThrow();
+  await sql`update step_tree_v1.steps set observation = 'forged' where step_id = ${step.step_id}`.execute(db);
+  const differs = replay('--name', 'step-tree');
+  expect(await differs.ended).toBe(1);
+  expect(differs.stdout()).toContain(
+    `differs at step ${step.step_id}, steps ${step.step_id}, observation: recorded "forged", replayed "Inventory: You are not carrying anything."\n`,
+  );
+});

@@ -25,19 +25,18 @@ export async function whileCaughtUp<T>(
   { signal, progress }: { readonly signal: AbortSignal; readonly progress: (progress: BuildProgress) => void },
   use: () => Promise<T>,
 ): Promise<T> {
+  const began = performance.now();
+  const first = (await placesOf(database, build)).done;
   const folding = await foldBeside({ log, database, build });
   let fault: { readonly error: unknown } | undefined;
   folding.finished.catch((error: unknown) => {
     fault = { error };
   });
   try {
-    const began = performance.now();
-    let first: number | undefined;
     for (;;) {
       signal.throwIfAborted();
       if (fault) throw fault.error;
       const { done, of } = await placesOf(database, build);
-      first ??= done;
       const rate = (done - first) / Math.max(0.001, (performance.now() - began) / 1_000);
       progress({ projection: build.projection.name, done, of, rate, secondsLeft: rate > 0 ? (of - done) / rate : null });
       if (done >= of) break;

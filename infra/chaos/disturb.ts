@@ -26,7 +26,7 @@ export interface Disturbance {
 
 const STUCK_MS = 180_000;
 const PAUSE_SHARE = 0.15;
-const OUTAGE_SHARE = 0.04; // each takes everybody's connections
+const OUTAGE_SHARE = 0.08; // each takes everybody's connections
 
 /**
  * Kills a drawn member of the crew each time the log has grown by a drawn number of records, and does the other deeds between, until so many

@@ -18,6 +18,8 @@ nothing done twice, and that the weights are those of a training that nobody dis
   --only     whom to kill and pause: ${ROLES.join(', ')}
   --deeds    kill: SIGKILL. pause: SIGSTOP, later SIGCONT. cut: every connection to the database. crash: a process of the database, which recovers
   --each     at most so many kills in one training
+
+Ctrl-C ends it behind the training in hand, with the report of what was done.
 `;
 
 const { values } = parseArgs({
@@ -48,9 +50,12 @@ async function run(): Promise<number> {
   const logs = among('--log', values.log === 'both' ? 'embedded,kafka' : values.log, ['embedded', 'kafka'] as const);
   const [roles, deeds] = [among('--only', values.only, ROLES), among('--deeds', values.deeds, DEEDS)];
   const laboratory = await openLaboratory();
+  const stopping = new AbortController();
+  process.once('SIGINT', () => stopping.abort()).once('SIGTERM', () => stopping.abort());
   let failed = 0;
   try {
-    for (const log of logs) failed += await campaign(laboratory, { log, kills, seed, updates, each, roles, deeds });
+    for (const log of logs)
+      failed += await campaign(laboratory, { log, kills, seed, updates, each, roles, deeds, signal: stopping.signal });
   } finally {
     await killRunning();
     await laboratory.close();
@@ -66,15 +71,20 @@ interface Campaign {
   readonly each: number;
   readonly roles: readonly Role[];
   readonly deeds: readonly Deed[];
+  /** Ends the campaign behind the training in hand. */
+  readonly signal: AbortSignal;
 }
 
 /** Disturbs one training after the other until so many were killed; gives how many trainings broke a promise. */
-async function campaign(laboratory: Laboratory, { log, kills, seed, updates, each, roles, deeds }: Campaign): Promise<number> {
+async function campaign(
+  laboratory: Laboratory,
+  { log, kills, seed, updates, each, roles, deeds, signal }: Campaign,
+): Promise<number> {
   const began = performance.now();
   const line = progressLine();
   const all: Disturbed[] = [];
   let [killed, failed] = [0, 0];
-  for (let trial = seed; killed < kills; trial++) {
+  for (let trial = seed; killed < kills && !signal.aborted; trial++) {
     const plan = chaosPlan(trial, updates);
     const again = `npm run chaos -- --kills ${Math.min(each, kills - killed)} --seed ${trial} --updates ${updates} --each ${each} --log ${log} --only ${roles.join(',')} --deeds ${deeds.join(',')}`;
     let of = 0;

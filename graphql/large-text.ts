@@ -1,7 +1,7 @@
 import type { BlobStore } from '../src/blobs/blob-store.ts';
 import { BlobMissing } from '../src/blobs/blob-store.ts';
 import type { BlobRef } from '../src/events/schemas/values.ts';
-import type { Blobs } from '../src/postgres/tables.ts';
+import type { Blobs } from '../src/postgres/column-types.ts';
 import { bounded } from './connection.ts';
 import type { Context } from './context.ts';
 import { refusal } from './errors.ts';

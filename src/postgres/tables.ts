@@ -1,12 +1,27 @@
-import type { ColumnType, Generated, JSONColumnType } from 'kysely';
-
-/**
- * The tables as kysely sees them. The read models are views in the schema `public` over the live version of each projection
- * (`step_tree_v1.steps` is read as `steps`), so that a rebuilt version takes over by one swap of views.
- */
-type Json = JSONColumnType<Record<string, unknown>>;
-type Instant = ColumnType<Date, Date | string, Date | string>;
-type InstantOrNull = ColumnType<Date | null, Date | string | null, Date | string | null>;
+import type { ColumnType, Generated } from 'kysely';
+import type { BlobsColumn, Instant, InstantOrNull, Json } from './column-types.ts';
+import type {
+  DatasetDigestsTable,
+  DatasetExamplesTable,
+  DatasetsTable,
+  HistoryImagesTable,
+  RenderSpecsTable,
+  RunRenderSpecsTable,
+  SegmentsTable,
+} from './data-tables.ts';
+import type {
+  BatchAcksTable,
+  BatchesTable,
+  BatchSamplesTable,
+  CheckpointsTable,
+  GroupsTable,
+  LeasesTable,
+  LineagesTable,
+  PolicyVersionsTable,
+  SampleRejectionsTable,
+  SamplesTable,
+  TrainingRunsTable,
+} from './training-tables.ts';
 
 export interface EventsTable {
   topic: string;
@@ -67,8 +82,6 @@ export interface MetricsTable {
   occurred_at: Instant;
 }
 /** References of the fields of a row whose text lies in the blob store. */
-export type Blobs = Record<string, { blob: string; size: number; mediaType: string }>;
-type BlobsColumn = ColumnType<Blobs | null, string | null, string | null>;
 
 export interface TreesTable {
   tree_id: string;
@@ -284,230 +297,6 @@ export interface ReplaysTable {
   seconds: number;
   finished_at: Instant;
 }
-export interface RenderSpecsTable {
-  render_spec_id: string;
-  spec: Json;
-}
-export interface RunRenderSpecsTable {
-  run_id: string;
-  render_spec_id: string;
-  profile: string;
-  registered_at: Instant;
-}
-export interface SegmentsTable {
-  segment_id: string;
-  render_spec_id: string;
-  text: string;
-  lines: number;
-  width: number;
-  height: number;
-  rgb: string;
-  cut_lines: number;
-  outside: number;
-  run_id: string;
-  rendered_at: Instant;
-  blobs: BlobsColumn;
-}
-export interface HistoryImagesTable {
-  step_id: string;
-  tree_id: string;
-  run_id: string;
-  render_spec_id: string;
-  prefix_step_id: string | null;
-  prefix_from: number;
-  prefix_to: number;
-  segments: ColumnType<string[], string, string>;
-  length: number;
-  history: 'segments' | 'blank' | 'absent';
-  missed: ColumnType<number[], string, string>;
-  factor: number;
-  factor_chosen_by: string | null;
-  raw_width: number;
-  raw_height: number;
-  resized_width: number;
-  resized_height: number;
-  width: number;
-  height: number;
-  model_width: number;
-  model_height: number;
-  vision_tokens: number;
-  vision_preset: string;
-  text_tokens: number;
-  tokenizer: string;
-  image_id: string;
-  cut_segments: number;
-  cut_lines: number;
-  outside: number;
-  render_ms: number;
-  rendered_at: Instant;
-  log_offset: number;
-}
-export interface DatasetsTable {
-  dataset_id: string;
-  name: string;
-  version: number;
-  format: string;
-  format_version: number;
-  query: Json;
-  parameters: Json;
-  position: ColumnType<Record<string, string>, string, string>;
-  counts: Json;
-  bytes: number;
-  sha256: string;
-  code_version: string;
-  runs: string[];
-  released_at: Instant;
-  withdrawn_at: InstantOrNull;
-  withdraw_reason: string | null;
-}
-export interface DatasetDigestsTable {
-  dataset_id: string;
-  sha256: string;
-}
-export interface DatasetExamplesTable {
-  dataset_id: string;
-  line: number;
-  lines: number;
-  kind: 'good' | 'revision' | 'pair';
-  tree_id: string;
-  good_rollout_id: string;
-  bad_rollout_id: string | null;
-  revision_id: string | null;
-}
-/** A computation by name, revision and what was chosen of it. */
-type Method = { name: string; revision: string; mode: unknown };
-
-export interface TrainingRunsTable {
-  run_id: string;
-  policy_id: string | null;
-  channel: 'train' | 'baseline' | 'validation' | 'held-out' | null;
-  started_at: InstantOrNull;
-  finished_at: InstantOrNull;
-}
-export interface GroupsTable {
-  tree_id: string;
-  run_id: string | null;
-  task_id: string | null;
-  planned_rollouts: number | null;
-  opened_at: InstantOrNull;
-  closed_at: InstantOrNull;
-  close_reason: string | null;
-}
-export interface SamplesTable {
-  rollout_id: string;
-  tree_id: string;
-  ordinal: number | null;
-  policy_id: string | null;
-  policy_version: number | null;
-  started_at: InstantOrNull;
-  finished_at: InstantOrNull;
-  outcome: 'terminated' | 'truncated' | 'failed' | 'cancelled' | null;
-  success: boolean | null;
-  leaf_step_id: string | null;
-  taken: number;
-  sampled_tokens: number;
-  context_tokens: number;
-  row_tokens: number;
-  oldest_version: number | null;
-  newest_version: number | null;
-  policies: ColumnType<string[], string, string>;
-  without_tokens: number;
-  without_log_probs: number;
-  without_anchor: number;
-  scores: ColumnType<Record<string, number>, string, string>;
-  scored_at: ColumnType<Record<string, number>, string, string>;
-}
-export interface LineagesTable {
-  lineage_id: string;
-  policy_id: string;
-  estimator: Json;
-  rules: Json;
-  seed: number;
-  trainer: Json;
-  declared_at: Instant;
-}
-export interface BatchesTable {
-  batch_id: string;
-  lineage_id: string;
-  policy_id: string;
-  ordinal: number;
-  policy_version: number;
-  estimator: ColumnType<Method, string, string>;
-  rules: Json;
-  seed: number;
-  position: string;
-  groups: number;
-  samples: number;
-  tokens: number;
-  shards: ColumnType<number[][], string, string>;
-  previous_hash: string | null;
-  manifest_hash: string;
-  planned_at: Instant;
-}
-export interface BatchSamplesTable {
-  rollout_id: string;
-  batch_id: string;
-  tree_id: string;
-  group_ordinal: number;
-  place: number;
-}
-export interface SampleRejectionsTable {
-  rollout_id: string;
-  lineage_id: string;
-  policy_id: string;
-  tree_id: string;
-  reason: string;
-  rule: string;
-  measured: number | null;
-  rejected_at: Instant;
-}
-export interface LeasesTable {
-  lease_id: string;
-  batch_id: string;
-  lineage_id: string;
-  policy_id: string;
-  fence: number;
-  consumer: string | null;
-  deadline: InstantOrNull;
-  leased_at: InstantOrNull;
-  ended_at: InstantOrNull;
-  ended_by: 'expired' | 'returned' | 'acked' | null;
-  end_reason: string | null;
-}
-export interface BatchAcksTable {
-  batch_id: string;
-  lineage_id: string;
-  policy_id: string;
-  lease_id: string;
-  version: number;
-  checkpoint_id: string;
-  acked_at: Instant;
-}
-export interface CheckpointsTable {
-  checkpoint_id: string;
-  lineage_id: string;
-  policy_id: string;
-  version: number;
-  backend: string;
-  weights: string;
-  kept: ColumnType<{ blob: string; size: number; mediaType: string } | null, string | null, string | null>;
-  covers: number | null;
-  saved_at: Instant;
-}
-export interface PolicyVersionsTable {
-  lineage_id: string;
-  version: number;
-  policy_id: string;
-  parent_version: number | null;
-  batch_id: string | null;
-  checkpoint_id: string;
-  weights: string;
-  estimator: ColumnType<Method | null, string | null, string | null>;
-  loss: ColumnType<Method | null, string | null, string | null>;
-  samples: number;
-  metrics: ColumnType<Record<string, number>, string, string>;
-  updated_at: Instant;
-}
 export interface ProjectionsTable {
   name: string;
   version: number;
@@ -557,6 +346,10 @@ export interface ApiKeysTable {
   revoked_at: Date | null;
 }
 
+/**
+ * The tables as kysely sees them. The read models are views in the schema `public` over the live version of each projection
+ * (`step_tree_v1.steps` is read as `steps`), so that a rebuilt version takes over by one swap of views.
+ */
 export interface Tables {
   events: EventsTable;
   anomalies: AnomaliesTable;

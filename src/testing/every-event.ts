@@ -151,7 +151,13 @@ export function everyEvent(): readonly Envelope[] {
   const declared = { estimator, rules: RULES, seed: 1, trainer: { backend: 'linear' } };
   told.tell('TrainingDeclared', { ...lineage, ...declared }, lineage.lineageId);
   const unequal = { eventId: told.id('event'), stepId, field: 'observation', recorded: 'a', replayed: 'b' };
-  const replay = { replayId: told.id('replay'), mode: 'environment' as const, outcome: 'differs' as const, compared: 9, differing: 1 };
+  const replay = {
+    replayId: told.id('replay'),
+    mode: 'environment' as const,
+    outcome: 'differs' as const,
+    compared: 9,
+    differing: 1,
+  };
   const asked = { notes: ['another server'], parameters: { environment: null }, codeVersion: '0.1.0', seconds: 1 };
   told.tell('ReplayFinished', { runId, ...replay, differences: [unequal], ...asked }, runId);
   return told.events.map((event) => ({ ...event, causationId: told.id('cause'), repaired: ['data.nothing'] }));

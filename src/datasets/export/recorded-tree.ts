@@ -1,7 +1,7 @@
 import type { Tree, TreeStep } from '../../domain/tree/grow-tree.ts';
 import type { RewardIndex, TreeReward, TreeRollout } from '../../domain/tree/trajectory.ts';
 import type { Packed } from '../../events/schemas/values.ts';
-import type { Blobs } from '../../postgres/tables.ts';
+import type { Blobs } from '../../postgres/column-types.ts';
 
 /** A tree as an export reads it. Long texts are '' here and named in `blobs`; `resolve-texts.ts` fetches them path by path. */
 export interface RecordedTree {

@@ -1,6 +1,6 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Packed } from '../../events/schemas/values.ts';
-import type { Blobs } from '../../postgres/tables.ts';
+import type { Blobs } from '../../postgres/column-types.ts';
 import { DatasetError, reasonOf } from '../dataset-error.ts';
 
 /** What a payload belongs to, for the message when it is missing: `trajectory 01… step 3`. */

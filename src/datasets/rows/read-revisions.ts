@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
+import type { Blobs } from '../../postgres/column-types.ts';
 import type { Trx } from '../../postgres/database.ts';
-import type { Blobs } from '../../postgres/tables.ts';
 import type { RowParameters } from './row-options.ts';
 
 /** A revision as it was mined; `splice` makes its turns again from the tree. */

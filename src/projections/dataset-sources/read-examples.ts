@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely';
+import type { DatasetExamplesTable } from '../../postgres/data-tables.ts';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
-import type { DatasetExamplesTable } from '../../postgres/tables.ts';
 
 /** An example of a released dataset and the record that it was made of. `line` is its first line in the file, from 1. */
 export interface ExampleRecord {

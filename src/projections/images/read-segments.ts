@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
+import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
-import type { Blobs } from '../../postgres/tables.ts';
 import { type HistoryLink, resolveHistories } from './resolve-histories.ts';
 
 /** One record of history, drawn by one render spec. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Verdict } from '../../domain/revision/verdict.ts';
+import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
-import type { Blobs } from '../../postgres/tables.ts';
 
 export interface JudgementRecord {
   readonly id: string;

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { SearchedStep } from '../../domain/search/searched-step.ts';
 import { growTree, type Tree } from '../../domain/tree/grow-tree.ts';
 import type { BlobRef } from '../../events/schemas/values.ts';
+import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
-import type { Blobs } from '../../postgres/tables.ts';
 
 /** A tree as revisions are mined from it. */
 export interface SearchedTree {

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { Packed } from '../../events/schemas/values.ts';
+import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
-import type { Blobs } from '../../postgres/tables.ts';
 
 export interface StepRecord {
   readonly id: string;

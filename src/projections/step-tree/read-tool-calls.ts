@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
+import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
-import type { Blobs } from '../../postgres/tables.ts';
 
 export interface ToolCallRecord {
   readonly id: string;

@@ -1,8 +1,9 @@
 import type { Selectable } from 'kysely';
+import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
-import type { Blobs, TreesTable } from '../../postgres/tables.ts';
+import type { TreesTable } from '../../postgres/tables.ts';
 
 export interface TreeRecord {
   readonly id: string;

@@ -3,7 +3,7 @@ import type { Method } from '../../events/schemas/training.ts';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
-import type { BatchesTable } from '../../postgres/tables.ts';
+import type { BatchesTable } from '../../postgres/training-tables.ts';
 
 export type BatchState = 'planned' | 'leased' | 'trained';
 

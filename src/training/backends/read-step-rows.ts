@@ -3,8 +3,8 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import { promptMessages } from '../../domain/history/prompt.ts';
 import { unpack } from '../../events/packed.ts';
 import type { Packed } from '../../events/schemas/values.ts';
+import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
-import type { Blobs } from '../../postgres/tables.ts';
 import type { StepRow } from './step-row.ts';
 
 /** Rollouts whose steps are not all in the read models, or not as a rollout is. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
+import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
-import type { Blobs } from '../../postgres/tables.ts';
 import type { BatchReward, BatchStep, BatchTrajectory, PolicySpan } from './batch-rows.ts';
 import type { PackedTokens } from './recorded-tokens.ts';
 

@@ -2,130 +2,20 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { pack } from '../src/events/packed.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
 import { Story } from '../src/testing/story.ts';
-import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
+import { CALL, LONG, openToldRecord, type ToldRecord } from './testing/told-record.ts';
 
-let api: TestGraphql;
-const story = new Story();
-const experimentId = story.id('experiment');
-const long = `${'a'.repeat(65_535)}\u{1F333}${'z'.repeat(10_000)}`; // the cut at 65,536 halves the tree
-let run: string;
-let tree: ReturnType<Story['tree']>;
-let good: { rolloutId: string; steps: string[] };
-let poor: { rolloutId: string; steps: string[] };
-let going: string;
-let bigStep: string;
-let bigTree: ReturnType<Story['tree']>;
-
+let api: ToldRecord['api'];
+let run: ToldRecord['run'];
+let tree: ToldRecord['tree'];
+let good: ToldRecord['good'];
+let poor: ToldRecord['poor'];
+let going: ToldRecord['going'];
+let bigStep: ToldRecord['bigStep'];
+let bigTree: ToldRecord['bigTree'];
 beforeAll(async () => {
-  api = await openTestGraphql();
-  story.tell('ExperimentDeclared', { experimentId, name: 'depth', question: 'How deep?' }, experimentId);
-  run = story.run('first', { experimentId, config: { lr: 0.5, nested: [1] }, seed: 2 ** 40 });
-  story.tell('MetricRecorded', { runId: run, metric: 'loss', value: 0.5, at: 1 }, run);
-  story.tell('MetricRecorded', { runId: run, metric: 'loss', value: 0.25, at: 2 }, run);
-  story.tell('MetricRecorded', { runId: run, metric: 'kl', value: 0.1, at: 2 }, run);
-  tree = story.tree(run, 'stick', { plannedRollouts: 3 });
-  good = story.walk(tree, 0, 3, 1);
-  poor = story.walk(tree, 1, 2, 0);
-  const [first = '', second = '', leaf = ''] = good.steps;
-  const process = story.reward(tree, second, 0.25, { component: 'process', raw: null });
-  story.tell(
-    'RewardRevised',
-    { rewardId: process, treeId: tree.treeId, value: 0.5, scorer: { name: 'judge', revision: '2' }, reason: 'looked again' },
-    run,
-  );
-  story.reward(tree, null, -0.125, { component: 'length', rolloutId: good.rolloutId, raw: null });
-  const backUp = (simulation: number, value: number, path: string[]) =>
-    story.tell('ValueBackedUp', { treeId: tree.treeId, simulation, leafStepId: path.at(-1) ?? '', value, path }, run);
-  backUp(0, 1, [tree.rootStepId, first]);
-  backUp(1, 0.5, [tree.rootStepId, first, second]);
-  backUp(2, -1, [tree.rootStepId, poor.steps[0] ?? '']);
-  const toolCallId = story.id('tool');
-  story.tell(
-    'ToolCalled',
-    {
-      toolCallId,
-      treeId: tree.treeId,
-      stepId: leaf,
-      ordinal: 0,
-      tool: 'search',
-      arguments: '{"q":1}',
-      output: 'none',
-      outcome: 'error',
-      durationMs: 2.5,
-    },
-    run,
-  );
-  story.tell('ReplayDiverged', { treeId: tree.treeId, stepId: leaf, field: 'observation', recorded: 'a', replayed: 'b' }, run);
-  going = story.rollout(tree, 2);
-  story.finishRun(run, { message: 'done' });
-  bigTree = story.tree(story.run('second', { kind: 'search', policy: null }), 'big', {
-    task: { ...taskOf('big'), depth: null, environment: 'tools' },
-  });
-  const observation = await api.blobs.put(Buffer.from(long), 'text/plain');
-  const mask = pack('uint8', [1, 0, 1]);
-  const maskBlob = await api.blobs.put(Buffer.from(String(mask.bytes), 'base64'), 'application/octet-stream');
-  const gone = { blob: 'f'.repeat(64), size: 70_000, mediaType: 'text/plain' };
-  bigStep = story.step(bigTree, null, bigTree.rootStepId, 1, {
-    observation,
-    usage: { promptTokens: 7, completionTokens: 3 },
-    admissibleActions: ['look', 'go'],
-    call: CALL,
-    tokens: { ids: pack('int32', [5, -6, 7]), logProbs: pack('float32', [-0.5, -1, 0]), mask: { ...mask, bytes: maskBlob } },
-  });
-  story.step(bigTree, null, bigStep, 2, { thought: gone });
-  story.tell(
-    'EvaluationFinished',
-    {
-      ...{
-        runId: run,
-        policy: { policyId: 'linear', version: 3 },
-        environment: 'textcraft',
-        split: 'test',
-        tasks: 2,
-        episodes: 4,
-      },
-      ...{
-        meanReturn: 0.5,
-        returnInterval: { low: 0.25, high: 0.75 },
-        successRate: 0.25,
-        successInterval: { low: 0, high: 0.5 },
-      },
-      bootstrap: { confidence: 0.95, resamples: 100, seed: 1 },
-      meanSteps: 6.5,
-      repeatedActions: [{ length: 2, perEpisode: 1.5 }],
-      byDepth: [{ taskDepth: null, episodes: 4, successes: 1 }],
-      recovery: { fromRunId: run },
-      trained: { method: 'agent-r', iteration: 2, weights: 'a'.repeat(64), runIds: [run], good: 1, revisions: 2, actions: 9 },
-    },
-    run,
-  );
-  await givenEvents(api.database.db, story.events);
+  ({ api, run, tree, good, poor, going, bigStep, bigTree } = await openToldRecord());
 });
 afterAll(() => api.close());
-
-const CALL = {
-  responseId: 'r-1',
-  model: 'm',
-  requestHash: 'b'.repeat(64),
-  attempts: 2,
-  latencyMs: 12.5,
-  usage: { promptTokens: 9, completionTokens: 1 },
-  trimmed: { from: 1, to: 3 },
-};
-
-function taskOf(alias: string) {
-  const observationHash = 'a'.repeat(64);
-  return {
-    taskId: story.id('task', alias),
-    environment: 'textcraft',
-    serverFingerprint: 'world-1',
-    observationHash,
-    alias,
-    goal: alias,
-    depth: 1,
-    split: 'test',
-  };
-}
 
 async function data(query: string, variables = {}) {
   const answer = await api.ask(query, variables);
@@ -397,7 +287,7 @@ describe('a step', () => {
     expect(found.step).toEqual({
       observation: beginning,
       largeTexts: [
-        { field: 'observation', size: Buffer.byteLength(long), mediaType: 'text/plain', part: '\u{1F333}zz', text: beginning },
+        { field: 'observation', size: Buffer.byteLength(LONG), mediaType: 'text/plain', part: '\u{1F333}zz', text: beginning },
       ],
     });
     const answer = await api.ask('query ($id: ID!) { step(id: $id) { largeTexts { text(length: 1000001) } } }', { id: bigStep });
@@ -409,134 +299,5 @@ describe('a step', () => {
     const answer = await api.ask(query('thought'), { id: bigTree.treeId });
     expect(answer.errors).toMatchObject([{ extensions: { code: 'TEXT_MISSING' }, path: ['tree', 'steps', 2, 'thought'] }]);
     expect((await data(query('action'), { id: bigTree.treeId })).tree.steps).toHaveLength(3);
-  });
-});
-
-describe('a trajectory', () => {
-  test('is the path of a finished rollout with its return, whole and by component', async () => {
-    const found = await data(
-      'query ($rollout: ID!) { trajectory(rollout: $rollout) { id return returns { component value rewards } length leafId steps { id } rewards { component value } only: rewards(component: "length") { value } rollout { success stepCount return rewards { component } } tree { id } } }',
-      { rollout: good.rolloutId },
-    );
-    expect(found.trajectory).toEqual({
-      id: good.rolloutId,
-      return: 1.375,
-      returns: [
-        { component: 'environment', value: 1, rewards: 1 },
-        { component: 'length', value: -0.125, rewards: 1 },
-        { component: 'process', value: 0.5, rewards: 1 },
-      ],
-      length: 3,
-      leafId: good.steps[2],
-      steps: [{ id: tree.rootStepId }, ...good.steps.map((id) => ({ id }))],
-      rewards: [
-        { component: 'process', value: 0.5 },
-        { component: 'environment', value: 1 },
-        { component: 'length', value: -0.125 },
-      ],
-      only: [{ value: -0.125 }],
-      rollout: { success: true, stepCount: 3, return: 1.375, rewards: [{ component: 'length' }] },
-      tree: { id: tree.treeId },
-    });
-  });
-
-  test('is not there while the rollout goes on', async () => {
-    const found = await data(
-      'query ($id: ID!) { trajectory(rollout: $id) { id } rollout(id: $id) { finishedAt return trajectory { id } leaf { id } } }',
-      { id: going },
-    );
-    expect(found).toEqual({ trajectory: null, rollout: { finishedAt: null, return: null, trajectory: null, leaf: null } });
-  });
-
-  test.each([
-    ['{ return: { from: 1 } }', () => [good.rolloutId]],
-    ['{ return: { until: 1.375 } }', () => [poor.rolloutId]],
-    ['{ success: false }', () => [poor.rolloutId]],
-    ['{ outcomes: [terminated, failed] }', () => [poor.rolloutId, good.rolloutId]],
-    ['{ outcomes: [] }', () => []],
-    ['{ stepCount: { from: 3 } }', () => [good.rolloutId]],
-    [
-      '{ policy: "random", policyVersion: { from: 0, until: 1 }, environment: "textcraft" }',
-      () => [poor.rolloutId, good.rolloutId],
-    ],
-    ['{ policyVersion: { from: 1 } }', () => []],
-    ['{ finishedIn: { until: "2026-01-01T00:00:13Z" } }', () => [good.rolloutId]],
-  ])('is chosen by %s', async (filter, ids) => {
-    const found = await data(`{ trajectories(filter: ${filter}) { nodes { id } } }`);
-    expect(found.trajectories.nodes.map(({ id }: { id: string }) => id)).toEqual(ids());
-  });
-
-  test('the path of any step is asked for by its id; that of an unknown one is empty', async () => {
-    expect((await data('query ($leaf: ID!) { path(leaf: $leaf) { depth } }', { leaf: good.steps[1] })).path).toEqual([
-      { depth: 0 },
-      { depth: 1 },
-      { depth: 2 },
-    ]);
-    expect((await data('query ($leaf: ID!) { path(leaf: $leaf) { depth } }', { leaf: story.id('nothing') })).path).toEqual([]);
-  });
-});
-
-describe('what went wrong in the log', () => {
-  test('is listed: anomalies of the journal, and what is in quarantine', async () => {
-    const odd = new Story('odd');
-    const runId = odd.run();
-    const [started] = odd.events;
-    const orphan = odd.step({ treeId: odd.id('no tree'), runId }, null, odd.id('no parent'), 1);
-    const events = odd.events.map((event) => (event.type === 'StepTaken' ? { ...event, sequence: 5 } : event));
-    if (started) await givenEvents(api.database.db, [...events, started]);
-    const found = await data(
-      '{ anomalies(first: 10) { totalCount nodes { kind detail stream } } quarantine(filter: { released: false, projection: "step-tree" }) { totalCount nodes { projection type code field reason body size releasedAt } } }',
-    );
-    expect(found.anomalies.nodes).toContainEqual({ kind: 'duplicate', detail: expect.any(String), stream: runId });
-    expect(found.anomalies.nodes).toContainEqual({ kind: 'gap', detail: expect.stringMatching(/5/), stream: odd.id('no tree') });
-    expect(found.anomalies.totalCount).toBe(found.anomalies.nodes.length);
-    expect(found.quarantine.totalCount).toBe(1);
-    const [record] = found.quarantine.nodes;
-    expect(record).toMatchObject({
-      projection: 'step-tree',
-      type: 'StepTaken',
-      releasedAt: null,
-      reason: expect.stringMatching(/./),
-    });
-    expect(record.body).toContain(orphan);
-    expect(record.size).toBe(Buffer.byteLength(record.body));
-  });
-});
-
-describe('an argument is refused by its name:', () => {
-  test.each([
-    ['{ run(id: "7") { id } }', 'id must be a UUID, not "7"'],
-    ['{ path(leaf: "x") { id } }', 'leaf must be a UUID, not "x"'],
-    [`{ trajectories(filter: { tree: "' or 1=1" }) { nodes { id } } }`, `filter.tree must be a UUID, not "' or 1=1"`],
-    [
-      '{ runs(filter: { started: { from: "yesterday" } }) { nodes { id } } }',
-      'a DateTime is an ISO 8601 instant with its zone, such as 2026-01-31T09:30:00Z, not "yesterday"',
-    ],
-    ['{ runs(filter: { started: { from: "2026-01-01T00:00:00" } }) { nodes { id } } }', 'with its zone'],
-  ])('%s', async (query, message) => {
-    const answer = await api.ask(query);
-    expect(answer.errors?.[0]?.message).toContain(message);
-    expect(['BAD_USER_INPUT', 'GRAPHQL_VALIDATION_FAILED']).toContain(answer.errors?.[0]?.extensions.code);
-  });
-
-  test('a list that hangs on a record takes no other record', async () => {
-    const answer = await api.ask(
-      'query ($id: ID!, $other: ID!) { run(id: $id) { trees(filter: { run: $other }) { nodes { id } } } }',
-      { id: run, other: story.id('x') },
-    );
-    expect(answer.errors?.[0]?.message).toBe(`filter: this list holds only what belongs to ${run}; leave run out`);
-  });
-
-  test('an id is taken in capitals too, and an unknown one is null', async () => {
-    expect(await data('query ($id: ID!) { run(id: $id) { name } }', { id: run.toUpperCase() })).toEqual({
-      run: { name: 'first' },
-    });
-    const id = story.id('unknown');
-    expect(
-      await data(
-        'query ($id: ID!) { run(id: $id) { id } tree(id: $id) { id } step(id: $id) { id } rollout(id: $id) { id } experiment(id: $id) { id } }',
-        { id },
-      ),
-    ).toEqual({ run: null, tree: null, step: null, rollout: null, experiment: null });
   });
 });

@@ -555,6 +555,8 @@ export type TrainedOn = {
   readonly good: Scalars['SafeInt']['output'];
   /** Revisions of the last iteration. */
   readonly revisions: Scalars['SafeInt']['output'];
+  /** The mean number of steps that a judge looked at for a revision of the last iteration; null where none was judged. */
+  readonly revisionLength?: Maybe<Scalars['Float']['output']>;
   /** Actions with loss of the last iteration. */
   readonly actions: Scalars['SafeInt']['output'];
 };
@@ -3125,6 +3127,7 @@ export type TrainedOnResolvers<ContextType = Context, ParentType extends Resolve
   datasets?: Resolver<ReadonlyArray<ResolversTypes['Dataset']>, ParentType, ContextType>;
   good?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   revisions?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  revisionLength?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   actions?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
 };
 

@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Progress } from '../collect/collect-run.ts';
 import { exportTrajectories } from '../datasets/export/export-trajectories.ts';
@@ -21,6 +21,7 @@ import { queriesToTry } from './demo/queries.ts';
 import { countRecord, deepestTree, successByDepth } from './demo/report.ts';
 import { showImages } from './demo/show-images.ts';
 import { showSearch } from './demo/show-search.ts';
+import { shownPath } from './demo/shown-path.ts';
 import { trainFew } from './demo/train-few.ts';
 import { describeManifest } from './export.ts';
 import { progressLine, say } from './terminal.ts';
@@ -195,14 +196,8 @@ async function exportAll({ config, database, blobs }: Platform, runId: string, s
       empty: 'refuse',
       onProgress: () => undefined,
     });
-    say(describeManifest(shown(out), manifest));
+    say(describeManifest(shownPath(out), manifest));
   }
-}
-
-/** Shows a path from here when it lies below. */
-function shown(path: string): string {
-  const from = relative('', path);
-  return from.startsWith('..') ? path : from;
 }
 
 function seconds(since: number): string {

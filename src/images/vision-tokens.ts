@@ -31,6 +31,11 @@ export const VISION_PRESETS = {
   'qwen3-vl': { name: 'qwen3-vl', unit: 32, minPixels: 65_536, maxPixels: 16_777_216, before: BEFORE, wrapperTokens: 2 },
 } as const satisfies Record<string, VisionPreset>;
 
+/** Finds a vision processor by the name that is recorded of it. */
+export function visionPreset(name: string): VisionPreset | undefined {
+  return Object.values(VISION_PRESETS).find((preset) => preset.name === name);
+}
+
 /** What an image costs a model, and the size at which the model sees it. */
 export interface VisionTokens {
   readonly tokens: number;

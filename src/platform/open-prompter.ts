@@ -5,7 +5,7 @@ import { checkTemplate, type Drawing, type Prompter } from '../collect/prompting
 import { HistoryRenderer } from '../images/history-renderer.ts';
 import { renderSpec } from '../images/render-profiles.ts';
 import { SegmentCache } from '../images/segment-cache.ts';
-import { VISION_PRESETS } from '../images/vision-tokens.ts';
+import { VISION_PRESETS, visionPreset } from '../images/vision-tokens.ts';
 import { findKnownSegments } from '../projections/images/read-segments.ts';
 import type { Platform } from './open-platform.ts';
 
@@ -53,7 +53,7 @@ function openDrawing(platform: Platform, { profile, vision }: NonNullable<Prompt
 }
 
 function presetOf(name: string): Drawing['vision'] {
-  const preset = Object.values(VISION_PRESETS).find((one) => one.name === name);
+  const preset = visionPreset(name);
   if (!preset)
     throw new PromptRefused(`there is no vision preset ${JSON.stringify(name)}; name ${Object.keys(VISION_PRESETS).join(', ')}`);
   return preset;

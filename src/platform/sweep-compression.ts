@@ -9,7 +9,7 @@ import { splitSegments } from '../images/prepare-text.ts';
 import { parseRenderSpec, type RenderSpec } from '../images/render-spec.ts';
 import { SegmentCache } from '../images/segment-cache.ts';
 import { textTokens } from '../images/text-tokens.ts';
-import { VISION_PRESETS, type VisionPreset, visionTokens } from '../images/vision-tokens.ts';
+import { VISION_PRESETS, type VisionPreset, visionPreset, visionTokens } from '../images/vision-tokens.ts';
 import type { Db } from '../postgres/database.ts';
 import { readHistoryImagesOfRun } from '../projections/images/read-history-images.ts';
 import { readRenderSpecsOfRuns } from '../projections/images/read-render-specs.ts';
@@ -91,7 +91,7 @@ export async function wouldBeHistories(
 
 /** Finds a vision preset by its name; the default where there is none of it. */
 export function presetOf(name: string): VisionPreset {
-  return Object.values(VISION_PRESETS).find((preset) => preset.name === name) ?? VISION_PRESETS['qwen2.5-vl'];
+  return visionPreset(name) ?? VISION_PRESETS['qwen2.5-vl'];
 }
 
 function historyBefore(

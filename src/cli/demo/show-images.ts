@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { encodePng } from '../../images/png.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readHistoryImagesOfRun } from '../../projections/images/read-history-images.ts';
@@ -7,6 +7,7 @@ import { readImageTotalsOfRuns } from '../../projections/images/read-image-total
 import { readHistories, readSegments } from '../../projections/images/read-segments.ts';
 import { rebuildImage } from '../../replay/rebuild-image.ts';
 import { say } from '../terminal.ts';
+import { shownPath } from './shown-path.ts';
 
 const WIDTH = 110; // characters of a record
 
@@ -33,16 +34,11 @@ export async function showImages(platform: Platform, runId: string, url: string)
   say(
     `${totals.visionTokens} vision tokens in place of ${totals.textTokens} as text (${share} % saved at factor 1.2); ${totals.misses} records drawn, ${totals.hits} taken from the cache.`,
   );
-  say(`The longest, ${longest.width}x${longest.height} px, drawn again from the record: ${shown(file)}`);
+  say(`The longest, ${longest.width}x${longest.height} px, drawn again from the record: ${shownPath(file)}`);
   for (const id of history) say(`  ${shorten(texts.get(id) ?? '')}`);
   say(`  ${url}/images/${longest.id}.png`);
 }
 
 function shorten(text: string): string {
   return text.length > WIDTH ? `${text.slice(0, WIDTH - 1)}…` : text;
-}
-
-function shown(path: string): string {
-  const from = relative('', path);
-  return from.startsWith('..') ? path : from;
 }

@@ -18,6 +18,8 @@ export const trainedOn = z.strictObject({
   datasetIds: z.array(id).max(10_000).optional(),
   good: counter,
   revisions: counter,
+  /** Mean number of steps that a judge looked at for a revision, in the last iteration; null where none was judged. */
+  revisionLength: finite.nullable().optional(),
   /** Actions with loss, in the last iteration. */
   actions: counter,
 });

@@ -150,16 +150,17 @@ async function iterate(
     runIds: [...learner.runIds, runId],
     datasetIds: released ? [...learner.datasetIds, released.dataset.id] : learner.datasetIds,
   };
+  const revisionLength = method === 'agent-r' ? (revised?.meanRevisionLength ?? null) : null;
   const evaluation = await evaluateLearner(repetition, after, iteration, {
     ...{ method, iteration, weights: after.policy.digest, runIds: [...after.runIds], datasetIds: [...after.datasetIds] },
-    ...{ good: released?.good ?? 0, revisions: released?.revisions ?? 0, actions: training?.actions ?? 0 },
+    ...{ good: released?.good ?? 0, revisions: released?.revisions ?? 0, actions: training?.actions ?? 0, revisionLength },
   });
   const rejected = revised && revised.rejected.diverged + revised.rejected.impossible + revised.rejected.below;
   await recordMetrics(repetition, evaluation.runId, iteration, {
     'mined.pairs': revised?.pairs ?? null,
     'mined.verified': revised?.verified ?? null,
     'mined.rejected': rejected,
-    'mined.revision-length': method === 'agent-r' ? (revised?.meanRevisionLength ?? null) : null,
+    'mined.revision-length': revisionLength,
     'train.good': released?.good ?? 0,
     'train.revisions': released?.revisions ?? 0,
     'train.actions': training?.actions ?? 0,

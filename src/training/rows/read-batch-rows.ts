@@ -61,24 +61,11 @@ async function trajectoryOf(world: World, group: number, rolloutId: string): Pro
     steps.push(await unpackedStep(world, stepId, before));
     before = await stepAt(world, stepId);
   }
-  const { treeId, runId, taskId, environment, goal, instruction, outcome, success, temperature } = rollout;
+  const { fromStepId, leafStepId: _leaf, rootStepId: _root, blobs: _blobs, ...said } = rollout;
   return {
-    ...{
-      rolloutId,
-      treeId,
-      group,
-      runId,
-      taskId,
-      environment,
-      goal,
-      instruction,
-      firstObservation,
-      outcome,
-      success,
-      temperature,
-    },
+    ...{ ...said, group, firstObservation },
     steps,
-    from: rollout.fromStepId === root ? 0 : path.indexOf(rollout.fromStepId) + 1,
+    from: fromStepId === root ? 0 : path.indexOf(fromStepId) + 1,
     rewards: rewards.get(rolloutId) ?? [],
   };
 }

@@ -49,37 +49,8 @@ export function stepLayout(rows: BatchRows): LaidOut {
 
 /** What a trajectory says: the steps before `from` are context, the others are the rows. */
 export function textsOf(trajectory: BatchTrajectory) {
-  const {
-    rolloutId,
-    treeId,
-    runId,
-    taskId,
-    environment,
-    goal,
-    instruction,
-    firstObservation,
-    outcome,
-    success,
-    temperature,
-    from,
-  } = trajectory;
-  return {
-    ...{
-      rolloutId,
-      treeId,
-      runId,
-      taskId,
-      environment,
-      goal,
-      instruction,
-      firstObservation,
-      outcome,
-      success,
-      temperature,
-      from,
-    },
-    steps: trajectory.steps.map(stepTexts),
-  };
+  const { group: _group, rewards: _rewards, steps, ...said } = trajectory; // groups and rewards are tensors
+  return { ...said, steps: steps.map(stepTexts) };
 }
 
 function stepTexts({ response, action, observation, candidates, anchor, wellFormatted, executable }: BatchStep) {

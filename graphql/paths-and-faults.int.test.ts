@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { givenEvents } from '../src/testing/given-events.ts';
+import { Story } from '../src/testing/story.ts';
+import { openToldRecord, type ToldRecord } from './testing/told-record.ts';
+
+let api: ToldRecord['api'];
+let story: ToldRecord['story'];
+let run: ToldRecord['run'];
+let tree: ToldRecord['tree'];
+let good: ToldRecord['good'];
+let poor: ToldRecord['poor'];
+let going: ToldRecord['going'];
+beforeAll(async () => {
+  ({ api, story, run, tree, good, poor, going } = await openToldRecord());
+});
+afterAll(() => api.close());
+
+async function data(query: string, variables = {}) {
+  const answer = await api.ask(query, variables);
+  expect(answer.errors).toBeUndefined();
+  return answer.data;
+}
+
+describe('a trajectory', () => {
+  test('is the path of a finished rollout with its return, whole and by component', async () => {
+    const found = await data(
+      'query ($rollout: ID!) { trajectory(rollout: $rollout) { id return returns { component value rewards } length leafId steps { id } rewards { component value } only: rewards(component: "length") { value } rollout { success stepCount return rewards { component } } tree { id } } }',
+      { rollout: good.rolloutId },
+    );
+    expect(found.trajectory).toEqual({
+      id: good.rolloutId,
+      return: 1.375,
+      returns: [
+        { component: 'environment', value: 1, rewards: 1 },
+        { component: 'length', value: -0.125, rewards: 1 },
+        { component: 'process', value: 0.5, rewards: 1 },
+      ],
+      length: 3,
+      leafId: good.steps[2],
+      steps: [{ id: tree.rootStepId }, ...good.steps.map((id) => ({ id }))],
+      rewards: [
+        { component: 'process', value: 0.5 },
+        { component: 'environment', value: 1 },
+        { component: 'length', value: -0.125 },
+      ],
+      only: [{ value: -0.125 }],
+      rollout: { success: true, stepCount: 3, return: 1.375, rewards: [{ component: 'length' }] },
+      tree: { id: tree.treeId },
+    });
+  });
+
+  test('is not there while the rollout goes on', async () => {
+    const found = await data(
+      'query ($id: ID!) { trajectory(rollout: $id) { id } rollout(id: $id) { finishedAt return trajectory { id } leaf { id } } }',
+      { id: going },
+    );
+    expect(found).toEqual({ trajectory: null, rollout: { finishedAt: null, return: null, trajectory: null, leaf: null } });
+  });
+
+  test.each([
+    ['{ return: { from: 1 } }', () => [good.rolloutId]],
+    ['{ return: { until: 1.375 } }', () => [poor.rolloutId]],
+    ['{ success: false }', () => [poor.rolloutId]],
+    ['{ outcomes: [terminated, failed] }', () => [poor.rolloutId, good.rolloutId]],
+    ['{ outcomes: [] }', () => []],
+    ['{ stepCount: { from: 3 } }', () => [good.rolloutId]],
+    [
+      '{ policy: "random", policyVersion: { from: 0, until: 1 }, environment: "textcraft" }',
+      () => [poor.rolloutId, good.rolloutId],
+    ],
+    ['{ policyVersion: { from: 1 } }', () => []],
+    ['{ finishedIn: { until: "2026-01-01T00:00:13Z" } }', () => [good.rolloutId]],
+  ])('is chosen by %s', async (filter, ids) => {
+    const found = await data(`{ trajectories(filter: ${filter}) { nodes { id } } }`);
+    expect(found.trajectories.nodes.map(({ id }: { id: string }) => id)).toEqual(ids());
+  });
+
+  test('the path of any step is asked for by its id; that of an unknown one is empty', async () => {
+    expect((await data('query ($leaf: ID!) { path(leaf: $leaf) { depth } }', { leaf: good.steps[1] })).path).toEqual([
+      { depth: 0 },
+      { depth: 1 },
+      { depth: 2 },
+    ]);
+    expect((await data('query ($leaf: ID!) { path(leaf: $leaf) { depth } }', { leaf: story.id('nothing') })).path).toEqual([]);
+  });
+});
+
+describe('what went wrong in the log', () => {
+  test('is listed: anomalies of the journal, and what is in quarantine', async () => {
+    const odd = new Story('odd');
+    const runId = odd.run();
+    const [started] = odd.events;
+    const orphan = odd.step({ treeId: odd.id('no tree'), runId }, null, odd.id('no parent'), 1);
+    const events = odd.events.map((event) => (event.type === 'StepTaken' ? { ...event, sequence: 5 } : event));
+    if (started) await givenEvents(api.database.db, [...events, started]);
+    const found = await data(
+      '{ anomalies(first: 10) { totalCount nodes { kind detail stream } } quarantine(filter: { released: false, projection: "step-tree" }) { totalCount nodes { projection type code field reason body size releasedAt } } }',
+    );
+    expect(found.anomalies.nodes).toContainEqual({ kind: 'duplicate', detail: expect.any(String), stream: runId });
+    expect(found.anomalies.nodes).toContainEqual({ kind: 'gap', detail: expect.stringMatching(/5/), stream: odd.id('no tree') });
+    expect(found.anomalies.totalCount).toBe(found.anomalies.nodes.length);
+    expect(found.quarantine.totalCount).toBe(1);
+    const [record] = found.quarantine.nodes;
+    expect(record).toMatchObject({
+      projection: 'step-tree',
+      type: 'StepTaken',
+      releasedAt: null,
+      reason: expect.stringMatching(/./),
+    });
+    expect(record.body).toContain(orphan);
+    expect(record.size).toBe(Buffer.byteLength(record.body));
+  });
+});
+
+describe('an argument is refused by its name:', () => {
+  test.each([
+    ['{ run(id: "7") { id } }', 'id must be a UUID, not "7"'],
+    ['{ path(leaf: "x") { id } }', 'leaf must be a UUID, not "x"'],
+    [`{ trajectories(filter: { tree: "' or 1=1" }) { nodes { id } } }`, `filter.tree must be a UUID, not "' or 1=1"`],
+    [
+      '{ runs(filter: { started: { from: "yesterday" } }) { nodes { id } } }',
+      'a DateTime is an ISO 8601 instant with its zone, such as 2026-01-31T09:30:00Z, not "yesterday"',
+    ],
+    ['{ runs(filter: { started: { from: "2026-01-01T00:00:00" } }) { nodes { id } } }', 'with its zone'],
+  ])('%s', async (query, message) => {
+    const answer = await api.ask(query);
+    expect(answer.errors?.[0]?.message).toContain(message);
+    expect(['BAD_USER_INPUT', 'GRAPHQL_VALIDATION_FAILED']).toContain(answer.errors?.[0]?.extensions.code);
+  });
+
+  test('a list that hangs on a record takes no other record', async () => {
+    const answer = await api.ask(
+      'query ($id: ID!, $other: ID!) { run(id: $id) { trees(filter: { run: $other }) { nodes { id } } } }',
+      { id: run, other: story.id('x') },
+    );
+    expect(answer.errors?.[0]?.message).toBe(`filter: this list holds only what belongs to ${run}; leave run out`);
+  });
+
+  test('an id is taken in capitals too, and an unknown one is null', async () => {
+    expect(await data('query ($id: ID!) { run(id: $id) { name } }', { id: run.toUpperCase() })).toEqual({
+      run: { name: 'first' },
+    });
+    const id = story.id('unknown');
+    expect(
+      await data(
+        'query ($id: ID!) { run(id: $id) { id } tree(id: $id) { id } step(id: $id) { id } rollout(id: $id) { id } experiment(id: $id) { id } }',
+        { id },
+      ),
+    ).toEqual({ run: null, tree: null, step: null, rollout: null, experiment: null });
+  });
+});

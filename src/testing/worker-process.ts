@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { nodeArguments } from './bundle-programs.ts';
 
 /** A process of this program, started for a test: what it said, and how it ended. */
 export interface ChildProcess {
@@ -24,7 +25,7 @@ const running = new Set<ReturnType<typeof spawn>>();
  * @param script relative to the repository.
  */
 export function startProcess(script: string, args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
-  const child = spawn(process.execPath, ['--import', 'tsx', `${ROOT}${script}`, ...args], {
+  const child = spawn(process.execPath, [...nodeArguments(script), ...args], {
     cwd: ROOT, // where `tsx` is found
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -42,7 +42,7 @@ export async function loadExport(text: string, what: string, usual: string): Pro
   loaded.set(file, sha256);
   let module: Readonly<Record<string, unknown>>;
   try {
-    module = await import(pathToFileURL(file).href);
+    module = await importModule(pathToFileURL(file).href);
   } catch (cause) {
     throw new ToolError(`${what} ${text}: the module cannot be loaded: ${messageOf(cause)}`, { cause });
   }
@@ -53,6 +53,17 @@ export async function loadExport(text: string, what: string, usual: string): Pro
     );
   }
   return { value: module[name], place: `${path}#${name}`, sha256 };
+}
+
+/** Imports a module, in TypeScript too where the process itself was started from bundled sources. */
+async function importModule(url: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return await import(url);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_UNKNOWN_FILE_EXTENSION') throw error; // what node throws, or the module itself
+    const { tsImport } = await import('tsx/esm/api');
+    return await tsImport(url, import.meta.url);
+  }
 }
 
 function messageOf(error: unknown): string {

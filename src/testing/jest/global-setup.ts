@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../postgres/embedded-server.ts';
+import { bundlePrograms } from '../bundle-programs.ts';
 import { startKafkaForTests, stopKafkaForTests } from '../kafka.ts';
 import { afterTests, undoAll } from './after-tests.ts';
 import { createTemplateDatabase } from './template-database.ts';
@@ -24,6 +25,7 @@ export default async function setUp(config: JestConfig): Promise<void> {
   try {
     if (e2e || files.some((file) => file.endsWith('.int.test.ts'))) await startPostgres();
     if (e2e) await startKafka();
+    if (files.some(startsPrograms)) afterTests(await bundlePrograms());
   } catch (error) {
     await undoAll(); // jest calls no teardown after a failed setup
     throw error;
@@ -40,6 +42,11 @@ async function startPostgres(): Promise<void> {
   }
   const template = await createTemplateDatabase(process.env.DATABASE_URL);
   afterTests(() => template.drop());
+}
+
+/** Whether a test may start the command line or a worker. One that does without its bundle runs the sources, later. */
+function startsPrograms(file: string): boolean {
+  return /\.(int|e2e)\.test\.ts$|\/cli\//.test(file);
 }
 
 /** A run names files by patterns, each matched anywhere in the path; without one every file is chosen. */

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { progressLine, table } from '../../src/cli/terminal.ts';
+import { bundlePrograms } from '../../src/testing/bundle-programs.ts';
 import { killRunning } from '../../src/testing/worker-process.ts';
 import { chaosPlan } from './chaos-plan.ts';
 import type { Check } from './check-record.ts';
@@ -50,6 +51,7 @@ async function run(): Promise<number> {
   const logs = among('--log', values.log === 'both' ? 'embedded,kafka' : values.log, ['embedded', 'kafka'] as const);
   const [roles, deeds] = [among('--only', values.only, ROLES), among('--deeds', values.deeds, DEEDS)];
   const laboratory = await openLaboratory();
+  const unbundle = await bundlePrograms();
   const stopping = new AbortController();
   process.once('SIGINT', () => stopping.abort()).once('SIGTERM', () => stopping.abort());
   let failed = 0;
@@ -58,6 +60,7 @@ async function run(): Promise<number> {
       failed += await campaign(laboratory, { log, kills, seed, updates, each, roles, deeds, signal: stopping.signal });
   } finally {
     await killRunning();
+    await unbundle();
     await laboratory.close();
   }
   return failed > 0 ? 1 : 0;

@@ -1,35 +1,52 @@
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { parsePosition } from '../log/position.ts';
 import type { Db } from '../postgres/database.ts';
+import { readRewardsPosition, standRewardsAt } from '../projections/rewards/rewards-at.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
-import { readStepRows } from '../training/backends/read-step-rows.ts';
 import type { StepRow } from '../training/backends/step-row.ts';
+import { stepRowsOf } from '../training/backends/step-rows-of.ts';
+import { readBatchRows } from '../training/rows/read-batch-rows.ts';
+import type { ReadRows } from '../training/train-loop.ts';
 
 const CATCH_UP_MS = 60_000;
 
-/** Reads the rows of a planned batch, when all read models hold what its planner had read. */
+interface Where {
+  readonly db: Db;
+  readonly blobs: BlobStore;
+}
+
+/**
+ * Reads the rows of a planned batch, when all read models hold what its planner had read, and the position that their rewards stood at: both in one
+ * snapshot, so that the same rows can be read again when a reward was revised since.
+ */
 export async function readBatchSteps(
-  { db, blobs }: { readonly db: Db; readonly blobs: BlobStore },
+  { db, blobs }: Where,
   batchId: string,
   signal: AbortSignal,
   chats: 'with-chats' | 'without-chats' = 'without-chats',
-): Promise<readonly StepRow[]> {
+): Promise<Required<ReadRows>> {
   const { position } = await db
     .selectFrom('batches')
     .select('position')
     .where('batch_id', '=', batchId)
     .executeTakeFirstOrThrow();
   await waitUntilProjected(db, parsePosition(position), { timeoutMs: CATCH_UP_MS, signal, pollMs: 10 });
-  const samples = await db
-    .selectFrom('batch_samples')
-    .select('rollout_id')
-    .where('batch_id', '=', batchId)
-    .orderBy('place')
-    .execute();
-  return readStepRows(
-    db,
-    blobs,
-    samples.map(({ rollout_id }) => rollout_id),
-    chats,
-  );
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (trx) => {
+      const rewardsAt = await readRewardsPosition(trx);
+      return { rewardsAt, rows: stepRowsOf(await readBatchRows(trx, blobs, batchId), chats) };
+    });
+}
+
+/** Reads the rows of a batch with the rewards of its trees as they stood at a position. The read models must hold all of it. */
+export async function readBatchStepsAt(
+  { db, blobs }: Where,
+  { batchId, trees, rewardsAt }: { readonly batchId: string; readonly trees: readonly string[]; readonly rewardsAt: string },
+): Promise<readonly StepRow[]> {
+  return db.transaction().execute(async (trx) => {
+    await standRewardsAt(trx, trees, rewardsAt);
+    return stepRowsOf(await readBatchRows(trx, blobs, batchId));
+  });
 }

@@ -40,6 +40,8 @@ export interface BatchTrajectory {
   readonly success: boolean | null;
   /** What the run's plan drew with; null where its plan does not say. */
   readonly temperature: number | null;
+  /** `plain-chat`: the run's plan asks for every step with the chat of what happened, and nothing else: no template, no search, no system text moved. */
+  readonly prompting: 'plain-chat' | 'otherwise';
   /** The path from the root to the leaf. Those before `from` were taken by an elder rollout of the tree: context, not to be trained. */
   readonly steps: readonly BatchStep[];
   readonly from: number;
@@ -56,6 +58,8 @@ export interface BatchStep {
   readonly candidates: readonly string[] | null;
   readonly wellFormatted: boolean;
   readonly executable: boolean;
+  /** Its prompt lost turns, so that it would fit. */
+  readonly trimmed: boolean;
   readonly termination: 'none' | 'terminated' | 'truncated';
   /** Hash of the environment's state before the action. */
   readonly anchor: string | null;

@@ -1,4 +1,3 @@
-import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readPaths } from '../../projections/step-tree/read-paths.ts';
 import {
@@ -9,7 +8,7 @@ import {
   type BatchTrajectory,
   RowsError,
 } from './batch-rows.ts';
-import { withTexts } from './read-blob.ts';
+import { type BlobReader, withTexts } from './read-blob.ts';
 import { readManifest } from './read-manifest.ts';
 import { type RecordedStep, type RolloutRow, readRecordedSteps, readRewards, readRolloutsOfBatch } from './read-record.ts';
 import { recordedTokens } from './recorded-tokens.ts';
@@ -18,7 +17,7 @@ import { recordedTokens } from './recorded-tokens.ts';
  * Reads a planned batch with all that its trajectories recorded: paths, texts, token arrays as sampled, spans, rewards in force.
  * @throws RowsError when the batch is unknown, or a part of the record is missing or damaged.
  */
-export async function readBatchRows(db: Db, blobs: BlobStore, batchId: string): Promise<BatchRows> {
+export async function readBatchRows(db: Db, blobs: BlobReader, batchId: string): Promise<BatchRows> {
   const batch = await readManifest(db, batchId);
   const ids = batch.groups.flatMap(({ rolloutIds }) => rolloutIds);
   const rollouts = new Map((await readRolloutsOfBatch(db, ids)).map((row) => [row.rolloutId, row]));
@@ -38,7 +37,7 @@ export async function readBatchRows(db: Db, blobs: BlobStore, batchId: string): 
 
 interface World {
   readonly batch: BatchManifest;
-  readonly blobs: BlobStore;
+  readonly blobs: BlobReader;
   readonly rollouts: ReadonlyMap<string, RolloutRow>;
   readonly paths: ReadonlyMap<string, readonly string[]>;
   readonly steps: ReadonlyMap<string, RecordedStep>;
@@ -61,11 +60,17 @@ async function trajectoryOf(world: World, group: number, rolloutId: string): Pro
     steps.push(await unpackedStep(world, stepId, before));
     before = await stepAt(world, stepId);
   }
-  const { fromStepId, leafStepId: _leaf, rootStepId: _root, blobs: _blobs, ...said } = rollout;
+  const { fromStepId, leafStepId: _leaf, rootStepId: _root, blobs: _blobs, taken, ...said } = rollout;
+  const from = [root, ...path].indexOf(fromStepId);
+  if (from < 0 || steps.length - from !== taken)
+    throw missing(
+      batch,
+      `rollout ${rolloutId} took ${taken} steps by its end, and its path holds ${steps.length - from} of them`,
+    );
   return {
     ...{ ...said, group, firstObservation },
     steps,
-    from: fromStepId === root ? 0 : path.indexOf(fromStepId) + 1,
+    from,
     rewards: rewards.get(rolloutId) ?? [],
   };
 }
@@ -81,9 +86,9 @@ async function unpackedStep(world: World, stepId: string, before: RecordedStep):
   const kept = world.unpacked.get(stepId);
   if (kept) return kept;
   const step = await stepAt(world, stepId);
-  const { response, action, observation, wellFormatted, executable, termination, spans, tokens } = step;
+  const { response, action, observation, wellFormatted, executable, trimmed, termination, spans, tokens } = step;
   const unpacked: BatchStep = {
-    ...{ stepId, response, action, observation, wellFormatted, executable, termination, spans },
+    ...{ stepId, response, action, observation, wellFormatted, executable, trimmed, termination, spans },
     candidates: before.admissible,
     anchor: before.stateHash,
     tokens: tokens && (await recordedTokens(tokens, world.blobs, stepId)),

@@ -1,8 +1,11 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { RowsError } from './batch-rows.ts';
 
+/** Rows are only read. */
+export type BlobReader = Pick<BlobStore, 'get'>;
+
 /** Reads a payload of the record. @throws RowsError `blob` that says what it is a part of and what to do. */
-export async function readBlob(blobs: BlobStore, sha256: string, what: string): Promise<Uint8Array> {
+export async function readBlob(blobs: BlobReader, sha256: string, what: string): Promise<Uint8Array> {
   try {
     return await blobs.get(sha256);
   } catch (cause) {
@@ -22,7 +25,7 @@ interface WithBlobs {
 }
 
 /** Puts the large texts of a row into their fields. @throws RowsError `blob`. */
-export async function withTexts<Row extends WithBlobs>(row: Row, blobs: BlobStore, what: string): Promise<Row> {
+export async function withTexts<Row extends WithBlobs>(row: Row, blobs: BlobReader, what: string): Promise<Row> {
   if (row.blobs === null) return row;
   const texts: Record<string, string> = {};
   for (const [field, { blob }] of Object.entries(row.blobs))

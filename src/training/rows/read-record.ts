@@ -8,8 +8,20 @@ import type { PackedTokens } from './recorded-tokens.ts';
 export interface RolloutRow
   extends Pick<
     BatchTrajectory,
-    'rolloutId' | 'treeId' | 'runId' | 'taskId' | 'environment' | 'goal' | 'instruction' | 'outcome' | 'success' | 'temperature'
+    | 'rolloutId'
+    | 'treeId'
+    | 'runId'
+    | 'taskId'
+    | 'environment'
+    | 'goal'
+    | 'instruction'
+    | 'outcome'
+    | 'success'
+    | 'temperature'
+    | 'prompting'
   > {
+  /** How many steps its end says it took. */
+  readonly taken: number;
   readonly fromStepId: string;
   readonly leafStepId: string;
   readonly rootStepId: string;
@@ -22,7 +34,9 @@ export async function readRolloutsOfBatch(db: Db, ids: readonly string[]): Promi
     select r.rollout_id as "rolloutId", r.tree_id as "treeId", t.run_id as "runId", t.task_id as "taskId", t.environment, t.goal,
       t.instruction, t.root_step_id as "rootStepId", t.blobs, r.from_step_id as "fromStepId", r.leaf_step_id as "leafStepId", r.outcome,
       r.success, case when jsonb_typeof(runs.config -> 'temperature') = 'number' then (runs.config -> 'temperature')::double precision end
-        as temperature
+        as temperature, r.steps as taken,
+      case when runs.config -> 'prompt' is null and coalesce(runs.config ->> 'search', '') = ''
+        and coalesce(runs.config ->> 'policy', '') not like '%"merged"%' then 'plain-chat' else 'otherwise' end as prompting
     from rollouts r
     join trees t on t.tree_id = r.tree_id
     left join runs on runs.run_id = t.run_id
@@ -32,7 +46,7 @@ export async function readRolloutsOfBatch(db: Db, ids: readonly string[]): Promi
 
 /** A step as the read model has it: its texts, and what the step below it chose among. */
 export interface RecordedStep
-  extends Pick<BatchStep, 'response' | 'action' | 'observation' | 'wellFormatted' | 'executable' | 'termination'> {
+  extends Pick<BatchStep, 'response' | 'action' | 'observation' | 'wellFormatted' | 'executable' | 'trimmed' | 'termination'> {
   readonly stepId: string;
   readonly spans: readonly PolicySpan[];
   readonly tokens: PackedTokens | null;
@@ -49,6 +63,7 @@ export async function readRecordedSteps(db: Db, ids: readonly string[]): Promise
   for (let from = 0; from < ids.length; from += SLICE) {
     const { rows } = await sql<RecordedStep>`
       select step_id as "stepId", response, action, observation, well_formatted as "wellFormatted", executable, termination,
+        coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
         policy_spans as spans, tokens, state_hash as "stateHash", admissible, blobs
       from steps where step_id = any(${ids.slice(from, from + SLICE)}::uuid[])`.execute(db);
     for (const row of rows) steps.set(row.stepId, row);

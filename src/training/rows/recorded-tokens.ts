@@ -1,7 +1,6 @@
-import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Packed } from '../../events/schemas/values.ts';
 import { type BatchTokens, RowsError } from './batch-rows.ts';
-import { readBlob } from './read-blob.ts';
+import { type BlobReader, readBlob } from './read-blob.ts';
 
 /** The token arrays of a step as the read model keeps them. */
 export interface PackedTokens {
@@ -15,7 +14,7 @@ export interface PackedTokens {
  * Node runs on but one (s390x), so they are taken as they lie: a copy per array, no loop per number.
  * @throws RowsError `tokens` when arrays do not fit each other or their length, `blob` when one cannot be read.
  */
-export async function recordedTokens(packed: PackedTokens, blobs: BlobStore, stepId: string): Promise<BatchTokens> {
+export async function recordedTokens(packed: PackedTokens, blobs: BlobReader, stepId: string): Promise<BatchTokens> {
   const { length } = packed.ids;
   const ids = await bytesOf(packed.ids, 'int32', length, blobs, stepId);
   const logProbs = packed.logProbs && (await bytesOf(packed.logProbs, 'float32', length, blobs, stepId));
@@ -31,7 +30,7 @@ async function bytesOf(
   { dtype, length, bytes }: Packed,
   wanted: Packed['dtype'],
   wantedLength: number,
-  blobs: BlobStore,
+  blobs: BlobReader,
   stepId: string,
 ): Promise<ArrayBuffer> {
   const width = wanted === 'uint8' ? 1 : 4;

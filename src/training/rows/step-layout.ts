@@ -49,7 +49,7 @@ export function stepLayout(rows: BatchRows): LaidOut {
 
 /** What a trajectory says: the steps before `from` are context, the others are the rows. */
 export function textsOf(trajectory: BatchTrajectory) {
-  const { group: _group, rewards: _rewards, steps, ...said } = trajectory; // groups and rewards are tensors
+  const { group: _group, rewards: _rewards, prompting: _prompting, steps, ...said } = trajectory; // groups and rewards are tensors
   return { ...said, steps: steps.map(stepTexts) };
 }
 

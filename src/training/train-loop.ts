@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BlobStore } from '../blobs/blob-store.ts';
-import { seedFrom } from '../domain/random/seed-from.ts';
-import type { Method } from '../events/schemas/training.ts';
 import type { Backend, Updated } from './backends/backend.ts';
 import { CheckpointDamaged } from './backends/backend.ts';
 import type { StepRow } from './backends/step-row.ts';
 import type { TrainingSettings } from './backends/training-settings.ts';
 import { checkpointIdOf, keepCheckpoint, readCheckpoint } from './checkpoints/checkpoint-store.ts';
+import { computeVersion } from './compute-version.ts';
 import type { Lease, LeaseDesk, Refused } from './leases/lease-desk.ts';
 import { whileRenewing } from './train-loop-renewal.ts';
 
@@ -19,7 +18,7 @@ export interface TrainLoopOptions {
   readonly backend: Backend;
   readonly settings: TrainingSettings;
   /** Reads the rows of a leased batch, when the read models hold all of it. */
-  readonly readRows: (lease: Lease, signal: AbortSignal) => Promise<readonly StepRow[]>;
+  readonly readRows: (lease: Lease, signal: AbortSignal) => Promise<ReadRows>;
   /** Waits until there may be a batch; at most `POLL_MS`. */
   readonly idle?: (signal: AbortSignal) => Promise<void>;
   readonly ttlMs?: number;
@@ -27,6 +26,12 @@ export interface TrainLoopOptions {
   readonly updates?: number;
   readonly onUpdate?: (trained: Trained) => void;
   readonly onTrouble?: (trouble: Trouble) => void;
+}
+
+export interface ReadRows {
+  readonly rows: readonly StepRow[];
+  /** The position in the log up to which their rewards were folded; left out where the reader does not know. */
+  readonly rewardsAt?: string;
 }
 
 export interface Trained {
@@ -141,52 +146,29 @@ interface Made {
 }
 
 async function makeVersion(options: TrainLoopOptions, lease: Lease, signal: AbortSignal): Promise<Made> {
-  const { backend, blobs, desk, settings } = options;
+  const { backend, blobs, desk, settings, policyId } = options;
   const checkpoint = await readCheckpoint(blobs, backend, lease.base);
-  const reference = settings.kl && backend.weightsOf(await backend.initial(seedFrom('initial', options.policyId)));
-  const rows = await options.readRows(lease, signal);
-  const seed = seedFrom('update', lease.seed, lease.ordinal);
-  const updated = await backend.update(
-    { checkpoint, reference, rows, settings: withEstimator(settings, lease.estimator), seed },
-    signal,
-  );
-  if (updated.kind === 'refused') throw new UpdateRefused(updated.reason);
-  const metrics = { ...updated.metrics, ...returnsOf(rows) };
+  const { rows, rewardsAt } = await options.readRows(lease, signal);
+  const updated = await computeVersion({ policyId, backend, settings, batch: lease, checkpoint, rows }, signal);
   const kept = await keepCheckpoint(blobs, updated.checkpoint); // durable before the acknowledgement that names it
   const { leaseId, fence, base, lineageId } = lease;
   const version = base.version + 1;
   const ack: Awaited<ReturnType<LeaseDesk['ack']>> | Refused = await desk.ack({
-    ...{ leaseId, fence, version, backend: backend.name, weights: updated.weights, kept, loss: updated.loss, metrics },
+    ...{
+      leaseId,
+      fence,
+      version,
+      backend: backend.name,
+      weights: updated.weights,
+      kept,
+      loss: updated.loss,
+      metrics: updated.metrics,
+    },
     ...{ checkpointId: checkpointIdOf(lineageId, version, updated.weights) },
     ...(updated.estimator ? { estimator: updated.estimator } : {}),
+    ...(rewardsAt === undefined ? {} : { rewardsAt }),
   });
-  return { updated: { ...updated, metrics }, rows, ack };
-}
-
-/** A backend that cannot train on a batch, with its reason. */
-class UpdateRefused extends Error {
-  override readonly name = 'UpdateRefused';
-}
-
-/** The batch was chosen for an estimator (its readiness, its groups): that one computes, whatever else the settings were made with. */
-function withEstimator(settings: TrainingSettings, { name, mode }: Method): TrainingSettings {
-  const { objective } = settings;
-  if (objective.kind !== 'policy-gradient') return settings;
-  const options = (mode ?? {}) as Record<string, string | number>; // a recorded mode is what `chooseOptions` wrote, and is checked again by `configure`
-  return { ...settings, objective: { ...objective, estimator: { name, options } } };
-}
-
-/** Mean return and share of rollouts with a return above 0: what the batch was worth before it was learnt from. */
-function returnsOf(rows: readonly StepRow[]): Readonly<Record<string, number>> {
-  const returns = new Map<string, number>();
-  for (const { rolloutId, reward } of rows) returns.set(rolloutId, (returns.get(rolloutId) ?? 0) + reward);
-  const all = [...returns.values()];
-  const oldest = rows.reduce((least, { version }) => Math.min(least, version), Number.POSITIVE_INFINITY);
-  return {
-    return: all.reduce((sum, value) => sum + value, 0) / Math.max(1, all.length),
-    rewarded: all.filter((value) => value > 0).length / Math.max(1, all.length),
-    ...(Number.isFinite(oldest) ? { oldestVersion: oldest } : {}),
-  };
+  return { updated, rows, ack };
 }
 
 async function pause(signal: AbortSignal): Promise<void> {

@@ -130,7 +130,7 @@ export const checkpointSaved = z.strictObject({
 
 /**
  * A version of a policy. The first has no parent and no batch. `metrics` are those of the update; advantages are not stored, they are computed
- * again from the batch's rewards by `estimator`.
+ * again from the batch's rewards by `estimator`: from those that were in force when the log was folded up to the position `rewardsAt`, where the trainer says it.
  */
 export const policyUpdated = z.strictObject({
   ...lineage,
@@ -143,4 +143,5 @@ export const policyUpdated = z.strictObject({
   loss: method.nullable(),
   samples: count,
   metrics: z.record(name, finite),
+  rewardsAt: z.string().max(10_000).optional(),
 });

@@ -1,12 +1,14 @@
 import { isUuid } from '../../domain/ids.ts';
 import { method } from '../../events/schemas/training.ts';
 import { blobRef, sha256 } from '../../events/schemas/values.ts';
+import { parsePosition } from '../../log/position.ts';
 import type { AckRequest, Holding, Refused } from './lease-desk.ts';
 import { refused } from './refusals.ts';
 
 export const TTL_MS = { least: 100, most: 86_400_000 } as const; // shorter than a round trip is no lease; longer than a day is a lost trainer
 const NAME_LIMIT = 200;
 const METRICS_LIMIT = 1_000;
+const POSITION_LIMIT = 10_000; // as the event has it
 const VERSION_LIMIT = 2_147_483_647;
 
 /** Checks what every caller must respect, in process or over HTTP. Gives the first thing that is wrong. */
@@ -35,19 +37,30 @@ export function checkWeights(weights: string, kept: unknown): Refused | undefine
 }
 
 export function checkAck(ack: AckRequest): Refused | undefined {
-  const { version, checkpointId, estimator, loss, metrics } = ack;
+  const { version, checkpointId, estimator, loss, metrics, rewardsAt } = ack;
   const wrong = checkHolding(ack) ?? checkWeights(ack.weights, ack.kept) ?? checkName('backend', ack.backend);
   if (wrong) return wrong;
   if (!Number.isInteger(version) || version < 1 || version > VERSION_LIMIT) return invalid('version', 'must be base.version + 1');
   if (!isUuid(checkpointId)) return invalid('checkpointId', 'must be a UUID in lower case');
   if (estimator != null && !method.safeParse(estimator).success) return invalid('estimator', 'must be {name, revision, mode}');
   if (loss !== null && !method.safeParse(loss).success) return invalid('loss', 'must be null or {name, revision, mode}');
+  if (rewardsAt !== undefined && !isPosition(rewardsAt))
+    return invalid('rewardsAt', 'must be a position such as trees.0:3,trees.1:41');
   const names = Object.keys(metrics);
   if (names.length > METRICS_LIMIT) return invalid('metrics', `must have at most ${METRICS_LIMIT} names`);
   const bad = names.find((name) => checkName('metrics', name) !== undefined || !Number.isFinite(metrics[name]));
   return bad === undefined
     ? undefined
     : invalid(`metrics.${bad.slice(0, 80)}`, 'must be a finite number under a name of 1 to 200 characters');
+}
+
+function isPosition(text: string): boolean {
+  try {
+    parsePosition(text);
+    return text.length <= POSITION_LIMIT;
+  } catch {
+    return false;
+  }
 }
 
 export function invalid(field: string, rule: string): Refused {

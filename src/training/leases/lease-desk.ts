@@ -86,6 +86,8 @@ export interface AckRequest extends Holding {
   readonly estimator?: Method | null;
   readonly loss: Method | null;
   readonly metrics: Readonly<Record<string, number>>;
+  /** The position in the log up to which the rewards that it was computed from were folded. */
+  readonly rewardsAt?: string;
 }
 
 /** A version of a policy and the checkpoint that holds it. */

@@ -55,6 +55,7 @@ export function acked(names: LeaseNames, batch: PlannedBatch, base: Head, ack: A
           loss: ack.loss,
           samples: batch.samples,
           metrics: { ...ack.metrics },
+          ...(ack.rewardsAt === undefined ? {} : { rewardsAt: ack.rewardsAt }),
         },
       },
     },

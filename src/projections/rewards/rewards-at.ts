@@ -1,0 +1,95 @@
+import { sql } from 'kysely';
+import type { DataOf } from '../../events/catalogue.ts';
+import { decode } from '../../events/codec.ts';
+import type { Offsets } from '../../log/event-log.ts';
+import { formatPosition, parsePosition } from '../../log/position.ts';
+import { insertRows } from '../../postgres/bulk.ts';
+import type { Db, Trx } from '../../postgres/database.ts';
+import { readCursors } from '../wait-until.ts';
+
+const TOPIC = 'trees';
+
+/** Gives the position up to which rewards are folded. Asked in the snapshot in which rewards are read, it says which those were. */
+export async function readRewardsPosition(snapshot: Trx): Promise<string> {
+  const offsets = (await readCursors(snapshot)).get('rewards')?.get(TOPIC);
+  return formatPosition(offsets ? new Map([[TOPIC, offsets]]) : new Map());
+}
+
+/** A reward as it stood. */
+export interface StandingReward {
+  readonly assigned: DataOf<'RewardAssigned'>;
+  readonly value: number;
+  readonly scorer: { readonly name: string; readonly revision: string };
+  readonly revisions: number;
+  readonly assignedAt: string;
+  readonly revisedAt: string | null;
+}
+
+/** Folds the rewards of trees from the journal as they stood at a position, revisions that came later left out. The journal must hold the log up to there. */
+export async function foldRewardsAt(db: Db, trees: readonly string[], position: Offsets): Promise<readonly StandingReward[]> {
+  const below = position.get(TOPIC) ?? new Map<number, number>();
+  const { rows } = await sql<{ partition: number; offset: string | number; body: string }>`
+    select partition, "offset", body from events
+    where stream = any(${[...trees]}::uuid[]) and type in ('RewardAssigned', 'RewardRevised')
+    order by partition, "offset"`.execute(db);
+  const standing = new Map<string, StandingReward>();
+  for (const { partition, offset, body } of rows) {
+    if (Number(offset) >= (below.get(partition) ?? 0)) continue;
+    const decoded = decode(Buffer.from(body));
+    if (decoded.kind !== 'event') continue; // it was set aside when it was folded, too
+    const { event } = decoded;
+    if (event.type === 'RewardAssigned' && !standing.has(event.data.rewardId)) {
+      const { value, scorer } = event.data;
+      standing.set(event.data.rewardId, {
+        ...{ assigned: event.data, value, scorer, revisions: 0, assignedAt: event.occurredAt, revisedAt: null },
+      });
+    } else if (event.type === 'RewardRevised') {
+      const { rewardId, treeId, value, scorer } = event.data;
+      const before = standing.get(rewardId);
+      if (before?.assigned.treeId !== treeId) continue;
+      standing.set(rewardId, { ...before, value, scorer, revisions: before.revisions + 1, revisedAt: event.occurredAt });
+    }
+  }
+  return [...standing.values()];
+}
+
+/**
+ * Lets whoever reads `rewards` in this transaction read those of some trees as they stood at a position: a temporary table of that name stands before the
+ * view until the transaction ends. So one reader of rows serves the rewards of now and those of then, and both are summed alike.
+ */
+export async function standRewardsAt(trx: Trx, trees: readonly string[], position: string): Promise<void> {
+  const rewards = await foldRewardsAt(trx, trees, parsePosition(position));
+  await sql`create temporary table rewards (like public.rewards) on commit drop`.execute(trx);
+  await insertRows(trx, 'pg_temp.rewards', rewards.map(rowOf), COLUMNS);
+}
+
+const COLUMNS = {
+  reward_id: 'uuid',
+  tree_id: 'uuid',
+  step_id: 'uuid',
+  rollout_id: 'uuid',
+  component: 'text',
+  value: 'double precision',
+  assigned_value: 'double precision',
+  scorer: 'text',
+  scorer_revision: 'text',
+  raw: 'jsonb',
+  revisions: 'integer',
+  assigned_at: 'timestamptz',
+  revised_at: 'timestamptz',
+};
+function rowOf({
+  assigned,
+  value,
+  scorer,
+  revisions,
+  assignedAt,
+  revisedAt,
+}: StandingReward): Record<keyof typeof COLUMNS, unknown> {
+  const { rewardId, treeId, stepId, rolloutId, component, raw } = assigned;
+  return {
+    ...{ reward_id: rewardId, tree_id: treeId, step_id: stepId, rollout_id: rolloutId, component, raw, revisions },
+    ...{ value, assigned_value: assigned.value, scorer: scorer.name, scorer_revision: scorer.revision },
+    ...{ assigned_at: assignedAt, revised_at: revisedAt },
+  };
+}

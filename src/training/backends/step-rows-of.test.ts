@@ -1,0 +1,78 @@
+import { expect, test } from '@jest/globals';
+import type { BatchReward, BatchRows, BatchStep, BatchTrajectory } from '../rows/batch-rows.ts';
+import { stepRowsOf } from './step-rows-of.ts';
+
+const reward = (value: number): BatchReward => ({ component: 'c', value, scorer: { name: 's', revision: '1' } });
+
+function aStep(place: number, part: Partial<BatchStep> = {}): BatchStep {
+  return {
+    ...{ stepId: `step-${place}`, response: `answer ${place}`, action: `act ${place}`, observation: `seen ${place}` },
+    ...{ candidates: ['a', 'b'], wellFormatted: true, executable: true, trimmed: false, termination: 'none', anchor: `${place}` },
+    tokens: {
+      ids: Int32Array.of(10 + place, 99, 20 + place),
+      mask: Uint8Array.of(1, 0, 1),
+      logProbs: Float32Array.of(-0.5, 0, -0.25),
+    },
+    spans: [
+      { from: 0, to: 1, policyId: 'p', version: 4 },
+      { from: 1, to: 3, policyId: 'p', version: 3 },
+    ],
+    rewards: [reward(0.1), reward(0.2)],
+    ...part,
+  };
+}
+
+function rowsOf(part: Partial<BatchTrajectory> = {}) {
+  const trajectory: BatchTrajectory = {
+    ...{ rolloutId: 'r', treeId: 't', group: 0, runId: 'run', taskId: 'task', environment: 'e', goal: 'g', instruction: 'Do.' },
+    ...{ firstObservation: 'start', outcome: 'truncated', success: null, temperature: 0.5, prompting: 'plain-chat', from: 1 },
+    steps: [aStep(0), aStep(1), aStep(2)],
+    rewards: [reward(0.7)],
+    ...part,
+  };
+  const batch = {} as BatchRows['batch']; // rows are laid out from the trajectories alone
+  return stepRowsOf({ batch, trajectories: [trajectory] }, 'with-chats');
+}
+
+test('rows are the own steps of a rollout, with the steps of its elder as their history', () => {
+  const [first, second, ...more] = rowsOf();
+  expect(more).toEqual([]);
+  expect(first).toMatchObject({ groupId: 't', rolloutId: 'r', step: 0, action: 'act 1', observation: 'seen 1', stateHash: '1' });
+  expect(first?.situation).toEqual({
+    goal: 'g',
+    firstObservation: 'start',
+    history: [{ action: 'act 0', observation: 'seen 0' }],
+  });
+  expect(second?.situation.history.map(({ action }) => action)).toEqual(['act 0', 'act 1']);
+});
+
+test('only sampled tokens are rows, the oldest span is the version, and a temperature that no plan names is 1', () => {
+  const [first] = rowsOf({ temperature: null });
+  expect(first?.tokens).toEqual({ ids: [11, 21], logProbs: [-0.5, -0.25] });
+  expect([first?.version, first?.temperature]).toEqual([3, 1]);
+  expect(rowsOf({ steps: [aStep(0, { tokens: null })], from: 0 })[0]?.tokens).toBeNull();
+});
+
+test('the rewards of a whole rollout stand on its last step, summed after its own in the order of the record', () => {
+  expect(rowsOf().map(({ reward }) => reward)).toEqual([0.1 + 0.2, 0.1 + 0.2 + 0.7]);
+});
+
+test('a rollout ends as the environment said, or as cut off whatever else ended it', () => {
+  expect(rowsOf({ outcome: 'terminated' }).map(({ end }) => end)).toEqual(['none', 'terminated']);
+  expect(rowsOf({ outcome: 'failed' }).map(({ end }) => end)).toEqual(['none', 'truncated']);
+});
+
+test('the chat is rebuilt where the run asks by the plain chat, and left out where it words prompts otherwise or turns were left out', () => {
+  const [first] = rowsOf();
+  expect(first?.chat).toEqual({
+    messages: [
+      { role: 'system', content: 'Do.' },
+      { role: 'user', content: 'start' },
+      { role: 'assistant', content: 'answer 0' },
+      { role: 'user', content: 'seen 0' },
+    ],
+    response: 'answer 1',
+  });
+  expect(rowsOf({ prompting: 'otherwise' })[0]?.chat).toBeUndefined();
+  expect(rowsOf({ steps: [aStep(0, { trimmed: true })], from: 0 })[0]?.chat).toBeUndefined();
+});

@@ -11,11 +11,12 @@ import { at, type Rows, rowAt } from '../../../domain/training/rows/rows.ts';
 import type { Method } from '../../../events/schemas/training.ts';
 import type { FeatureVector } from '../../../policies/linear/features.ts';
 import type { TrainingSettings } from '../training-settings.ts';
-import { fitCritic, valueSteps } from './critic.ts';
+import { assessSteps } from './assess-steps.ts';
+import { fitCritic } from './critic.ts';
 import { addGradient, type Choice, choiceAt, type Decision } from './decisions.ts';
-import { estimateSteps } from './estimate-steps.ts';
 import type { LinearCheckpoint } from './linear-checkpoint.ts';
 import { takeStep } from './optimiser.ts';
+import { spreadOf } from './spread-of.ts';
 
 export interface Lesson {
   readonly from: LinearCheckpoint;
@@ -48,12 +49,12 @@ export async function followGradient(lesson: Lesson): Promise<Learnt | Refused> 
   if (policyLoss.kind === 'refused') return policyLoss;
 
   const old = decisions.map((decision) => choiceAt(from.policy.values, lesson.featuresOf(decision), decision));
-  const valued = estimator.estimator.readiness.columns.includes('values') ? valueSteps(from.critic, decisions) : null;
-  const estimated = estimateSteps(estimator.estimator, decisions, old, valued);
-  if (estimated.kind === 'refused') return estimated;
-  const actor = await updateActor(lesson, policyLoss.policyLoss, old, estimated.advantages);
+  const assessed = assessSteps(estimator.estimator, decisions, from.critic, () => old);
+  if (assessed.kind === 'refused') return assessed;
+  const { advantages, valued } = assessed;
+  const actor = await updateActor(lesson, policyLoss.policyLoss, old, advantages);
   if (actor.kind === 'refused') return actor;
-  const returns = Float64Array.from(estimated.returns, (row) => at(row, 0));
+  const returns = Float64Array.from(assessed.returns, (row) => at(row, 0));
   const critic = valued && fitCritic(from, valued, returns, settings, seed);
   return {
     kind: 'learnt',
@@ -65,7 +66,7 @@ export async function followGradient(lesson: Lesson): Promise<Learnt | Refused> 
     loss: recorded(policyLoss.policyLoss),
     metrics: {
       ...actor.metrics,
-      ...spreadOf('advantage', estimated.advantages),
+      ...spreadOf('advantage', advantages),
       ...(critic ? { valueLoss: critic.loss, criticSkipped: critic.skipped } : {}),
     },
   };
@@ -147,11 +148,4 @@ function miniBatches(
 
 function recorded({ name, revision, mode }: Method): Method {
   return { name, revision, mode };
-}
-
-function spreadOf(name: string, rows: Rows): Readonly<Record<string, number>> {
-  const all = rows.map((row) => at(row, 0));
-  const mean = all.reduce((sum, value) => sum + value, 0) / all.length;
-  const deviation = Math.sqrt(all.reduce((sum, value) => sum + (value - mean) ** 2, 0) / all.length);
-  return { [`${name}Mean`]: mean, [`${name}Deviation`]: deviation };
 }

@@ -5,7 +5,8 @@ import type { TokenRow } from './token-rows.ts';
 
 /** What the model says of the sampled tokens at the start of an update. */
 export interface TokenReadings {
-  readonly logProbs: Rows;
+  /** Null where nobody asked the model. */
+  readonly logProbs: Rows | null;
   /** The critic's value before each token; null without one. */
   readonly values: Rows | null;
   /** V of the state after a row that a limit cut off, 0 elsewhere; null without a critic. */
@@ -15,7 +16,7 @@ export interface TokenReadings {
 /** Asks an estimator for the advantages of sampled tokens: a row for each step, its reward on its last token. */
 export function estimateTokens(
   estimator: ConfiguredEstimator,
-  rows: readonly TokenRow[],
+  rows: readonly Pick<TokenRow, 'row' | 'ids'>[],
   readings: TokenReadings,
 ): Estimated | Refused {
   const anchors = rows.map(({ row }) => row.stateHash);

@@ -1,4 +1,5 @@
-import { collectInto, readPlanFile } from '../src/platform/collect-into.ts';
+import { readPlanFile } from '../src/platform/collect-into.ts';
+import { collectPatiently } from '../src/platform/collect-patiently.ts';
 import { openPlatform } from '../src/platform/open-platform.ts';
 import { readConfig } from '../src/runtime/config.ts';
 import { runUntilStopped } from '../src/runtime/lifecycle.ts';
@@ -11,7 +12,10 @@ await runUntilStopped(async (signal) => {
   const planned = await readPlanFile(process.argv[2]);
   const platform = await openPlatform(config, 'collect');
   logger.info('collecting', { run: planned.runId });
-  const finished = collectInto(platform, { ...planned, concurrency: 8, signal, mode: 'resume' });
+  const finished = collectPatiently(platform, {
+    ...{ ...planned, concurrency: 8, signal },
+    onFault: (error) => logger.warn('collecting waits; it goes on from the record', { error }),
+  });
   return {
     finished: finished.then((progress) => logger.info('collected', { run: planned.runId, ...progress })),
     async close() {

@@ -16,6 +16,7 @@ await runUntilStopped(async (signal) => {
     ...{ policyId, consumer, untilVersion: null, signal },
     onUpdate: ({ version, samples, meanReturn, ms }) => logger.info('trained', { version, samples, meanReturn, ms }),
     onTrouble: (trouble) => logger.warn('batch not trained', { ...trouble }),
+    onFault: (error) => logger.warn('training waits; it goes on from the record', { error }),
   });
   return {
     finished,

@@ -40,6 +40,9 @@ export class RunRefused extends Error {
   override readonly name = 'RunRefused';
 }
 
+/** Another process collects the run, or its connection is not known to be gone yet. */
+export class RunBusy extends RunRefused {}
+
 const CATCH_UP_MS = 60_000;
 
 /**
@@ -152,5 +155,5 @@ export async function lockRun(platform: Platform, runId: string): Promise<{ rele
   const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [key.toString()]);
   if (rows[0]?.held) return { release: () => client.end() };
   await client.end();
-  throw new RunRefused(`run ${runId} is being collected by another process; wait for it, or stop it first`);
+  throw new RunBusy(`run ${runId} is being collected by another process; wait for it, or stop it first`);
 }

@@ -10,7 +10,8 @@ import { waitUntilProjected } from '../projections/wait-until.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Trained, Trouble } from '../training/train-loop.ts';
 import { batch } from './batch.ts';
-import { collectInto, lockRun } from './collect-into.ts';
+import { lockRun } from './collect-into.ts';
+import { collectPatiently } from './collect-patiently.ts';
 import type { Platform } from './open-platform.ts';
 import { beginTraining, type PlannedRun } from './train-begin.ts';
 import { type EvaluatedVersion, evaluateVersions } from './train-evaluations.ts';
@@ -91,10 +92,11 @@ async function collectAndTrain(platform: Platform, training: Training, run: Plan
         ]);
       },
       async (signal) => {
-        await collectInto(platform, {
-          ...{ ...run, signal, mode: 'resume' },
+        await collectPatiently(platform, {
+          ...{ ...run, signal },
           concurrency: training.concurrency,
           ...(training.onCollect ? { progress: training.onCollect } : {}),
+          onFault: (error) => training.logger.warn('collecting waits', { error }),
         });
         collected = true;
         if (!signal.aborted) await untilDrained(platform, training.plan, signal);
@@ -105,6 +107,7 @@ async function collectAndTrain(platform: Platform, training: Training, run: Plan
           ...{ policyId, consumer: 'espalier train', untilVersion: updates, signal },
           ...(training.onUpdate ? { onUpdate: training.onUpdate } : {}),
           ...(training.onTrouble ? { onTrouble: training.onTrouble } : {}),
+          onFault: (error) => training.logger.warn('training waits', { error }),
         });
         while (!collected && !signal.aborted) await delay(20); // it sees the last version, and ends its run
       },

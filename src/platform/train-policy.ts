@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { TOPICS } from '../events/catalogue.ts';
 import { countNotices } from '../postgres/notices.ts';
+import { isPassingFault } from '../projections/passing-fault.ts';
 import { CURSOR_CHANNEL } from '../projections/runner.ts';
 import { readLineages } from '../projections/training-pool/read-lineages.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
+import { waitOut } from '../runtime/wait-out.ts';
 import { createRelay } from '../training/outbox/relay.ts';
 import { type Trained, type Trouble, trainLoop } from '../training/train-loop.ts';
 import { openBackend, trainerPlan } from './open-backend.ts';
@@ -21,6 +23,8 @@ export interface PolicyTraining {
   readonly signal: AbortSignal;
   readonly onUpdate?: (trained: Trained) => void;
   readonly onTrouble?: (trouble: Trouble) => void;
+  /** Told of every fault that is waited out: the database or the log is away, a disk is full. */
+  readonly onFault?: (error: unknown) => void;
 }
 
 const CATCH_UP_MS = 60_000;
@@ -28,9 +32,15 @@ const LOOK_MS = 1_000; // a notice wakes it at once; this is for notices that we
 
 /**
  * Trains a declared policy on its batches as they are planned, in this process. A projector must be running. Any number may run for one policy: the desk gives a batch to one
- * of them. @throws TrainingRefused for a policy that is not declared, or for other trainers; TrainingStuck, CheckpointDamaged.
+ * of them. What passes by itself is waited out. Gives how many batches were trained since. @throws TrainingRefused for a policy that is not declared, or for other trainers;
+ * TrainingStuck, CheckpointDamaged.
  */
 export async function trainPolicy(platform: Platform, training: PolicyTraining): Promise<number> {
+  const { signal, onFault = () => undefined } = training;
+  return waitOut(() => trainFromRecord(platform, training), { passes: isPassingFault, signal, onFault });
+}
+
+async function trainFromRecord(platform: Platform, training: PolicyTraining): Promise<number> {
   const { policyId, signal } = training;
   const { db } = platform.database;
   const { blobs, log } = platform;

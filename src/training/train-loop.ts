@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BlobStore } from '../blobs/blob-store.ts';
+import { isPassingFault } from '../projections/passing-fault.ts';
 import type { Backend, Updated } from './backends/backend.ts';
 import { CheckpointDamaged } from './backends/backend.ts';
 import type { StepRow } from './backends/step-row.ts';
@@ -59,12 +60,13 @@ export class TrainingStuck extends Error {
 
 const TTL_MS = 30_000;
 const POLL_MS = 100;
-const ATTEMPTS = 3; // a fault of the world passes; what fails three times on the same bytes fails for ever
+const ATTEMPTS = 3; // what fails three times on the same bytes fails for ever
 
 /**
  * Trains a policy on its batches, one after the other: lease → rows → update → keep the checkpoint → acknowledge. The acknowledgement is the effect:
  * killed anywhere before it, the batch is leased again and computed again from the same checkpoint and rows, to the same bytes; killed after it, the desk
- * stands at the next batch. The lease is renewed meanwhile; one that is lost stops the work on it. @throws TrainingStuck, CheckpointDamaged.
+ * stands at the next batch. The lease is renewed meanwhile; one that is lost stops the work on it. @throws TrainingStuck, CheckpointDamaged; a fault that
+ * passes (`isPassingFault`), to be begun again when it has.
  */
 export async function trainLoop(options: TrainLoopOptions, signal: AbortSignal): Promise<number> {
   const { desk, policyId, consumer } = options;
@@ -131,6 +133,8 @@ async function trainBatch(options: TrainLoopOptions, lease: Lease, signal: Abort
       },
     };
   } catch (error) {
+    // Nothing is wrong with the batch: whoever waits the fault out leases it again under its own name.
+    if (!signal.aborted && isPassingFault(error)) throw error;
     const reason = signal.aborted ? 'the trainer was stopped' : error instanceof Error ? error.message : String(error);
     // Not heard, the batch comes back at the deadline.
     await desk.nack({ leaseId: lease.leaseId, fence: lease.fence, reason: reason.slice(0, 9_000) }).catch(() => undefined);

@@ -1,0 +1,38 @@
+import { expect, test } from '@jest/globals';
+import { waitOut } from './wait-out.ts';
+
+const passes = (error: unknown): boolean => error instanceof RangeError;
+const never = new AbortController().signal;
+
+test('work is begun again until it is done, and every fault is told', async () => {
+  const faults: unknown[] = [];
+  let tries = 0;
+  const work = async () => {
+    if (++tries < 3) throw new RangeError(`away ${tries}`);
+    return 'done';
+  };
+  expect(await waitOut(work, { passes, signal: never, onFault: (fault) => faults.push(String(fault)) })).toBe('done');
+  expect(faults).toEqual(['RangeError: away 1', 'RangeError: away 2']);
+});
+
+test('what does not pass is thrown at once, and so is a fault once nobody wants the work', async () => {
+  const onFault = (): never => {
+    throw new Error('nothing is waited out');
+  };
+  const bug = new TypeError('a bug');
+  await expect(waitOut(() => Promise.reject(bug), { passes, onFault, signal: never })).rejects.toBe(bug);
+  const fault = new RangeError('away');
+  await expect(waitOut(() => Promise.reject(fault), { passes, onFault, signal: AbortSignal.abort() })).rejects.toBe(fault);
+});
+
+test('faults that follow one another are waited out up to the limit; work that went well for a while begins it anew', async () => {
+  let clock = 0;
+  let tries = 0;
+  const lasting = [10, 10, 61_000, 10, 10]; // ms of work before each fault
+  const work = () => {
+    clock += lasting[tries++] ?? 100;
+    return Promise.reject(new RangeError(`away ${tries}`));
+  };
+  const waited = waitOut(work, { passes, onFault: () => undefined, signal: never, limitMs: 61_015, now: () => clock });
+  await expect(waited).rejects.toThrow('away 5');
+}, 20_000);

@@ -1,0 +1,40 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface WaitOutOptions {
+  /** Tells which errors pass by themselves. */
+  readonly passes: (error: unknown) => boolean;
+  /** Told of every fault that is waited out. */
+  readonly onFault: (error: unknown) => void;
+  readonly signal: AbortSignal;
+  /** For how long one fault after the other is waited out, ms; then the last one is thrown. */
+  readonly limitMs?: number;
+  /** Ms since any moment; a test's own clock. */
+  readonly now?: () => number;
+}
+
+const LIMIT_MS = 15 * 60_000; // a restored database, a disk that somebody makes room on
+const HEALED_MS = 60_000; // work that went on for so long before the next fault: that one is another trouble
+const [FIRST_MS, LONGEST_MS] = [200, 5_000];
+
+/**
+ * Does work that can be begun again, again and again until it is done, while what goes wrong passes by itself: a worker that waits keeps its place, and
+ * nobody has to start it. @throws what does not pass; the last fault when the limit is over; the fault in hand once the signal aborts.
+ */
+export async function waitOut<T>(work: () => Promise<T>, options: WaitOutOptions): Promise<T> {
+  const { passes, onFault, signal, limitMs = LIMIT_MS, now = () => performance.now() } = options;
+  let since: number | undefined;
+  let wait = FIRST_MS;
+  for (;;) {
+    const began = now();
+    try {
+      return await work();
+    } catch (error) {
+      if (signal.aborted || !passes(error)) throw error;
+      if (since === undefined || now() - began > HEALED_MS) [since, wait] = [began, FIRST_MS];
+      if (now() - since > limitMs) throw error;
+      onFault(error);
+      await delay(wait, undefined, { signal }).catch(() => undefined); // the abort shows at the next fault, or in the work
+      wait = Math.min(wait * 2, LONGEST_MS);
+    }
+  }
+}

@@ -1,6 +1,7 @@
 import type { Column, ConfiguredEstimator, Estimated } from '../../../domain/training/advantages/estimator.ts';
 import type { Refused } from '../../../domain/training/options.ts';
 import { at, type Rows, rowAt } from '../../../domain/training/rows/rows.ts';
+import type { StepRow } from '../step-row.ts';
 import { type Valued, valueSteps } from './critic.ts';
 import type { Choice, Decision } from './decisions.ts';
 
@@ -30,7 +31,12 @@ export function assessSteps(
 ): Assessed | Refused {
   const { columns } = estimator.readiness;
   const valued = columns.includes('values') ? valueSteps(critic, decisions) : null;
-  const estimated = estimateSteps(estimator, decisions, needsChoices(columns) ? choices() : null, valued);
+  const estimated = estimateSteps(
+    estimator,
+    decisions.map(({ row }) => row),
+    needsChoices(columns) ? choices() : null,
+    valued,
+  );
   if (estimated.kind === 'refused') return estimated;
   return { kind: 'assessed', advantages: estimated.advantages, returns: estimated.returns, valued };
 }
@@ -41,22 +47,22 @@ function needsChoices(columns: readonly Column[]): boolean {
 
 /**
  * Asks an estimator for the advantages of steps: each step is a row of its own with one trained token, so that step and trajectory estimators, with and without
- * a critic, all read the same columns. Nothing is padded.
+ * a critic, all read the same columns. Nothing is padded. @param rows in the order in which sums are taken.
  */
-function estimateSteps(
+export function estimateSteps(
   estimator: ConfiguredEstimator,
-  decisions: readonly Decision[],
-  choices: readonly Choice[] | null,
-  valued: Valued | null,
+  rows: readonly StepRow[],
+  choices: readonly Choice[] | null = null,
+  valued: Valued | null = null,
 ): Estimated | Refused {
-  const anchors = decisions.map(({ row }) => row.stateHash);
-  const column = (value: (i: number) => number): Rows => decisions.map((_, i) => Float64Array.of(value(i)));
+  const anchors = rows.map(({ stateHash }) => stateHash);
+  const column = (value: (i: number) => number): Rows => rows.map((_, i) => Float64Array.of(value(i)));
   return estimator.estimate({
-    rewards: column((i) => rowAt(decisions, i).row.reward),
-    masks: decisions.map(() => Uint8Array.of(1)),
-    groups: decisions.map(({ row }) => row.groupId),
-    trajectories: decisions.map(({ row }) => row.rolloutId),
-    steps: decisions.map(({ row }) => row.step),
+    rewards: column((i) => rowAt(rows, i).reward),
+    masks: rows.map(() => Uint8Array.of(1)),
+    groups: rows.map(({ groupId }) => groupId),
+    trajectories: rows.map(({ rolloutId }) => rolloutId),
+    steps: rows.map(({ step }) => step),
     values: valued && column((i) => at(valued.values, i)),
     bootstraps: valued?.bootstraps ?? null,
     anchors: anchors.every((hash) => hash !== null) ? anchors : null,

@@ -15,8 +15,10 @@ import { runDigest } from '../platform/run-digest.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { progressText } from './collect.ts';
+import { trainThroughCrashes } from './demo/crash.ts';
 import { type DemoSize, planDemo, planDemoImages, planDemoSearch } from './demo/plan.ts';
 import { startWorker } from './demo/processes.ts';
+import { proveSurvived } from './demo/prove-survived.ts';
 import { queriesToTry } from './demo/queries.ts';
 import { countRecord, deepestTree, successByDepth } from './demo/report.ts';
 import { showImages } from './demo/show-images.ts';
@@ -31,6 +33,7 @@ import { wholeNumber, withPlatform } from './with-platform.ts';
 interface DemoFlags extends DemoSize {
   readonly seed: number;
   readonly exit?: boolean;
+  readonly crash?: boolean;
 }
 
 /**
@@ -42,6 +45,10 @@ export function addDemo(program: Command): void {
     .command('demo')
     .description('collect a seeded run, show it, export it, and serve it')
     .option('--exit', 'end after showing, instead of serving until Ctrl-C')
+    .option(
+      '--crash',
+      'train by processes that are killed with -9 in the middle, then account for every sample and replay the run',
+    )
     .option('--seed <n>', 'seed of the run', wholeNumber('--seed', 0), 1)
     .option('--tasks <n>', 'tasks, spread over the depths', wholeNumber('--tasks', 1, 10_000), 32)
     .option('--rollouts <n>', 'rollouts per task', wholeNumber('--rollouts', 1, 10_000), 8)
@@ -57,6 +64,7 @@ async function demo(flags: DemoFlags): Promise<void> {
     say(
       `Espalier ${CODE_VERSION} · database ${mode.database} · log ${mode.log === 'kafka' ? 'Kafka' : 'embedded'} · ready in ${seconds(opened)} s`,
     );
+    if (flags.crash) return await proveSurvived(platform, await trainThroughCrashes(platform, flags.seed, signal), signal);
     const workers = await startWorkers(platform);
     try {
       const runId = newId();

@@ -14,6 +14,8 @@ export interface WorkerProcess {
   /** Resolves with the exit code when it ends; -1 when a signal ended it. */
   readonly ended: Promise<number>;
   stop(): Promise<void>;
+  /** Ends it with SIGKILL: it has no time to do anything. */
+  kill(): Promise<void>;
 }
 
 const READY_MS = 60_000;
@@ -55,7 +57,11 @@ export async function startWorker(
   ]);
   late.abort();
   const stop = () => stopChild(child, ended);
-  if (typeof outcome !== 'string') return { name, pid: child.pid ?? -1, logFile, ended, stop, said: outcome };
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  if (typeof outcome !== 'string') return { name, pid: child.pid ?? -1, logFile, ended, stop, kill, said: outcome };
   await stop();
   throw new Error(`worker ${name} ${outcome}: ${fieldsOf(last)?.message ?? last} (its log: ${logFile})`);
 }

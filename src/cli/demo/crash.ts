@@ -1,0 +1,184 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openEnvironment } from '../../environments/open-environment.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import { newId } from '../../events/new-id.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { beginTraining, type PlannedRun } from '../../platform/train-begin.ts';
+import { trainPlan } from '../../platform/train-plan.ts';
+import { type Ledger, readLedgers } from '../../projections/training-pool/read-ledger.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { LINEAR_SETTINGS } from '../../training/backends/training-settings.ts';
+import { writeLedger } from '../ledger.ts';
+import { progressLine, say } from '../terminal.ts';
+import { startWorker, type WorkerProcess } from './processes.ts';
+
+type Role = 'project' | 'collect' | 'batch' | 'relay' | 'train';
+
+/** Who is killed when the policy has reached a version; a trainer while it holds a lease. */
+const KILLS: readonly { readonly version: number; readonly roles: readonly Role[] }[] = [
+  { version: 1, roles: ['train'] },
+  { version: 2, roles: ['project'] },
+  { version: 3, roles: ['train', 'project'] },
+  { version: 4, roles: ['train', 'project', 'collect', 'batch'] },
+];
+const UPDATES = 6;
+const STUCK_MS = 120_000;
+
+/** What a training came to that was killed on its way. */
+export interface Survived {
+  readonly policyId: string;
+  readonly runId: string;
+}
+
+/**
+ * Trains a policy by processes of their own, kills trainer and projector with -9 in the middle, starts them again as a supervisor would, and prints the account of the samples.
+ * @throws Error when the training stands still for two minutes, or a process ends by itself.
+ */
+export async function trainThroughCrashes(platform: Platform, seed: number, signal: AbortSignal): Promise<Survived> {
+  const policyId = `crash-${newId().slice(-8)}`;
+  const crew = await hire(platform, policyId, seed);
+  const line = progressLine();
+  const began = Date.now();
+  let killed = 0;
+  try {
+    for (const { version, roles } of KILLS) {
+      const at = await untilVersion(platform, policyId, version, roles.includes('train'), { signal, line, crew });
+      const ends = await platform.log.ends(TOPICS);
+      const dead = await Promise.all(roles.map(async (role) => `${role} (pid ${await crew.kill(role)})`));
+      line.end();
+      killed += roles.length;
+      say(
+        `version ${at.version}, ${countOf(ends)} events, ${at.ledger.owed.leased} samples on lease: kill -9 ${dead.join(', ')}`,
+      );
+      await Promise.all(roles.map((role) => crew.start(role)));
+    }
+    await untilVersion(platform, policyId, UPDATES, false, { signal, line, crew });
+    await crew.collected();
+    await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: STUCK_MS, signal });
+  } finally {
+    line.end();
+    await crew.dismiss();
+  }
+  const [ledger] = await readLedgers(platform.database.db, [policyId]);
+  say(`${UPDATES} updates, ${killed} kills, ${((Date.now() - began) / 1_000).toFixed(1)} s`);
+  say();
+  if (ledger) say(writeLedger(ledger));
+  return { policyId, runId: crew.runId };
+}
+
+interface Crew {
+  readonly runId: string;
+  /** Kills with SIGKILL and waits for the end; gives the process that was. */
+  kill(role: Role): Promise<number>;
+  start(role: Role): Promise<void>;
+  /** Resolves when the collector has come to the end of its run. */
+  collected(): Promise<void>;
+  /** @throws Error when a process ended that nobody killed. */
+  check(): void;
+  dismiss(): Promise<void>;
+}
+
+/** Declares the training and starts a process of each role. */
+async function hire(platform: Platform, policyId: string, seed: number): Promise<Crew> {
+  const logs = join(platform.config.home, 'logs');
+  await mkdir(logs, { recursive: true });
+  const members = new Map<Role, WorkerProcess>([['project', await startWorker('project', [], 'projecting', logs)]]);
+  const ended = new Map<WorkerProcess, number>();
+  let run: PlannedRun;
+  try {
+    run = await begin(platform, policyId, seed);
+  } catch (error) {
+    await members.get('project')?.stop();
+    throw error;
+  }
+  const planFile = join(platform.config.home, `plan-${run.runId}.json`);
+  await writeFile(planFile, JSON.stringify(run));
+  const programs: Readonly<Record<Role, readonly [readonly string[], string]>> = {
+    project: [[], 'projecting'],
+    collect: [[planFile], 'collecting'],
+    batch: [[], 'batching'],
+    relay: [[], 'relaying'],
+    train: [[policyId, 'demo'], 'training'],
+  };
+  const start = async (role: Role) => {
+    const worker = await startWorker(role, ...programs[role], logs);
+    members.set(role, worker);
+    void worker.ended.then((code) => ended.set(worker, code));
+  };
+  await Promise.all((['collect', 'batch', 'relay', 'train'] as const).map(start));
+  say(`workers: ${[...members].map(([role, { pid }]) => `${role} (pid ${pid})`).join(', ')}; logs in ${logs}`);
+  const crew: Crew = {
+    runId: run.runId,
+    start,
+    async kill(role) {
+      const worker = members.get(role);
+      members.delete(role);
+      await worker?.kill();
+      return worker?.pid ?? 0;
+    },
+    async collected() {
+      await members.get('collect')?.ended;
+      crew.check();
+      members.delete('collect');
+    },
+    check() {
+      for (const [role, worker] of members) {
+        const code = ended.get(worker);
+        if (code !== undefined && !(role === 'collect' && code === 0))
+          throw new Error(`the worker ${role} ended with code ${code}; its log: ${worker.logFile}`);
+      }
+    },
+    async dismiss() {
+      await Promise.all([...members.values()].map((worker) => worker.stop()));
+    },
+  };
+  return crew;
+}
+
+/** Plans a training whose weights follow from the plan alone: strictly on-policy, on the search world. */
+async function begin(platform: Platform, policyId: string, seed: number): Promise<PlannedRun> {
+  const kind = await openEnvironment('search-qa');
+  try {
+    const plan = trainPlan.parse({
+      ...{ policyId, environment: 'search-qa', split: 'train', tasks: null, settings: LINEAR_SETTINGS.grpo, updates: UPDATES },
+      ...{ seed, taskSeed: 0, groupsPerBatch: 6, groupSize: 6, zeroVariance: 'reject', mode: 'strict', maxStaleness: 0 },
+      ...{ temperature: 1, maxSteps: 8, evaluation: null },
+    });
+    return await beginTraining(platform, plan, kind);
+  } finally {
+    await kind.close();
+  }
+}
+
+async function untilVersion(
+  { database }: Platform,
+  policyId: string,
+  version: number,
+  leased: boolean,
+  { signal, line, crew }: { signal: AbortSignal; line: ReturnType<typeof progressLine>; crew: Crew },
+): Promise<{ readonly version: number; readonly ledger: Ledger }> {
+  const deadline = Date.now() + STUCK_MS;
+  for (;;) {
+    signal.throwIfAborted();
+    crew.check();
+    const [ledger] = await readLedgers(database.db, [policyId]);
+    const newest = await database.db
+      .selectFrom('policy_versions')
+      .select((v) => v.fn.max('version').as('version'))
+      .where('policy_id', '=', policyId)
+      .executeTakeFirst();
+    const at = newest?.version ?? 0;
+    if (ledger) {
+      line.show(`training: version ${at} of ${UPDATES}; ${ledger.produced} samples produced, ${ledger.trained} trained`);
+      if (at > version || (at === version && (!leased || ledger.owed.leased > 0))) return { version: at, ledger };
+    }
+    if (Date.now() > deadline) throw new Error(`version ${version} was not reached within ${STUCK_MS / 1_000} s`);
+    await delay(10, undefined, { signal });
+  }
+}
+
+function countOf(ends: Awaited<ReturnType<Platform['log']['ends']>>): number {
+  return [...ends.values()].flatMap((partitions) => [...partitions.values()]).reduce((sum, end) => sum + end, 0);
+}

@@ -1,0 +1,41 @@
+import type { Platform } from '../../platform/open-platform.ts';
+import { recordReplay } from '../../platform/record-replay.ts';
+import { replayEnvironment } from '../../platform/replay-environment.ts';
+import { replayProjections } from '../../platform/replay-projections.ts';
+import { projections } from '../../projections/registry.ts';
+import type { ReplayReport } from '../../replay/replay-report.ts';
+import { describeReport } from '../describe-report.ts';
+import { ensureProjector } from '../ensure-projector.ts';
+import { progressLine, say } from '../terminal.ts';
+import type { Survived } from './crash.ts';
+
+/** Does the run over from the record, prints what that gave, and puts it on record. Exit code 1 when something is not what it was. */
+export async function proveSurvived(platform: Platform, { runId }: Survived, signal: AbortSignal): Promise<void> {
+  const projector = await ensureProjector(platform);
+  const line = progressLine();
+  const prove = async (command: string, replay: () => Promise<ReplayReport>) => {
+    const began = Date.now();
+    const report = await replay();
+    line.end();
+    await recordReplay(platform, { runId, report, parameters: {}, seconds: (Date.now() - began) / 1_000 });
+    say(`espalier replay ${command}`);
+    say(`  ${describeReport(report)}`);
+    if (report.outcome === 'differs') process.exitCode = 1;
+  };
+  try {
+    await prove(`environment --run ${runId}`, () =>
+      replayEnvironment(platform, {
+        ...{ runId, environment: null, signal },
+        progress: (done, of) => line.show(`executing every action again: ${done} of ${of} trees`),
+      }),
+    );
+    await prove('projections', async () => {
+      const progress = () => line.show('folding the log anew');
+      return (await replayProjections(platform, projections, { signal, progress, limitMs: 60_000 })).report;
+    });
+    await projector.settle();
+  } finally {
+    line.end();
+    await projector.close();
+  }
+}

@@ -1,9 +1,15 @@
-import type { Difference, ReplayReport } from '../replay/replay-report.ts';
+import type { Difference, ReplayMode, ReplayReport } from '../replay/replay-report.ts';
+
+/** What is counted, where it goes without saying otherwise. */
+const WHAT: Partial<Record<ReplayMode, string>> = { training: ' versions', fork: ' steps' };
 
 /** Writes what a replay found: one line when all is equal, else a line for each of the first differences. */
 export function describeReport({ mode, outcome, compared, differing, differences, notes }: ReplayReport): string {
+  const what = WHAT[mode] ?? '';
   const head =
-    outcome === 'equal' ? `equal: ${mode}, ${compared} compared` : `differs: ${mode}, ${differing} of ${compared} compared`;
+    outcome === 'equal'
+      ? `equal: ${mode}, ${compared}${what} compared`
+      : `differs: ${mode}, ${differing} of ${compared}${what} compared`;
   return [head, ...differences.map(describeDifference), ...notes].join('\n');
 }
 

@@ -12,6 +12,7 @@ import { describeReport } from './describe-report.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { addReplayProjections } from './replay-projections.ts';
 import { addReplayScores } from './replay-scores.ts';
+import { addReplayTraining } from './replay-training.ts';
 import { progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
@@ -34,6 +35,7 @@ export function addReplay(program: Command): void {
     .description('do something of a run over from the record, and compare: equal, or where it differs');
   addReplayProjections(replay);
   addReplayScores(replay, runReplay);
+  addReplayTraining(replay);
   const environment = replay
     .command('environment')
     .description('execute every recorded action again and compare observations, rewards, ends and state hashes')

@@ -15,6 +15,13 @@ export interface ReplayReport {
   readonly notes: readonly string[];
 }
 
+/** One part of something that is compared as a whole. */
+export interface Part {
+  readonly at: Pick<Difference, 'eventId' | 'stepId' | 'field'>;
+  readonly recorded: unknown;
+  readonly replayed: unknown;
+}
+
 const SHOWN = 20;
 const TEXT_LIMIT = 2_000;
 
@@ -46,6 +53,21 @@ export class Comparison {
     this.#differing++;
     if (this.#differences.length < SHOWN)
       this.#differences.push({ ...at, recorded: before.slice(0, TEXT_LIMIT), replayed: after.slice(0, TEXT_LIMIT) });
+    return false;
+  }
+
+  /** Compares the parts of one thing: it counts as one, and every part that differs is told. */
+  compareParts(parts: readonly Part[]): boolean {
+    this.#compared++;
+    const differing = parts.filter(({ recorded, replayed }) => shown(recorded) !== shown(replayed));
+    if (differing.length === 0) return true;
+    this.#differing++;
+    for (const { at, recorded, replayed } of differing.slice(0, SHOWN - this.#differences.length))
+      this.#differences.push({
+        ...at,
+        recorded: shown(recorded).slice(0, TEXT_LIMIT),
+        replayed: shown(replayed).slice(0, TEXT_LIMIT),
+      });
     return false;
   }
 

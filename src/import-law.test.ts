@@ -12,7 +12,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['src/log', 'src/postgres', 'src/blobs', 'src/images'],
   ['src/append'],
   ['src/projections', 'src/environments', 'src/policies'],
-  ['src/datasets', 'src/collect', 'src/training', 'src/replay', 'src/conformance'],
+  ['src/datasets', 'src/collect', 'src/training', 'src/replay', 'src/lineage', 'src/conformance'],
   ['graphql', 'src/http'],
   ['src/platform'],
   ['src/cli', 'workers', 'infra'],

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { isUuid } from '../domain/ids.ts';
 import { TOPICS } from '../events/catalogue.ts';
-import { type RecallAsked, seedOf } from '../platform/recall-seeds.ts';
-import { readTouched, type Touched } from '../platform/recall-touched.ts';
+import { type RecallAsked, seedOf } from '../lineage/recall-seeds.ts';
+import { readTouched, type Touched } from '../lineage/recall-touched.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { say, table } from './terminal.ts';

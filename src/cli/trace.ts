@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { TOPICS } from '../events/catalogue.ts';
-import type { Touched } from '../platform/recall-touched.ts';
-import type { Links } from '../platform/trace-links.ts';
-import { type Trace, traceRecord } from '../platform/trace-record.ts';
+import type { Touched } from '../lineage/recall-touched.ts';
+import type { Links } from '../lineage/trace-links.ts';
+import { type Trace, traceRecord } from '../lineage/trace-record.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { describeTouched } from './recall.ts';

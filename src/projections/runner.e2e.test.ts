@@ -5,7 +5,7 @@ import { kafkaForTests } from '../testing/kafka.ts';
 import { describeWithKafka } from '../testing/kafka-describe.ts';
 import { MemoryBlobs } from '../testing/memory-blobs.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { readModels } from '../testing/read-models.ts';
+import { emptyReadModels, readModels } from '../testing/read-models.ts';
 import { Story } from '../testing/story.ts';
 import { runProjections } from './runner.ts';
 import { waitUntilProjected } from './wait-until.ts';
@@ -32,6 +32,26 @@ describeWithKafka('the runner over Kafka', () => {
       );
       expect(await foldAll()).toEqual(before);
     } finally {
+      await platform.close();
+    }
+  });
+
+  test('folds again what a database took back under it, although nothing is appended any more', async () => {
+    const platform = await openTestPlatform((await kafkaForTests()).brokers);
+    const { log, database } = platform;
+    const runner = await runProjections({ log, database });
+    const settled = async () => waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 20_000 });
+    try {
+      const story = new Story('kafka went back');
+      story.walk(story.tree(story.run()), 0, 4, 1);
+      await log.append(await prepareEvents(story.events, new MemoryBlobs()));
+      await settled();
+      const before = await readModels(database.db);
+      await emptyReadModels(database.db);
+      await settled();
+      expect(await readModels(database.db)).toEqual(before);
+    } finally {
+      await runner.close();
       await platform.close();
     }
   });

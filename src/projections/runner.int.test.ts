@@ -5,7 +5,7 @@ import { openDatabase } from '../postgres/database.ts';
 import { connect } from '../postgres/pool.ts';
 import { startCuttableProxy } from '../testing/cuttable-proxy.ts';
 import { openTestWorld, type TestWorld } from '../testing/open-test-log.ts';
-import { readModels } from '../testing/read-models.ts';
+import { emptyReadModels, readModels } from '../testing/read-models.ts';
 import { Story } from '../testing/story.ts';
 import { until } from '../testing/until.ts';
 import type { Projection } from './projection.ts';
@@ -133,6 +133,18 @@ describe('the cursor in the database', () => {
     );
     await start();
     await world.settled();
+    expect(await readModels(world.database.db)).toEqual(await undisturbed(story));
+  });
+
+  test('that went back under a runner at work is folded again, although nothing is appended any more', async () => {
+    const story = new Story('went back');
+    tellMore(story);
+    const { runner } = await start();
+    await appendRest(story);
+    await world.settled();
+    await emptyReadModels(world.database.db);
+    await world.settled();
+    await runner.close();
     expect(await readModels(world.database.db)).toEqual(await undisturbed(story));
   });
 

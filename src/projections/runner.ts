@@ -4,6 +4,7 @@ import { passCursors, type Slice, topicsOf, VersionGone } from './apply-slice.ts
 import { decodeRecords } from './decode-records.ts';
 import { isDatabaseFault, reasonOf, waitBeforeRetry } from './fault.ts';
 import { applyIsolatingPoison } from './isolate-poison.ts';
+import { keepAtCursors } from './keep-at-cursors.ts';
 import { readLiveVersions, standingOf } from './live-versions.ts';
 import { atVersion, type Projection } from './projection.ts';
 import { projections as registered } from './registry.ts';
@@ -45,6 +46,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
   let projections = wanted;
   const stopped = new Set<string>();
   const rewound = new Map<string, number>();
+  const done = new Map<string, { readonly topic: string; readonly partition: number; readonly next: number }>(); // as the log was told
   await database.db
     .updateTable('projections')
     .set({ state: 'running', reason: null })
@@ -79,6 +81,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     rewound.delete(`${batch.topic}.${batch.partition}`);
     await database.pool.query('select pg_notify($1, $2)', [CURSOR_CHANNEL, batch.topic]).catch(() => undefined); // waiters also poll
     report({ kind: 'projected', topic: batch.topic, events: items.length, milliseconds: performance.now() - started });
+    done.set(`${batch.topic}.${batch.partition}`, batch);
     return { kind: 'done', next: batch.next };
   }
 
@@ -147,6 +150,25 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     }
   }
 
+  /** Tells whether a cursor lies below what the log was told is done: the database lost its last commits, or is an older copy. */
+  async function wentBack(): Promise<boolean> {
+    const told = [...done.values()]; // before the cursors are read: they are never behind what was told by then
+    const isBehind = async () => {
+      const cursors = await readCursors(database.db);
+      return projections.some(
+        (p) =>
+          !stopped.has(p.name) &&
+          told.some(
+            ({ topic, partition, next }) =>
+              topicsOf(p).includes(topic) && (cursors.get(p.name)?.get(topic)?.get(partition) ?? 0) < next,
+          ),
+      );
+    };
+    if (!(await isBehind())) return false;
+    await followLive(); // a version that took over has cursors of its own
+    return isBehind();
+  }
+
   async function stop(projection: Projection, reason: string): Promise<void> {
     stopped.add(projection.name);
     report({ kind: 'stopped', projection: projection.name, reason });
@@ -159,13 +181,17 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
 
   const topics = [...new Set(projections.flatMap(topicsOf))];
   await refuseShrunkLog(log, database, topics);
-  return log.subscribe({
-    group: options.group ?? 'projections',
-    topics,
-    handle,
-    startAt,
-    batchLimit: options.batchLimit ?? BATCH_LIMIT,
-  });
+  const subscribe = async () => {
+    done.clear();
+    return log.subscribe({
+      group: options.group ?? 'projections',
+      topics,
+      handle,
+      startAt,
+      batchLimit: options.batchLimit ?? BATCH_LIMIT,
+    });
+  };
+  return keepAtCursors(subscribe, wentBack);
 }
 
 function namesOf(projections: readonly Projection[]): string[] {

@@ -1,0 +1,66 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Subscription } from '../log/event-log.ts';
+import { isPassingFault } from './passing-fault.ts';
+
+const LOOK_MS = 1_000; // one statement; a crash of the database takes back less than a second, a restored copy hours
+const RETRY_MS = 500;
+
+/**
+ * Subscribes, and subscribes anew whenever the cursors lie below what the log was told is done: the database crashed (projections commit without
+ * waiting for its disk) or was restored from an older copy. The log would otherwise hand over what was lost only with the next record of each partition,
+ * which may never come.
+ * @param wentBack tells whether a cursor lies below; a fault of the database is no answer, and is asked again.
+ */
+export async function keepAtCursors(
+  subscribe: () => Promise<Subscription>,
+  wentBack: () => Promise<boolean>,
+): Promise<Subscription> {
+  const closing = new AbortController();
+  let current = await subscribe();
+  const finished = run();
+  finished.catch(() => undefined); // whoever asks for it is told
+  return {
+    finished,
+    async close() {
+      closing.abort();
+      await current.close();
+      await finished.catch(() => undefined);
+    },
+  };
+
+  async function run(): Promise<void> {
+    for (;;) {
+      const subscription = current;
+      const over = new AbortController();
+      const ended = subscription.finished.finally(() => over.abort());
+      const lost = await Promise.race([ended.then(() => false), untilLost(AbortSignal.any([over.signal, closing.signal]))]);
+      if (!lost || closing.signal.aborted) return ended;
+      await subscription.close();
+      const next = await again();
+      if (!next) return;
+      current = next;
+      if (closing.signal.aborted) return next.close(); // closed while it joined
+    }
+  }
+
+  /** Resolves with true when the cursors went back, with false when nobody asks any more. */
+  async function untilLost(stop: AbortSignal): Promise<boolean> {
+    while (!stop.aborted) {
+      await delay(LOOK_MS, undefined, { signal: stop, ref: false }).catch(() => undefined); // the stop ends the pause
+      if (!stop.aborted && (await wentBack().catch(() => false))) return true;
+    }
+    return false;
+  }
+
+  async function again(): Promise<Subscription | undefined> {
+    while (!closing.signal.aborted) {
+      try {
+        return await subscribe();
+      } catch (error) {
+        if (!isPassingFault(error)) throw error;
+        await delay(RETRY_MS, undefined, { signal: closing.signal }).catch(() => undefined); // a close ends the pause
+      }
+    }
+    return undefined;
+  }
+}

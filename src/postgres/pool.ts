@@ -20,6 +20,8 @@ export interface PoolOptions {
   readonly applicationName?: string;
   /** How long to wait for a connection. */
   readonly connectMs?: number;
+  /** Settings of every connection, such as `search_path`: names and values are literals of the code. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** Opens a pool of connections. Who opens it closes it with `pool.end()`. */
@@ -30,6 +32,7 @@ export function openPool(url: string, options: PoolOptions = {}): pg.Pool {
     max: options.max ?? 10,
     application_name: options.applicationName ?? 'espalier',
     connectionTimeoutMillis: options.connectMs ?? 10_000,
+    ...(options.settings ? { options: settingsOf(options.settings) } : {}),
     types: types as pg.CustomTypesConfig, // the same look-up with one oid changed
   });
   // An idle connection that breaks is replaced by the pool; without a listener Node would end the process for it.
@@ -37,6 +40,12 @@ export function openPool(url: string, options: PoolOptions = {}): pg.Pool {
   // One in use that breaks fails its query; pg tells it as an event as well, which without a listener would end the process too.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
+}
+
+function settingsOf(settings: Readonly<Record<string, string>>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ');
 }
 
 /** Opens one connection outside any pool: for LISTEN, advisory locks and COPY. */

@@ -126,7 +126,7 @@ function offsetOf(item: Item): number {
 }
 
 /** Says whether an item is a projection's business: its types, and for the one that handles all also what is no event at all. */
-function concerns(projection: Projection, item: Item): boolean {
+export function concerns(projection: Projection, item: Item): boolean {
   if (projection.handles === 'all') return true;
   const type = item.kind === 'event' ? item.delivery.event.type : item.type;
   return type !== null && isEventType(type) && projection.handles.includes(type);

@@ -41,7 +41,7 @@ export async function quarantine(
       body: hex(Buffer.from(bytes)),
     })),
   ];
-  await insertRows(trx, 'public.quarantine', rows, COLUMNS);
+  await insertRows(trx, 'quarantine', rows, COLUMNS); // in public, but where a snapshot as of a moment keeps one of its own
 }
 
 /** Says why an event waits that no check of ours refused, but Postgres. */

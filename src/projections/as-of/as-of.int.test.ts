@@ -1,0 +1,267 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import type { Envelope } from '../../events/envelope.ts';
+import type { Offsets } from '../../log/event-log.ts';
+import { type Database, type Db, openDatabase } from '../../postgres/database.ts';
+import { arbitraryRecord } from '../../testing/arbitrary-record.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { everyEvent } from '../../testing/every-event.ts';
+import { appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
+import { emptyReadModels, readModels } from '../../testing/read-models.ts';
+import { Story } from '../../testing/story.ts';
+import { releaseFromQuarantine } from '../quarantine.ts';
+import { stepTree } from '../step-tree/step-tree.ts';
+import { keepSnapshots, type Snapshots } from './snapshots.ts';
+
+const NEVER = new AbortController().signal;
+
+const databases: { readonly test: TestDatabase; readonly database: Database }[] = [];
+let live: Database;
+let beside: Database;
+let url: string;
+let snapshots: Snapshots;
+beforeAll(async () => {
+  for (let i = 0; i < 2; i++) {
+    const test = await createTestDatabase();
+    databases.push({ test, database: await openDatabase(test.url) });
+  }
+  [live, beside] = databases.map(({ database }) => database) as [Database, Database]; // two were opened
+  url = databases[0]?.test.url ?? '';
+  snapshots = keepSnapshots(live, url, { records: 10_000, kept: 2 });
+});
+afterAll(async () => {
+  await snapshots.close();
+  for (const { test, database } of databases) {
+    await database.close();
+    await test.drop();
+  }
+});
+beforeEach(async () => {
+  await emptyReadModels(live.db);
+  await emptyReadModels(beside.db);
+});
+
+/** Projects what lies below a position, and no more. */
+async function projectUpTo(db: Db, log: TestLog, position: Offsets): Promise<void> {
+  for (const [topic, partitions] of position) await projectSlice(db, log, topic, 0, partitions.get(0) ?? 0);
+}
+
+function ends(log: TestLog): Offsets {
+  return new Map([...log.topics].map(([topic, records]) => [topic, new Map([[0, records.length]])]));
+}
+
+/** The position after the first events of a record, as they were appended. */
+function after(events: readonly Envelope[]): Offsets {
+  const log = testLog();
+  appendTo(log, events);
+  return ends(log);
+}
+
+/** The rows of each table of read models as sorted text, in the schema that the connection reads, and the quarantine with them. */
+async function tablesOf(db: Db, names: readonly string[]): Promise<Record<string, string[]>> {
+  const tables: Record<string, string[]> = {};
+  for (const name of [...names, 'quarantine']) {
+    const { rows } = await sql<{ row: string }>`
+      select (to_jsonb(t) - '{quarantined_at,released_at}'::text[])::text as row from ${sql.table(name)} t order by 1`.execute(
+      db,
+    );
+    tables[name] = rows.map(({ row }) => row);
+  }
+  return tables;
+}
+
+async function expectFoldOf(log: TestLog, position: Offsets): Promise<void> {
+  await emptyReadModels(beside.db);
+  await projectUpTo(beside.db, log, position);
+  const names = Object.keys(await readModels(beside.db));
+  const snapshot = await snapshots.at({ kind: 'position', position }, 'all', NEVER);
+  expect(await tablesOf(snapshot.db, names)).toEqual(await tablesOf(beside.db, names));
+  snapshot.release();
+}
+
+/** A record as producers leave it: some events told twice, some before what they hang on, some under an id that is taken. */
+const disturbedRecord = fc
+  .tuple(arbitraryRecord, fc.array(fc.tuple(fc.nat(), fc.nat(), fc.constantFrom('again', 'early', 'taken')), { maxLength: 6 }))
+  .map(([events, disturbances]) => {
+    const record = [...events];
+    for (const [i, j, kind] of disturbances) {
+      const at = i % record.length;
+      const event = record[at];
+      if (!event) continue;
+      if (kind === 'again') record.splice(j % (record.length + 1), 0, event);
+      if (kind === 'early') record.splice(j % record.length, 0, ...record.splice(at, 1));
+      if (kind === 'taken') record.splice(at + 1, 0, { ...event, data: { ...event.data, reason: `other ${j}` } } as Envelope);
+    }
+    return record;
+  });
+
+describe('the read models as of a position', () => {
+  test('are the fold of the first events, whatever was recorded and however much came after', async () => {
+    await fc.assert(
+      fc.asyncProperty(disturbedRecord, fc.array(fc.nat(), { minLength: 1, maxLength: 2 }), async (events, cuts) => {
+        await emptyReadModels(live.db);
+        const log = testLog();
+        appendTo(log, events);
+        await projectUpTo(live.db, log, ends(log));
+        for (const cut of cuts) await expectFoldOf(log, after(events.slice(0, cut % (events.length + 1))));
+      }),
+      { numRuns: 12 },
+    );
+  }, 180_000);
+
+  test('are the fold of any next offsets, of every type of event', async () => {
+    const log = testLog();
+    appendTo(log, everyEvent());
+    await projectUpTo(live.db, log, ends(log));
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(), { minLength: 5, maxLength: 5 }), async (cuts) => {
+        const topics = [...log.topics];
+        await expectFoldOf(
+          log,
+          new Map(topics.map(([topic, records], i) => [topic, new Map([[0, (cuts[i] ?? 0) % (records.length + 1)]])])),
+        );
+      }),
+      { numRuns: 12 },
+    );
+  }, 120_000);
+
+  test('hold what was released from quarantine by hand since', async () => {
+    const told = new Story('released');
+    const tree = told.tree(told.run(), 'a');
+    const rollout = told.rollout(tree);
+    const first = told.step(tree, rollout, tree.rootStepId, 1);
+    told.step(tree, rollout, first, 2);
+    const [run, opened, started, parent, child] = told.events as [Envelope, Envelope, Envelope, Envelope, Envelope]; // as told
+    const log = testLog();
+    appendTo(log, [run, opened, started, child, parent]);
+    await projectUpTo(live.db, log, ends(log));
+    const position = ends(log);
+    expect(await releaseFromQuarantine(live.db, stepTree, { topic: 'trees', partition: 0, offset: 2 })).toEqual({
+      kind: 'released',
+    });
+    const snapshot = await snapshots.at({ kind: 'position', position }, 'all', NEVER);
+    const names = ['steps', 'quarantine'];
+    expect(await tablesOf(snapshot.db, names)).toEqual(await tablesOf(live.db, names));
+    snapshot.release();
+  });
+});
+
+async function givenTrees(...names: readonly string[]) {
+  const told = new Story('trees');
+  const run = told.run();
+  const trees = names.map((name) => {
+    const tree = told.tree(run, name);
+    return { ...tree, ...told.walk(tree, 0, 3, 1) };
+  });
+  const log = testLog();
+  appendTo(log, told.events);
+  await projectUpTo(live.db, log, ends(log));
+  return { run, trees, position: ends(log) };
+}
+
+const ENTITIES = { runs: [], trees: [], steps: [], rollouts: [] };
+
+describe('a snapshot of some entities', () => {
+  test('holds their streams as the whole one does, and of other projections no table', async () => {
+    const { trees, position, run } = await givenTrees('a', 'b');
+    const [a, b] = trees;
+    const moment = { kind: 'position', position } as const;
+    const ofTree = await snapshots.at(moment, { ...ENTITIES, trees: [a?.treeId ?? ''] }, NEVER);
+    const ofStep = await snapshots.at(moment, { ...ENTITIES, steps: [b?.steps[0] ?? ''] }, NEVER);
+    const ofRun = await snapshots.at(moment, { ...ENTITIES, runs: [run] }, NEVER);
+    const treesOf = async (db: Db) =>
+      (await db.selectFrom('steps').select('tree_id').distinct().execute()).map((row) => row.tree_id);
+    expect(await treesOf(ofTree.db)).toEqual([a?.treeId]);
+    expect(await treesOf(ofStep.db)).toEqual([b?.treeId]);
+    expect((await treesOf(ofRun.db)).sort()).toEqual(trees.map(({ treeId }) => treeId).sort());
+    const names = ['runs', 'trees', 'steps', 'rollouts', 'rewards'];
+    expect(await tablesOf(ofRun.db, names)).toEqual(await tablesOf(live.db, names));
+    await expect(ofRun.db.selectFrom('datasets').selectAll().execute()).rejects.toThrow('relation "datasets" does not exist');
+    for (const { release } of [ofTree, ofStep, ofRun]) release();
+  });
+});
+
+describe('a snapshot', () => {
+  const schemas = async () =>
+    (await sql<{ name: string }>`select nspname as name from pg_namespace where nspname like 'as\\_of\\_%'`.execute(live.db)).rows
+      .length;
+
+  test('cannot be written', async () => {
+    const { position } = await givenTrees('a');
+    const { db, release } = await snapshots.at({ kind: 'position', position }, 'all', NEVER);
+    await expect(sql`delete from steps`.execute(db)).rejects.toThrow('read-only transaction');
+    release();
+  });
+
+  test('is folded once for all who ask at once, and as few are kept as is said', async () => {
+    const { trees, position } = await givenTrees('a', 'b', 'c');
+    const own = keepSnapshots(live, url, { records: 1_000, kept: 1 });
+    const before = await schemas();
+    const ask = (i: number) => own.at({ kind: 'position', position }, { ...ENTITIES, trees: [trees[i]?.treeId ?? ''] }, NEVER);
+    const [one, two] = await Promise.all([ask(0), ask(0)]);
+    expect(one.db).toBe(two.db);
+    for (const { release } of [one, two, await ask(1), await ask(2)]) release();
+    const again = await ask(2);
+    again.release();
+    await own.close();
+    expect(await schemas()).toBe(before);
+  });
+
+  test('is refused where too many events would be folded, with the remedy, and beyond the journal', async () => {
+    const { trees, position } = await givenTrees('a', 'b');
+    const own = keepSnapshots(live, url, { records: 12 });
+    const moment = { kind: 'position', position } as const;
+    const events = [...position.values()].reduce((sum, partitions) => sum + (partitions.get(0) ?? 0), 0);
+    await expect(own.at(moment, 'all', NEVER)).rejects.toThrow(
+      `${events} events would have to be folded and 12 are allowed; ask for an earlier moment, or ask for one run or tree by its id, or raise ESPALIER_ASOF_LIMIT`,
+    );
+    (await own.at(moment, { ...ENTITIES, trees: [trees[0]?.treeId ?? ''] }, NEVER)).release();
+    const beyond = new Map([['trees', new Map([[0, 1_000]])]]);
+    await expect(own.at({ kind: 'position', position: beyond }, 'all', NEVER)).rejects.toThrow(
+      /lies beyond what is journalled, runs\.0:1,trees\.0:/,
+    );
+    await own.close();
+  });
+
+  test('is given up when nobody waits for it any more, and folded anew for who asks again', async () => {
+    const { position } = await givenTrees('a');
+    const own = keepSnapshots(live, url, { records: 1_000 });
+    const before = await schemas();
+    const leaving = new AbortController();
+    const asked = own.at({ kind: 'position', position }, 'all', leaving.signal);
+    setImmediate(() => leaving.abort(new Error('left')));
+    await expect(asked).rejects.toThrow('left');
+    (await own.at({ kind: 'position', position }, 'all', NEVER)).release();
+    await own.close();
+    expect(await schemas()).toBe(before);
+  });
+
+  test('that a killed process left is dropped by the next one who keeps some; that of a living one is not', async () => {
+    const { position, trees } = await givenTrees('a');
+    const held = await snapshots.at({ kind: 'position', position }, 'all', NEVER);
+    await sql`create schema as_of_7_1`.execute(live.db);
+    const own = keepSnapshots(live, url, { records: 1_000 });
+    (await own.at({ kind: 'position', position }, { ...ENTITIES, trees: [trees[0]?.treeId ?? ''] }, NEVER)).release();
+    const { rows } = await sql`select from pg_namespace where nspname = 'as_of_7_1'`.execute(live.db);
+    expect(rows).toEqual([]);
+    expect(await held.db.selectFrom('trees').select('tree_id').execute()).toEqual([{ tree_id: trees[0]?.treeId }]);
+    held.release();
+    await own.close();
+  });
+
+  test('as of a time ends in each partition before the first event that happened later', async () => {
+    const { trees, run } = await givenTrees('a');
+    const { rows } = await sql<{ at: Date; offset: number }>`
+      select occurred_at as at, "offset" from events where topic = 'trees' order by "offset" offset 2 limit 1`.execute(live.db);
+    const third = rows[0];
+    const { db, position, release } = await snapshots.at({ kind: 'time', time: third?.at ?? new Date() }, 'all', NEVER);
+    expect(position.get('trees')).toEqual(new Map([[0, (third?.offset ?? 0) + 1]]));
+    expect(await db.selectFrom('runs').select('run_id').execute()).toEqual([{ run_id: run }]);
+    expect(await db.selectFrom('trees').select('tree_id').execute()).toEqual([{ tree_id: trees[0]?.treeId }]);
+    release();
+    const early = await snapshots.at({ kind: 'time', time: new Date(0) }, 'all', NEVER);
+    expect(await early.db.selectFrom('runs').select('run_id').execute()).toEqual([]);
+    early.release();
+  });
+});

@@ -1,0 +1,117 @@
+import { sql } from 'kysely';
+import { decode } from '../../events/codec.ts';
+import type { LogBatch, Offsets } from '../../log/event-log.ts';
+import type { Db } from '../../postgres/database.ts';
+import { concerns, type Slice, topicsOf } from '../apply-slice.ts';
+import { decodeRecords, type Item } from '../decode-records.ts';
+import { isDataFault } from '../fault.ts';
+import type { Projection } from '../projection.ts';
+import { cannotStore, quarantine } from '../quarantine.ts';
+import { horizon, readRecords } from './read-records.ts';
+import type { Scope } from './scope.ts';
+import { foldedIn } from './snapshot-schema.ts';
+
+/**
+ * Folds the records below a position into the tables that `into` names, through the same projections as the live ones. `from` reads the
+ * journal of now. What of them was released from quarantine by hand since is released here too: a release is no event and has no position.
+ */
+export async function foldSnapshot(
+  { from, into }: { readonly from: Db; readonly into: Db },
+  projections: readonly Projection[],
+  position: Offsets,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<void> {
+  const folded = foldedIn(projections);
+  for await (const batch of readRecords(from, position, scope)) {
+    signal.throwIfAborted();
+    const slice = sliceOf(batch);
+    const concerned = folded.filter(
+      (projection) => topicsOf(projection).includes(slice.topic) && slice.items.some((item) => concerns(projection, item)),
+    );
+    const settled = await Promise.allSettled(concerned.map((projection) => foldSlice(into, projection, slice, signal)));
+    for (const result of settled) if (result.status === 'rejected') throw result.reason;
+  }
+  await takeQuarantine(from, into, folded, position);
+}
+
+function sliceOf(batch: LogBatch): Slice {
+  const { topic, partition, from, next } = batch;
+  return { topic, partition, from, next, items: decodeRecords(batch) };
+}
+
+/** Folds a slice into one projection; a slice that holds a value which Postgres refuses is halved until the one event stands alone, as live. */
+async function foldSlice(into: Db, projection: Projection, slice: Slice, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const items = slice.items.filter((item) => concerns(projection, item));
+  try {
+    await into.transaction().execute(async (trx) => {
+      const deliveries = items.flatMap((item) => (item.kind === 'event' ? [item.delivery] : []));
+      const refused = items.filter((item): item is Extract<Item, { kind: 'refused' }> => item.kind === 'refused');
+      const poison = deliveries.length > 0 ? await projection.project(deliveries, trx) : [];
+      if (poison.length + refused.length > 0) await quarantine(trx, projection, slice, poison, refused);
+    });
+  } catch (error) {
+    if (!isDataFault(error)) throw error;
+    const middle = items.length >> 1;
+    if (middle === 0) return setAside(into, projection, slice, items, error);
+    await foldSlice(into, projection, { ...slice, items: items.slice(0, middle) }, signal);
+    await foldSlice(into, projection, { ...slice, items: items.slice(middle) }, signal);
+  }
+}
+
+async function setAside(into: Db, projection: Projection, slice: Slice, items: readonly Item[], error: unknown): Promise<void> {
+  const poison = items.flatMap((item) =>
+    item.kind === 'event'
+      ? [{ delivery: item.delivery, code: 'unstorable' as const, field: '', reason: cannotStore(error) }]
+      : [],
+  );
+  await into.transaction().execute((trx) => quarantine(trx, projection, slice, poison, []));
+}
+
+/** What the quarantine of now says of records below the position: those of the journal itself, when each was set aside, which were released. */
+async function takeQuarantine(from: Db, into: Db, folded: readonly Projection[], position: Offsets): Promise<void> {
+  const { rows } = await sql<{ projection: string; topic: string; partition: number; offset: number; body: Buffer }>`
+    select q.projection, q.topic, q.partition, q."offset", q.body from public.quarantine q join ${horizon(position)} using (topic, partition)
+    where q."offset" < h.next and q.released_at is not null order by q.released_at, q.topic, q.partition, q."offset"`.execute(
+    from,
+  );
+  for (const row of rows) {
+    const projection = folded.find(({ name }) => name === row.projection);
+    if (projection) await release(into, projection, row);
+  }
+  await sql`
+    insert into quarantine select q.* from public.quarantine q join ${horizon(position)} using (topic, partition)
+    where q."offset" < h.next and q.projection in ('journal', 'journal-chain')
+      and q.projection in (select name from projections) on conflict do nothing`.execute(into);
+  await sql`
+    update quarantine q set quarantined_at = l.quarantined_at from public.quarantine l
+    where (l.projection, l.topic, l.partition, l."offset") = (q.projection, q.topic, q.partition, q."offset")`.execute(into);
+}
+
+interface Place {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly body: Buffer;
+}
+
+async function release(into: Db, projection: Projection, { topic, partition, offset, body }: Place): Promise<void> {
+  const decoded = decode(body);
+  if (decoded.kind === 'refused') return;
+  await into.transaction().execute(async (trx) => {
+    const { rows } = await sql`
+      select from quarantine where projection = ${projection.name} and topic = ${topic} and partition = ${partition}
+        and "offset" = ${offset} and released_at is null`.execute(trx);
+    if (rows.length === 0) return;
+    const delivery = { topic, partition, offset, event: decoded.event, body: body.toString('utf8') };
+    const poison = await projection.project([delivery], trx);
+    if (poison.length > 0) return;
+    await sql`
+      update quarantine q set released_at = l.released_at from public.quarantine l
+      where (l.projection, l.topic, l.partition, l."offset") = (q.projection, q.topic, q.partition, q."offset")
+        and q.projection = ${projection.name} and q.topic = ${topic} and q.partition = ${partition} and q."offset" = ${offset}`.execute(
+      trx,
+    );
+  });
+}

@@ -1,0 +1,64 @@
+import { sql } from 'kysely';
+import type { Offsets } from '../../log/event-log.ts';
+import { formatPosition, reached } from '../../log/position.ts';
+import type { Db } from '../../postgres/database.ts';
+import { AsOfError } from './as-of-error.ts';
+
+/** A moment of the record: next offsets, or a time. */
+export type Moment =
+  /** Everything below these next offsets. A partition that is not named stands at 0: as where a reader begins. */
+  | { readonly kind: 'position'; readonly position: Offsets }
+  /**
+   * In every partition everything before the first event that happened later, by `occurredAt`, the only time that an event carries for good.
+   * So the moment is a prefix of each partition, grows with the time, is the same after any rebuild, and shows nothing that says it happened
+   * later. A producer whose clock runs ahead holds back what follows it in its partition.
+   */
+  | { readonly kind: 'time'; readonly time: Date };
+
+/** Gives the moment as next offsets of every partition that the journal has met, none left out. @throws AsOfError `not-reached` beyond the journal. */
+export async function resolveMoment(db: Db, moment: Moment): Promise<Offsets> {
+  const journalled = await readJournalled(db);
+  if (moment.kind === 'time') return before(db, moment.time, journalled);
+  if (!reached(journalled, moment.position))
+    throw new AsOfError(
+      'not-reached',
+      `the position lies beyond what is journalled, ${formatPosition(journalled) || 'nothing yet'}; wait for it (waitFor), or pass one that this server gave`,
+    );
+  return each(journalled, (topic, partition) => moment.position.get(topic)?.get(partition) ?? 0);
+}
+
+/** Where the journal stands in each partition, of trees no further than step-tree: by it the streams of a run or step are found. */
+async function readJournalled(db: Db): Promise<Offsets> {
+  const { rows } = await sql<{ topic: string; partition: number; next: number }>`
+    with live as (select c.* from cursors c join projections p on p.name = c.projection and p.version = c.version)
+    select j.topic, j.partition,
+           case when j.topic = 'trees' then least(j.next_offset, coalesce(t.next_offset, 0)) else j.next_offset end as next
+    from live j left join live t on t.projection = 'step-tree' and t.topic = j.topic and t.partition = j.partition
+    where j.projection = 'journal'`.execute(db);
+  return offsetsOf(rows);
+}
+
+async function before(db: Db, time: Date, journalled: Offsets): Promise<Offsets> {
+  const { rows } = await sql<{ topic: string; partition: number; next: number }>`
+    select topic, partition, min("offset") as next from events where occurred_at > ${time.toISOString()}::timestamptz
+    group by topic, partition`.execute(db);
+  const later = offsetsOf(rows);
+  // The journal may have gone on since its cursors were read: what it took meanwhile is not in the moment.
+  return each(journalled, (topic, partition, end) => Math.min(end, later.get(topic)?.get(partition) ?? end));
+}
+
+function offsetsOf(rows: readonly { topic: string; partition: number; next: number }[]): Offsets {
+  const offsets = new Map<string, Map<number, number>>();
+  for (const { topic, partition, next } of rows)
+    offsets.set(topic, (offsets.get(topic) ?? new Map<number, number>()).set(partition, next));
+  return offsets;
+}
+
+function each(offsets: Offsets, next: (topic: string, partition: number, end: number) => number): Offsets {
+  return new Map(
+    [...offsets].map(([topic, partitions]) => [
+      topic,
+      new Map([...partitions].map(([partition, end]) => [partition, next(topic, partition, end)])),
+    ]),
+  );
+}

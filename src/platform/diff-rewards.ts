@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
+import { readTouched, type Touched } from '../lineage/recall-touched.ts';
 import type { Offsets } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
-import { readTouched, type Touched } from './recall-touched.ts';
 import { ReplayRefused } from './replay-environment.ts';
 import {
   type AdvantagePair,

@@ -116,6 +116,7 @@ function isTesting(file: string): boolean {
     file.startsWith('graphql/testing/') ||
     file.startsWith('infra/bench/') ||
     file.startsWith('infra/chaos/') ||
+    file.startsWith('infra/hostile/') ||
     file.includes('/contract/') ||
     /-testing\.ts$/.test(file)
   );

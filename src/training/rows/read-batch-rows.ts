@@ -10,8 +10,8 @@ import {
 } from './batch-rows.ts';
 import { type BlobReader, withTexts } from './read-blob.ts';
 import { readManifest } from './read-manifest.ts';
-import { type RecordedStep, type RolloutRow, readRecordedSteps, readRewards, readRolloutsOfBatch } from './read-record.ts';
-import { recordedTokens } from './recorded-tokens.ts';
+import { type RolloutRow, readRewards, readRolloutsOfBatch } from './read-record.ts';
+import { type RecordedStep, readRecordedSteps } from './read-recorded-steps.ts';
 
 /**
  * Reads a planned batch with all that its trajectories recorded: paths, texts, token arrays as sampled, spans, rewards in force.
@@ -23,7 +23,7 @@ export async function readBatchRows(db: Db, blobs: BlobReader, batchId: string):
   const rollouts = new Map((await readRolloutsOfBatch(db, ids)).map((row) => [row.rolloutId, row]));
   const leaves = [...rollouts.values()].map(({ leafStepId }) => leafStepId);
   const paths = await readPaths(db, leaves);
-  const steps = await readRecordedSteps(db, [...new Set([...paths.values()].flat())]);
+  const steps = await readRecordedSteps(db, blobs, [...new Set([...paths.values()].flat())]);
   const rewards = await readRewards(
     db,
     batch.groups.map(({ treeId }) => treeId),
@@ -91,7 +91,7 @@ async function unpackedStep(world: World, stepId: string, before: RecordedStep):
     ...{ stepId, response, action, observation, wellFormatted, executable, trimmed, termination, spans },
     candidates: before.admissible,
     anchor: before.stateHash,
-    tokens: tokens && (await recordedTokens(tokens, world.blobs, stepId)),
+    tokens,
     rewards: world.rewards.get(stepId) ?? [],
   };
   world.unpacked.set(stepId, unpacked);

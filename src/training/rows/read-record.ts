@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
-import type { BatchReward, BatchStep, BatchTrajectory, PolicySpan } from './batch-rows.ts';
-import type { PackedTokens } from './recorded-tokens.ts';
+import type { BatchReward, BatchTrajectory } from './batch-rows.ts';
 
 /** A finished rollout with what its tree and its run say of it. */
 export interface RolloutRow
@@ -42,33 +41,6 @@ export async function readRolloutsOfBatch(db: Db, ids: readonly string[]): Promi
     left join runs on runs.run_id = t.run_id
     where r.rollout_id = any(${[...ids]}::uuid[]) and r.leaf_step_id is not null`.execute(db);
   return rows;
-}
-
-/** A step as the read model has it: its texts, and what the step below it chose among. */
-export interface RecordedStep
-  extends Pick<BatchStep, 'response' | 'action' | 'observation' | 'wellFormatted' | 'executable' | 'trimmed' | 'termination'> {
-  readonly stepId: string;
-  readonly spans: readonly PolicySpan[];
-  readonly tokens: PackedTokens | null;
-  readonly stateHash: string | null;
-  readonly admissible: readonly string[] | null;
-  readonly blobs: Blobs | null;
-}
-
-const SLICE = 2_000; // rows of one answer: with tokens some 30 MB, which the driver holds at once
-
-/** Reads steps by their ids, roots too. */
-export async function readRecordedSteps(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, RecordedStep>> {
-  const steps = new Map<string, RecordedStep>();
-  for (let from = 0; from < ids.length; from += SLICE) {
-    const { rows } = await sql<RecordedStep>`
-      select step_id as "stepId", response, action, observation, well_formatted as "wellFormatted", executable, termination,
-        coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
-        policy_spans as spans, tokens, state_hash as "stateHash", admissible, blobs
-      from steps where step_id = any(${ids.slice(from, from + SLICE)}::uuid[])`.execute(db);
-    for (const row of rows) steps.set(row.stepId, row);
-  }
-  return steps;
 }
 
 /** Reads the rewards in force of trees by the step, or else the rollout, that they are of. By reward id: sums have one order. */

@@ -33,16 +33,17 @@ async function bytesOf(
   blobs: BlobReader,
   stepId: string,
 ): Promise<ArrayBuffer> {
-  const width = wanted === 'uint8' ? 1 : 4;
-  const raw =
-    typeof bytes === 'string' ? Buffer.from(bytes, 'base64') : await readBlob(blobs, bytes.blob, `tokens of step ${stepId}`);
-  if (dtype !== wanted || length !== wantedLength || raw.byteLength !== length * width)
+  const size = wantedLength * (wanted === 'uint8' ? 1 : 4);
+  const given = typeof bytes === 'string' ? bytes : await readBlob(blobs, bytes.blob, `tokens of step ${stepId}`);
+  const found = typeof given === 'string' ? Buffer.byteLength(given, 'base64') : given.byteLength;
+  if (dtype !== wanted || length !== wantedLength || found !== size)
     throw new RowsError(
       'tokens',
-      `step ${stepId}: ${length} ${dtype} in ${raw.byteLength} bytes where ${wantedLength} ${wanted} are due; the producer recorded arrays that do not fit each other`,
+      `step ${stepId}: ${length} ${dtype} in ${found} bytes where ${wantedLength} ${wanted} are due; the producer recorded arrays that do not fit each other`,
     );
-  // A copy of its own: small buffers share a pool, in which 4-byte numbers need not be aligned.
-  const own = new Uint8Array(raw.byteLength);
-  own.set(raw);
-  return own.buffer;
+  // A buffer of its own: small ones share a pool, in which 4-byte numbers need not be aligned.
+  const own = Buffer.from(new ArrayBuffer(size));
+  if (typeof given !== 'string') own.set(given);
+  else own.write(given, 'base64');
+  return own.buffer as ArrayBuffer; // the one made above
 }

@@ -1,3 +1,4 @@
+import { copyOut } from '../postgres/copy-out.ts';
 import { connect } from '../postgres/pool.ts';
 import type { LogTopic } from './embedded-log-topics.ts';
 import type { StoredRecord } from './event-log.ts';
@@ -124,18 +125,31 @@ async function tellMembers({ client, groupId }: Session): Promise<void> {
 const FETCH_BYTES = 4 * 1024 * 1024;
 
 /** Reads the records of a partition from an offset on, in order: at most `limit` of them. */
-export async function fetchRecords(session: Session, partitionId: number, from: number, limit: number): Promise<StoredRecord[]> {
-  // octet_length reads the size of a large value without fetching it. (pg's `binary: true` would halve the bytes on the wire, but it
-  // reads every column as UTF-8 on the way and so breaks those that are none.)
-  const { rows } = await session.client.query<{ offset: number; key: string; value: Buffer }>({
-    name: 'log-fetch',
-    text: `select "offset", key, value from (
-             select "offset", key, value, sum(octet_length(value)) over (order by "offset") - octet_length(value) as before
-             from (select "offset", key, value from log_records where partition_id = $1 and "offset" >= $2 order by "offset" limit $3) as run
-           ) as summed where before < $4 order by "offset"`,
-    values: [partitionId, from, limit, FETCH_BYTES],
+export async function fetchRecords(
+  { client }: Session,
+  partitionId: number,
+  from: number,
+  limit: number,
+): Promise<StoredRecord[]> {
+  const [id, first, most] = [partitionId, from, limit].map(wholeNumber);
+  // octet_length reads the size of a large value without fetching it.
+  const rows = await copyOut(
+    client,
+    `select "offset", key, value from (
+       select "offset", key, value, sum(octet_length(value)) over (order by "offset") - octet_length(value) as before
+       from (select "offset", key, value from log_records where partition_id = ${id} and "offset" >= ${first} order by "offset" limit ${most}) as run
+     ) as summed where before < ${FETCH_BYTES} order by "offset"`,
+  );
+  return rows.map(([offset, key, value]) => {
+    if (!offset || !key || !value) throw new TypeError('a column of log_records is null'); // the table forbids it
+    return { offset: Number(offset.readBigInt64BE()), key: key.toString('utf8'), value };
   });
-  return rows;
+}
+
+/** Proves that a number of ours can stand in a statement. */
+function wholeNumber(value: number): string {
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no offset, id or limit`);
+  return String(value);
 }
 
 /** Reads the ends of partitions. */

@@ -1,4 +1,4 @@
-import type { BuildProgress } from '../projections/rebuild/catch-up.ts';
+import type { BuildProgress } from '../projections/rebuild/watch-build.ts';
 
 /** Says how far a build is, how fast it goes, and how long it will take. */
 export function describeBuildProgress({ projection, done, of, rate, secondsLeft }: BuildProgress): string {

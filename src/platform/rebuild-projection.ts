@@ -1,15 +1,15 @@
 import { readLiveVersions } from '../projections/live-versions.ts';
 import { codeVersionOf, type Projection } from '../projections/projection.ts';
-import { type BuildProgress, whileCaughtUp } from '../projections/rebuild/catch-up.ts';
+import { whileCaughtUp } from '../projections/rebuild/catch-up.ts';
 import { type BuildComparison, compareBuild } from '../projections/rebuild/compare-build.ts';
+import { foldAnew } from '../projections/rebuild/fold-anew.ts';
 import { holdRebuild } from '../projections/rebuild/hold-rebuild.ts';
-import { dropBuild, keepBuild, openBuild, reopenKept } from '../projections/rebuild/open-build.ts';
+import { dropBuild, keepBuild, reopenKept } from '../projections/rebuild/open-build.ts';
 import { swapVersions } from '../projections/rebuild/swap-versions.ts';
+import type { Watching } from '../projections/rebuild/watch-build.ts';
 import type { Platform } from './open-platform.ts';
 
-export interface Rebuilding {
-  readonly signal: AbortSignal;
-  readonly progress: (progress: BuildProgress) => void;
+export interface Rebuilding extends Watching {
   /** How long to wait for a moment in which versions can be compared or swapped; readers that stay open for long put it off. */
   readonly limitMs: number;
 }
@@ -28,10 +28,9 @@ export async function rebuildProjection(
   projection: Projection,
   options: Rebuilding & { readonly differing: 'refuse' | 'accept' },
 ): Promise<Rebuilt> {
-  const { database, log } = parts;
+  const { database } = parts;
   return holdRebuild(database, projection, async () => {
-    const build = await openBuild(database, log, projection);
-    return whileCaughtUp(parts, build, options, async () => {
+    return foldAnew(parts, projection, options, async (build) => {
       const live = (await readLiveVersions(database.db)).get(projection.name);
       const same = live !== undefined && codeVersionOf(live) === projection.version;
       const comparison = same ? await compareBuild(database, build, options) : null;

@@ -1,9 +1,9 @@
 import type { Projection } from '../projections/projection.ts';
-import { whileCaughtUp } from '../projections/rebuild/catch-up.ts';
 import { type BuildComparison, compareBuild } from '../projections/rebuild/compare-build.ts';
 import { type FieldDifference, isSame } from '../projections/rebuild/compare-tables.ts';
+import { foldAnew } from '../projections/rebuild/fold-anew.ts';
 import { holdRebuild } from '../projections/rebuild/hold-rebuild.ts';
-import { dropBuild, openBuild } from '../projections/rebuild/open-build.ts';
+import { dropBuild } from '../projections/rebuild/open-build.ts';
 import { Comparison, type ReplayReport } from '../replay/replay-report.ts';
 import type { Platform } from './open-platform.ts';
 import type { Rebuilding } from './rebuild-projection.ts';
@@ -37,10 +37,12 @@ async function replayProjection(
   projection: Projection,
   options: Rebuilding,
 ): Promise<BuildComparison> {
-  const { database, log } = parts;
+  const { database } = parts;
   return holdRebuild(database, projection, async () => {
-    const build = await openBuild(database, log, projection);
-    const found = await whileCaughtUp(parts, build, options, () => compareBuild(database, build, options));
+    const { build, found } = await foldAnew(parts, projection, options, async (build) => ({
+      build,
+      found: await compareBuild(database, build, options),
+    }));
     await dropBuild(database.db, projection, build.version);
     return found;
   });

@@ -34,6 +34,18 @@ export async function insertRows<Row extends object>(
   );
 }
 
+/** Inserts rows that are known to be new, by COPY. @throws the error of Postgres when a key is there, which ends the transaction. */
+export async function copyNew<Row extends object>(
+  trx: Trx,
+  table: string,
+  rows: readonly Row[],
+  columns: Columns<Row>,
+): Promise<void> {
+  if (rows.length === 0) return;
+  const data = new CopyText(copyTextOf(rows, columns));
+  await trx.executeQuery(CompiledQuery.raw(`copy ${table} (${namesOf(columns)}) from stdin`, [data]));
+}
+
 /** Gives false, with nothing written, when a key was there already or twice among the rows. */
 async function copyRows<Row extends object>(
   trx: Trx,
@@ -43,8 +55,7 @@ async function copyRows<Row extends object>(
 ): Promise<boolean> {
   await sql`savepoint copy`.execute(trx);
   try {
-    const data = new CopyText(copyTextOf(rows, columns));
-    await trx.executeQuery(CompiledQuery.raw(`copy ${table} (${namesOf(columns)}) from stdin`, [data]));
+    await copyNew(trx, table, rows, columns);
   } catch (error) {
     if (!isKeyTaken(error)) throw error;
     await sql`rollback to savepoint copy`.execute(trx);
@@ -60,7 +71,8 @@ function namesOf(columns: Readonly<Record<string, string>>): string {
     .join(', ');
 }
 
-function isKeyTaken(error: unknown): boolean {
+/** Tells whether Postgres refused a key because it is there. */
+export function isKeyTaken(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === '23505';
 }
 

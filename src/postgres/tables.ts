@@ -309,6 +309,13 @@ export interface ProjectionBuildsTable {
   state: 'building' | 'kept';
   digest: string;
   begun_at: Generated<Date>;
+  /** Statements that make the indexes which a load left out; null when none wait. */
+  deferred: ColumnType<string[] | null, string | null | undefined, string | null>;
+  phase: Generated<'loading' | 'indexing' | 'folding'>;
+  done: ColumnType<number | null, number | undefined, number>;
+  of: ColumnType<number | null, number | undefined, number>;
+  rate: ColumnType<number | null, number | undefined, number>;
+  told_at: ColumnType<Date | null, undefined, Date>;
 }
 export interface CursorsTable {
   projection: string;

@@ -6,6 +6,7 @@ import { topicsOf, VersionGone } from '../apply-slice.ts';
 import { decodeRecords } from '../decode-records.ts';
 import { isDatabaseFault, waitBeforeRetry } from '../fault.ts';
 import { applyIsolatingPoison } from '../isolate-poison.ts';
+import { LoadEnds } from '../projection.ts';
 import type { Build } from './open-build.ts';
 
 const BATCH_LIMIT = 4_000; // as the runner of the live versions
@@ -22,10 +23,12 @@ export async function foldBeside({
   log,
   database,
   build,
+  apply = applyIsolatingPoison,
 }: {
-  log: EventLog;
-  database: Database;
-  build: Build;
+  readonly log: EventLog;
+  readonly database: Database;
+  readonly build: Build;
+  readonly apply?: typeof applyIsolatingPoison;
 }): Promise<Subscription> {
   const { beside, projection } = build;
 
@@ -34,7 +37,8 @@ export async function foldBeside({
       try {
         return await fold(batch, signal);
       } catch (error) {
-        if (error instanceof VersionGone) await aborted(signal); // it took over or was dropped: who opened this closes it
+        // It took over or was dropped, or is not loaded any further: who opened this closes it.
+        if (error instanceof VersionGone || error instanceof LoadEnds) await aborted(signal);
         if (signal.aborted) return { kind: 'done', next: batch.from };
         if (!isDatabaseFault(error)) throw error;
         await waitBeforeRetry(attempt, signal);
@@ -56,7 +60,7 @@ export async function foldBeside({
     }
     const records = batch.records.filter(({ offset }) => offset < next);
     const items = decodeRecords({ ...batch, next, records });
-    const applied = await applyIsolatingPoison(database.db, beside, { topic, partition, from, next, items });
+    const applied = await apply(database.db, beside, { topic, partition, from, next, items });
     return { kind: 'done', next: applied.cursor };
   }
 

@@ -6,6 +6,7 @@ import type { Database, Db, Trx } from '../../postgres/database.ts';
 import { topicsOf } from '../apply-slice.ts';
 import { tablesFileOf } from '../install.ts';
 import { besideAt, codeVersionOf, nextBuild, type Projection, schemaNameOf } from '../projection.ts';
+import { deferIndexes } from './defer-indexes.ts';
 
 /** A version of a projection that is folded beside the live one, into a schema with cursors and a quarantine of its own. */
 export interface Build {
@@ -17,6 +18,8 @@ export interface Build {
   readonly schema: string;
   /** True when an earlier process began it. */
   readonly resumed: boolean;
+  /** `load`: its tables are empty, their indexes wait. `index`: an earlier process began to load, and ended. */
+  readonly next: 'load' | 'index' | 'fold';
 }
 
 /**
@@ -30,9 +33,12 @@ export async function openBuild({ db }: Database, log: EventLog, projection: Pro
     const builds = await trx.selectFrom('projection_builds').selectAll().where('projection', '=', projection.name).execute();
     const live = await trx.selectFrom('projections').select('version').where('name', '=', projection.name).execute();
     let version: number | undefined;
+    let deferred = false;
     for (const build of builds.filter(({ state }) => state === 'building')) {
-      if (codeVersionOf(build.version) === projection.version && build.digest === digest) version = build.version;
-      else await dropIn(trx, projection, build.version);
+      if (codeVersionOf(build.version) === projection.version && build.digest === digest) {
+        version = build.version;
+        deferred = build.deferred !== null;
+      } else await dropIn(trx, projection, build.version);
     }
     const resumed = version !== undefined;
     version ??= nextBuild(
@@ -47,7 +53,8 @@ export async function openBuild({ db }: Database, log: EventLog, projection: Pro
         await sql`
           insert into cursors (projection, version, topic, partition, next_offset)
           values (${beside.name}, ${version}, ${topic}, ${partition}, 0) on conflict do nothing`.execute(trx);
-    return { projection, beside, version, schema: schemaNameOf(beside), resumed };
+    const next = !resumed && projection.load ? 'load' : deferred ? 'index' : 'fold';
+    return { projection, beside, version, schema: schemaNameOf(beside), resumed, next };
   });
 }
 
@@ -60,7 +67,7 @@ export async function reopenKept({ db }: Database, projection: Projection, versi
     .where('version', '=', version)
     .execute();
   const beside = besideAt(projection, version);
-  return { projection, beside, version, schema: schemaNameOf(beside), resumed: true };
+  return { projection, beside, version, schema: schemaNameOf(beside), resumed: true, next: 'fold' };
 }
 
 /** Puts a version that was reopened back to rest. */
@@ -94,7 +101,11 @@ async function createTables(trx: Trx, projection: Projection, version: number, d
   await sql
     .raw(`create schema ${schema}; set local search_path = ${schema}; ${tables}; set local search_path = public`)
     .execute(trx);
-  await trx.insertInto('projection_builds').values({ projection: projection.name, version, state: 'building', digest }).execute();
+  const deferred = projection.load ? JSON.stringify(await deferIndexes(trx, schema, projection.load)) : null;
+  await trx
+    .insertInto('projection_builds')
+    .values({ projection: projection.name, version, state: 'building', digest, deferred })
+    .execute();
 }
 
 /** The cursors go first: who folds holds the lock of one, and finds none afterwards. */

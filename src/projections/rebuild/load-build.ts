@@ -1,0 +1,53 @@
+import type { EventLog } from '../../log/event-log.ts';
+import type { Database } from '../../postgres/database.ts';
+import { applySlice } from '../apply-slice.ts';
+import type { applyIsolatingPoison } from '../isolate-poison.ts';
+import { LoadEnds } from '../projection.ts';
+import { makeDeferred } from './defer-indexes.ts';
+import { foldBeside } from './fold-beside.ts';
+import type { Build } from './open-build.ts';
+import { type Watching, watchBuild } from './watch-build.ts';
+
+/**
+ * Loads a fresh build up to the live version, and makes its indexes. The load ends early at the first thing that what it remembers cannot tell
+ * (`LoadEnds`, a key that is there, a value that Postgres refuses, a lost connection), and does not go on in another process, which remembers
+ * nothing: what is left is folded by looking up.
+ * @throws KeysRepeat when the tables cannot get their keys.
+ */
+export async function loadBuild(
+  { log, database }: { readonly log: EventLog; readonly database: Database },
+  build: Build,
+  watching: Watching,
+): Promise<void> {
+  const { next } = build;
+  if (next === 'fold') return;
+  if (next === 'load') {
+    const ended = new AbortController();
+    const loading = await foldBeside({ log, database, build, apply: applyLoad(build, ended) });
+    try {
+      await watchBuild(database, build, 'loading', { ...watching, finished: loading.finished, ended: ended.signal });
+    } finally {
+      await loading.close();
+    }
+  }
+  const made = makeDeferred(database, build);
+  try {
+    await watchBuild(database, build, 'indexing', { ...watching, finished: made });
+  } finally {
+    await made.catch(() => undefined); // thrown above, or the build is given up: the index in hand is still made
+  }
+}
+
+/** Applies slices by one fold that remembers them. When one fails, what is remembered is more than what was written: no other is applied. */
+function applyLoad({ projection }: Build, ended: AbortController): typeof applyIsolatingPoison {
+  const project = projection.load?.open() ?? projection.project;
+  return async (db, beside, slice) => {
+    try {
+      if (ended.signal.aborted) throw ended.signal.reason;
+      return await applySlice(db, { ...beside, project }, slice);
+    } catch (error) {
+      ended.abort(error);
+      throw new LoadEnds(error instanceof Error ? error.message : String(error), { cause: error });
+    }
+  };
+}

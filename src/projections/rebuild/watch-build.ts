@@ -1,0 +1,84 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import type { Database } from '../../postgres/database.ts';
+import type { Build } from './open-build.ts';
+
+/** How far a build is: offsets of the log passed, of those that the live version has passed. */
+export interface BuildProgress {
+  readonly projection: string;
+  /** `loading`: at bulk speed, without indexes; `indexing`: they are made; `folding`: as the live version. */
+  readonly phase: 'loading' | 'indexing' | 'folding';
+  readonly done: number;
+  readonly of: number;
+  /** Offsets per second since this process began the phase. */
+  readonly rate: number;
+  /** Null before there is a rate. */
+  readonly secondsLeft: number | null;
+}
+export interface Watching {
+  readonly signal: AbortSignal;
+  readonly progress: (progress: BuildProgress) => void;
+}
+
+const LOOK_MS = 50;
+const TELL_MS = 1_000;
+
+/**
+ * Tells the progress of a build, to who waits and to the database, until it has caught up with the live version, `finished` resolves or `ended`
+ * aborts. @throws what `finished` rejects with.
+ */
+export async function watchBuild(
+  { db }: Database,
+  build: Build,
+  phase: BuildProgress['phase'],
+  { signal, progress, finished, ended }: Watching & { readonly finished: Promise<void>; readonly ended?: AbortSignal },
+): Promise<void> {
+  const began = performance.now();
+  const first = (await placesOf(db, build)).done;
+  let end: { readonly fault?: unknown } | undefined;
+  finished.then(
+    () => {
+      end = {};
+    },
+    (fault: unknown) => {
+      end = { fault };
+    },
+  );
+  for (let told = 0; ; ) {
+    signal.throwIfAborted();
+    if (end && 'fault' in end) throw end.fault;
+    const { done, of } = await placesOf(db, build);
+    const rate = (done - first) / Math.max(0.001, (performance.now() - began) / 1_000);
+    const state = { projection: build.projection.name, phase, done, of, rate };
+    progress({ ...state, secondsLeft: rate > 0 ? (of - done) / rate : null });
+    const caughtUp = end !== undefined || ended?.aborted || (phase !== 'indexing' && done >= of);
+    if (caughtUp || told === 0 || performance.now() - told > TELL_MS) {
+      told = performance.now();
+      await keepProgress(db, build, state);
+    }
+    if (caughtUp) return;
+    await delay(LOOK_MS, undefined, { signal });
+  }
+}
+
+async function placesOf(db: Database['db'], { projection, beside }: Build): Promise<{ done: number; of: number }> {
+  const { rows } = await sql<{ done: number; of: number }>`
+    select coalesce(sum(least(b.next_offset, l.next_offset)), 0)::bigint as done, coalesce(sum(l.next_offset), 0)::bigint as of
+    from projections p join cursors l on l.projection = p.name and l.version = p.version
+    left join cursors b on b.projection = ${beside.name} and b.topic = l.topic and b.partition = l.partition
+    where p.name = ${projection.name}`.execute(db);
+  return rows[0] ?? { done: 0, of: 0 };
+}
+
+async function keepProgress(
+  db: Database['db'],
+  { projection, version }: Build,
+  { phase, done, of, rate }: Omit<BuildProgress, 'secondsLeft'>,
+): Promise<void> {
+  await db
+    .updateTable('projection_builds')
+    .set({ phase, done, of, rate, told_at: new Date() })
+    .where('projection', '=', projection.name)
+    .where('version', '=', version)
+    .execute();
+}

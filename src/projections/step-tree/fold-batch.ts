@@ -1,0 +1,116 @@
+import type { Delivery } from '../../events/envelope.ts';
+import { isOf, type Poison } from '../projection.ts';
+import type { Known } from './known.ts';
+import * as row from './rows.ts';
+
+/** Folds a batch into rows and into what is known; gives what breaks an invariant, with the reason. */
+export function foldBatch(batch: readonly Delivery[], known: Known): { readonly rows: Rows; readonly poison: readonly Poison[] } {
+  const rows = emptyRows();
+  const poison: Poison[] = [];
+  for (const delivery of batch) {
+    const refused = fold(delivery, known, rows);
+    if (refused) poison.push({ delivery, ...refused });
+  }
+  return { rows, poison };
+}
+
+/** The rows that a batch becomes, by what is done with them. */
+export interface Rows {
+  readonly trees: ReturnType<typeof row.treeRow>[];
+  readonly steps: row.StepRow[];
+  readonly rollouts: ReturnType<typeof row.rolloutRow>[];
+  readonly ends: ReturnType<typeof row.endRow>[];
+  readonly closed: ReturnType<typeof row.closeRow>[];
+  readonly toolCalls: object[];
+  readonly divergences: object[];
+}
+function emptyRows(): Rows {
+  return { trees: [], steps: [], rollouts: [], ends: [], closed: [], toolCalls: [], divergences: [] };
+}
+
+type Refused = Omit<Poison, 'delivery'>;
+
+/** Folds one event into the rows to write and into what is known for the events after it; gives the reason when it is refused. */
+function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined {
+  if (isOf(delivery, 'TreeOpened')) {
+    const { event } = delivery;
+    if (known.trees.has(event.data.treeId)) return undefined;
+    const opened = row.treeRow(event);
+    known.trees.set(event.data.treeId, {
+      tree_id: event.data.treeId,
+      run_id: event.data.runId,
+      task_id: event.data.task.taskId,
+      environment: event.data.task.environment,
+    });
+    known.steps.set(event.data.rootStepId, { treeId: event.data.treeId, parentId: null, depth: 0 });
+    rows.trees.push(opened);
+    rows.steps.push(row.rootRow(delivery));
+    return undefined;
+  }
+  const { treeId } = delivery.event.data as { treeId: string }; // every other type handled here names its tree
+  const tree = known.trees.get(treeId);
+  if (!tree)
+    return { code: 'missing-tree', field: 'data.treeId', reason: `tree ${treeId} was never opened; append its TreeOpened first` };
+
+  if (isOf(delivery, 'StepTaken')) {
+    const { data } = delivery.event;
+    const same = known.steps.get(data.stepId);
+    if (same) {
+      if (same.treeId === treeId && same.parentId === data.parentStepId) return undefined;
+      return {
+        code: 'conflict',
+        field: 'data.stepId',
+        reason: `step ${data.stepId} stands elsewhere in the record; give a new step a new id`,
+      };
+    }
+    const parent = known.steps.get(data.parentStepId);
+    if (parent?.treeId !== treeId) return missingStep('data.parentStepId', data.parentStepId, treeId);
+    if (data.depth !== parent.depth + 1)
+      return { code: 'depth', field: 'data.depth', reason: `must be ${parent.depth + 1}, one more than its parent's` };
+    if (data.rolloutId !== null && known.rollouts.get(data.rolloutId) !== treeId) return missingRollout(data.rolloutId, treeId);
+    known.steps.set(data.stepId, { treeId, parentId: data.parentStepId, depth: data.depth });
+    rows.steps.push(row.stepRow(delivery));
+  }
+  if (isOf(delivery, 'RolloutStarted')) {
+    const { data } = delivery.event;
+    if (known.steps.get(data.fromStepId)?.treeId !== treeId) return missingStep('data.fromStepId', data.fromStepId, treeId);
+    if (known.rollouts.has(data.rolloutId)) return undefined;
+    known.rollouts.set(data.rolloutId, treeId);
+    rows.rollouts.push(row.rolloutRow(delivery.event, tree));
+  }
+  if (isOf(delivery, 'RolloutFinished')) {
+    const { data } = delivery.event;
+    if (known.rollouts.get(data.rolloutId) !== treeId) return missingRollout(data.rolloutId, treeId);
+    if (known.steps.get(data.leafStepId)?.treeId !== treeId) return missingStep('data.leafStepId', data.leafStepId, treeId);
+    if (known.ended.has(data.rolloutId)) return undefined;
+    known.ended.add(data.rolloutId);
+    rows.ends.push(row.endRow(delivery.event));
+  }
+  if (isOf(delivery, 'ToolCalled') || isOf(delivery, 'ReplayDiverged')) {
+    const { stepId } = delivery.event.data;
+    if (known.steps.get(stepId)?.treeId !== treeId) return missingStep('data.stepId', stepId, treeId);
+  }
+  if (isOf(delivery, 'ToolCalled')) rows.toolCalls.push(row.toolCallRow(delivery.event));
+  if (isOf(delivery, 'ReplayDiverged')) rows.divergences.push(row.divergenceRow(delivery.event));
+  if (isOf(delivery, 'TreeClosed') && !known.closed.has(treeId)) {
+    known.closed.add(treeId);
+    rows.closed.push(row.closeRow(delivery.event));
+  }
+  return undefined;
+}
+
+function missingStep(field: string, stepId: string, treeId: string): Refused {
+  return {
+    code: 'missing-parent',
+    field,
+    reason: `tree ${treeId} has no step ${stepId}; append that step first, then release this event`,
+  };
+}
+
+function missingRollout(rolloutId: string, treeId: string): Refused {
+  return {
+    code: 'missing-rollout',
+    field: 'data.rolloutId',
+    reason: `tree ${treeId} has no rollout ${rolloutId}; append its RolloutStarted first`,
+  };
+}

@@ -54,7 +54,8 @@ async function relayAll(options: RelayOptions): Promise<void> {
  */
 export async function relaySlice({ db, log }: RelayOptions): Promise<number> {
   return db.transaction().execute(async (trx) => {
-    await sql`select pg_advisory_xact_lock(${LOCK})`.execute(trx);
+    // The mark need not reach the disk before the caller goes on: what a crash takes of it is sent again, as after any other.
+    await sql`select pg_advisory_xact_lock(${LOCK}), set_config('synchronous_commit', 'off', true)`.execute(trx);
     const { rows } = await sql<WaitingRow>`
       select outbox_id as id, topic, key, value from outbox where relayed_at is null order by outbox_id limit ${SLICE}`.execute(
       trx,

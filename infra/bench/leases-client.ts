@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readSafetensors } from '../../src/training/rows/safetensors.ts';
@@ -35,21 +36,23 @@ export async function trainFromOutside(training: Training): Promise<TrainedThere
 if (process.argv[2] === 'train') process.once('message', (training) => void main(training as Training)); // sent by `trainFromOutside`
 
 async function main({ url, policyId, batches, trainMs }: Training): Promise<void> {
+  const agent = new Agent({ keepAlive: true });
   const seconds: number[] = [];
   let samples = 0;
   let bytes = 0;
   for (let i = 0; i < batches; i++) {
     const began = performance.now();
-    const lease = await post(`${url}/v1/training/leases`, { policyId, consumer: 'bench', ttlMs: 600_000 });
-    const body = new Uint8Array(await (await fetch(`${url}${lease.rows}`)).arrayBuffer());
+    const lease = await post(agent, `${url}/v1/training/leases`, { policyId, consumer: 'bench', ttlMs: 600_000 });
+    const body = await readBody(await ask(agent, 'GET', `${url}${lease.rows}`));
     decode(body);
     seconds.push((performance.now() - began) / 1_000);
     samples += lease.samples;
     bytes += body.byteLength;
     await delay(trainMs);
     const made = { version: lease.base.version + 1, checkpointId: randomUUID(), weights: 'b'.repeat(64), backend: 'bench' };
-    await post(`${url}/v1/training/leases/${lease.leaseId}/ack`, { fence: lease.fence, ...made });
+    await post(agent, `${url}/v1/training/leases/${lease.leaseId}/ack`, { fence: lease.fence, ...made });
   }
+  agent.destroy();
   process.send?.({ seconds, samples, bytes } satisfies TrainedThere, () => process.disconnect());
 }
 
@@ -60,7 +63,7 @@ export function decode(body: Uint8Array): void {
   if (!ids || !borders) throw new Error('the body has no tokens');
   let largest = 0;
   for (let row = 0; row + 1 < borders.length; row++)
-    for (const id of ids.subarray(borders[row], borders[row + 1])) if (id > largest) largest = id;
+    for (let at = borders[row] ?? 0; at < (borders[row + 1] ?? 0); at++) largest = Math.max(largest, ids[at] ?? 0);
   if (largest === 0) throw new Error('the body has no tokens');
 }
 
@@ -71,13 +74,28 @@ interface Answered {
   readonly rows: string;
   readonly base: { readonly version: number };
 }
-async function post(url: string, body: unknown): Promise<Answered> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  const text = await response.text();
-  if (response.status !== 200) throw new Error(`${url} answered ${response.status} ${text.slice(0, 300)}`);
+async function post(agent: Agent, url: string, body: unknown): Promise<Answered> {
+  const text = Buffer.from(await readBody(await ask(agent, 'POST', url, JSON.stringify(body)))).toString('utf8');
   return JSON.parse(text) as Answered; // the desk's own answer
+}
+
+/** By node:http and not by `fetch`, which passes every piece through a web stream: 14 MB took 44 ms with it, and 15 without. */
+async function ask(agent: Agent, method: 'GET' | 'POST', url: string, body = ''): Promise<IncomingMessage> {
+  const asking = request(url, { agent, method, headers: { 'content-type': 'application/json' } });
+  asking.end(body);
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage]; // what node:http gives with the event
+  if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode} ${await readBody(answer)}`);
+  return answer;
+}
+
+/** Reads a body into one buffer of the length that was said. */
+async function readBody(answer: IncomingMessage): Promise<Uint8Array> {
+  const body = new Uint8Array(Number(answer.headers['content-length']));
+  let at = 0;
+  answer.on('data', (piece: Uint8Array) => {
+    body.set(piece, at);
+    at += piece.byteLength;
+  });
+  await once(answer, 'end');
+  return body;
 }

@@ -2,8 +2,10 @@ import type { GraphQLSchema } from 'graphql';
 import { createSchema } from 'graphql-yoga';
 import type { Context } from './context.ts';
 import { Dataset, DatasetExample } from './resolvers/dataset.ts';
+import { BatchActor, BatchEstimates, SampleEstimate, StepEstimate } from './resolvers/estimates.ts';
 import { Evaluation, TrainedOn } from './resolvers/evaluation.ts';
 import { HistoryImage, HistorySegment, RenderSpec } from './resolvers/images.ts';
+import { Touched } from './resolvers/lineage.ts';
 import { QuarantinedRecord, Subscription } from './resolvers/log.ts';
 import { Query } from './resolvers/query.ts';
 import { Replay } from './resolvers/replay.ts';
@@ -46,12 +48,17 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     HistorySegment,
     RenderSpec,
     QuarantinedRecord,
+    Touched,
     TrainedPolicy,
     Ledger,
     PolicyUpdate,
     PolicyVersion,
     Batch,
     TrainingSample,
+    BatchActor,
+    BatchEstimates,
+    SampleEstimate,
+    StepEstimate,
   };
   return createSchema<Context>({ typeDefs: await readTypeDefs(), resolvers });
 }

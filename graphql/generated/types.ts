@@ -24,10 +24,14 @@ import type { ExampleRecord } from '../../src/projections/dataset-sources/read-e
 import type { HistoryImageRecord } from '../../src/projections/images/read-history-images.ts';
 import type { RenderSpecRecord } from '../../src/projections/images/read-render-specs.ts';
 import type { LineageRecord } from '../../src/projections/training-pool/read-lineages.ts';
+import type { Trace as TraceModel } from '../../src/lineage/trace-record.ts';
+import type { Touched as TouchedModel } from '../../src/lineage/recall-touched.ts';
 import type { Ledger as LedgerRecord } from '../../src/projections/training-pool/read-ledger.ts';
 import type { PolicyUpdateRecord } from '../../src/projections/training-pool/read-policy-updates.ts';
 import type { BatchRecord, LeaseRecord } from '../../src/projections/training-pool/read-batches.ts';
 import type { SampleRecord } from '../../src/projections/training-pool/read-samples.ts';
+import type { BatchEstimates as BatchEstimatesModel, SampleEstimate as SampleEstimateModel, StepEstimate as StepEstimateModel } from '../../src/training/estimates/batch-estimates.ts';
+import type { ActorRecord } from '../../src/projections/training-pool/read-actors.ts';
 import type { Packed } from '../../src/events/schemas/values.ts';
 import type { Connection } from '../connection.ts';
 import type { Context } from '../context.ts';
@@ -470,6 +474,124 @@ export type DatasetOrder =
   /** The last released first. */
   | 'RELEASED_DESC';
 
+/** Which rewards a computation takes. */
+export type RewardsOf =
+  /** Those in force now. */
+  | 'now'
+  /** Those that the batch was trained on: as they stood at the position that its update names. Where an update names none, and before there is one: at the position of the plan. */
+  | 'trained';
+
+/** What the estimator sees of a batch, and what it makes of it: computed when it is asked for, by the functions that the trainer calls. Nothing of it is stored. */
+export type BatchEstimates = {
+  readonly __typename?: 'BatchEstimates';
+  /** The estimator as the update recorded it, or as the plan did before there is an update; null where no advantage is estimated. */
+  readonly estimator?: Maybe<TrainingMethod>;
+  /** What the estimator takes for a token; null where there are no advantages. */
+  readonly grain?: Maybe<EstimateGrain>;
+  /** Why there are no advantages; null where there are. */
+  readonly reason?: Maybe<Scalars['String']['output']>;
+  /** The position in the log that the rewards stood at. */
+  readonly rewardsAt: Scalars['String']['output'];
+  /** Whether mean return, mean and deviation of the advantages are those that the update measured, to nine digits; null where it measured none of them. False after a reward was revised: ask for `trained`. */
+  readonly agrees?: Maybe<Scalars['Boolean']['output']>;
+  /** How many samples. */
+  readonly sampleCount: Scalars['Int']['output'];
+  /** Its samples in the order of the batch, `first` of them from the place `from` on. */
+  readonly samples: ReadonlyArray<SampleEstimate>;
+};
+
+
+/** What the estimator sees of a batch, and what it makes of it: computed when it is asked for, by the functions that the trainer calls. Nothing of it is stored. */
+export type BatchEstimatesSamplesArgs = {
+  from?: Scalars['Int']['input'];
+  first?: Scalars['Int']['input'];
+};
+
+/** What an estimator takes for a token. */
+export type EstimateGrain =
+  /** A whole step: policies that choose among actions. */
+  | 'step'
+  /** Each token that a policy sampled. */
+  | 'token';
+
+/** A sample as its estimator sees it. */
+export type SampleEstimate = {
+  readonly __typename?: 'SampleEstimate';
+  /** Its rollout. */
+  readonly rollout?: Maybe<Rollout>;
+  /** Its group: the tree whose other samples it is compared with. */
+  readonly group?: Maybe<Tree>;
+  /** Its place in its batch. */
+  readonly place: Scalars['Int']['output'];
+  /** All rewards of its own steps and of it as a whole; steps that an elder rollout took are its context and count for nothing. */
+  readonly return: Scalars['Float']['output'];
+  /** The rewards on the whole rollout; the estimator sees them on the last step. */
+  readonly rewards: ReadonlyArray<EstimateReward>;
+  /** The mean over its tokens; null without advantages. */
+  readonly advantage?: Maybe<Scalars['Float']['output']>;
+  /** Versions between its oldest span and the version that its batch was planned on. */
+  readonly staleness?: Maybe<Scalars['Int']['output']>;
+  /** Its own steps, the first one first. */
+  readonly steps: ReadonlyArray<StepEstimate>;
+};
+
+/** A step as its estimator sees it. */
+export type StepEstimate = {
+  readonly __typename?: 'StepEstimate';
+  /** The step. */
+  readonly step?: Maybe<Step>;
+  /** The step's place in its rollout, from 0. */
+  readonly number: Scalars['Int']['output'];
+  /** The rewards on the step. */
+  readonly rewards: ReadonlyArray<EstimateReward>;
+  /** The sum that the estimator sees: on the last step those of the whole rollout are in it. */
+  readonly reward: Scalars['Float']['output'];
+  /** The hash of the state before the step: estimators that compare steps compare those of one state. */
+  readonly anchor?: Maybe<Scalars['String']['output']>;
+  /** Tokens recorded with the step; null where none are. */
+  readonly tokenCount?: Maybe<Scalars['Int']['output']>;
+  /** Those of them that a policy sampled: the length of the loss mask. */
+  readonly maskLength?: Maybe<Scalars['Int']['output']>;
+  /** The sum of the log-probs that were recorded for them; null where none are. */
+  readonly logProb?: Maybe<Scalars['Float']['output']>;
+  /** Versions between its oldest span and the version that its batch was planned on. */
+  readonly staleness?: Maybe<Scalars['Int']['output']>;
+  /** The critic's value of the state before the step; null where the estimator has no critic. */
+  readonly value?: Maybe<Scalars['Float']['output']>;
+  /** The critic's value of the state after a step that a limit cut off, 0 after others; null without a critic. */
+  readonly bootstrap?: Maybe<Scalars['Float']['output']>;
+  /** What the estimator has a critic learn here: the return from here on. Null without advantages. */
+  readonly target?: Maybe<Scalars['Float']['output']>;
+  /** The mean over its tokens; null without advantages. */
+  readonly advantage?: Maybe<Scalars['Float']['output']>;
+  /** Of each sampled token; null where all of them have `advantage`. */
+  readonly tokenAdvantages?: Maybe<ReadonlyArray<Scalars['Float']['output']>>;
+};
+
+/** A reward as it stood when it was counted. */
+export type EstimateReward = {
+  readonly __typename?: 'EstimateReward';
+  /** What it is about. */
+  readonly component: Scalars['String']['output'];
+  /** The judgement. */
+  readonly value: Scalars['Float']['output'];
+  /** Who judged. */
+  readonly scorer: Scorer;
+};
+
+/** How much of a batch one version of a policy did. */
+export type BatchActor = {
+  readonly __typename?: 'BatchActor';
+  /** The version that acted. */
+  readonly policy: PolicyVersion;
+  /** Samples that hold something of it. */
+  readonly samples: Scalars['Int']['output'];
+  /** Steps that hold something of it. */
+  readonly steps: Scalars['SafeInt']['output'];
+  /** Tokens that it sampled. */
+  readonly tokens: Scalars['SafeInt']['output'];
+};
+
 /** What a policy achieved on a set of tasks: measured from the rollouts of a run, and recorded at its end. */
 export type Evaluation = {
   readonly __typename?: 'Evaluation';
@@ -713,6 +835,194 @@ export type ImageTotals = {
   readonly renderMs: Scalars['Float']['output'];
 };
 
+/** Where something on record came from, and what came of it. */
+export type Trace = {
+  readonly __typename?: 'Trace';
+  /** What the id stands for: event, run, tree, step, rollout, reward, task, revision, dataset, batch, checkpoint, image, segment, render spec, policy version. */
+  readonly kind: Scalars['String']['output'];
+  /** The id, as the record holds it. */
+  readonly id: Scalars['String']['output'];
+  /** What it is, in a line. */
+  readonly title: Scalars['String']['output'];
+  /** The events that made it. */
+  readonly madeBy: TraceEvents;
+  /** What it was made of. */
+  readonly from: ReadonlyArray<TraceLinks>;
+  /** What names it. */
+  readonly usedBy: ReadonlyArray<TraceLinks>;
+  /** All that was made of it, step by step; null for what nothing is made of. */
+  readonly touched?: Maybe<Touched>;
+};
+
+/** Events that made something: how many, and the first ten in the order of the log. */
+export type TraceEvents = {
+  readonly __typename?: 'TraceEvents';
+  /** How many there are. */
+  readonly total: Scalars['Int']['output'];
+  /** The first of them. */
+  readonly first: ReadonlyArray<TraceEvent>;
+};
+
+/** An event and where it lies. */
+export type TraceEvent = {
+  readonly __typename?: 'TraceEvent';
+  /** Its id. */
+  readonly eventId: Scalars['ID']['output'];
+  /** Its type. */
+  readonly type: Scalars['String']['output'];
+  /** Its place in the log, as topic.partition@offset. */
+  readonly place: Scalars['String']['output'];
+  /** When it happened, by the producer's clock. */
+  readonly occurredAt: Scalars['DateTime']['output'];
+};
+
+/** All that stands in one relation to what is traced: how many, and the first ten. */
+export type TraceLinks = {
+  readonly __typename?: 'TraceLinks';
+  /** What the relation is. */
+  readonly relation: Scalars['String']['output'];
+  /** How many there are. */
+  readonly total: Scalars['Int']['output'];
+  /** The first of them. */
+  readonly first: ReadonlyArray<TraceLink>;
+};
+
+/** Something that can be traced in turn. */
+export type TraceLink = {
+  readonly __typename?: 'TraceLink';
+  /** Its id. */
+  readonly id: Scalars['String']['output'];
+  /** A line about it. */
+  readonly text: Scalars['String']['output'];
+};
+
+/** What something of the record went into. Where the record cannot tell, it counts as touched. Lists give 50 items unless told, 500 at most; the totals count all. */
+export type Touched = {
+  readonly __typename?: 'Touched';
+  /** How many runs its rollouts belong to. */
+  readonly runsTotal: Scalars['Int']['output'];
+  /** The runs. */
+  readonly runs: ReadonlyArray<Scalars['ID']['output']>;
+  /** How many trees its rollouts grew. */
+  readonly trees: Scalars['Int']['output'];
+  /** How many rollouts: where the way begins. */
+  readonly rollouts: Scalars['Int']['output'];
+  /** How many dataset releases hold lines made of them. */
+  readonly datasetsTotal: Scalars['Int']['output'];
+  /** The releases, by name and version. */
+  readonly datasets: ReadonlyArray<TouchedDataset>;
+  /** How many batches took them as samples. */
+  readonly batchesTotal: Scalars['Int']['output'];
+  /** The batches, by policy and ordinal. */
+  readonly batches: ReadonlyArray<TouchedBatch>;
+  /** How many policy versions were trained on them, or descend from one that was. */
+  readonly versionsTotal: Scalars['Int']['output'];
+  /** The versions, by policy. */
+  readonly versions: ReadonlyArray<TouchedVersion>;
+  /** How many evaluations measured such a version or counted such a rollout. */
+  readonly evaluationsTotal: Scalars['Int']['output'];
+  /** The evaluations. */
+  readonly evaluations: ReadonlyArray<TouchedEvaluation>;
+};
+
+
+/** What something of the record went into. Where the record cannot tell, it counts as touched. Lists give 50 items unless told, 500 at most; the totals count all. */
+export type TouchedRunsArgs = {
+  first?: Scalars['Int']['input'];
+};
+
+
+/** What something of the record went into. Where the record cannot tell, it counts as touched. Lists give 50 items unless told, 500 at most; the totals count all. */
+export type TouchedDatasetsArgs = {
+  first?: Scalars['Int']['input'];
+};
+
+
+/** What something of the record went into. Where the record cannot tell, it counts as touched. Lists give 50 items unless told, 500 at most; the totals count all. */
+export type TouchedBatchesArgs = {
+  first?: Scalars['Int']['input'];
+};
+
+
+/** What something of the record went into. Where the record cannot tell, it counts as touched. Lists give 50 items unless told, 500 at most; the totals count all. */
+export type TouchedVersionsArgs = {
+  first?: Scalars['Int']['input'];
+};
+
+
+/** What something of the record went into. Where the record cannot tell, it counts as touched. Lists give 50 items unless told, 500 at most; the totals count all. */
+export type TouchedEvaluationsArgs = {
+  first?: Scalars['Int']['input'];
+};
+
+/** A release that was made of touched rollouts. */
+export type TouchedDataset = {
+  readonly __typename?: 'TouchedDataset';
+  /** Its id. */
+  readonly datasetId: Scalars['ID']['output'];
+  /** Its name. */
+  readonly name: Scalars['String']['output'];
+  /** Its version. */
+  readonly version: Scalars['Int']['output'];
+  /** Examples made of touched rollouts; null where the release names a touched run and does not say more. */
+  readonly examples?: Maybe<Scalars['Int']['output']>;
+  /** It was withdrawn. */
+  readonly withdrawn: Scalars['Boolean']['output'];
+};
+
+/** A batch that holds touched samples. */
+export type TouchedBatch = {
+  readonly __typename?: 'TouchedBatch';
+  /** Its id. */
+  readonly batchId: Scalars['ID']['output'];
+  /** The policy. */
+  readonly policyId: Scalars['String']['output'];
+  /** Its place among the batches of the policy. */
+  readonly ordinal: Scalars['Int']['output'];
+  /** How many of its samples are touched. */
+  readonly samples: Scalars['Int']['output'];
+  /** It was trained. */
+  readonly trained: Scalars['Boolean']['output'];
+};
+
+/** A policy version that is touched. */
+export type TouchedVersion = {
+  readonly __typename?: 'TouchedVersion';
+  /** The policy. */
+  readonly policyId: Scalars['String']['output'];
+  /** The version. */
+  readonly version: Scalars['Int']['output'];
+  /** Why: it is what was asked for (itself), a batch or a release of it is touched (trained-on), or it was trained from a version that is (descends). */
+  readonly how: Scalars['String']['output'];
+};
+
+/** An evaluation that is touched. */
+export type TouchedEvaluation = {
+  readonly __typename?: 'TouchedEvaluation';
+  /** The run whose rollouts it counts. */
+  readonly runId: Scalars['ID']['output'];
+  /** The policy. */
+  readonly policyId: Scalars['String']['output'];
+  /** The version. */
+  readonly version: Scalars['Int']['output'];
+  /** What it found. */
+  readonly meanReturn: Scalars['Float']['output'];
+  /** Why: it measures a touched version (measures), or counts touched rollouts (counts). */
+  readonly how: Scalars['String']['output'];
+};
+
+/** What is recalled; exactly one field is given. */
+export type RecallInput = {
+  /** A scorer that was wrong, as NAME or NAME@REVISION. */
+  readonly scorer?: InputMaybe<Scalars['String']['input']>;
+  /** A rollout. */
+  readonly trajectory?: InputMaybe<Scalars['ID']['input']>;
+  /** The id of a task: all of its trees. */
+  readonly task?: InputMaybe<Scalars['ID']['input']>;
+  /** A run. */
+  readonly run?: InputMaybe<Scalars['ID']['input']>;
+};
+
 /** How far a projection is behind the log. */
 export type ProjectionLag = {
   readonly __typename?: 'ProjectionLag';
@@ -870,6 +1180,10 @@ export type Query = {
   readonly policies: ReadonlyArray<TrainedPolicy>;
   /** One training batch; null when it is not known. */
   readonly batch?: Maybe<Batch>;
+  /** What an id stands for, the events that made it, what it was made of and what came of it. Null when nothing on record has the id: a UUID; a SHA-256 in hex of an image, segment, render spec, weights or manifest; NAME@VERSION of a policy or release. */
+  readonly trace?: Maybe<Trace>;
+  /** The releases, batches, policy versions and evaluations that something of the record went into. */
+  readonly recall: Touched;
   /** What the journal saw that should not be, in the order of the log. */
   readonly anomalies: AnomalyConnection;
   /** Records that a projection could not fold, the latest first. */
@@ -1011,6 +1325,18 @@ export type QueryPolicyArgs = {
 /** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
 export type QueryBatchArgs = {
   id: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryTraceArgs = {
+  id: Scalars['String']['input'];
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryRecallArgs = {
+  what: RecallInput;
 };
 
 
@@ -1886,6 +2212,8 @@ export type Step = {
   readonly executable: Scalars['Boolean']['output'];
   /** Whether the episode ended here. */
   readonly termination: Termination;
+  /** As the estimator of its rollout's batch sees it; null where that is in no batch. */
+  readonly estimate?: Maybe<StepEstimate>;
   /** The policy version of each range of the sampled tokens. */
   readonly policySpans: ReadonlyArray<PolicySpan>;
   /** The sampled tokens as the engine gave them; null where it gave none. */
@@ -1916,6 +2244,12 @@ export type Step = {
   readonly divergences: ReadonlyArray<Divergence>;
   /** Texts that are longer than 64 KiB. */
   readonly largeTexts: ReadonlyArray<LargeText>;
+};
+
+
+/** One action and the observation that follows; also the tree node reached by it. The root has no action: its observation is the task's first. */
+export type StepEstimateArgs = {
+  rewards?: RewardsOf;
 };
 
 
@@ -2189,8 +2523,16 @@ export type PolicyUpdate = {
   readonly samples: Scalars['SafeInt']['output'];
   /** What was measured at the update. */
   readonly metrics: Scalars['JSON']['output'];
+  /** The batches of its policy in whose samples it acted, the first one first, `first` of them. */
+  readonly actedIn: ReadonlyArray<Batch>;
   /** When it was made. */
   readonly updatedAt: Scalars['DateTime']['output'];
+};
+
+
+/** A version of a policy, and what it was made of: version ← batch ← rollouts ← versions is the graph of its descent. */
+export type PolicyUpdateActedInArgs = {
+  first?: Scalars['Int']['input'];
 };
 
 /** What one update consumes, in which order. */
@@ -2234,6 +2576,12 @@ export type Batch = {
   readonly samples: ReadonlyArray<TrainingSample>;
   /** Who had it, the first one first. */
   readonly leases: ReadonlyArray<BatchLease>;
+  /** Its samples by how many versions old they were, the freshest first. */
+  readonly staleness: ReadonlyArray<StalenessBin>;
+  /** The versions that acted in its samples, by policy, the newest first. */
+  readonly actors: ReadonlyArray<BatchActor>;
+  /** What its estimator sees of it, and the advantages that follow. */
+  readonly estimates: BatchEstimates;
 };
 
 
@@ -2241,6 +2589,12 @@ export type Batch = {
 export type BatchSamplesArgs = {
   from?: Scalars['Int']['input'];
   first?: Scalars['Int']['input'];
+};
+
+
+/** What one update consumes, in which order. */
+export type BatchEstimatesArgs = {
+  rewards?: RewardsOf;
 };
 
 /** Where a batch stands. */
@@ -2283,6 +2637,16 @@ export type TrainingSample = {
   readonly contextTokens: Scalars['SafeInt']['output'];
   /** The sum of each reward component. */
   readonly scores: Scalars['JSON']['output'];
+  /** The versions that acted in it, by policy, the newest first. */
+  readonly actors: ReadonlyArray<PolicyVersion>;
+  /** As its estimator sees it; null outside a batch. */
+  readonly estimate?: Maybe<SampleEstimate>;
+};
+
+
+/** A rollout as a training sample. */
+export type TrainingSampleEstimateArgs = {
+  rewards?: RewardsOf;
 };
 
 /** What became of a sample. */
@@ -2678,8 +3042,15 @@ export type ResolversTypes = {
   Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
   DatasetExampleFilter: DatasetExampleFilter;
   DatasetOrder: DatasetOrder;
-  Evaluation: ResolverTypeWrapper<EvaluationRecord>;
+  RewardsOf: RewardsOf;
+  BatchEstimates: ResolverTypeWrapper<BatchEstimatesModel>;
+  EstimateGrain: EstimateGrain;
+  SampleEstimate: ResolverTypeWrapper<SampleEstimateModel>;
   Float: ResolverTypeWrapper<Scalars['Float']['output']>;
+  StepEstimate: ResolverTypeWrapper<StepEstimateModel>;
+  EstimateReward: ResolverTypeWrapper<EstimateReward>;
+  BatchActor: ResolverTypeWrapper<ActorRecord>;
+  Evaluation: ResolverTypeWrapper<EvaluationRecord>;
   Interval: ResolverTypeWrapper<Interval>;
   RepeatedActions: ResolverTypeWrapper<RepeatedActions>;
   EvaluatedDepth: ResolverTypeWrapper<EvaluatedDepth>;
@@ -2690,6 +3061,17 @@ export type ResolversTypes = {
   HistorySegment: ResolverTypeWrapper<HistorySegmentModel>;
   RenderSpec: ResolverTypeWrapper<RenderSpecRecord>;
   ImageTotals: ResolverTypeWrapper<ImageTotals>;
+  Trace: ResolverTypeWrapper<TraceModel>;
+  TraceEvents: ResolverTypeWrapper<TraceEvents>;
+  TraceEvent: ResolverTypeWrapper<TraceEvent>;
+  TraceLinks: ResolverTypeWrapper<TraceLinks>;
+  TraceLink: ResolverTypeWrapper<TraceLink>;
+  Touched: ResolverTypeWrapper<TouchedModel>;
+  TouchedDataset: ResolverTypeWrapper<TouchedDataset>;
+  TouchedBatch: ResolverTypeWrapper<TouchedBatch>;
+  TouchedVersion: ResolverTypeWrapper<TouchedVersion>;
+  TouchedEvaluation: ResolverTypeWrapper<TouchedEvaluation>;
+  RecallInput: RecallInput;
   ProjectionLag: ResolverTypeWrapper<ProjectionLag>;
   ProjectionState: ProjectionState;
   PartitionLag: ResolverTypeWrapper<PartitionLag>;
@@ -2811,8 +3193,13 @@ export type ResolversParentTypes = {
   DatasetFilter: DatasetFilter;
   Boolean: Scalars['Boolean']['output'];
   DatasetExampleFilter: DatasetExampleFilter;
-  Evaluation: EvaluationRecord;
+  BatchEstimates: BatchEstimatesModel;
+  SampleEstimate: SampleEstimateModel;
   Float: Scalars['Float']['output'];
+  StepEstimate: StepEstimateModel;
+  EstimateReward: EstimateReward;
+  BatchActor: ActorRecord;
+  Evaluation: EvaluationRecord;
   Interval: Interval;
   RepeatedActions: RepeatedActions;
   EvaluatedDepth: EvaluatedDepth;
@@ -2822,6 +3209,17 @@ export type ResolversParentTypes = {
   HistorySegment: HistorySegmentModel;
   RenderSpec: RenderSpecRecord;
   ImageTotals: ImageTotals;
+  Trace: TraceModel;
+  TraceEvents: TraceEvents;
+  TraceEvent: TraceEvent;
+  TraceLinks: TraceLinks;
+  TraceLink: TraceLink;
+  Touched: TouchedModel;
+  TouchedDataset: TouchedDataset;
+  TouchedBatch: TouchedBatch;
+  TouchedVersion: TouchedVersion;
+  TouchedEvaluation: TouchedEvaluation;
+  RecallInput: RecallInput;
   ProjectionLag: ProjectionLag;
   PartitionLag: PartitionLag;
   Anomaly: AnomalyRecord;
@@ -3083,6 +3481,57 @@ export type DatasetExampleResolvers<ContextType = Context, ParentType extends Re
   revision?: Resolver<Maybe<ResolversTypes['Revision']>, ParentType, ContextType>;
 };
 
+export type BatchEstimatesResolvers<ContextType = Context, ParentType extends ResolversParentTypes['BatchEstimates'] = ResolversParentTypes['BatchEstimates']> = {
+  estimator?: Resolver<Maybe<ResolversTypes['TrainingMethod']>, ParentType, ContextType>;
+  grain?: Resolver<Maybe<ResolversTypes['EstimateGrain']>, ParentType, ContextType>;
+  reason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  rewardsAt?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  agrees?: Resolver<Maybe<ResolversTypes['Boolean']>, ParentType, ContextType>;
+  sampleCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  samples?: Resolver<ReadonlyArray<ResolversTypes['SampleEstimate']>, ParentType, ContextType, RequireFields<BatchEstimatesSamplesArgs, 'from' | 'first'>>;
+};
+
+export type SampleEstimateResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SampleEstimate'] = ResolversParentTypes['SampleEstimate']> = {
+  rollout?: Resolver<Maybe<ResolversTypes['Rollout']>, ParentType, ContextType>;
+  group?: Resolver<Maybe<ResolversTypes['Tree']>, ParentType, ContextType>;
+  place?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  return?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  rewards?: Resolver<ReadonlyArray<ResolversTypes['EstimateReward']>, ParentType, ContextType>;
+  advantage?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  staleness?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  steps?: Resolver<ReadonlyArray<ResolversTypes['StepEstimate']>, ParentType, ContextType>;
+};
+
+export type StepEstimateResolvers<ContextType = Context, ParentType extends ResolversParentTypes['StepEstimate'] = ResolversParentTypes['StepEstimate']> = {
+  step?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+  number?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  rewards?: Resolver<ReadonlyArray<ResolversTypes['EstimateReward']>, ParentType, ContextType>;
+  reward?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  anchor?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  tokenCount?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  maskLength?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  logProb?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  staleness?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  value?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  bootstrap?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  target?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  advantage?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  tokenAdvantages?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Float']>>, ParentType, ContextType>;
+};
+
+export type EstimateRewardResolvers<ContextType = Context, ParentType extends ResolversParentTypes['EstimateReward'] = ResolversParentTypes['EstimateReward']> = {
+  component?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  value?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  scorer?: Resolver<ResolversTypes['Scorer'], ParentType, ContextType>;
+};
+
+export type BatchActorResolvers<ContextType = Context, ParentType extends ResolversParentTypes['BatchActor'] = ResolversParentTypes['BatchActor']> = {
+  policy?: Resolver<ResolversTypes['PolicyVersion'], ParentType, ContextType>;
+  samples?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  steps?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  tokens?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
 export type EvaluationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Evaluation'] = ResolversParentTypes['Evaluation']> = {
   run?: Resolver<Maybe<ResolversTypes['Run']>, ParentType, ContextType>;
   policy?: Resolver<ResolversTypes['PolicyVersion'], ParentType, ContextType>;
@@ -3205,6 +3654,84 @@ export type ImageTotalsResolvers<ContextType = Context, ParentType extends Resol
   renderMs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
 };
 
+export type TraceResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Trace'] = ResolversParentTypes['Trace']> = {
+  kind?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  id?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  title?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  madeBy?: Resolver<ResolversTypes['TraceEvents'], ParentType, ContextType>;
+  from?: Resolver<ReadonlyArray<ResolversTypes['TraceLinks']>, ParentType, ContextType>;
+  usedBy?: Resolver<ReadonlyArray<ResolversTypes['TraceLinks']>, ParentType, ContextType>;
+  touched?: Resolver<Maybe<ResolversTypes['Touched']>, ParentType, ContextType>;
+};
+
+export type TraceEventsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TraceEvents'] = ResolversParentTypes['TraceEvents']> = {
+  total?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  first?: Resolver<ReadonlyArray<ResolversTypes['TraceEvent']>, ParentType, ContextType>;
+};
+
+export type TraceEventResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TraceEvent'] = ResolversParentTypes['TraceEvent']> = {
+  eventId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  type?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  place?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+};
+
+export type TraceLinksResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TraceLinks'] = ResolversParentTypes['TraceLinks']> = {
+  relation?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  total?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  first?: Resolver<ReadonlyArray<ResolversTypes['TraceLink']>, ParentType, ContextType>;
+};
+
+export type TraceLinkResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TraceLink'] = ResolversParentTypes['TraceLink']> = {
+  id?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type TouchedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Touched'] = ResolversParentTypes['Touched']> = {
+  runsTotal?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  runs?: Resolver<ReadonlyArray<ResolversTypes['ID']>, ParentType, ContextType, RequireFields<TouchedRunsArgs, 'first'>>;
+  trees?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  rollouts?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  datasetsTotal?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  datasets?: Resolver<ReadonlyArray<ResolversTypes['TouchedDataset']>, ParentType, ContextType, RequireFields<TouchedDatasetsArgs, 'first'>>;
+  batchesTotal?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  batches?: Resolver<ReadonlyArray<ResolversTypes['TouchedBatch']>, ParentType, ContextType, RequireFields<TouchedBatchesArgs, 'first'>>;
+  versionsTotal?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  versions?: Resolver<ReadonlyArray<ResolversTypes['TouchedVersion']>, ParentType, ContextType, RequireFields<TouchedVersionsArgs, 'first'>>;
+  evaluationsTotal?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  evaluations?: Resolver<ReadonlyArray<ResolversTypes['TouchedEvaluation']>, ParentType, ContextType, RequireFields<TouchedEvaluationsArgs, 'first'>>;
+};
+
+export type TouchedDatasetResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TouchedDataset'] = ResolversParentTypes['TouchedDataset']> = {
+  datasetId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  examples?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  withdrawn?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+};
+
+export type TouchedBatchResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TouchedBatch'] = ResolversParentTypes['TouchedBatch']> = {
+  batchId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  policyId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  ordinal?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  samples?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  trained?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+};
+
+export type TouchedVersionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TouchedVersion'] = ResolversParentTypes['TouchedVersion']> = {
+  policyId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  how?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type TouchedEvaluationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TouchedEvaluation'] = ResolversParentTypes['TouchedEvaluation']> = {
+  runId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  policyId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  meanReturn?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  how?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
 export type ProjectionLagResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ProjectionLag'] = ResolversParentTypes['ProjectionLag']> = {
   projection?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
@@ -3268,6 +3795,8 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   policy?: Resolver<Maybe<ResolversTypes['TrainedPolicy']>, ParentType, ContextType, RequireFields<QueryPolicyArgs, 'id'>>;
   policies?: Resolver<ReadonlyArray<ResolversTypes['TrainedPolicy']>, ParentType, ContextType>;
   batch?: Resolver<Maybe<ResolversTypes['Batch']>, ParentType, ContextType, RequireFields<QueryBatchArgs, 'id'>>;
+  trace?: Resolver<Maybe<ResolversTypes['Trace']>, ParentType, ContextType, RequireFields<QueryTraceArgs, 'id'>>;
+  recall?: Resolver<ResolversTypes['Touched'], ParentType, ContextType, RequireFields<QueryRecallArgs, 'what'>>;
   anomalies?: Resolver<ResolversTypes['AnomalyConnection'], ParentType, ContextType, Partial<QueryAnomaliesArgs>>;
   quarantine?: Resolver<ResolversTypes['QuarantineConnection'], ParentType, ContextType, Partial<QueryQuarantineArgs>>;
   position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
@@ -3551,6 +4080,7 @@ export type StepResolvers<ContextType = Context, ParentType extends ResolversPar
   wellFormatted?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   executable?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   termination?: Resolver<ResolversTypes['Termination'], ParentType, ContextType>;
+  estimate?: Resolver<Maybe<ResolversTypes['StepEstimate']>, ParentType, ContextType, RequireFields<StepEstimateArgs, 'rewards'>>;
   policySpans?: Resolver<ReadonlyArray<ResolversTypes['PolicySpan']>, ParentType, ContextType>;
   tokens?: Resolver<Maybe<ResolversTypes['Tokens']>, ParentType, ContextType>;
   usage?: Resolver<Maybe<ResolversTypes['Usage']>, ParentType, ContextType>;
@@ -3687,6 +4217,7 @@ export type PolicyUpdateResolvers<ContextType = Context, ParentType extends Reso
   loss?: Resolver<Maybe<ResolversTypes['TrainingMethod']>, ParentType, ContextType>;
   samples?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   metrics?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  actedIn?: Resolver<ReadonlyArray<ResolversTypes['Batch']>, ParentType, ContextType, RequireFields<PolicyUpdateActedInArgs, 'first'>>;
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
 };
 
@@ -3710,6 +4241,9 @@ export type BatchResolvers<ContextType = Context, ParentType extends ResolversPa
   plannedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   samples?: Resolver<ReadonlyArray<ResolversTypes['TrainingSample']>, ParentType, ContextType, RequireFields<BatchSamplesArgs, 'from' | 'first'>>;
   leases?: Resolver<ReadonlyArray<ResolversTypes['BatchLease']>, ParentType, ContextType>;
+  staleness?: Resolver<ReadonlyArray<ResolversTypes['StalenessBin']>, ParentType, ContextType>;
+  actors?: Resolver<ReadonlyArray<ResolversTypes['BatchActor']>, ParentType, ContextType>;
+  estimates?: Resolver<ResolversTypes['BatchEstimates'], ParentType, ContextType, RequireFields<BatchEstimatesArgs, 'rewards'>>;
 };
 
 export type TrainingSampleResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TrainingSample'] = ResolversParentTypes['TrainingSample']> = {
@@ -3727,6 +4261,8 @@ export type TrainingSampleResolvers<ContextType = Context, ParentType extends Re
   sampledTokens?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   contextTokens?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   scores?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  actors?: Resolver<ReadonlyArray<ResolversTypes['PolicyVersion']>, ParentType, ContextType>;
+  estimate?: Resolver<Maybe<ResolversTypes['SampleEstimate']>, ParentType, ContextType, RequireFields<TrainingSampleEstimateArgs, 'rewards'>>;
 };
 
 export type BatchLeaseResolvers<ContextType = Context, ParentType extends ResolversParentTypes['BatchLease'] = ResolversParentTypes['BatchLease']> = {
@@ -3853,6 +4389,11 @@ export type Resolvers<ContextType = Context> = {
   BatchEdge?: BatchEdgeResolvers<ContextType>;
   Dataset?: DatasetResolvers<ContextType>;
   DatasetExample?: DatasetExampleResolvers<ContextType>;
+  BatchEstimates?: BatchEstimatesResolvers<ContextType>;
+  SampleEstimate?: SampleEstimateResolvers<ContextType>;
+  StepEstimate?: StepEstimateResolvers<ContextType>;
+  EstimateReward?: EstimateRewardResolvers<ContextType>;
+  BatchActor?: BatchActorResolvers<ContextType>;
   Evaluation?: EvaluationResolvers<ContextType>;
   Interval?: IntervalResolvers<ContextType>;
   RepeatedActions?: RepeatedActionsResolvers<ContextType>;
@@ -3863,6 +4404,16 @@ export type Resolvers<ContextType = Context> = {
   HistorySegment?: HistorySegmentResolvers<ContextType>;
   RenderSpec?: RenderSpecResolvers<ContextType>;
   ImageTotals?: ImageTotalsResolvers<ContextType>;
+  Trace?: TraceResolvers<ContextType>;
+  TraceEvents?: TraceEventsResolvers<ContextType>;
+  TraceEvent?: TraceEventResolvers<ContextType>;
+  TraceLinks?: TraceLinksResolvers<ContextType>;
+  TraceLink?: TraceLinkResolvers<ContextType>;
+  Touched?: TouchedResolvers<ContextType>;
+  TouchedDataset?: TouchedDatasetResolvers<ContextType>;
+  TouchedBatch?: TouchedBatchResolvers<ContextType>;
+  TouchedVersion?: TouchedVersionResolvers<ContextType>;
+  TouchedEvaluation?: TouchedEvaluationResolvers<ContextType>;
   ProjectionLag?: ProjectionLagResolvers<ContextType>;
   PartitionLag?: PartitionLagResolvers<ContextType>;
   Anomaly?: AnomalyResolvers<ContextType>;

@@ -18,6 +18,7 @@ import type { QueryResolvers } from '../generated/types.ts';
 import { measureLag } from '../live/lag.ts';
 import { logEnd } from '../live/log-end.ts';
 import { waitFor } from '../live/wait-for.ts';
+import { recall, trace } from './lineage.ts';
 import { connectDatasets, connectRollouts, connectRuns, connectTrajectories, connectTrees } from './lists.ts';
 
 export const Query: QueryResolvers = {
@@ -44,6 +45,8 @@ export const Query: QueryResolvers = {
   policy: async (_, { id }, { sources: { db } }) => (await readLineages(db, [id]))[0] ?? null,
   policies: (_, _args, { sources: { db } }) => readLineages(db, 'all'),
   batch: (_, { id }, { loaders }) => loaders.batch.load(argumentId('id', id)),
+  trace: (_, { id }, { sources: { db } }) => trace(db, id),
+  recall: (_, { what }, { sources: { db } }) => recall(db, what),
   anomalies: (_, args, { sources: { db } }) => {
     const filter = anomalyFilter(args.filter);
     return connect(

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { seedOf } from '../src/lineage/recall-seeds.ts';
+import { readTouched } from '../src/lineage/recall-touched.ts';
+import { traceRecord } from '../src/lineage/trace-record.ts';
+import { givenEvents } from '../src/testing/given-events.ts';
+import { Story } from '../src/testing/story.ts';
+import { tellWeb, WEB_SCORERS } from '../src/testing/tell-web.ts';
+import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
+
+let api: TestGraphql;
+const story = new Story('graphql lineage');
+beforeAll(async () => {
+  api = await openTestGraphql();
+  tellWeb(story, 3);
+  await givenEvents(api.database.db, story.events);
+});
+afterAll(() => api.close());
+
+const TOUCHED = `runsTotal runs trees rollouts
+  datasetsTotal datasets { datasetId name version examples withdrawn }
+  batchesTotal batches { batchId policyId ordinal samples trained }
+  versionsTotal versions { policyId version how }
+  evaluationsTotal evaluations { runId policyId version meanReturn how }`;
+const TRACE = `query ($id: String!) { trace(id: $id) { kind id title
+  madeBy { total first { eventId type place occurredAt } }
+  from { relation total first { id text } } usedBy { relation total first { id text } }
+  touched { ${TOUCHED} } } }`;
+const RECALL = `query ($what: RecallInput!) { recall(what: $what) { ${TOUCHED} } }`;
+
+/** What the API says of what a read of the tables found. */
+function shown({ runs, datasets, batches, versions, evaluations, trees, rollouts }: Awaited<ReturnType<typeof readTouched>>) {
+  const totals = { runsTotal: runs.length, datasetsTotal: datasets.length, batchesTotal: batches.length };
+  const lists = { runs, datasets, batches, versions, evaluations };
+  return { ...totals, versionsTotal: versions.length, evaluationsTotal: evaluations.length, ...lists, trees, rollouts };
+}
+
+test('a trace says what an id is, its events, what it came from and all that came of it', async () => {
+  const batch = story.events.find(({ type }) => type === 'BatchPlanned');
+  if (batch?.type !== 'BatchPlanned') throw new Error('a web plans batches');
+  const { batchId } = batch.data;
+  const { data, errors } = await api.ask(TRACE, { id: batchId.toUpperCase() });
+  expect(errors).toBeUndefined();
+  const read = await traceRecord(api.database.db, batchId);
+  if (!read.touched) throw new Error('of a batch come versions');
+  const trace = { ...read, touched: shown(read.touched) };
+  expect(data.trace).toEqual(JSON.parse(JSON.stringify(trace)));
+  expect(data.trace.madeBy.first).toEqual([expect.objectContaining({ eventId: batch.id, type: 'BatchPlanned' })]);
+});
+
+test('a trace of what nobody recorded is null', async () => {
+  expect(await api.ask(TRACE, { id: story.id('nobody') })).toEqual({ data: { trace: null } });
+  expect(await api.ask(TRACE, { id: 'nobody@7' })).toEqual({ data: { trace: null } });
+});
+
+test('a recall lists what a scorer, a trajectory, a task or a run went into, cut where it is asked for', async () => {
+  const [scorer] = WEB_SCORERS;
+  const { db } = api.database;
+  const rollout = await db
+    .selectFrom('rollouts')
+    .select(['rollout_id', 'run_id'])
+    .orderBy('rollout_id')
+    .executeTakeFirstOrThrow();
+  const task = await db.selectFrom('trees').select('task_id').executeTakeFirstOrThrow();
+  const asked = [
+    [
+      { scorer: `${scorer?.name}@${scorer?.revision}` },
+      { kind: 'scorer', name: scorer?.name ?? '', revision: scorer?.revision ?? '' },
+    ],
+    [{ scorer: scorer?.name }, { kind: 'scorer', name: scorer?.name ?? '', revision: null }],
+    [{ trajectory: rollout.rollout_id }, { kind: 'trajectory', rolloutId: rollout.rollout_id }],
+    [{ task: task.task_id }, { kind: 'task', taskId: task.task_id }],
+    [{ run: rollout.run_id }, { kind: 'run', runId: rollout.run_id }],
+  ] as const;
+  for (const [what, seed] of asked) {
+    const touched = shown(await readTouched(db, await seedOf(db, seed)));
+    expect(await api.ask(RECALL, { what })).toEqual({ data: { recall: touched } });
+    expect(touched.rollouts).toBeGreaterThan(0);
+  }
+  const { data } = await api.ask(
+    'query ($what: RecallInput!) { recall(what: $what) { versionsTotal versions(first: 1) { version } } }',
+    {
+      what: { run: rollout.run_id },
+    },
+  );
+  expect(data.recall.versionsTotal).toBeGreaterThan(1);
+  expect(data.recall.versions).toHaveLength(1);
+});
+
+test.each([
+  [{}, 'what must name exactly one of scorer, trajectory, task and run'],
+  [{ scorer: 'a@1', run: story.id('x') }, 'what must name exactly one of scorer, trajectory, task and run'],
+  [{ run: 'x' }, 'what.run must be a UUID, not "x"'],
+  [{ run: story.id('nobody') }, `there is no run ${story.id('nobody')}; \`espalier status\` lists the runs`],
+])('a recall of %j is refused with the reason', async (what, message) => {
+  const { errors } = await api.ask(RECALL, { what });
+  expect(errors?.map((error) => [error.message, error.extensions.code])).toEqual([[message, 'BAD_USER_INPUT']]);
+});

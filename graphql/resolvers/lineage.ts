@@ -1,0 +1,62 @@
+import { type RecallAsked, RecallRefused, seedOf } from '../../src/lineage/recall-seeds.ts';
+import { readTouched, type Touched as TouchedModel } from '../../src/lineage/recall-touched.ts';
+import { NotOnRecord, type Trace, traceRecord } from '../../src/lineage/trace-record.ts';
+import type { Db } from '../../src/postgres/database.ts';
+import { argumentId } from '../argument-id.ts';
+import { refusal } from '../errors.ts';
+import type { RecallInput, TouchedResolvers } from '../generated/types.ts';
+
+export const Touched: TouchedResolvers = {
+  runsTotal: ({ runs }) => runs.length,
+  runs: ({ runs }, { first }) => cut(runs, first),
+  datasetsTotal: ({ datasets }) => datasets.length,
+  datasets: ({ datasets }, { first }) => cut(datasets, first),
+  batchesTotal: ({ batches }) => batches.length,
+  batches: ({ batches }, { first }) => cut(batches, first),
+  versionsTotal: ({ versions }) => versions.length,
+  versions: ({ versions }, { first }) => cut(versions, first),
+  evaluationsTotal: ({ evaluations }) => evaluations.length,
+  evaluations: ({ evaluations }, { first }) => cut(evaluations, first),
+};
+
+/** Traces an id in either case; null when nothing on record has it. */
+export async function trace(db: Db, id: string): Promise<Trace | null> {
+  try {
+    return await traceRecord(db, id.includes('@') ? id : id.toLowerCase());
+  } catch (error) {
+    if (error instanceof NotOnRecord) return null;
+    throw error;
+  }
+}
+
+/** Lists what something of the record went into. @throws BAD_USER_INPUT unless one thing is named that the record knows. */
+export async function recall(db: Db, what: RecallInput): Promise<TouchedModel> {
+  try {
+    return await readTouched(db, await seedOf(db, askedOf(what)));
+  } catch (error) {
+    if (error instanceof RecallRefused) throw refusal('BAD_USER_INPUT', error.message, { argument: 'what' });
+    throw error;
+  }
+}
+
+function askedOf({ scorer, trajectory, task, run }: RecallInput): RecallAsked {
+  const given: RecallAsked[] = [];
+  if (typeof scorer === 'string') {
+    const [, name = scorer, revision = null] = /^(.+)@([^@]*)$/s.exec(scorer) ?? [];
+    given.push({ kind: 'scorer', name, revision });
+  }
+  if (typeof trajectory === 'string') given.push({ kind: 'trajectory', rolloutId: argumentId('what.trajectory', trajectory) });
+  if (typeof task === 'string') given.push({ kind: 'task', taskId: argumentId('what.task', task) });
+  if (typeof run === 'string') given.push({ kind: 'run', runId: argumentId('what.run', run) });
+  const [asked, ...more] = given;
+  if (!asked || more.length > 0)
+    throw refusal('BAD_USER_INPUT', 'what must name exactly one of scorer, trajectory, task and run', { argument: 'what' });
+  return asked;
+}
+
+const MOST = 500; // as in every list
+
+function cut<Item>(items: readonly Item[], first: number): readonly Item[] {
+  if (first >= 0 && first <= MOST) return items.slice(0, first);
+  throw refusal('BAD_USER_INPUT', `first must be from 0 to ${MOST}, not ${first}`, { argument: 'first' });
+}

@@ -32,5 +32,5 @@ export interface Context extends ServerContext {
 /** Makes the context of one request: loaders and blobs remember within it, and never beyond it. */
 export function createContext(sources: Sources, request: Request): Omit<Context, keyof ServerContext> {
   const texts = new LargeTexts(sources.blobs);
-  return { sources, loaders: createLoaders(sources.db, texts), texts, signal: request.signal };
+  return { sources, loaders: createLoaders(sources.db, texts, sources.blobs), texts, signal: request.signal };
 }

@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { createSchema } from 'graphql-yoga';
+import { atTheirMoments } from './as-of/scoped-context.ts';
 import type { Context } from './context.ts';
 import { Dataset, DatasetExample } from './resolvers/dataset.ts';
 import { BatchActor, BatchEstimates, SampleEstimate, StepEstimate } from './resolvers/estimates.ts';
@@ -20,7 +21,7 @@ import { readTypeDefs } from './type-defs.ts';
 
 /** Makes the executable schema: the SDL of `schema/` and its resolvers. Fields without a resolver are properties of their record. */
 export async function createExecutableSchema(): Promise<GraphQLSchema> {
-  const resolvers = {
+  const resolvers = atTheirMoments({
     DateTime,
     SafeInt,
     JSON: JSONValue,
@@ -59,6 +60,6 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     BatchEstimates,
     SampleEstimate,
     StepEstimate,
-  };
+  });
   return createSchema<Context>({ typeDefs: await readTypeDefs(), resolvers });
 }

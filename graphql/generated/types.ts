@@ -1194,6 +1194,13 @@ export type Query = {
   readonly lag: ReadonlyArray<ProjectionLag>;
   /** Waits until every projection has folded the log up to a position, then gives the query to read on with: what was appended before the position is in it. Ends with TIMED_OUT after `timeoutMs` (60,000 at most), with PROJECTION_STOPPED at once when a projection stands still. */
   readonly waitFor: Reached;
+  /**
+   * Everything of Query as it was at a moment of the record: the fold of the events before it, by the code of now. Pass one of the two. `position`: next offsets,
+   * as `position` and appends give them; a partition that it does not name stands at 0. `time`: in each partition all before the first event that happened later
+   * (`occurredAt`). One run, tree, step or rollout asked for by its id costs the events of its own streams, everything else all events before the
+   * moment, at most ESPALIER_ASOF_LIMIT of them. `position` below it says the moment as a position.
+   */
+  readonly asOf: Query;
 };
 
 
@@ -1364,6 +1371,13 @@ export type QueryQuarantineArgs = {
 export type QueryWaitForArgs = {
   position: Scalars['String']['input'];
   timeoutMs?: Scalars['Int']['input'];
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+export type QueryAsOfArgs = {
+  position?: InputMaybe<Scalars['String']['input']>;
+  time?: InputMaybe<Scalars['DateTime']['input']>;
 };
 
 /** The position that was waited for has been reached. */
@@ -3802,6 +3816,7 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   lag?: Resolver<ReadonlyArray<ResolversTypes['ProjectionLag']>, ParentType, ContextType>;
   waitFor?: Resolver<ResolversTypes['Reached'], ParentType, ContextType, RequireFields<QueryWaitForArgs, 'position' | 'timeoutMs'>>;
+  asOf?: Resolver<ResolversTypes['Query'], ParentType, ContextType, Partial<QueryAsOfArgs>>;
 };
 
 export type ReachedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Reached'] = ResolversParentTypes['Reached']> = {

@@ -50,6 +50,7 @@ import {
 import { readChildren, readLeaves, readTreeSizes } from '../../src/projections/step-tree/read-steps.ts';
 import { readToolCalls } from '../../src/projections/step-tree/read-tool-calls.ts';
 import { countTrees, readTrees, readTreesById, type TreeFilter } from '../../src/projections/step-tree/read-trees.ts';
+import type { BlobReader } from '../../src/training/rows/read-blob.ts';
 import { type LargeTexts, withLargeTexts } from '../large-text.ts';
 import { many, manyOfTree, mapped, one } from './batch.ts';
 import { createListLoader } from './list-loader.ts';
@@ -65,7 +66,7 @@ import { createTreeStepsLoader } from './tree-steps-loader.ts';
 export type Loaders = ReturnType<typeof createLoaders>;
 
 /** Makes the loaders of one request. Each turns the keys that one level of a query asks for into one statement. */
-export function createLoaders(db: Db, texts: LargeTexts) {
+export function createLoaders(db: Db, texts: LargeTexts, blobs: BlobReader) {
   const step = createStepLoader(db);
   return {
     step,
@@ -228,6 +229,6 @@ export function createLoaders(db: Db, texts: LargeTexts) {
       (ids) => readRewardRevisions(db, ids),
       (r) => r.rewardId,
     ),
-    ...createTrainingLoaders(db),
+    ...createTrainingLoaders(db, blobs),
   };
 }

@@ -1,6 +1,12 @@
 import DataLoader from 'dataloader';
 import type { Db } from '../../src/postgres/database.ts';
 import {
+  type Acted,
+  readActorsOfBatches,
+  readActorsOfRollouts,
+  readBatchesActedIn,
+} from '../../src/projections/training-pool/read-actors.ts';
+import {
   type BatchFilter,
   countBatches,
   readBatchesById,
@@ -21,9 +27,12 @@ import {
   readSamples,
   readSamplesOfBatches,
   readStaleness,
+  readStalenessOfBatches,
   type SampleRecord,
 } from '../../src/projections/training-pool/read-samples.ts';
-import { many, one } from './batch.ts';
+import type { BlobReader } from '../../src/training/rows/read-blob.ts';
+import { many, manyOfTree, one } from './batch.ts';
+import { createEstimateLoader } from './estimate-loader.ts';
 import { createListLoader } from './list-loader.ts';
 
 interface VersionKey {
@@ -32,7 +41,7 @@ interface VersionKey {
 }
 
 /** The loaders of what is trained: policies, their versions and batches, and samples. */
-export function createTrainingLoaders(db: Db) {
+export function createTrainingLoaders(db: Db, blobs: BlobReader) {
   return {
     ledger: one(
       (policies) => readLedgers(db, policies),
@@ -65,6 +74,22 @@ export function createTrainingLoaders(db: Db) {
       (ids) => readBatchesById(db, ids),
       (b) => b.id,
     ),
+    stalenessOfBatch: many(
+      (ids) => readStalenessOfBatches(db, ids),
+      (bin) => bin.batchId,
+    ),
+    actorsOfBatch: many(
+      (ids) => readActorsOfBatches(db, ids),
+      (actor) => actor.batchId,
+    ),
+    actorsOfRollout: manyOfTree(
+      (trees, ids) => readActorsOfRollouts(db, trees, ids),
+      (actor) => actor.rolloutId,
+    ),
+    batchesActedIn: new DataLoader<Acted, readonly string[], string>((wanted) => readBatchesActedIn(db, wanted), {
+      cacheKeyFn: ({ policyId, version, first }) => `${first} ${version} ${policyId}`,
+    }),
+    estimates: createEstimateLoader(db, blobs),
     leasesOfBatch: many(
       (ids) => readLeasesOfBatches(db, ids),
       (l) => l.batchId,

@@ -33,6 +33,11 @@ export const Step: StepResolvers = {
     const images = loaders.historyImage.of({ id, treeId });
     return images instanceof Promise ? images.then(([image]) => image ?? null) : (images[0] ?? null);
   },
+  estimate: async ({ id, rolloutId }, { rewards }, { loaders }) => {
+    const sample = rolloutId === null ? null : await loaders.sample.load(rolloutId);
+    if (sample?.batchId == null) return null;
+    return (await loaders.estimates.load({ batchId: sample.batchId, rewards })).ofStep.get(id) ?? null;
+  },
   divergences: async ({ id, treeId }, _, { loaders }) =>
     (await loaders.divergences.load(treeId)).filter(({ stepId }) => stepId === id),
   largeTexts: largeTextsOf,

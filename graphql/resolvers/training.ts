@@ -47,6 +47,11 @@ export const PolicyUpdate: PolicyUpdateResolvers = {
   parent: ({ policyId, parentVersion: version }, _, { loaders }) =>
     version === null ? null : loaders.policyUpdate.load({ policyId, version }),
   batch: ({ batchId }, _, { loaders }) => (batchId === null ? null : loaders.batch.load(batchId)),
+  actedIn: async ({ policyId, version }, { first }, { loaders }) => {
+    const ids = await loaders.batchesActedIn.load({ policyId, version, first: bounded('first', first, PAGE_LIMIT) });
+    const batches = await Promise.all(ids.map((id) => loaders.batch.load(id)));
+    return batches.flatMap((batch) => batch ?? []);
+  },
 };
 
 export const PolicyVersion: PolicyVersionResolvers = {
@@ -61,10 +66,19 @@ export const Batch: BatchResolvers = {
   samples: ({ id: batchId }, { from, first }, { loaders }) =>
     loaders.samplesOfBatch.load({ batchId, from: Math.max(0, from), first: bounded('first', first, PAGE_LIMIT) }),
   leases: ({ id }, _, { loaders }) => loaders.leasesOfBatch.load(id),
+  staleness: ({ id }, _, { loaders }) => loaders.stalenessOfBatch.load(id),
+  actors: ({ id }, _, { loaders }) => loaders.actorsOfBatch.load(id),
+  estimates: async ({ id: batchId }, { rewards }, { loaders }) => (await loaders.estimates.load({ batchId, rewards })).batch,
 };
 
 export const TrainingSample: TrainingSampleResolvers = {
   rollout: ({ rolloutId }, _, { loaders }) => loaders.rollout.load(rolloutId),
   tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
   batch: ({ batchId }, _, { loaders }) => (batchId === null ? null : loaders.batch.load(batchId)),
+  actors: async ({ rolloutId: id, treeId }, _, { loaders }) =>
+    (await loaders.actorsOfRollout.load({ id, treeId })).map(({ policyId, version }) => ({ id: policyId, version })),
+  estimate: async ({ rolloutId, batchId }, { rewards }, { loaders }) => {
+    if (batchId === null) return null;
+    return (await loaders.estimates.load({ batchId, rewards })).ofRollout.get(rolloutId) ?? null;
+  },
 };

@@ -86,3 +86,20 @@ export async function readStaleness(db: Db, policies: readonly string[]): Promis
     group by 1, 2 order by 1, 2`.execute(db);
   return rows;
 }
+
+/** How many samples of a batch were how many versions old. */
+export interface BatchStalenessBin {
+  readonly batchId: string;
+  readonly staleness: number;
+  readonly samples: number;
+}
+
+/** Counts the samples of batches by their staleness, the freshest first, in one statement. */
+export async function readStalenessOfBatches(db: Db, batches: readonly string[]): Promise<readonly BatchStalenessBin[]> {
+  const { rows } = await sql<BatchStalenessBin>`
+    select p.batch_id as "batchId", p.policy_version - s.oldest_version as staleness, count(*) as samples
+    from batches p join batch_samples b using (batch_id) join samples s using (rollout_id)
+    where p.batch_id = any(${[...batches]}::uuid[]) and s.oldest_version is not null
+    group by 1, 2 order by 1, 2`.execute(db);
+  return rows;
+}

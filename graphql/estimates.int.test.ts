@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { catalogue } from '../src/events/catalogue.ts';
+import type { Envelope } from '../src/events/envelope.ts';
+import { givenEvents } from '../src/testing/given-events.ts';
+import { Story } from '../src/testing/story.ts';
+import { type ToldBatches, tellBatches } from '../src/testing/tell-batches.ts';
+import { createEstimateLoader } from './loaders/estimate-loader.ts';
+import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
+
+let api: TestGraphql;
+let told: ToldBatches;
+const POLICY = 'writer';
+const [GROUPS, MEMBERS, STEPS] = [2, 4, 2];
+
+beforeAll(async () => {
+  api = await openTestGraphql();
+  const story = new Story('estimates');
+  told = tellBatches(story, { policyId: POLICY, groups: GROUPS, members: MEMBERS, steps: STEPS, observationTokens: 2 });
+  const planned = story.events.filter(({ type }) => catalogue[type].topic === 'trees').length;
+  const events = story.events.map(
+    (event) =>
+      (event.type === 'BatchPlanned' ? { ...event, data: { ...event.data, position: `trees.0:${planned}` } } : event) as Envelope,
+  );
+  await givenEvents(api.database.db, events);
+});
+afterAll(() => api.close());
+
+/** GRPO as its paper has it (Shao et al. 2024): a return against those of its group, sample deviation. */
+function grpo(returns: readonly number[]): readonly number[] {
+  const mean = returns.reduce((sum, value) => sum + value, 0) / returns.length;
+  const deviation = Math.sqrt(returns.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (returns.length - 1));
+  return returns.map((value) => (value - mean) / (deviation + 1e-6));
+}
+
+const SAMPLES = `samples { place return advantage staleness rewards { component value scorer { name revision } } rollout { id } group { id }
+  steps { number reward tokenCount maskLength logProb staleness anchor value target advantage tokenAdvantages step { id depth } rewards { component value } } }`;
+
+test('a batch shows what its estimator sees of every step, and the advantages that follow', async () => {
+  const { data, errors } = await api.ask(
+    `query ($id: ID!) { batch(id: $id) { estimates { estimator { name revision mode } grain reason agrees rewardsAt sampleCount ${SAMPLES} } } }`,
+    { id: told.batchIds[0] },
+  );
+  expect(errors).toBeUndefined();
+  const { samples, ...about } = data.batch.estimates;
+  expect(about).toMatchObject({
+    ...{ estimator: { name: 'grpo', revision: '1', mode: {} }, grain: 'token', reason: null, agrees: null, sampleCount: 8 },
+    rewardsAt: expect.stringMatching(/^trees\.0:\d+$/),
+  });
+  const returns = [0.25, 0.75, 1.25, 1.75]; // member / 2 on the last step, 0.25 on the whole
+  const advantages = grpo(returns);
+  for (const [place, sample] of samples.entries()) {
+    const member = place % MEMBERS;
+    expect(sample).toMatchObject({
+      ...{ place, return: returns[member], staleness: 0, rollout: { id: told.rollouts[0]?.[place] } },
+      rewards: [{ component: 'format', value: 0.25, scorer: { name: 'environment', revision: '1' } }],
+    });
+    expect(sample.advantage).toBeCloseTo(advantages[member] ?? Number.NaN, 12);
+    expect(sample.group.id).toBe(samples[place - member].group.id);
+    const [first, last] = sample.steps;
+    expect(first).toMatchObject({
+      ...{ number: 0, reward: 0, tokenCount: 5, maskLength: 3, logProb: -3, staleness: 0, value: null, rewards: [] },
+      step: { depth: 1 },
+    });
+    expect(last).toMatchObject({
+      ...{ number: 1, reward: returns[member], tokenCount: 3, maskLength: 3, staleness: -1, step: { depth: 2 } },
+      ...{ anchor: '1'.padStart(64, '0'), rewards: [{ component: 'environment', value: member / 2 }], tokenAdvantages: null },
+    });
+    expect([first.advantage, last.advantage]).toEqual([sample.advantage, sample.advantage]);
+  }
+});
+
+test('a step and a sample lead to the same numbers as their batch, and a page of it is a part of the whole', async () => {
+  const rolloutId = told.rollouts[0]?.[3];
+  const { data, errors } = await api.ask(
+    `query ($rollout: ID!, $batch: ID!) {
+      rollout(id: $rollout) { leaf { estimate { number advantage } parent { estimate { number advantage } } } sample { estimate { place advantage } } }
+      batch(id: $batch) { estimates { samples(from: 3, first: 1) { place advantage } } } }`,
+    { rollout: rolloutId, batch: told.batchIds[0] },
+  );
+  expect(errors).toBeUndefined();
+  const [{ place, advantage }] = data.batch.estimates.samples;
+  expect(place).toBe(3);
+  expect(data.rollout).toEqual({
+    leaf: { estimate: { number: 1, advantage }, parent: { estimate: { number: 0, advantage } } },
+    sample: { estimate: { place, advantage } },
+  });
+});
+
+test('a reward that is revised moves the advantages of now, and leaves those that the batch was planned with', async () => {
+  const ask = async (rewards: string) => {
+    const { data, errors } = await api.ask(
+      `query ($id: ID!) { batch(id: $id) { estimates(rewards: ${rewards}) { rewardsAt samples(first: ${MEMBERS}) { return advantage } } } }`,
+      { id: told.batchIds[0] },
+    );
+    expect(errors).toBeUndefined();
+    return data.batch.estimates;
+  };
+  const before = await ask('now');
+  const story = new Story('revisions');
+  const { data } = await api.ask('query ($id: ID!) { rollout(id: $id) { tree { id } leaf { rewards { id } } } }', {
+    id: told.rollouts[0]?.[0],
+  });
+  const [reward] = data.rollout.leaf.rewards;
+  const scorer = { name: 'judge', revision: '2' };
+  const revised = { rewardId: reward.id, treeId: data.rollout.tree.id, value: 9, scorer, reason: 'seen again' };
+  story.tell('RewardRevised', revised, told.runId);
+  await givenEvents(api.database.db, story.events);
+  const [now, trained] = [await ask('now'), await ask('trained')];
+  expect(now.samples.map((sample: { return: number }) => sample.return)).toEqual([9.25, 0.75, 1.25, 1.75]);
+  expect(now.samples[0].advantage).toBeCloseTo(grpo([9.25, 0.75, 1.25, 1.75])[0] ?? Number.NaN, 12);
+  expect(trained).toEqual(before);
+});
+
+test('a batch has a histogram of staleness and says which versions acted in it; a version says in which batches it did', async () => {
+  const { data, errors } = await api.ask(
+    `query ($id: ID!) { batch(id: $id) { staleness { staleness samples } actors { policy { id version } samples steps tokens }
+      samples(first: 1) { actors { id version } } } }`,
+    { id: told.batchIds[0] },
+  );
+  expect(errors).toBeUndefined();
+  const samples = GROUPS * MEMBERS;
+  expect(data.batch).toEqual({
+    staleness: [{ staleness: 0, samples }],
+    actors: [1, 0].map((version) => ({ policy: { id: POLICY, version }, samples, steps: samples, tokens: 3 * samples })),
+    samples: [{ actors: [1, 0].map((version) => ({ id: POLICY, version })) }],
+  });
+});
+
+test('one request may have so many samples estimated and no more, however little of them it shows', async () => {
+  const loader = createEstimateLoader(api.database.db, api.blobs, { samples: 10, tokens: 1_000 });
+  const batchId = told.batchIds[0] ?? '';
+  expect((await loader.load({ batchId, rewards: 'now' })).batch.samples).toHaveLength(8);
+  await expect(loader.load({ batchId, rewards: 'trained' })).rejects.toMatchObject({
+    message: expect.stringContaining('more than 10 samples'),
+    extensions: { code: 'LIMIT_EXCEEDED' },
+  });
+});
+
+test('a page of 500 samples with their steps and rewards is within the cost limit', async () => {
+  const page = SAMPLES.replace('samples {', 'samples(first: 500) {').replace('tokenAdvantages', '');
+  const { errors } = await api.ask(`query ($id: ID!) { batch(id: $id) { estimates { ${page} } } }`, { id: told.batchIds[0] });
+  expect(errors).toBeUndefined();
+});
+
+test('a batch that the read models do not hold whole is not estimated, and the answer names what is missing', async () => {
+  const story = new Story('early');
+  const { batchIds } = tellBatches(story, { policyId: 'early', groups: 1 });
+  await givenEvents(
+    api.database.db,
+    story.events.filter(({ type }) => type === 'BatchPlanned'),
+  );
+  const { errors } = await api.ask('query ($id: ID!) { batch(id: $id) { estimates { reason } } }', { id: batchIds[0] });
+  expect(errors).toEqual([
+    expect.objectContaining({
+      message: expect.stringContaining('is not finished in the read models'),
+      extensions: { code: 'UNAVAILABLE' },
+    }),
+  ]);
+});

@@ -1,3 +1,4 @@
+import { ProjectionsBehind } from '../projections/wait-until.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { runRelay } from '../training/outbox/relay.ts';
@@ -11,8 +12,13 @@ export async function relay(platform: Platform, logger: Logger): Promise<Running
   return runRelay({
     ...{ db: database.db, log, databaseUrl },
     beforePass: async () => {
-      const ended = await desk.expire();
-      if (ended > 0) logger.info('leases ran out', { ended });
+      try {
+        const ended = await desk.expire();
+        if (ended > 0) logger.info('leases ran out', { ended });
+      } catch (error) {
+        if (!(error instanceof ProjectionsBehind)) throw error;
+        logger.warn('leases that ran out wait for the read models', { error }); // what lies in the outbox does not
+      }
     },
     onFault: (error) => logger.warn('the relay waits for the log or the database', { error }),
   });

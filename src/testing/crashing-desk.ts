@@ -75,6 +75,7 @@ export async function crashDesk(
   let died = 0;
   for (const [i, { killAt, moment }] of chosen.entries()) {
     const policyId = policies[i] ?? '';
+    await platform.database.pool.query('delete from desk_database'); // each also dies while it compares the desk with the log
     const mortal = await openMortal(platform.databaseUrl, platform.log, killAt, moment);
     // The relay's faults are its own affair: a desk whose relay died answers, and its next statement fails.
     await train(platform, policyId, mortal).catch((error: unknown) => {

@@ -5,6 +5,7 @@ import { checkAck } from './check-request.ts';
 import type { DeskRow } from './desk-row.ts';
 import { endExpired } from './expire.ts';
 import { type Grant, lockLease } from './held-lease.ts';
+import { inDesk } from './in-desk.ts';
 import type { Acked, AckRequest, LeaseDeskOptions, Refused } from './lease-desk.ts';
 import { acked } from './lease-events.ts';
 import { readPlannedBatch } from './planned-batch.ts';
@@ -17,7 +18,7 @@ import { refused } from './refusals.ts';
 export async function ackBatch(options: LeaseDeskOptions, request: AckRequest): Promise<Acked | Refused> {
   const wrong = checkAck(request);
   if (wrong) return wrong;
-  return options.db.transaction().execute(async (trx) => {
+  return inDesk(options, async (trx) => {
     const found = await lockLease(trx, request);
     if (found.kind === 'refused') return found;
     if (found.kind === 'over') {

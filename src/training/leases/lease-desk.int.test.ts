@@ -272,4 +272,34 @@ describe('a policy', () => {
     expect(await platform.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
     expect(await platform.database.db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
   });
+
+  test('of a database that was restored from an older copy learns from the log what was decided since: nothing is trained twice', async () => {
+    const { batchIds, lineageId } = await given('restored', 4);
+    const { pool } = platform.database;
+    const known = await leased('restored');
+    // The copy: batch 0 is leased. Behind it: batch 0 and 1 are acknowledged, batch 2 is leased twice, the second lease stands.
+    const tables = ['lease_desk', 'lease_grants', 'lease_acks', 'outbox_streams'];
+    for (const table of tables) await pool.query(`create table copy_of_${table} as table ${table}`);
+    const first = ackOf(known);
+    await desk.ack(first);
+    await desk.ack(ackOf(await leased('restored')));
+    await leased('restored');
+    const lost = await leased('restored');
+    expect([lost.ordinal, lost.fence]).toEqual([2, 2]);
+    await pool.query(`truncate ${tables.join(', ')}`);
+    for (const table of tables) await pool.query(`insert into ${table} table copy_of_${table}`);
+    await pool.query("update desk_database set name = 'of the server that was copied'");
+
+    expect(await desk.ack(first)).toMatchObject({ kind: 'acked', version: 1 }); // its answer was lost with the database
+    expect(await desk.ack(ackOf(lost))).toMatchObject({ code: 'stale-fence' });
+    const lease = await leased('restored');
+    expect(lease).toMatchObject({ ordinal: 2, fence: 3, base: { version: 2, weights: sha(batchIds[1] ?? '') } });
+    expect(await desk.ack(ackOf(lease))).toMatchObject({ kind: 'acked', version: 3 });
+    expect(await desk.ack(ackOf(await leased('restored')))).toMatchObject({ kind: 'acked', version: 4 });
+    const events = await told(lineageId);
+    expect(events.filter(({ type }) => type === 'BatchAcked').map(({ data }) => data.batchId)).toEqual(batchIds);
+    expect(await platform.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+    expect(await platform.database.db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
+    for (const table of tables) await pool.query(`drop table copy_of_${table}`);
+  });
 });

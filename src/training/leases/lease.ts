@@ -3,6 +3,7 @@ import type { Trx } from '../../postgres/database.ts';
 import { writeOutbox } from '../outbox/write-outbox.ts';
 import { checkName, checkTtl, invalid } from './check-request.ts';
 import { type DeskRow, type Held, lockDesk, readClock } from './desk-row.ts';
+import { inDesk } from './in-desk.ts';
 import type { LeaseDeskOptions, Leased, LeaseRequest, Nothing, PlannedBatch, Refused } from './lease-desk.ts';
 import { expired, type LeaseNames, leased, leaseIdOf, returned } from './lease-events.ts';
 import { lineageIdOf } from './lineage-id.ts';
@@ -35,7 +36,7 @@ async function inTransaction(
   lineageId: string,
   request: LeaseRequest,
 ): Promise<Leased | Nothing | Refused | 'no-row'> {
-  return options.db.transaction().execute(async (trx) => {
+  return inDesk(options, async (trx) => {
     const desk = await lockDesk(trx, lineageId);
     if (!desk) return 'no-row';
     const now = await readClock(trx);

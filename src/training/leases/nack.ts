@@ -3,6 +3,7 @@ import { checkHolding, invalid } from './check-request.ts';
 import { dropLease } from './desk-row.ts';
 import { endExpired } from './expire.ts';
 import { lockLease } from './held-lease.ts';
+import { inDesk } from './in-desk.ts';
 import type { LeaseDeskOptions, NackRequest, Refused, Returned } from './lease-desk.ts';
 import { returned } from './lease-events.ts';
 
@@ -13,7 +14,7 @@ export async function nackBatch(options: LeaseDeskOptions, request: NackRequest)
   const wrong = checkHolding(request);
   if (wrong) return wrong;
   if (request.reason.length > REASON_LIMIT) return invalid('reason', `must have at most ${REASON_LIMIT} characters`);
-  return options.db.transaction().execute(async (trx) => {
+  return inDesk(options, async (trx) => {
     const found = await lockLease(trx, request);
     if (found.kind === 'refused') return found;
     if (found.kind === 'over') {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { bringLeases } from './bring-desk-forward.ts';
 import type { LeaseDeskOptions } from './lease-desk.ts';
 
 /**
@@ -28,19 +29,7 @@ export async function openDeskRow(options: LeaseDeskOptions, lineageId: string, 
       order by v.version desc limit 1
       on conflict do nothing returning 1`.execute(trx);
     if (rows.length === 0) return false;
-    await sql`
-      insert into lease_grants (lease_id, lineage_id, batch_id, ordinal, fence, consumer)
-      select l.lease_id, l.lineage_id, l.batch_id, b.ordinal, l.fence, coalesce(l.consumer, '')
-      from leases l join batches b on b.batch_id = l.batch_id
-      where l.lineage_id = ${lineageId}::uuid on conflict do nothing`.execute(trx);
-    await sql`
-      insert into lease_acks (batch_id, lineage_id, ordinal, lease_id, version, checkpoint_id, weights)
-      select a.batch_id, a.lineage_id, b.ordinal, a.lease_id, a.version, a.checkpoint_id, v.weights
-      from batch_acks a
-      join batches b on b.batch_id = a.batch_id
-      join policy_versions v on v.lineage_id = a.lineage_id and v.version = a.version
-      join lease_grants g on g.lease_id = a.lease_id
-      where a.lineage_id = ${lineageId}::uuid on conflict do nothing`.execute(trx);
+    await bringLeases(trx, sql`l.lineage_id = ${lineageId}::uuid`);
     return true;
   });
 }

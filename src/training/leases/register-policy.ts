@@ -4,6 +4,7 @@ import type { Trx } from '../../postgres/database.ts';
 import { writeOutbox } from '../outbox/write-outbox.ts';
 import { checkName, checkWeights } from './check-request.ts';
 import { lockDesk, readClock } from './desk-row.ts';
+import { inDesk } from './in-desk.ts';
 import type { Head, LeaseDeskOptions, Refused, Registered, RegisterRequest } from './lease-desk.ts';
 import { registered } from './lease-events.ts';
 import { lineageIdOf } from './lineage-id.ts';
@@ -18,7 +19,7 @@ export async function registerPolicy(options: LeaseDeskOptions, request: Registe
   const lineageId = lineageIdOf(policyId);
   const first: Head = { version: 0, checkpointId: derivedId('checkpoint', lineageId, 0, weights), backend, weights, kept };
   await openDeskRow(options, lineageId, policyId); // what the log knows already comes before what is new
-  return options.db.transaction().execute(async (trx) => {
+  return inDesk(options, async (trx) => {
     if (await insertRow(trx, lineageId, policyId, first)) {
       const at = await readClock(trx);
       await writeOutbox(trx, registered({ lineageId, policyId }, first), at, options);

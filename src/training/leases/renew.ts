@@ -2,13 +2,14 @@ import { sql } from 'kysely';
 import { checkHolding, checkTtl } from './check-request.ts';
 import { endExpired } from './expire.ts';
 import { lockLease } from './held-lease.ts';
+import { inDesk } from './in-desk.ts';
 import type { LeaseDeskOptions, Refused, Renewed, RenewRequest } from './lease-desk.ts';
 
 /** Moves a deadline in one transaction; no event: a lease is a right, and only its beginning and its end are facts. */
 export async function renewLease(options: LeaseDeskOptions, request: RenewRequest): Promise<Renewed | Refused> {
   const wrong = checkHolding(request) ?? checkTtl(request.ttlMs);
   if (wrong) return wrong;
-  return options.db.transaction().execute(async (trx) => {
+  return inDesk(options, async (trx) => {
     const found = await lockLease(trx, request);
     if (found.kind === 'refused') return found;
     if (found.kind === 'over') {

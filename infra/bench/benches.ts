@@ -2,6 +2,7 @@ import { benchAppend } from './append.ts';
 import { benchLag } from './lag.ts';
 import { benchLeases } from './leases.ts';
 import type { Outcome } from './outcome.ts';
+import { benchPlanner } from './planner.ts';
 import { benchProject } from './project.ts';
 import { benchRebuild } from './rebuild.ts';
 import { benchSearchStorage } from './search-storage.ts';
@@ -18,6 +19,7 @@ export const BENCHES = {
   storage: benchStorage,
   search: benchSearchStorage,
   leases: benchLeases,
+  planner: benchPlanner,
   rebuild: benchRebuild,
 } satisfies Record<string, (stage: Stage) => Promise<Outcome>>;
 

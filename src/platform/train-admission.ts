@@ -6,6 +6,7 @@ import type { LinearWeights } from '../policies/linear/weights.ts';
 import { linearPolicy } from '../policies/linear-policy.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { Db } from '../postgres/database.ts';
+import { trainingPool } from '../projections/training-pool/training-pool.ts';
 
 export interface AdmissionRules {
   readonly policyId: string;
@@ -35,12 +36,18 @@ export function openAdmission(
 ): Admission {
   const { groupsPerBatch, maxStaleness, mode, policyId, untilVersion } = rules;
   const admitted = new Map<string, number>(); // tree → the version it began with, until the read models say that nothing of it is owed
+  const seen = new Map<string, number>(); // place → how far the pool had folded it when it was looked at last
 
   async function admit(treeId: string, signal: AbortSignal): Promise<Policy | null> {
     for (;;) {
       signal.throwIfAborted();
       const looked = performance.now();
-      const { newest, groups } = await readOwed(db, policyId, [...admitted.keys()]);
+      const { newest, groups, cursors } = await readOwed(db, policyId, [...admitted.keys()]);
+      if ([...seen].some(([place, next]) => (cursors[place] ?? 0) < next)) {
+        await delay(POLL_MS, undefined, { signal }); // the database went back: groups that are owed are not in it until they are folded again
+        continue;
+      }
+      for (const [place, next] of Object.entries(cursors)) seen.set(place, next);
       for (const { treeId: known, owed } of groups) if (!owed) admitted.delete(known);
       const owed = new Map(groups.filter((group) => group.owed).map((group) => [group.treeId, group.version ?? newest]));
       for (const [own, version] of admitted) owed.set(own, version);
@@ -69,15 +76,19 @@ interface OwedGroup {
 }
 
 /**
- * Reads the newest version and, of the same moment, the groups of a policy that are owed: open, or with a sample that is neither rejected nor in a batch that a
+ * Reads the newest version, how far the pool has folded the log and, of the same moment, the groups of a policy that are owed: open, or with a sample that is neither rejected nor in a batch that a
  * version came of. @param also trees to be told of whether they are owed or not, if they are known.
  */
 async function readOwed(
   db: Db,
   policyId: string,
   also: readonly string[],
-): Promise<{ readonly newest: number; readonly groups: readonly OwedGroup[] }> {
-  const { rows } = await sql<{ newest: number; treeId: string | null; owed: boolean; version: number | null }>`
+): Promise<{
+  readonly newest: number;
+  readonly groups: readonly OwedGroup[];
+  readonly cursors: Readonly<Record<string, number>>;
+}> {
+  const { rows } = await sql<OwedRow>`
     with own as (
       select g.tree_id, g.closed_at is null or exists (
           select from samples s
@@ -90,9 +101,19 @@ async function readOwed(
       where r.policy_id = ${policyId} and r.channel = 'train'
     )
     select coalesce((select max(version) from policy_versions where policy_id = ${policyId}), 0)::int as newest,
+           (select coalesce(jsonb_object_agg(c.topic || '.' || c.partition, c.next_offset), '{}') from cursors c
+            join projections p on p.name = c.projection and p.version = c.version where c.projection = ${trainingPool.name}) as cursors,
            o.tree_id as "treeId", coalesce(o.owed, false) as owed,
            (select min(policy_version) from samples s where s.tree_id = o.tree_id) as version
     from (select 1) one left join own o on o.owed or o.tree_id = any(${[...also]}::uuid[])`.execute(db);
   const groups = rows.flatMap(({ treeId, owed, version }) => (treeId === null ? [] : [{ treeId, owed, version }]));
-  return { newest: rows[0]?.newest ?? 0, groups };
+  return { newest: rows[0]?.newest ?? 0, groups, cursors: rows[0]?.cursors ?? {} };
+}
+
+interface OwedRow {
+  readonly newest: number;
+  readonly cursors: Readonly<Record<string, number>>;
+  readonly treeId: string | null;
+  readonly owed: boolean;
+  readonly version: number | null;
 }

@@ -8,23 +8,25 @@ import { encodeRows } from '../../src/training/rows/encode-rows.ts';
 import { readBatchRows } from '../../src/training/rows/read-batch-rows.ts';
 import { fillBatches } from './fill-batches.ts';
 import { decode, type TrainedThere, trainFromOutside } from './leases-client.ts';
-import type { Outcome } from './outcome.ts';
+import type { Figure, Outcome } from './outcome.ts';
 import { median, percentile } from './percentile.ts';
 import type { Size, Stage, StageDatabase } from './stage.ts';
 import { openStagePlatform } from './stage-platform.ts';
+import { type Claimed, timeClaims } from './time-claims.ts';
 
 const TOKENS = 1_000;
 const BATCHES: Record<Size, number> = { full: 9, quick: 2 };
 const SAMPLES: Record<Size, number> = { full: 1_024, quick: 16 };
-const CLAIMS: Record<Size, number> = { full: 500, quick: 20 };
+const CLAIMS: Record<Size, number> = { full: 512, quick: 16 };
+const TRAINERS = 16; // that claim at once
 const UNTRAINED: Record<Size, number> = { full: 100_000, quick: 100 };
 const TRAIN_MS = 2_000; // an update of a small model; those of large ones take minutes
 const SHORT = 16; // tokens of the samples that only wait: how many there are is what counts
 
 /**
  * Measures what a trainer gets: batches of 1,024 samples of 1,000 tokens over HTTP, from asking for the lease to the last token decoded in a
- * process of its own, beside a plain SELECT of the same token columns through the same driver. Then the time of one claim (transaction,
- * outbox, append to the log), and that of a start with many untrained samples.
+ * process of its own, beside a plain SELECT of the same token columns through the same driver. Then the time of a claim (transaction,
+ * outbox, append to the log) by one trainer and by many at once, and that of a start with many untrained samples.
  */
 export async function benchLeases(stage: Stage): Promise<Outcome> {
   const platform = await openStagePlatform(stage);
@@ -43,7 +45,9 @@ export async function benchLeases(stage: Stage): Promise<Outcome> {
   const inside = await trainInside(desk, platform, batches);
   const outside = await trainFromOutside({ url: server.url, policyId: 'outside', batches, trainMs: 0 });
   const ahead = await trainFromOutside({ url: server.url, policyId: 'ahead', batches, trainMs: TRAIN_MS });
-  const claims = await timeClaims(desk, database, CLAIMS[stage.size]);
+  const claims = CLAIMS[stage.size];
+  const alone = await timeClaims(desk, database, { trainers: 1, rounds: claims });
+  const crowd = await timeClaims(desk, database, { trainers: TRAINERS, rounds: claims / TRAINERS });
   const resumeMs = await timeResume(stage, desk, database);
   const secondsOutside = median(outside.seconds);
   const rate = samples / secondsOutside;
@@ -73,13 +77,8 @@ export async function benchLeases(stage: Stage): Promise<Outcome> {
         goal: { kind: 'at-least', limit: 300 },
       },
       { name: 'in process, rows read and packed', value: samples / inside, unit: 'samples/s', baseline: null, goal: null },
-      {
-        name: 'claim until its event is in the log, p99',
-        value: percentile(claims.claim, 0.99),
-        unit: 'ms',
-        baseline: { name: 'one UPDATE, p99', value: percentile(claims.update, 0.99), unit: 'ms' },
-        goal: null,
-      },
+      claimFigure('claim until its event is in the log, p99', 'one UPDATE, p99', alone),
+      claimFigure(`the same, ${TRAINERS} trainers at once, p99`, `${TRAINERS} UPDATEs at once, p99`, crowd),
       {
         name: `start to the first batch decoded, ${UNTRAINED[stage.size].toLocaleString('en')} samples untrained`,
         value: resumeMs,
@@ -92,10 +91,16 @@ export async function benchLeases(stage: Stage): Promise<Outcome> {
       batches: `${batches} of ${samples} samples, the median`,
       'tokens per sample': TOKENS,
       'bytes per sample': Math.round(outside.bytes / outside.samples),
-      claims: claims.claim.length,
+      claims,
+      'claim, median of one trainer': `${median(alone.claims).toFixed(1)} ms`,
       ...stage.conditions(),
     },
   };
+}
+
+function claimFigure(name: string, plain: string, { claims, updates }: Claimed): Figure {
+  const baseline = { name: plain, value: percentile(updates, 0.99), unit: 'ms' } as const;
+  return { name, value: percentile(claims, 0.99), unit: 'ms', baseline, goal: null };
 }
 
 function megabytes({ bytes, seconds }: TrainedThere): number {
@@ -148,23 +153,6 @@ async function trainInside(desk: LeaseDesk, platform: Parameters<typeof openDesk
     await desk.ack({ leaseId, fence, ...made, kept: null, loss: null, metrics: {} });
   }
   return median(seconds);
-}
-
-async function timeClaims(desk: LeaseDesk, database: StageDatabase, claims: number) {
-  await givenPolicy(desk, database, 'claimed', 1, 8, SHORT);
-  await database.pool.query('create table if not exists bench_update (n integer); insert into bench_update values (0)');
-  const claim: number[] = [];
-  const update: number[] = [];
-  for (let i = 0; i < claims; i++) {
-    const began = performance.now();
-    const { leaseId, fence } = await leaseOf(desk, 'claimed');
-    claim.push(performance.now() - began);
-    await desk.nack({ leaseId, fence, reason: 'bench' });
-    const updating = performance.now();
-    await database.pool.query('update bench_update set n = n + 1');
-    update.push(performance.now() - updating);
-  }
-  return { claim, update };
 }
 
 /** Milliseconds from nothing open to the first batch decoded, beside `UNTRAINED` samples that wait in 100 batches. */

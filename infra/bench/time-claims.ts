@@ -1,0 +1,60 @@
+import type { LeaseDesk } from '../../src/training/leases/lease-desk.ts';
+import { fillBatches } from './fill-batches.ts';
+import type { StageDatabase } from './stage.ts';
+
+export interface Claimed {
+  /** Milliseconds of each claim: from asking for a batch until it is leased and the log says so. */
+  readonly claims: readonly number[];
+  /** Milliseconds of each plain UPDATE of a row, by as many at once. */
+  readonly updates: readonly number[];
+}
+const CONSUMER = 'bench';
+const [SAMPLES, TOKENS] = [8, 16]; // of a batch that nobody reads
+
+/**
+ * Times claims of so many trainers at once, each of a policy of its own (a policy has one lease at a time), beside as many clients that each
+ * update a row of their own. Claimed batches are given back outside the clock.
+ */
+export async function timeClaims(
+  desk: LeaseDesk,
+  { db, pool }: StageDatabase,
+  { trainers, rounds }: { readonly trainers: number; readonly rounds: number },
+): Promise<Claimed> {
+  const policies = Array.from({ length: trainers }, (_, i) => `claimed ${trainers} ${i}`);
+  for (const policyId of policies) {
+    await fillBatches(db, { policyId, batches: 1, samples: SAMPLES, tokens: TOKENS });
+    const answer = await desk.registerPolicy({ policyId, backend: 'bench', weights: 'a'.repeat(64), kept: null });
+    if (answer.kind === 'refused') throw new Error(answer.message);
+  }
+  await pool.query('create table if not exists bench_update (name text primary key, n integer not null)');
+  await pool.query('insert into bench_update select name, 0 from unnest($1::text[]) as of(name)', [policies]);
+  const claims = await allOf(policies, rounds, async (policyId) => {
+    const began = performance.now();
+    const answer = await desk.lease({ policyId, consumer: CONSUMER, ttlMs: 600_000 });
+    const ms = performance.now() - began;
+    if (answer.kind !== 'leased') throw new Error(`no batch of ${policyId}: ${JSON.stringify(answer)}`);
+    const { leaseId, fence } = answer.lease;
+    await desk.nack({ leaseId, fence, reason: 'bench' });
+    return ms;
+  });
+  const updates = await allOf(policies, rounds, async (name) => {
+    const began = performance.now();
+    await pool.query('update bench_update set n = n + 1 where name = $1', [name]);
+    return performance.now() - began;
+  });
+  return { claims, updates };
+}
+
+/** Does something in rounds for each name, all names at once. */
+async function allOf(
+  names: readonly string[],
+  rounds: number,
+  once: (name: string) => Promise<number>,
+): Promise<readonly number[]> {
+  const each = names.map(async (name) => {
+    const times: number[] = [];
+    for (let round = 0; round < rounds; round++) times.push(await once(name));
+    return times;
+  });
+  return (await Promise.all(each)).flat();
+}

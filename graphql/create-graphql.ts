@@ -1,6 +1,7 @@
 import { createYoga, type YogaServerInstance } from 'graphql-yoga';
 import { projections as registered } from '../src/projections/registry.ts';
 import { type Logger, SILENT } from '../src/runtime/logger.ts';
+import { useMoments } from './as-of/use-moments.ts';
 import { type Context, createContext, type ServerContext, type Sources } from './context.ts';
 import { graphiqlOptions, renderPage } from './graphiql.ts';
 import { LIMITS, type Limits } from './limits/limits.ts';
@@ -31,8 +32,8 @@ const BODY_LIMIT = 1_000_000; // bytes of a request: a document and its variable
  * nothing and needs no closing: what it stands on belongs to the caller.
  */
 export async function createGraphql(options: GraphqlOptions): Promise<YogaServerInstance<ServerContext, Context>> {
-  const { db, log, blobs, notices, projections = registered, logger = SILENT } = options;
-  const sources: Sources = { db, log, blobs, notices, projections };
+  const { db, log, blobs, notices, snapshots, projections = registered, logger = SILENT } = options;
+  const sources: Sources = { db, log, blobs, notices, snapshots, projections };
   const limits = { ...LIMITS, ...options.limits };
   const operations = await readOperations();
   return createYoga<ServerContext, Context>({
@@ -52,11 +53,12 @@ export async function createGraphql(options: GraphqlOptions): Promise<YogaServer
     plugins: [
       useShippedOperations(operations, options.documents ?? 'any'),
       useDocumentSizeLimit(limits.documentSize),
-      useTokenLimit(limits.tokens),
+      useTokenLimit(limits.tokens, limits.nesting),
       useDepthLimit(limits.depth),
       useAliasLimit(limits.aliases),
       useFieldLimit(limits.fields),
       useCostLimit(limits.cost),
+      useMoments(),
     ],
   });
 }

@@ -4,7 +4,9 @@ import { countQuarantine, readQuarantine } from '../../src/projections/read-quar
 import { countExperiments, EXPERIMENT_ORDERINGS, readExperiments } from '../../src/projections/runs/read-experiments.ts';
 import { readLineages } from '../../src/projections/training-pool/read-lineages.ts';
 import { argumentId } from '../argument-id.ts';
+import { asOf } from '../as-of/as-of.ts';
 import { connect } from '../connection.ts';
+import { refusal } from '../errors.ts';
 import {
   anomalyFilter,
   datasetFilter,
@@ -65,7 +67,11 @@ export const Query: QueryResolvers = {
   },
   position: async (_, _args, { sources }) => formatPosition(await logEnd(sources)),
   lag: (_, _args, { sources }) => measureLag(sources),
-  waitFor: (_, { position, timeoutMs }, { sources, signal }) => waitFor(sources, position, timeoutMs, signal),
+  waitFor: (_, { position, timeoutMs }, { sources, signal, moment }) => {
+    if (moment !== null) throw refusal('BAD_USER_INPUT', `nothing is waited for as of ${moment}; put asOf within waitFor`);
+    return waitFor(sources, position, timeoutMs, signal);
+  },
+  asOf: (_, args, context, info) => asOf(args, context, info),
 };
 
 function only<Item>(items: readonly Item[]): Item {

@@ -10,6 +10,7 @@ import type { EventLog } from '../../src/log/event-log.ts';
 import { type Database, openDatabase } from '../../src/postgres/database.ts';
 import { countNotices, type Notices } from '../../src/postgres/notices.ts';
 import type { Tables } from '../../src/postgres/tables.ts';
+import { keepSnapshots, type Snapshots } from '../../src/projections/as-of/snapshots.ts';
 import { CURSOR_CHANNEL } from '../../src/projections/runner.ts';
 import { createTestDatabase } from '../../src/testing/database.ts';
 import { createGraphql, type GraphqlOptions } from '../create-graphql.ts';
@@ -20,6 +21,7 @@ export interface TestGraphql {
   readonly log: EventLog;
   readonly blobs: BlobStore;
   readonly notices: Notices;
+  readonly snapshots: Snapshots;
   /** The statements that the API has sent since the last call. */
   statements(): readonly string[];
   fetch(body: object, init?: RequestInit): Promise<Response>;
@@ -53,14 +55,16 @@ export async function openTestGraphql(): Promise<TestGraphql> {
     dialect: new PostgresDialect({ pool: database.pool }),
     log: ({ query }) => void statements.push(query.sql),
   });
+  const snapshots = keepSnapshots(database, url, { records: 10_000 });
   const create = async (options: Partial<GraphqlOptions>) =>
-    askable(await createGraphql({ db, log, blobs, notices, ...options }));
+    askable(await createGraphql({ db, log, blobs, notices, snapshots, ...options }));
   return {
     ...(await create({})),
     database,
     log,
     blobs,
     notices,
+    snapshots,
     create,
     statements() {
       const sent = statements;
@@ -68,6 +72,7 @@ export async function openTestGraphql(): Promise<TestGraphql> {
       return sent;
     },
     async close() {
+      await snapshots.close();
       await notices.close();
       await log.close();
       await database.close();

@@ -2,6 +2,7 @@ import { createGraphql } from '../../graphql/create-graphql.ts';
 import { apiRoutes } from '../http/api-routes.ts';
 import { type HttpServer, startHttp } from '../http/server.ts';
 import { countNotices } from '../postgres/notices.ts';
+import { keepSnapshots } from '../projections/as-of/snapshots.ts';
 import { CURSOR_CHANNEL } from '../projections/runner.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
@@ -13,9 +14,10 @@ import { segmentCacheOf } from './open-prompter.ts';
 export async function serveApi(platform: Platform, logger: Logger): Promise<HttpServer> {
   const { config, database, log, blobs } = platform;
   const notices = await countNotices(platform.databaseUrl, [CURSOR_CHANNEL]);
+  const snapshots = keepSnapshots(database, platform.databaseUrl, { records: config.asOfLimit });
   try {
     const metrics = createMetrics({ process: true });
-    const graphql = await createGraphql({ db: database.db, log, blobs, notices, logger });
+    const graphql = await createGraphql({ db: database.db, log, blobs, notices, snapshots, logger });
     const segmentCache = segmentCacheOf(platform);
     const training = { desk: openDesk(platform), notices };
     const routes = apiRoutes({
@@ -35,6 +37,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       url: server.url,
       async close() {
         await server.close();
+        await snapshots.close();
         await notices.close();
       },
     };

@@ -22,12 +22,16 @@ export interface Config {
   /** 0 takes any free port. */
   readonly port: number;
   readonly logLevel: LogLevel;
+  /** The most events folded to show the read models as of a moment. */
+  readonly asOfLimit: number;
   /** Folder of the content-addressed store. */
   readonly blobs: string;
   readonly limits: RequestLimits;
   readonly openai: { readonly apiKey: string | null; readonly baseUrl: string | null };
   /** The Python that trains language models, with torch installed; null looks for `python3`. */
   readonly python: string | null;
+  /** How many of a policy's newest torch checkpoints stay on the disk, beside those that something names. */
+  readonly torchCheckpoints: number;
   /** Whether output may be coloured on a terminal (https://no-color.org). */
   readonly color: boolean;
   readonly cores: number;
@@ -94,6 +98,7 @@ export const VARIABLES = {
   ESPALIER_PORT: { rule: count(0, 65_535), unset: '4000', about: 'port to listen on; 0 takes a free one' },
   ESPALIER_LOG_LEVEL: { rule: z.enum(LOG_LEVELS), unset: 'info', about: LOG_LEVELS.join(', ') },
   ESPALIER_BLOBS: { rule: z.string(), unset: 'blobs in ESPALIER_HOME', about: 'folder of payloads over 64 KiB' },
+  ESPALIER_ASOF_LIMIT: { rule: count(1, 100_000_000), unset: '200000', about: 'events folded to show a moment of the record' },
   ESPALIER_MAX_BODY_BYTES: { rule: count(1_024, 512 * MIB), unset: '33554432', about: 'one request body, decompressed' },
   ESPALIER_MAX_EVENTS: { rule: count(1, 100_000), unset: '10000', about: 'events in one request' },
   ESPALIER_MAX_INGEST_REQUESTS: { rule: count(1, 10_000), unset: '32', about: 'ingest requests in hand at once' },
@@ -110,6 +115,11 @@ export const VARIABLES = {
     about: 'address of an OpenAI-compatible server',
   },
   ESPALIER_PYTHON: { rule: z.string(), unset: 'python3', about: 'Python with torch, for the torch backend' },
+  ESPALIER_TORCH_CHECKPOINTS: {
+    rule: count(2, 1_000_000),
+    unset: '5',
+    about: 'newest torch checkpoints of a policy that stay; older ones go unless an evaluation, a fork or a release names them',
+  },
   NO_COLOR: { rule: z.string(), unset: 'colour on terminals', about: 'any value turns colour off' },
 } as const;
 type Variable = keyof typeof VARIABLES;
@@ -139,6 +149,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     host: read(env, 'ESPALIER_HOST') ?? '127.0.0.1',
     port: read(env, 'ESPALIER_PORT') ?? 4_000,
     logLevel: read(env, 'ESPALIER_LOG_LEVEL') ?? 'info',
+    asOfLimit: read(env, 'ESPALIER_ASOF_LIMIT') ?? 200_000,
     blobs: blobs === undefined ? join(home, 'blobs') : resolve(blobs),
     limits: {
       bodyBytes: read(env, 'ESPALIER_MAX_BODY_BYTES') ?? DEFAULT_LIMITS.bodyBytes,
@@ -149,6 +160,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     },
     openai: { apiKey: read(env, 'OPENAI_API_KEY') ?? null, baseUrl: read(env, 'OPENAI_BASE_URL') ?? null },
     python: read(env, 'ESPALIER_PYTHON') ?? null,
+    torchCheckpoints: read(env, 'ESPALIER_TORCH_CHECKPOINTS') ?? 5,
     color: read(env, 'NO_COLOR') === undefined,
     cores: availableParallelism(),
   };

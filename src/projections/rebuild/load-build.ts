@@ -39,7 +39,7 @@ export async function loadBuild(
 }
 
 /** Applies slices by one fold that remembers them. When one fails, what is remembered is more than what was written: no other is applied. */
-function applyLoad({ projection }: Build, ended: AbortController): typeof applyIsolatingPoison {
+export function applyLoad({ projection }: Build, ended: AbortController): typeof applyIsolatingPoison {
   const project = projection.load?.open() ?? projection.project;
   return async (db, beside, slice) => {
     try {

@@ -26,7 +26,7 @@ export interface Build {
  * Opens the unfinished build of this code, or begins one: empty tables, every cursor at 0. What other code left unfinished is dropped: half of
  * its rows and half of ours would be neither.
  */
-export async function openBuild({ db }: Database, log: EventLog, projection: Projection): Promise<Build> {
+export async function openBuild({ db }: Database, log: Pick<EventLog, 'ends'>, projection: Projection): Promise<Build> {
   const digest = await digestOf(projection);
   const ends = await log.ends(topicsOf(projection));
   return db.transaction().execute(async (trx) => {

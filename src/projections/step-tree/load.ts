@@ -13,12 +13,13 @@ const STEPS_MOST = 4_000_000;
  * Loads trees without looking up what is there: all that it wrote it knows, but for trees that were closed and are forgotten. When one of
  * those grows again, only the tables can say what fits it, and the load ends.
  */
-export const stepTreeLoad: Load = {
-  deferred: ['steps_pkey'],
-  open() {
+export function loadTrees({ forgetAbove: least, most } = { forgetAbove: FORGET_ABOVE, most: STEPS_MOST }): Load {
+  return { deferred: ['steps_pkey'], open };
+
+  function open(): ReturnType<Load['open']> {
     const known: Known = { trees: new Map(), steps: new Map(), rollouts: new Map(), ended: new Set(), closed: new Set() };
     const forgotten = new Set<string>();
-    let forgetAbove = FORGET_ABOVE;
+    let forgetAbove = least;
     return async (batch, trx) => {
       for (const delivery of batch)
         if (forgotten.has(treeOf(delivery))) throw new LoadEnds(`tree ${treeOf(delivery)} grew again long after it was closed`);
@@ -26,13 +27,13 @@ export const stepTreeLoad: Load = {
       await writeRows(rows, trx, copyNew);
       if (known.steps.size > forgetAbove) {
         forgetClosed(known, forgotten);
-        if (known.steps.size > STEPS_MOST) throw new LoadEnds(`trees of ${known.steps.size} steps are open at once`);
-        forgetAbove = Math.max(FORGET_ABOVE, 2 * known.steps.size);
+        if (known.steps.size > most) throw new LoadEnds(`trees of ${known.steps.size} steps are open at once`);
+        forgetAbove = Math.max(least, 2 * known.steps.size);
       }
       return poison;
     };
-  },
-};
+  }
+}
 
 function treeOf({ event }: Delivery): string {
   return (event.data as { treeId: string }).treeId; // every type that this projection handles names its tree

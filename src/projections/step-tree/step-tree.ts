@@ -5,7 +5,7 @@ import type { Trx } from '../../postgres/database.ts';
 import type { Poison, Projection } from '../projection.ts';
 import { foldBatch } from './fold-batch.ts';
 import { loadKnown } from './known.ts';
-import { stepTreeLoad } from './load.ts';
+import { loadTrees } from './load.ts';
 import { writeRows } from './write-rows.ts';
 
 const HANDLES: readonly EventType[] = [
@@ -22,7 +22,7 @@ const HANDLES: readonly EventType[] = [
  * Folds trees as adjacency lists. Its invariants: a step hangs on a step of its own tree, one level below it; a rollout starts at a step
  * of its tree and ends once; nothing belongs to a tree that was never opened. What breaks one goes to quarantine, with its descendants.
  */
-export const stepTree: Projection = { name: 'step-tree', version: 1, handles: HANDLES, project, load: stepTreeLoad };
+export const stepTree: Projection = { name: 'step-tree', version: 1, handles: HANDLES, project, load: loadTrees() };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const { rows, poison } = foldBatch(batch, await loadKnown(batch, trx));

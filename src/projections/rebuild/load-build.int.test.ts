@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { Envelope } from '../../events/envelope.ts';
+import type { Offsets } from '../../log/event-log.ts';
+import { type Database, openDatabase } from '../../postgres/database.ts';
+import { arbitraryRecord } from '../../testing/arbitrary-record.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
+import { emptyReadModels } from '../../testing/read-models.ts';
+import { Story } from '../../testing/story.ts';
+import { topicsOf } from '../apply-slice.ts';
+import { decodeRecords } from '../decode-records.ts';
+import { applyIsolatingPoison } from '../isolate-poison.ts';
+import { LoadEnds, type Projection } from '../projection.ts';
+import { projections } from '../registry.ts';
+import { loadTrees } from '../step-tree/load.ts';
+import { compareBuild } from './compare-build.ts';
+import { KeysRepeat, makeDeferred } from './defer-indexes.ts';
+import { applyLoad } from './load-build.ts';
+import { type Build, dropBuild, openBuild } from './open-build.ts';
+
+let made: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  made = await createTestDatabase();
+  database = await openDatabase(made.url);
+});
+afterAll(async () => {
+  await database.close();
+  await made.drop();
+});
+
+/** What goes wrong with a record on its way: an event comes again, later; one never comes; one comes too late; bytes that are none. */
+const mishap = fc.record({ kind: fc.constantFrom('again', 'lost', 'late', 'garbage', 'changed'), at: fc.nat(), to: fc.nat() });
+type Told = Envelope | { readonly topic: string; readonly value: Uint8Array };
+
+function suffer(
+  events: readonly Envelope[],
+  mishaps: readonly (typeof mishap extends fc.Arbitrary<infer T> ? T : never)[],
+): Told[] {
+  const told: Told[] = [...events];
+  for (const { kind, at, to } of mishaps) {
+    const event = told[at % told.length];
+    if (event === undefined) break;
+    const place = to % (told.length + 1);
+    switch (kind) {
+      case 'again':
+        told.splice(place, 0, event);
+        break;
+      case 'lost':
+        told.splice(at % told.length, 1);
+        break;
+      case 'late':
+        told.splice(place, 0, ...told.splice(at % told.length, 1));
+        break;
+      case 'garbage':
+        told.splice(place, 0, { topic: 'trees', value: Buffer.from('{"type":"StepTaken"') });
+        break;
+      case 'changed':
+        if ('topic' in event || event.type !== 'StepTaken') break;
+        told.splice(place, 0, { ...event, data: { ...event.data, parentStepId: event.data.stepId } });
+        break;
+      default:
+        kind satisfies never;
+    }
+  }
+  return told;
+}
+
+const loadable: readonly (readonly [string, Projection])[] = [
+  ...projections.filter(({ load }) => load !== undefined).map((projection) => [projection.name, projection] as const),
+  ...projections
+    .filter(({ name }) => name === 'step-tree')
+    .map(
+      (stepTree) =>
+        ['step-tree, of which little is remembered', { ...stepTree, load: loadTrees({ forgetAbove: 3, most: 30 }) }] as const,
+    ),
+];
+
+test.each(loadable)(
+  'a load of %s gives the rows and the quarantine of an ordinary fold, however it is cut and wherever it ends',
+  async (_, projection) => {
+    const seen = { loaded: 0, ended: 0, repeated: 0 };
+    const cuts = fc.array(fc.nat(40), { minLength: 1, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(
+        arbitraryRecord,
+        fc.array(mishap, { maxLength: 6 }),
+        cuts,
+        fc.nat(200),
+        async (events, mishaps, lengths, killedAfter) => {
+          await emptyReadModels(database.db);
+          const log = testLog();
+          appendTo(log, suffer(events, mishaps));
+          for (const [topic, records] of log.topics) await projectSlice(database.db, log, topic, 0, records.length, [projection]);
+
+          const build = await load(log, projection, lengths, killedAfter, seen);
+          const { tables, differences } = await compareBuild(database, build, {
+            limitMs: 5_000,
+            signal: new AbortController().signal,
+          });
+          await dropBuild(database.db, projection, build.version);
+          expect(differences).toEqual([]);
+          expect(tables.map(({ anew }) => anew)).toEqual(tables.map(({ live }) => live));
+        },
+      ),
+      { numRuns: 40 },
+    );
+    expect(Math.min(seen.loaded, seen.ended)).toBeGreaterThan(0); // loads that came to their end, and such that did not
+  },
+);
+
+/** Loads a log by slices of the given lengths, is killed after some, and folds the rest as a process does that goes on. */
+async function load(
+  log: TestLog,
+  projection: Projection,
+  lengths: readonly number[],
+  killedAfter: number,
+  seen: { loaded: number; ended: number; repeated: number },
+): Promise<Build> {
+  const ends: Offsets = new Map([...log.topics].map(([topic, records]) => [topic, new Map([[0, records.length]])]));
+  const open = (folding: Projection) => openBuild(database, { ends: async () => ends }, folding);
+  const build = await open(projection);
+  expect(build.next).toBe('load');
+  try {
+    const whole = await slices(log, build, lengths, killedAfter, applyLoad(build, new AbortController()));
+    seen[whole ? 'loaded' : 'ended']++;
+  } catch (error) {
+    if (!(error instanceof LoadEnds)) throw error;
+    seen.ended++;
+  }
+  const resumed = await open(projection);
+  expect(resumed).toMatchObject({ version: build.version, next: 'index' });
+  try {
+    await makeDeferred(database, resumed);
+    await slices(log, build, lengths, Number.POSITIVE_INFINITY, applyIsolatingPoison);
+    return build;
+  } catch (error) {
+    if (!(error instanceof KeysRepeat)) throw error;
+    seen.repeated++;
+    await dropBuild(database.db, projection, build.version);
+    const { load: _, ...lookingUp } = projection;
+    const again = await open(lookingUp);
+    await slices(log, again, lengths, Number.POSITIVE_INFINITY, applyIsolatingPoison);
+    return again;
+  }
+}
+
+/** Applies every topic in slices, in turn; gives false when it stopped after `most` of them. */
+async function slices(
+  log: TestLog,
+  { beside, projection }: Build,
+  lengths: readonly number[],
+  most: number,
+  apply: typeof applyIsolatingPoison,
+): Promise<boolean> {
+  let applied = 0;
+  for (const [topic, records] of log.topics) {
+    if (!topicsOf(projection).includes(topic)) continue;
+    for (let from = 0; from < records.length; ) {
+      const next = Math.min(records.length, from + 1 + (lengths[applied % lengths.length] ?? 0));
+      if (applied++ >= most) return false;
+      const items = decodeRecords({ topic, partition: 0, from, next, records: records.slice(from, next) });
+      await apply(database.db, beside, { topic, partition: 0, from, next, items });
+      from = next;
+    }
+  }
+  return true;
+}
+
+test('a load that took a key for new which another row had is folded anew by looking up', async () => {
+  const stepTree = projections.find(({ name }) => name === 'step-tree');
+  if (!stepTree) throw new Error('there is a projection step-tree');
+  const forgetful = { ...stepTree, load: loadTrees({ forgetAbove: 0, most: 100 }) };
+  const story = new Story('key');
+  const runId = story.run();
+  const [closed, other] = [story.tree(runId, 'a'), story.tree(runId, 'b')];
+  const stepId = story.step(closed, null, closed.rootStepId, 1);
+  story.closeTree(closed, 1);
+  for (let i = 0; i < 8; i++) story.step(other, null, other.rootStepId, 1); // more than twice the steps at which it last looked
+  story.step(other, null, other.rootStepId, 1, { stepId });
+  await emptyReadModels(database.db);
+  const log = testLog();
+  appendTo(log, story.events);
+  for (const [topic, records] of log.topics) await projectSlice(database.db, log, topic, 0, records.length, [forgetful]);
+
+  const seen = { loaded: 0, ended: 0, repeated: 0 };
+  const build = await load(log, forgetful, [0], Number.POSITIVE_INFINITY, seen); // an event at a time: forgotten before the other tree comes
+  expect(seen).toEqual({ loaded: 1, ended: 0, repeated: 1 });
+  const { differences } = await compareBuild(database, build, { limitMs: 5_000, signal: new AbortController().signal });
+  expect(differences).toEqual([]);
+  const quarantined = await database.db
+    .selectFrom('quarantine')
+    .select('code')
+    .where('projection', '=', build.beside.name)
+    .execute();
+  expect(quarantined).toEqual([{ code: 'conflict' }]);
+  await dropBuild(database.db, forgetful, build.version);
+});

@@ -10,6 +10,7 @@ import type { ReplayReport } from '../replay/replay-report.ts';
 import { checkedId } from './collect.ts';
 import { describeReport } from './describe-report.ts';
 import { ensureProjector } from './ensure-projector.ts';
+import { addReplayFork } from './replay-fork.ts';
 import { addReplayProjections } from './replay-projections.ts';
 import { addReplayScores } from './replay-scores.ts';
 import { addReplayTraining } from './replay-training.ts';
@@ -36,6 +37,7 @@ export function addReplay(program: Command): void {
   addReplayProjections(replay);
   addReplayScores(replay, runReplay);
   addReplayTraining(replay);
+  addReplayFork(replay);
   const environment = replay
     .command('environment')
     .description('execute every recorded action again and compare observations, rewards, ends and state hashes')

@@ -132,7 +132,7 @@ function startOf({
       runId,
       experimentId,
       name,
-      kind: plan.evaluation ? 'evaluate' : plan.search ? 'search' : 'collect',
+      kind: plan.fork ? 'fork' : plan.evaluation ? 'evaluate' : plan.search ? 'search' : 'collect',
       seed,
       codeVersion,
       config: plan,

@@ -8,6 +8,7 @@ import type { EnvironmentKind, Opening } from '../environments/environment.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Policy } from '../policies/policy.ts';
 import { allOrStop } from './all-or-stop.ts';
+import { closing } from './close-tree.ts';
 import { growSearch } from './grow-search.ts';
 import type { CollectPlan, PlannedTask } from './plan.ts';
 import { playPrefix, type ReadPrefix } from './play-prefix.ts';
@@ -136,16 +137,6 @@ function openingEvent({ runId, plan, task, kind, treeId, rootStepId, opening }: 
       plannedRollouts: task.rollouts,
       seed: plan.taskSeed,
     },
-  };
-}
-
-function closing({ runId, treeId, task, plan, nodes }: GrowingTree, reason: 'completed' | 'exhausted'): Draft {
-  const ended = [...nodes.values()].filter((node) => node.ended).length;
-  return {
-    type: 'TreeClosed',
-    id: derivedId('TreeClosed', treeId),
-    correlationId: runId,
-    data: { treeId, reason, rollouts: plan.search ? ended : task.rollouts },
   };
 }
 

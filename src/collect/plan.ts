@@ -19,6 +19,16 @@ export const trainingPlan = z.strictObject({
 });
 
 /**
+ * There when the rollouts of a task are to go on behind recorded actions, which are taken again first: behind the first `steps` of a rollout, as the
+ * policy said them; or behind a step of any tree, `steps` below its root, where every answer of the environment is compared with the recorded one.
+ */
+const behind = z.union([
+  z.strictObject({ rolloutId: id, steps: z.int().min(1).max(10_000) }),
+  z.strictObject({ stepId: id, steps: z.int().min(0).max(10_000) }),
+]);
+export type Behind = z.infer<typeof behind>;
+
+/**
  * What a collection is to do, beside its seed. It is recorded as the configuration of the run, and a resumed run must say the same.
  * `branching`: 'root' starts every rollout of a tree at its root (a group); 'anywhere' starts all but the first at a node drawn from
  * the tree so far (a bushy tree).
@@ -31,8 +41,7 @@ export const collectPlan = z.strictObject({
         alias: z.string(),
         rollouts: z.int().min(1).max(100_000),
         branching: z.enum(['root', 'anywhere']),
-        /** There when the rollouts are to go on behind the first `steps` actions of a recorded rollout, which are taken again first. */
-        behind: z.strictObject({ rolloutId: id, steps: z.int().min(1).max(10_000) }).optional(),
+        behind: behind.optional(),
       }),
     )
     .min(1)
@@ -65,6 +74,8 @@ export const collectPlan = z.strictObject({
   prompt: promptPlan.optional(),
   /** There when the rollouts belong to a policy that is trained. */
   training: trainingPlan.optional(),
+  /** There when the run goes on from a recorded step of another one: where it comes from. */
+  fork: z.strictObject({ runId: id, treeId: id, stepId: id }).optional(),
   /** There when the rollouts are to measure the policy: what is measured, over which split, and the data that made the policy. */
   evaluation: z
     .strictObject({

@@ -1,40 +1,70 @@
+import type { Draft } from '../append/appender.ts';
+import type { Environment, StepResult } from '../environments/environment.ts';
+import type { DataOf } from '../events/catalogue.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { PolicyRef } from '../events/schemas/values.ts';
+import { closing } from './close-tree.ts';
 import type { GrowingTree } from './collect-tree.ts';
-import { restoreEnvironment } from './restore-environment.ts';
+import type { Behind } from './plan.ts';
+import { restoreEnvironment, sameText } from './restore-environment.ts';
 import { rewards, stepData, stepEvent, type TreeNode, toolDrafts } from './rollout-events.ts';
 
-/** A step of a recorded rollout that is taken again: what was said, and by which policy. */
+/** A recorded step that is taken again: what was said, and by which policy. */
 export interface ActedStep {
   readonly response: string;
   readonly policy: PolicyRef;
+  /** There when the step is taken again as it was, and what comes of it must be the same. */
+  readonly taken?: TakenStep;
 }
 
-/** Reads the first `steps` steps of a rollout, in order. */
-export type ReadPrefix = (rolloutId: string, steps: number) => Promise<readonly ActedStep[]>;
+/** What a step was, and what came of it. */
+export interface TakenStep {
+  readonly thought: string;
+  readonly action: string;
+  readonly wellFormatted: boolean;
+  readonly observation: string;
+  /** The environment's. */
+  readonly reward: number;
+  readonly termination: 'none' | 'terminated' | 'truncated';
+}
+
+export interface Prefix {
+  /** The task's first observation, where it is to be compared. */
+  readonly observation: string | null;
+  readonly steps: readonly ActedStep[];
+}
+
+/** Reads the steps that a planned task goes on behind, in order. */
+export type ReadPrefix = (behind: Behind) => Promise<Prefix>;
+
+/** The environment did not answer the recorded actions as it did: there is nothing to go on behind. The difference is on record, and the tree is closed. */
+export class PrefixDiverged extends Error {
+  override readonly name = 'PrefixDiverged';
+}
 
 /**
  * Takes the actions that a planned task begins behind, and gives the step at which its rollouts start; the root where it has none. The steps
  * belong to no rollout of this tree, and name the policy that took them first. What the record holds of them is not taken again but replayed, every observation
- * compared. @throws RangeError when the rollout is shorter, or the episode ends on the way: there is nothing to go on behind.
+ * compared. @throws RangeError when there are fewer, or the episode ends on the way; PrefixDiverged.
  */
 export async function playPrefix(tree: GrowingTree): Promise<string> {
   const { task, nodes, rootStepId, treeId } = tree;
   if (!task.behind) return rootStepId;
-  const { rolloutId, steps } = task.behind;
-  const prefix = (await tree.readPrefix?.(rolloutId, steps)) ?? [];
-  if (prefix.length !== steps)
+  const { steps } = task.behind;
+  const prefix = (await tree.readPrefix?.(task.behind)) ?? { observation: null, steps: [] };
+  if (prefix.steps.length !== steps)
     throw new RangeError(
-      `rollout ${rolloutId} has ${prefix.length} steps on record, not the ${steps} that the plan goes on behind`,
+      `${'stepId' in task.behind ? `the path to step ${task.behind.stepId}` : `rollout ${task.behind.rolloutId}`} has ${prefix.steps.length} steps on record, not the ${steps} that the plan goes on behind`,
     );
   const root = nodes.get(rootStepId);
   if (!root) throw new RangeError(`tree ${treeId} has no root`);
-  const path: TreeNode[] = [root];
-  for (let depth = 1; depth <= steps; depth++) {
-    const node = nodes.get(stepIdOf(treeId, depth));
-    if (!node) break;
-    path.push(node);
-  }
+  if (prefix.observation !== null && !sameText(root.observation, prefix.observation))
+    await diverge(tree, [], rootStepId, {
+      field: 'observation',
+      recorded: prefix.observation,
+      replayed: root.observation,
+    });
+  const path = await recordedPath(tree, root, prefix);
   const last = path.at(-1) ?? root;
   if (path.length > steps) return last.stepId;
   const environment = await tree.kind.create();
@@ -42,42 +72,86 @@ export async function playPrefix(tree: GrowingTree): Promise<string> {
     const restored = await restoreEnvironment(tree, environment, path, treeId);
     if (restored.kind === 'diverged') throw new RangeError(`the environment did not repeat the recorded steps of tree ${treeId}`);
     let at = last;
-    for (const { response, policy } of prefix.slice(path.length - 1)) {
-      const began = tree.clock();
-      const parsed = environment.parse(response);
-      const result = await environment.step(parsed.action);
-      if (result.terminated || result.truncated)
-        throw new RangeError(
-          `the episode of task ${task.alias} ends at step ${at.depth + 1} of the ${steps} that the plan goes on behind`,
-        );
-      const stepId = stepIdOf(treeId, at.depth + 1);
-      const act = { response, tokens: null, usage: null, finishReason: null };
-      const timings = { policyMs: 0, environmentMs: Math.max(0, tree.clock() - began) };
-      const own = { ...tree, policy: { ...tree.policy, ref: policy } };
-      const data = stepData({ tree: own, stepId, rolloutId: null, at, act, parsed, result, timings, done: false });
-      await tree.appender.append([
-        stepEvent(tree, data),
-        ...toolDrafts(tree, stepId, result),
-        ...rewards({ tree, rolloutId: null }, stepId, result, false),
-      ]);
-      tree.onStep();
-      const { observation, admissibleActions } = result;
-      at = {
-        stepId,
-        parentStepId: at.stepId,
-        depth: at.depth + 1,
-        response,
-        action: result.executed ?? parsed.action,
-        observation,
-        admissibleActions,
-        ended: false,
-      };
-      nodes.set(stepId, at);
+    for (const step of prefix.steps.slice(path.length - 1)) {
+      at = await takeAgain(tree, environment, at, step);
+      nodes.set(at.stepId, at);
     }
     return at.stepId;
   } finally {
     await environment.close();
   }
+}
+
+/** Gives what the record of this tree holds of the way. */
+async function recordedPath(tree: GrowingTree, root: TreeNode, prefix: Prefix): Promise<TreeNode[]> {
+  const path = [root];
+  for (const { taken } of prefix.steps) {
+    const node = tree.nodes.get(stepIdOf(tree.treeId, path.length));
+    if (!node) break;
+    if (taken && !sameText(node.observation, taken.observation))
+      await diverge(tree, [], node.stepId, { field: 'observation', recorded: taken.observation, replayed: node.observation });
+    path.push(node);
+  }
+  return path;
+}
+
+async function takeAgain(tree: GrowingTree, environment: Environment, at: TreeNode, step: ActedStep): Promise<TreeNode> {
+  const { response, policy, taken } = step;
+  const began = tree.clock();
+  const parsed = taken ?? environment.parse(response);
+  const result = await environment.step(parsed.action);
+  const difference = taken ? differenceOf(taken, result) : null;
+  if (!difference && (result.terminated || result.truncated))
+    throw new RangeError(
+      `the episode of task ${tree.task.alias} ends at step ${at.depth + 1} of the ${tree.task.behind?.steps} that the plan goes on behind`,
+    );
+  const stepId = stepIdOf(tree.treeId, at.depth + 1);
+  const act = { response, tokens: null, usage: null, finishReason: null };
+  const timings = { policyMs: 0, environmentMs: Math.max(0, tree.clock() - began) };
+  const own = { ...tree, policy: { ...tree.policy, ref: policy } };
+  const data = stepData({ tree: own, stepId, rolloutId: null, at, act, parsed, result, timings, done: false });
+  const drafts = [
+    stepEvent(tree, data),
+    ...toolDrafts(tree, stepId, result),
+    ...rewards({ tree, rolloutId: null }, stepId, result, false),
+  ];
+  if (difference) await diverge(tree, drafts, stepId, difference);
+  await tree.appender.append(drafts);
+  tree.onStep();
+  const { observation, admissibleActions } = result;
+  return {
+    ...{ stepId, parentStepId: at.stepId, depth: at.depth + 1, response, action: result.executed ?? parsed.action },
+    ...{ observation, admissibleActions, ended: false },
+  };
+}
+
+type Difference = Pick<DataOf<'ReplayDiverged'>, 'field' | 'recorded' | 'replayed'>;
+
+function differenceOf(taken: TakenStep, result: StepResult): Difference | null {
+  if (!sameText(result.observation, taken.observation))
+    return { field: 'observation', recorded: taken.observation, replayed: result.observation };
+  const reward = result.reward.gain ?? result.reward.value;
+  if (reward !== taken.reward) return { field: 'reward', recorded: String(taken.reward), replayed: String(reward) };
+  const end = result.terminated ? 'terminated' : result.truncated ? 'truncated' : 'none';
+  // A step that a limit of its plan cut is truncated on record, whatever the environment would have said next.
+  const same = end === taken.termination || (taken.termination === 'truncated' && end === 'none');
+  return same ? null : { field: 'termination', recorded: taken.termination, replayed: end };
+}
+
+/** Puts a difference on record together with the step that showed it, and closes the tree. */
+async function diverge(tree: GrowingTree, drafts: readonly Draft[], stepId: string, difference: Difference): Promise<never> {
+  const { treeId, runId } = tree;
+  await tree.appender.append([
+    ...drafts,
+    {
+      type: 'ReplayDiverged',
+      id: derivedId('ReplayDiverged', treeId, stepId),
+      correlationId: runId,
+      data: { treeId, stepId, ...difference },
+    },
+    closing(tree, 'failed'),
+  ]);
+  throw new PrefixDiverged(`step ${stepId} of tree ${treeId} shows another ${difference.field} than the step it repeats`);
 }
 
 function stepIdOf(treeId: string, depth: number): string {

@@ -13,12 +13,12 @@ import { id, name } from '../events/schemas/values.ts';
 import { createPolicy } from '../policies/create-policy.ts';
 import { parsePolicyText } from '../policies/policy-spec.ts';
 import { connect } from '../postgres/pool.ts';
-import { readActedSteps } from '../projections/evaluations/read-failures.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { CODE_VERSION } from './code-version.ts';
 import { nextSequence } from './next-sequence.ts';
 import type { Platform } from './open-platform.ts';
 import { openPrompter } from './open-prompter.ts';
+import { readPrefix } from './read-prefix.ts';
 import { admissionFor } from './train-admission-for.ts';
 import { followVersions } from './train-versions.ts';
 
@@ -72,10 +72,9 @@ export async function collectInto(platform: Platform, collection: Collection): P
         ? { sequenceOf: (stream: string) => nextSequence(platform.database.db, 'collector', stream) }
         : {}),
     });
-    const readPrefix = (rolloutId: string, steps: number) => readActedSteps(platform.database.db, rolloutId, steps);
     return await collectRun({
       ...collection,
-      readPrefix,
+      readPrefix: (behind) => readPrefix(platform, behind),
       ...(prompter ? { prompter } : {}),
       ...(admission ? { admission } : {}),
       codeVersion: CODE_VERSION,
@@ -96,7 +95,7 @@ export async function collectInto(platform: Platform, collection: Collection): P
 export async function readCollection(
   platform: Platform,
   runId: string,
-  purpose: 'collect' | 'evaluate' = 'collect',
+  purpose: 'collect' | 'evaluate' | 'fork' = 'collect',
 ): Promise<Pick<Collection, 'name' | 'seed' | 'plan' | 'experimentId'>> {
   const target = await platform.log.ends(TOPICS);
   await waitUntilProjected(platform.database.db, target, { timeoutMs: CATCH_UP_MS });
@@ -107,9 +106,11 @@ export async function readCollection(
     .executeTakeFirst();
   if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
   const plan = collectPlan.safeParse(run.config);
-  const kinds = purpose === 'collect' ? ['collect', 'search'] : ['evaluate'];
+  const kinds = purpose === 'collect' ? ['collect', 'search'] : [purpose];
   if (!kinds.includes(run.kind) || !plan.success)
-    throw new RunRefused(`run ${runId} is a run of kind ${run.kind}, not one that \`${purpose}\` began`);
+    throw new RunRefused(
+      `run ${runId} is a run of kind ${run.kind}, not one that \`${purpose === 'fork' ? 'replay fork' : purpose}\` began`,
+    );
   return { name: run.name, seed: run.seed, plan: plan.data, experimentId: run.experiment_id };
 }
 

@@ -1,4 +1,5 @@
 import { createAppender } from '../append/appender.ts';
+import { derivedId } from '../events/derived-id.ts';
 import { newId } from '../events/new-id.ts';
 import type { ReplayReport } from '../replay/replay-report.ts';
 import { CODE_VERSION } from './code-version.ts';
@@ -13,14 +14,16 @@ export async function recordReplay(
     report,
     parameters,
     seconds,
+    replayId = newId(),
   }: {
     readonly runId: string;
+    /** Given, the replay is on record once, however often it is said. */
+    readonly replayId?: string;
     readonly report: ReplayReport;
     readonly parameters: Readonly<Record<string, unknown>>;
     readonly seconds: number;
   },
 ): Promise<string> {
-  const replayId = newId();
   const appender = createAppender({
     log: platform.log,
     blobs: platform.blobs,
@@ -31,7 +34,12 @@ export async function recordReplay(
   const { differences, notes, ...found } = report;
   const told = { ...found, differences: [...differences], notes: [...notes], seconds: Math.round(seconds) };
   await appender.append([
-    { type: 'ReplayFinished', correlationId: runId, data: { runId, replayId, ...told, parameters, codeVersion: CODE_VERSION } },
+    {
+      type: 'ReplayFinished',
+      id: derivedId('ReplayFinished', replayId),
+      correlationId: runId,
+      data: { runId, replayId, ...told, parameters, codeVersion: CODE_VERSION },
+    },
   ]);
   return replayId;
 }

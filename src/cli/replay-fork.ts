@@ -1,0 +1,86 @@
+import type { Command } from 'commander';
+import type { Progress } from '../collect/collect-run.ts';
+import { isUuid } from '../domain/ids.ts';
+import { ENVIRONMENT_FORMS } from '../environments/open-environment.ts';
+import { newId } from '../events/new-id.ts';
+import { readCollection } from '../platform/collect-into.ts';
+import { type Forking, forkInto } from '../platform/fork-into.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import { type ForkChanges, planFork } from '../platform/plan-fork.ts';
+import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
+import { checkedId, progressText } from './collect.ts';
+import { describeReport } from './describe-report.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { progressLine, say } from './terminal.ts';
+import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+
+interface ForkFlags extends ForkChanges {
+  readonly from?: string;
+  readonly run?: string;
+  readonly seed: number;
+  readonly name: string;
+  readonly concurrency: number;
+}
+
+/** `espalier replay fork`: a new run that goes on from a recorded step with another policy or other parameters; exit code 1 when the way there differs. */
+export function addReplayFork(replay: Command): void {
+  const command = replay
+    .command('fork')
+    .description('go on from a recorded step in a run of its own: the way there executed again and compared, then other rollouts')
+    .option('--from <step>', 'the step to go on from; the root of a tree begins anew')
+    .option('--policy <spec>', `who goes on; the policy of the recorded run when left out: ${POLICY_FORMS}`)
+    .option('--rollouts <n>', 'rollouts behind the step', wholeNumber('--rollouts', 1, 100_000), 1)
+    .option(
+      '--max-steps <n>',
+      'steps behind the step after which a rollout is truncated; what the recorded plan leaves when left out',
+      wholeNumber('--max-steps', 1, 10_000),
+    )
+    .option('--temperature <t>', 'that of the recorded plan when left out', numberBetween('--temperature', 0, 100))
+    .option('--environment <name>', `in place of the one that the run names: ${ENVIRONMENT_FORMS}`)
+    .option('--seed <n>', 'seed of the new rollouts', wholeNumber('--seed', 0), 1)
+    .option('--name <name>', 'name of the new run', 'fork')
+    .option('--run <id>', 'id of the new run (a UUID); drawn when left out. A run that is there already is gone on with')
+    .option('--concurrency <n>', 'trees at a time', wholeNumber('--concurrency', 1, 10_000), 8);
+  command.action((flags: ForkFlags) =>
+    withPlatform('replay', async (platform, signal) => {
+      const projector = await ensureProjector(platform);
+      const line = progressLine();
+      try {
+        await projector.settle();
+        const planned = await forkOf(platform, flags);
+        const began = Date.now();
+        const progress = (p: Progress) => line.show(progressText(p, (Date.now() - began) / 1_000));
+        const { concurrency } = flags;
+        const forked = await forkInto(platform, { ...planned, concurrency, signal, progress });
+        line.end();
+        const { report, progress: done } = forked;
+        const state = report === null ? 'stopped' : report.outcome === 'equal' ? 'completed' : 'failed';
+        if (wantsJson(command)) say(JSON.stringify({ run: planned.runId, state, ...planned.plan.fork, ...report, ...done }));
+        else {
+          if (report) say(describeReport(report));
+          const went = done ? `${done.rollouts} rollouts, ${done.steps} steps, ${done.succeeded} succeeded` : 'no rollouts';
+          say(`run ${planned.runId} ${state}: ${went}`);
+          if (!report) say(`go on with: espalier replay fork --run ${planned.runId}`);
+        }
+        if (report?.outcome === 'differs') process.exitCode = 1;
+        await projector.settle();
+      } finally {
+        line.end();
+        await projector.close();
+      }
+    }),
+  );
+}
+
+/** Plans a new fork, or reads the plan of one that was begun. */
+async function forkOf(platform: Platform, flags: ForkFlags): Promise<Pick<Forking, 'runId' | 'name' | 'seed' | 'plan'>> {
+  const { from, run, name, seed } = flags;
+  if (from === undefined) {
+    if (run === undefined) throw new Error('name the step to go on from with --from, or a fork that was begun with --run');
+    return { runId: run, ...(await readCollection(platform, checkedId('--run', run), 'fork')) };
+  }
+  if (!isUuid(from)) throw new Error(`--from takes a step id, a UUID in lower case, not ${JSON.stringify(from)}`);
+  if (flags.policy !== undefined) parsePolicyText(flags.policy); // told now rather than after the way was walked
+  const plan = await planFork(platform, from, flags);
+  return { runId: run === undefined ? newId() : checkedId('--run', run), name, seed, plan };
+}

@@ -1,0 +1,60 @@
+import { type CollectPlan, collectPlan } from '../collect/plan.ts';
+import type { Platform } from './open-platform.ts';
+import { ReplayRefused } from './replay-environment.ts';
+
+/** What a fork changes; what is left out stays as the run had it that it comes from. */
+export interface ForkChanges {
+  readonly environment?: string;
+  readonly policy?: string;
+  readonly rollouts: number;
+  /** Steps behind the fork. */
+  readonly maxSteps?: number;
+  readonly temperature?: number;
+}
+
+/**
+ * Plans a run that goes on from a recorded step: the same task, the way to the step taken again, and rollouts behind it. Left out, the limit of steps is what
+ * the recorded plan leaves behind the step. @throws ReplayRefused when the step is unknown, ends its episode, or its run does not say what a plan needs.
+ */
+export async function planFork({ database }: Platform, stepId: string, changes: ForkChanges): Promise<CollectPlan> {
+  const { db } = database;
+  const step = await db
+    .selectFrom('steps as s')
+    .innerJoin('trees as t', 't.tree_id', 's.tree_id')
+    .leftJoin('runs as r', 'r.run_id', 't.run_id')
+    .select(['s.tree_id', 's.depth', 's.termination', 't.run_id', 't.alias', 't.seed', 'r.config'])
+    .where('s.step_id', '=', stepId)
+    .executeTakeFirst();
+  if (!step) throw new ReplayRefused(`there is no step ${stepId}; \`espalier tree\` shows the steps of a tree`);
+  if (step.termination === 'terminated')
+    throw new ReplayRefused(`the episode ended at step ${stepId}: nothing can follow; name a step before it`);
+  const recorded = collectPlan.safeParse(step.config).data;
+  if (recorded?.search?.compat)
+    throw new ReplayRefused(
+      `run ${step.run_id} searched by the rules of ${recorded.search.compat.system}, which word what is seen otherwise than a rollout does; fork another run`,
+    );
+  const environment = changes.environment ?? environmentOf(step.config);
+  const policy = changes.policy ?? recorded?.policy;
+  if (environment === null)
+    throw new ReplayRefused(`run ${step.run_id} does not say in which environment it acted; name it with --environment`);
+  if (policy === undefined) throw new ReplayRefused(`run ${step.run_id} was planned elsewhere; name who goes on with --policy`);
+  const maxSteps = changes.maxSteps ?? (recorded ? recorded.maxSteps - step.depth : MAX_STEPS);
+  if (maxSteps < 1)
+    throw new ReplayRefused(
+      `the plan of run ${step.run_id} leaves no step behind depth ${step.depth}; say how many with --max-steps`,
+    );
+  return collectPlan.parse({
+    environment,
+    tasks: [{ alias: step.alias, rollouts: changes.rollouts, branching: 'root', behind: { stepId, steps: step.depth } }],
+    ...{ taskSeed: step.seed, policy, temperature: changes.temperature ?? recorded?.temperature ?? 1, maxSteps, search: null },
+    ...(recorded?.prompt ? { prompt: recorded.prompt } : {}),
+    fork: { runId: step.run_id, treeId: step.tree_id, stepId },
+  });
+}
+
+const MAX_STEPS = 30; // as `collect` has it
+
+function environmentOf(config: unknown): string | null {
+  const environment = (config as { readonly environment?: unknown } | null)?.environment; // whatever its producer wrote
+  return typeof environment === 'string' ? environment : null;
+}

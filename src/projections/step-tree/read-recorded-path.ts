@@ -1,0 +1,65 @@
+import type { Db } from '../../postgres/database.ts';
+import { readPaths } from './read-paths.ts';
+
+/** A step of a path with all that doing it again is compared with. The root has no action: its observation is the task's first. */
+export interface PathStep {
+  readonly stepId: string;
+  readonly depth: number;
+  readonly response: string;
+  readonly thought: string;
+  /** As it was executed. */
+  readonly action: string;
+  readonly observation: string;
+  readonly wellFormatted: boolean;
+  readonly termination: 'none' | 'terminated' | 'truncated';
+  readonly stateHash: string | null;
+  /** Who took it; null for the root. */
+  readonly policy: { readonly policyId: string; readonly version: number } | null;
+  /** What the environment gave, as it was first assigned: 0 where nothing was. */
+  readonly reward: number;
+}
+
+/**
+ * Reads the path from the root of a tree to a step, root first, texts in the blob store in their place; empty for an unknown step.
+ * @param resolve reads a text of the blob store.
+ */
+export async function readRecordedPath(
+  db: Db,
+  stepId: string,
+  resolve: (sha256: string) => Promise<string>,
+): Promise<readonly PathStep[]> {
+  const ids = (await readPaths(db, [stepId])).get(stepId) ?? [];
+  if (ids.length === 0) return [];
+  const records = await db
+    .selectFrom('steps')
+    .select(['step_id', 'depth', 'response', 'thought', 'action', 'observation', 'well_formatted', 'termination', 'state_hash'])
+    .select(['policy_spans', 'blobs'])
+    .where('step_id', 'in', [...ids])
+    .execute();
+  const rewards = await db
+    .selectFrom('rewards')
+    .select(['step_id', 'assigned_value'])
+    .where('step_id', 'in', [...ids])
+    .where('component', '=', 'environment')
+    .orderBy('reward_id')
+    .execute();
+  const earned = new Map(rewards.map(({ step_id, assigned_value }) => [step_id, assigned_value]));
+  const steps = new Map(records.map((record) => [record.step_id, record]));
+  return Promise.all(
+    ids.map(async (id): Promise<PathStep> => {
+      const step = steps.get(id);
+      if (!step) throw new RangeError(`step ${id} lies on the path to ${stepId} and is not in the read models`);
+      const text = async (field: 'response' | 'thought' | 'action' | 'observation') => {
+        const reference = step.blobs?.[field];
+        return reference ? resolve(reference.blob) : step[field];
+      };
+      const [span] = step.policy_spans;
+      return {
+        ...{ stepId: id, depth: step.depth, response: await text('response'), thought: await text('thought') },
+        ...{ action: await text('action'), observation: await text('observation'), wellFormatted: step.well_formatted },
+        ...{ termination: step.termination, stateHash: step.state_hash, reward: earned.get(id) ?? 0 },
+        policy: span ? { policyId: span.policyId, version: span.version } : null,
+      };
+    }),
+  );
+}

@@ -8,6 +8,7 @@ import { waitUntilProjected } from '../projections/wait-until.ts';
 import { waitOut } from '../runtime/wait-out.ts';
 import { createRelay } from '../training/outbox/relay.ts';
 import { type Trained, type Trouble, trainLoop } from '../training/train-loop.ts';
+import { checkpointKeeper } from './keep-checkpoints.ts';
 import { openBackend, trainerPlan } from './open-backend.ts';
 import { openDesk } from './open-desk.ts';
 import type { Platform } from './open-platform.ts';
@@ -55,6 +56,7 @@ async function trainFromRecord(platform: Platform, training: PolicyTraining): Pr
   const backend = await openBackend(plan.data, platform.config, signal);
   const chats = plan.data.backend === 'torch' ? 'with-chats' : 'without-chats';
   const notices = await countNotices(platform.databaseUrl, [CURSOR_CHANNEL]);
+  const keeping = keepAfterwards(platform, plan.data.backend, training);
   try {
     const { untilVersion } = training;
     let seen = notices.count; // as it was before the desk was asked: what moved since wakes at once
@@ -63,7 +65,10 @@ async function trainFromRecord(platform: Platform, training: PolicyTraining): Pr
         ...{ policyId, consumer: training.consumer, desk: openDesk(platform), blobs, backend, settings: plan.data.settings },
         ...(training.ttlMs === undefined ? {} : { ttlMs: training.ttlMs }),
         ...(untilVersion === null ? {} : { updates: Math.max(0, untilVersion - (lineage.newestVersion ?? 0)) }),
-        ...(training.onUpdate ? { onUpdate: training.onUpdate } : {}),
+        onUpdate(trained) {
+          keeping.after(trained.ordinal);
+          training.onUpdate?.(trained);
+        },
         ...(training.onTrouble ? { onTrouble: training.onTrouble } : {}),
         readRows: ({ batchId }, either) => readBatchSteps({ db, blobs }, batchId, either, chats),
         async idle(either) {
@@ -75,6 +80,23 @@ async function trainFromRecord(platform: Platform, training: PolicyTraining): Pr
     );
   } finally {
     await notices.close();
+    await keeping.done();
     await backend.close();
   }
+}
+
+/** Removes checkpoints that nobody needs behind each update, beside the next one. That it fails stops no training: it is told, and tried again. */
+function keepAfterwards(platform: Platform, backend: 'linear' | 'torch', { onTrouble }: PolicyTraining) {
+  const keep = checkpointKeeper(platform);
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    after(ordinal: number): void {
+      if (backend !== 'torch') return; // a linear checkpoint is a blob of the record
+      last = last.then(keep).catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        onTrouble?.({ ordinal, reason: `old checkpoints stay: ${reason}` });
+      });
+    },
+    done: () => last,
+  };
 }

@@ -16,9 +16,11 @@ describe('readConfig', () => {
       port: 4000,
       logLevel: 'info',
       blobs: resolve('.espalier/blobs'),
+      asOfLimit: 200_000,
       limits: DEFAULT_LIMITS,
       openai: { apiKey: null, baseUrl: null },
       python: null,
+      torchCheckpoints: 5,
       color: true,
       cores: expect.any(Number),
     });
@@ -45,9 +47,11 @@ describe('readConfig', () => {
       ESPALIER_MAX_INGEST_REQUESTS: '2',
       ESPALIER_MAX_INGEST_BYTES: '4096',
       ESPALIER_MAX_CONNECTIONS: '5',
+      ESPALIER_ASOF_LIMIT: '9',
       OPENAI_API_KEY: 'k',
       OPENAI_BASE_URL: 'http://gpu:8000/v1',
       ESPALIER_PYTHON: '/venv/bin/python',
+      ESPALIER_TORCH_CHECKPOINTS: '3',
       NO_COLOR: '1',
     });
     expect(config).toEqual({
@@ -62,9 +66,11 @@ describe('readConfig', () => {
       port: 0,
       logLevel: 'debug',
       blobs: '/data/blobs',
+      asOfLimit: 9,
       limits: { bodyBytes: 2048, eventsPerRequest: 7, ingestRequests: 2, ingestBytes: 4096, connections: 5 },
       openai: { apiKey: 'k', baseUrl: 'http://gpu:8000/v1' },
       python: '/venv/bin/python',
+      torchCheckpoints: 3,
       color: false,
       cores: expect.any(Number),
     });

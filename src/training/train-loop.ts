@@ -169,7 +169,7 @@ async function makeVersion(options: TrainLoopOptions, lease: Lease, signal: Abor
       metrics: updated.metrics,
     },
     ...{ checkpointId: checkpointIdOf(lineageId, version, updated.weights) },
-    ...(updated.estimator ? { estimator: updated.estimator } : {}),
+    estimator: updated.estimator,
     ...(rewardsAt === undefined ? {} : { rewardsAt }),
   });
   return { updated, rows, ack };

@@ -22,7 +22,7 @@ export interface BatchUpdate {
 /** Reads the update of a batch, in one statement; null for a batch that is not planned. */
 export async function readBatchUpdate(db: Db, batchId: string): Promise<BatchUpdate | null> {
   const { rows } = await sql<Row>`
-    select b.estimator as planned, b.position, v.version, v.estimator as used, v.metrics, l.trainer,
+    select b.estimator as planned, b.position, v.version, v.estimator as used, v.loss, v.metrics, l.trainer,
       (select e.body::jsonb #>> '{data,rewardsAt}' from events e
        where e.stream = b.lineage_id and e.type = 'PolicyUpdated' and e.body::jsonb #>> '{data,batchId}' = b.batch_id::text limit 1) as "rewardsAt",
       base.version as "baseVersion", c.checkpoint_id as "checkpointId", c.backend, base.weights, c.kept
@@ -34,11 +34,24 @@ export async function readBatchUpdate(db: Db, batchId: string): Promise<BatchUpd
     where b.batch_id = ${batchId}::uuid`.execute(db);
   const [row] = rows;
   if (!row) return null;
-  const { planned, position, version, used, metrics, trainer, rewardsAt, baseVersion, checkpointId, backend, weights, kept } =
-    row;
-  const clones = trainer?.settings?.objective?.kind === 'behaviour-cloning';
+  const {
+    planned,
+    position,
+    version,
+    used,
+    loss,
+    metrics,
+    trainer,
+    rewardsAt,
+    baseVersion,
+    checkpointId,
+    backend,
+    weights,
+    kept,
+  } = row;
+  const clones = loss?.name === CLONING || (version === null && trainer?.settings?.objective?.kind === CLONING);
   return {
-    method: version !== null ? used : clones ? null : planned,
+    method: clones ? null : version === null ? planned : used,
     ...{ metrics, rewardsAt, plannedAt: position, backend: backend ?? trainer?.backend ?? null },
     base:
       baseVersion === null || checkpointId === null || backend === null || weights === null
@@ -47,11 +60,14 @@ export async function readBatchUpdate(db: Db, batchId: string): Promise<BatchUpd
   };
 }
 
+const CLONING = 'behaviour-cloning'; // updates once recorded the plan's estimator with it, though they estimated nothing
+
 interface Row {
   readonly planned: Method;
   readonly position: string;
   readonly version: number | null;
   readonly used: Method | null;
+  readonly loss: Method | null;
   readonly metrics: Readonly<Record<string, number>> | null;
   /** What `TrainingDeclared` tells trainers; it may be anything. */
   readonly trainer: { readonly backend?: string; readonly settings?: { readonly objective?: { readonly kind?: string } } } | null;

@@ -8,7 +8,7 @@ import {
   type BatchTrajectory,
   RowsError,
 } from './batch-rows.ts';
-import { type BlobReader, withTexts } from './read-blob.ts';
+import type { BlobReader } from './read-blob.ts';
 import { readManifest } from './read-manifest.ts';
 import { type RolloutRow, readRewards, readRolloutsOfBatch } from './read-record.ts';
 import { type RecordedStep, readRecordedSteps } from './read-recorded-steps.ts';
@@ -20,7 +20,7 @@ import { type RecordedStep, readRecordedSteps } from './read-recorded-steps.ts';
 export async function readBatchRows(db: Db, blobs: BlobReader, batchId: string): Promise<BatchRows> {
   const batch = await readManifest(db, batchId);
   const ids = batch.groups.flatMap(({ rolloutIds }) => rolloutIds);
-  const rollouts = new Map((await readRolloutsOfBatch(db, ids)).map((row) => [row.rolloutId, row]));
+  const rollouts = new Map((await readRolloutsOfBatch(db, blobs, ids)).map((row) => [row.rolloutId, row]));
   const leaves = [...rollouts.values()].map(({ leafStepId }) => leafStepId);
   const paths = await readPaths(db, leaves);
   const steps = await readRecordedSteps(db, blobs, [...new Set([...paths.values()].flat())]);
@@ -28,16 +28,15 @@ export async function readBatchRows(db: Db, blobs: BlobReader, batchId: string):
     db,
     batch.groups.map(({ treeId }) => treeId),
   );
-  const world: World = { batch, blobs, rollouts, paths, steps, rewards, unpacked: new Map() };
-  const trajectories: BatchTrajectory[] = [];
-  for (const [group, { rolloutIds }] of batch.groups.entries())
-    for (const rolloutId of rolloutIds) trajectories.push(await trajectoryOf(world, group, rolloutId));
+  const world: World = { batch, rollouts, paths, steps, rewards, unpacked: new Map() };
+  const trajectories = batch.groups.flatMap(({ rolloutIds }, group) =>
+    rolloutIds.map((rolloutId) => trajectoryOf(world, group, rolloutId)),
+  );
   return { batch, trajectories };
 }
 
 interface World {
   readonly batch: BatchManifest;
-  readonly blobs: BlobReader;
   readonly rollouts: ReadonlyMap<string, RolloutRow>;
   readonly paths: ReadonlyMap<string, readonly string[]>;
   readonly steps: ReadonlyMap<string, RecordedStep>;
@@ -46,19 +45,18 @@ interface World {
   readonly unpacked: Map<string, BatchStep>;
 }
 
-async function trajectoryOf(world: World, group: number, rolloutId: string): Promise<BatchTrajectory> {
-  const { batch, rollouts, paths, rewards, blobs } = world;
-  const found = rollouts.get(rolloutId);
-  if (!found) throw missing(batch, `rollout ${rolloutId} is not finished in the read models`);
-  const rollout = await withTexts(found, blobs, `tree ${found.treeId}`);
+function trajectoryOf(world: World, group: number, rolloutId: string): BatchTrajectory {
+  const { batch, rollouts, paths, rewards } = world;
+  const rollout = rollouts.get(rolloutId);
+  if (!rollout) throw missing(batch, `rollout ${rolloutId} is not finished in the read models`);
   const [root, ...path] = paths.get(rollout.leafStepId) ?? [];
   if (root !== rollout.rootStepId) throw missing(batch, `the path of rollout ${rolloutId} does not reach the root of its tree`);
   const steps: BatchStep[] = [];
-  let before = await stepAt(world, root);
+  let before = stepAt(world, root);
   const firstObservation = before.observation;
   for (const stepId of path) {
-    steps.push(await unpackedStep(world, stepId, before));
-    before = await stepAt(world, stepId);
+    steps.push(unpackedStep(world, stepId, before));
+    before = stepAt(world, stepId);
   }
   const { fromStepId, leafStepId: _leaf, rootStepId: _root, blobs: _blobs, taken, ...said } = rollout;
   const from = [root, ...path].indexOf(fromStepId);
@@ -75,17 +73,16 @@ async function trajectoryOf(world: World, group: number, rolloutId: string): Pro
   };
 }
 
-/** Gives a step of the record with its large texts in place. */
-async function stepAt({ steps, batch, blobs }: World, stepId: string): Promise<RecordedStep> {
+function stepAt({ steps, batch }: World, stepId: string): RecordedStep {
   const step = steps.get(stepId);
   if (!step) throw missing(batch, `step ${stepId} is not in the read models`);
-  return withTexts(step, blobs, `step ${stepId}`);
+  return step;
 }
 
-async function unpackedStep(world: World, stepId: string, before: RecordedStep): Promise<BatchStep> {
+function unpackedStep(world: World, stepId: string, before: RecordedStep): BatchStep {
   const kept = world.unpacked.get(stepId);
   if (kept) return kept;
-  const step = await stepAt(world, stepId);
+  const step = stepAt(world, stepId);
   const { response, action, observation, wellFormatted, executable, trimmed, termination, spans, tokens } = step;
   const unpacked: BatchStep = {
     ...{ stepId, response, action, observation, wellFormatted, executable, trimmed, termination, spans },

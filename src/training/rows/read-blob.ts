@@ -20,15 +20,26 @@ export async function readBlob(blobs: BlobReader, sha256: string, what: string):
   }
 }
 
+type References = Readonly<Record<string, { readonly blob: string }>>;
 interface WithBlobs {
-  readonly blobs: Readonly<Record<string, { readonly blob: string }>> | null;
+  readonly blobs: References | null;
 }
 
-/** Puts the large texts of a row into their fields. @throws RowsError `blob`. */
-export async function withTexts<Row extends WithBlobs>(row: Row, blobs: BlobReader, what: string): Promise<Row> {
-  if (row.blobs === null) return row;
+/** Puts the large texts of rows into their fields. @throws RowsError `blob`. */
+export async function inPlace<Row extends WithBlobs>(
+  rows: readonly Row[],
+  blobs: BlobReader,
+  whatOf: (row: Row) => string,
+): Promise<readonly Row[]> {
+  if (rows.every((row) => row.blobs === null)) return rows;
+  const whole: Row[] = [];
+  for (const row of rows) whole.push(row.blobs === null ? row : await withTexts(row, row.blobs, blobs, whatOf(row)));
+  return whole;
+}
+
+async function withTexts<Row extends WithBlobs>(row: Row, large: References, blobs: BlobReader, what: string): Promise<Row> {
   const texts: Record<string, string> = {};
-  for (const [field, { blob }] of Object.entries(row.blobs))
+  for (const [field, { blob }] of Object.entries(large))
     texts[field] = Buffer.from(await readBlob(blobs, blob, `${field} of ${what}`)).toString('utf8');
   return { ...row, ...texts }; // `blobs` names text fields of the row only
 }

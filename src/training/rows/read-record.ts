@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { BatchReward, BatchTrajectory } from './batch-rows.ts';
+import { type BlobReader, inPlace } from './read-blob.ts';
 
 /** A finished rollout with what its tree and its run say of it. */
 export interface RolloutRow
@@ -27,8 +28,8 @@ export interface RolloutRow
   readonly blobs: Blobs | null;
 }
 
-/** Reads finished rollouts, in no order; those that are unknown or go on are left out. */
-export async function readRolloutsOfBatch(db: Db, ids: readonly string[]): Promise<readonly RolloutRow[]> {
+/** Reads finished rollouts with the texts of their trees, in no order; those that are unknown or go on are left out. @throws RowsError `blob`. */
+export async function readRolloutsOfBatch(db: Db, blobs: BlobReader, ids: readonly string[]): Promise<readonly RolloutRow[]> {
   const { rows } = await sql<RolloutRow>`
     select r.rollout_id as "rolloutId", r.tree_id as "treeId", t.run_id as "runId", t.task_id as "taskId", t.environment, t.goal,
       t.instruction, t.root_step_id as "rootStepId", t.blobs, r.from_step_id as "fromStepId", r.leaf_step_id as "leafStepId", r.outcome,
@@ -40,7 +41,7 @@ export async function readRolloutsOfBatch(db: Db, ids: readonly string[]): Promi
     join trees t on t.tree_id = r.tree_id
     left join runs on runs.run_id = t.run_id
     where r.rollout_id = any(${[...ids]}::uuid[]) and r.leaf_step_id is not null`.execute(db);
-  return rows;
+  return inPlace(rows, blobs, ({ treeId }) => `tree ${treeId}`);
 }
 
 /** Reads the rewards in force of trees by the step, or else the rollout, that they are of. By reward id: sums have one order. */

@@ -3,10 +3,10 @@ import type { BlobRef, Packed } from '../../events/schemas/values.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { BatchStep, PolicySpan } from './batch-rows.ts';
-import type { BlobReader } from './read-blob.ts';
+import { type BlobReader, inPlace } from './read-blob.ts';
 import { recordedTokens } from './recorded-tokens.ts';
 
-/** A step as the read model has it: its texts, its tokens, and what the step below it chose among. */
+/** A step of the record: its texts, its tokens, and what the step below it chose among. */
 export interface RecordedStep
   extends Pick<
     BatchStep,
@@ -21,7 +21,7 @@ export interface RecordedStep
 
 const SLICE = 256; // rows of one answer: some 3 MB with tokens, texts that die young
 
-/** Reads steps by their ids, roots too. @throws RowsError when token arrays do not fit, or lie in the blob store and cannot be read. */
+/** Reads steps by their ids, roots too. @throws RowsError when token arrays do not fit, or a part lies in the blob store and cannot be read. */
 export async function readRecordedSteps(
   db: Db,
   blobs: BlobReader,
@@ -29,7 +29,7 @@ export async function readRecordedSteps(
 ): Promise<ReadonlyMap<string, RecordedStep>> {
   const steps = new Map<string, RecordedStep>();
   for (let from = 0; from < ids.length; from += SLICE)
-    for (const { tokenIds, logProbs, mask, ...step } of await readSlice(db, ids.slice(from, from + SLICE))) {
+    for (const { tokenIds, logProbs, mask, ...step } of await readSlice(db, blobs, ids.slice(from, from + SLICE))) {
       const packed = packedFrom(tokenIds);
       const arrays = packed && { ids: packed, logProbs: packedFrom(logProbs), mask: packedFrom(mask) };
       steps.set(step.stepId, { ...step, tokens: arrays && (await recordedTokens(arrays, blobs, step.stepId)) });
@@ -44,7 +44,7 @@ interface StepRow extends Omit<RecordedStep, 'tokens'> {
   readonly mask: string;
 }
 
-async function readSlice(db: Db, ids: readonly string[]): Promise<readonly StepRow[]> {
+async function readSlice(db: Db, blobs: BlobReader, ids: readonly string[]): Promise<readonly StepRow[]> {
   const { rows } = await sql<StepRow>`
     select step_id as "stepId", response, action, observation, well_formatted as "wellFormatted", executable, termination,
       coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
@@ -52,7 +52,7 @@ async function readSlice(db: Db, ids: readonly string[]): Promise<readonly StepR
       ${packedText('ids')} as "tokenIds", ${packedText('logProbs')} as "logProbs", ${packedText('mask')} as mask
     from steps left join lateral jsonb_to_record(tokens) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
     where step_id = any(${[...ids]}::uuid[])`.execute(db);
-  return rows;
+  return inPlace(rows, blobs, ({ stepId }) => `step ${stepId}`);
 }
 
 /**

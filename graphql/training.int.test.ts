@@ -116,6 +116,18 @@ test('a part of a batch begins at its place, and a rejected rollout says by whic
   });
 });
 
+test('the graph of descent is walked both ways: a version leads to the batches that it acted in, a batch to the versions that acted', async () => {
+  const { data, errors } = await api.ask(`{ policy(id: ${JSON.stringify(POLICY)}) { versions { nodes { version
+    actedIn { ordinal update { version } staleness { staleness samples } actors { policy { version update { version } } samples steps tokens } } } } } }`);
+  expect(errors).toBeUndefined();
+  const actors = [{ policy: { version: 0, update: { version: 0 } }, samples: 2, steps: 2, tokens: 3 + 4 }];
+  const batch = { ordinal: 0, update: { version: 1 }, staleness: [{ staleness: 0, samples: 2 }], actors };
+  expect(data.policy.versions.nodes).toEqual([
+    { version: 1, actedIn: [] },
+    { version: 0, actedIn: [batch] },
+  ]);
+});
+
 test('samples of many batches come in few statements', async () => {
   api.statements();
   await api.ask(

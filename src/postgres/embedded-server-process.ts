@@ -69,15 +69,20 @@ export interface Guarded {
   stop(): Promise<void>;
 }
 
+export interface PostmasterStart {
+  readonly folder: string;
+  readonly data: string;
+  readonly postgres: string;
+  readonly account: Account;
+  readonly durability: Durability;
+  /** A free one when undefined. */
+  readonly port: number | undefined;
+}
+
 /** Starts a postmaster under a guard that ends it with this process. It may end at once: see `ended`. */
-export async function startPostmaster(
-  folder: string,
-  data: string,
-  postgres: string,
-  account: Account,
-  durability: Durability,
-): Promise<Guarded> {
-  const port = await freePort();
+export async function startPostmaster(start: PostmasterStart): Promise<Guarded> {
+  const { folder, data, postgres, account, durability } = start;
+  const port = start.port ?? (await freePort());
   const log = await openLog(join(folder, 'postgres.log'));
   const { command, args, options } = account.wrap('/bin/sh', [
     '-c',

@@ -126,6 +126,22 @@ describe('ending with its owner', () => {
 });
 
 describe('obstacles', () => {
+  test('when it is killed under a statement that computes on, the folder starts again at the same port behind the end of the statement', async () => {
+    const first = await start();
+    const client = await connect(first.url);
+    client.on('error', () => undefined); // its server is killed
+    const answer = client.query('select count(*) from generate_series(1, 4000000)').catch(() => undefined);
+    const computing = "select exists (select from pg_stat_activity where state = 'active' and query like 'select count%')";
+    await until('it computes', async () => (await value(first.url, computing)) === true);
+    process.kill(await postmasterPid(), 'SIGKILL');
+    const port = Number(new URL(first.url).port);
+    const again = await startEmbeddedPostgres({ folder, port });
+    opened.push(again);
+    expect([again.owned, Number(new URL(again.url).port)]).toEqual([true, port]);
+    await answer;
+    await client.end().catch(() => undefined);
+  });
+
   test('a postmaster.pid whose number another program has by now is no obstacle', async () => {
     await (await start('none')).close();
     const { uid, gid } = await stat(join(folder, 'data'));

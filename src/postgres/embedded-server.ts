@@ -24,11 +24,13 @@ export interface EmbeddedPostgres {
 export async function startEmbeddedPostgres(options: {
   readonly folder: string;
   readonly durability?: Durability;
+  /** Where it listens; a free port when left out. */
+  readonly port?: number;
 }): Promise<EmbeddedPostgres> {
   const binaries = await findPostgresBinaries();
   try {
     await mkdir(options.folder, { recursive: true });
-    return await startOrAttach(await realpath(options.folder), binaries, options.durability ?? 'fsync');
+    return await startOrAttach(await realpath(options.folder), binaries, options.durability ?? 'fsync', options.port);
   } catch (error) {
     throw folderError(options.folder, error);
   }
@@ -41,7 +43,12 @@ const LAUNCHES = 5;
  * Postgres itself decides who starts it: the postmaster makes `postmaster.pid` exclusively, so of several processes one wins and the
  * others find a running server on their next look.
  */
-async function startOrAttach(folder: string, binaries: PostgresBinaries, durability: Durability): Promise<EmbeddedPostgres> {
+async function startOrAttach(
+  folder: string,
+  binaries: PostgresBinaries,
+  durability: Durability,
+  port: number | undefined,
+): Promise<EmbeddedPostgres> {
   const account = await chooseAccount(join(folder, 'data'), [folder, binaries.postgres]);
   const data = await ensureDataFolder(folder, binaries, account, durability);
   const password = await passwordOf(folder);
@@ -55,9 +62,10 @@ async function startOrAttach(folder: string, binaries: PostgresBinaries, durabil
         const url = await openedUrl(found, password);
         if (url !== undefined) return opened(url, own?.pid === found.pid ? own : undefined);
       } else if (!found && !own) {
-        if (++launches > LAUNCHES || (output !== undefined && !worthAnotherTry(output)))
+        if (output !== undefined && stillEnding(output)) await delay(ENDING_MS);
+        else if (++launches > LAUNCHES || (output !== undefined && !worthAnotherTry(output)))
           throw outputError(folder, 'postgres', output ?? '');
-        own = await startPostmaster(folder, data, binaries.postgres, account, durability);
+        own = await startPostmaster({ folder, data, postgres: binaries.postgres, account, durability, port });
       }
       const ended = await Promise.race([own?.ended, delay(LOOK_MS)]);
       if (own && ended !== undefined) {
@@ -76,10 +84,16 @@ async function startOrAttach(folder: string, binaries: PostgresBinaries, durabil
 }
 
 const LOOK_MS = 20;
+const ENDING_MS = 100;
 
-/** Tells whether a launch failed by a coincidence: the port was taken, another process won, a killed server's children were still ending. */
+/** Tells whether a launch failed by a coincidence: the port was taken, another process won. */
 function worthAnotherTry(output: string): boolean {
-  return /could not bind|Address already in use|lock file .* already exists|shared memory block .* is still in use/.test(output);
+  return /could not bind|Address already in use|lock file .* already exists/.test(output);
+}
+
+/** Tells whether children of a killed server are still at work: one that computes sees the death of its server only when its statement ends. */
+function stillEnding(output: string): boolean {
+  return /shared memory block .* is still in use/.test(output);
 }
 
 function opened(url: string, own: Guarded | undefined): EmbeddedPostgres {

@@ -1028,8 +1028,10 @@ export type ProjectionLag = {
   readonly __typename?: 'ProjectionLag';
   /** Its name. */
   readonly projection: Scalars['String']['output'];
-  /** The version whose tables are read. */
+  /** The version of the code that folded the tables which are read. */
   readonly version: Scalars['Int']['output'];
+  /** Which fold by that code they are, from 1: `espalier rebuild` makes the next. */
+  readonly build: Scalars['Int']['output'];
   /** Whether it runs. A bug or a hole in the log stops it: its tables stand still then, and are right up to its cursors. */
   readonly state: ProjectionState;
   /** Why it stopped. */
@@ -1038,7 +1040,50 @@ export type ProjectionLag = {
   readonly lag: Scalars['SafeInt']['output'];
   /** The same by partition. */
   readonly partitions: ReadonlyArray<PartitionLag>;
+  /** Builds that stand beside the live one, the latest first: under way, or live before and kept. */
+  readonly builds: ReadonlyArray<ProjectionBuild>;
 };
+
+/** A fold of a projection that is not live. */
+export type ProjectionBuild = {
+  readonly __typename?: 'ProjectionBuild';
+  /** The version of the code that folds it. */
+  readonly version: Scalars['Int']['output'];
+  /** Which fold by that code it is, from 1. */
+  readonly build: Scalars['Int']['output'];
+  /** Whether it is being built. */
+  readonly state: BuildState;
+  /** What is done with it. */
+  readonly phase?: Maybe<BuildPhase>;
+  /** Records that it has folded. */
+  readonly done?: Maybe<Scalars['SafeInt']['output']>;
+  /** Records that the live one has folded. */
+  readonly of?: Maybe<Scalars['SafeInt']['output']>;
+  /** Records per second. */
+  readonly rate?: Maybe<Scalars['Float']['output']>;
+  /** Seconds until it has caught up, at that rate. */
+  readonly secondsLeft?: Maybe<Scalars['Float']['output']>;
+  /** When this was told: one whose process ended tells nothing more, until another goes on with it. */
+  readonly toldAt?: Maybe<Scalars['DateTime']['output']>;
+  /** When it was begun. */
+  readonly begunAt: Scalars['DateTime']['output'];
+};
+
+/** Whether a fold that is not live is being built. */
+export type BuildState =
+  /** It is folded, or waits for a process that goes on with it. */
+  | 'building'
+  /** It was live before. */
+  | 'kept';
+
+/** What is done with a build. */
+export type BuildPhase =
+  /** It is folded at bulk speed, without indexes. */
+  | 'loading'
+  /** Its indexes are made. */
+  | 'indexing'
+  /** It is folded as the live one. */
+  | 'folding';
 
 /** Whether a projection runs. */
 export type ProjectionState =
@@ -3087,6 +3132,9 @@ export type ResolversTypes = {
   TouchedEvaluation: ResolverTypeWrapper<TouchedEvaluation>;
   RecallInput: RecallInput;
   ProjectionLag: ResolverTypeWrapper<ProjectionLag>;
+  ProjectionBuild: ResolverTypeWrapper<ProjectionBuild>;
+  BuildState: BuildState;
+  BuildPhase: BuildPhase;
   ProjectionState: ProjectionState;
   PartitionLag: ResolverTypeWrapper<PartitionLag>;
   Anomaly: ResolverTypeWrapper<AnomalyRecord>;
@@ -3235,6 +3283,7 @@ export type ResolversParentTypes = {
   TouchedEvaluation: TouchedEvaluation;
   RecallInput: RecallInput;
   ProjectionLag: ProjectionLag;
+  ProjectionBuild: ProjectionBuild;
   PartitionLag: PartitionLag;
   Anomaly: AnomalyRecord;
   QuarantinedRecord: QuarantineRecord;
@@ -3749,10 +3798,25 @@ export type TouchedEvaluationResolvers<ContextType = Context, ParentType extends
 export type ProjectionLagResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ProjectionLag'] = ResolversParentTypes['ProjectionLag']> = {
   projection?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  build?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   state?: Resolver<ResolversTypes['ProjectionState'], ParentType, ContextType>;
   reason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   lag?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   partitions?: Resolver<ReadonlyArray<ResolversTypes['PartitionLag']>, ParentType, ContextType>;
+  builds?: Resolver<ReadonlyArray<ResolversTypes['ProjectionBuild']>, ParentType, ContextType>;
+};
+
+export type ProjectionBuildResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ProjectionBuild'] = ResolversParentTypes['ProjectionBuild']> = {
+  version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  build?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  state?: Resolver<ResolversTypes['BuildState'], ParentType, ContextType>;
+  phase?: Resolver<Maybe<ResolversTypes['BuildPhase']>, ParentType, ContextType>;
+  done?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+  of?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+  rate?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  secondsLeft?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  toldAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  begunAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
 };
 
 export type PartitionLagResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PartitionLag'] = ResolversParentTypes['PartitionLag']> = {
@@ -4430,6 +4494,7 @@ export type Resolvers<ContextType = Context> = {
   TouchedVersion?: TouchedVersionResolvers<ContextType>;
   TouchedEvaluation?: TouchedEvaluationResolvers<ContextType>;
   ProjectionLag?: ProjectionLagResolvers<ContextType>;
+  ProjectionBuild?: ProjectionBuildResolvers<ContextType>;
   PartitionLag?: PartitionLagResolvers<ContextType>;
   Anomaly?: AnomalyResolvers<ContextType>;
   QuarantinedRecord?: QuarantinedRecordResolvers<ContextType>;

@@ -109,6 +109,30 @@ describe('waiting for a position', () => {
     expect(shown.join(',')).toBe(position);
   });
 
+  test('is told beside the version and build that are read, and the builds that stand beside them', async () => {
+    const { db } = api.database;
+    const at = { projection: 'rewards', digest: 'd' };
+    const progress = { phase: 'loading', done: 400, of: 1_000, rate: 300 } as const;
+    await db
+      .insertInto('projection_builds')
+      .values({ ...at, version: 2_000_001, state: 'building' })
+      .execute();
+    await db
+      .updateTable('projection_builds')
+      .set({ ...progress, told_at: new Date('2026-01-01T00:00:00Z') })
+      .execute();
+    try {
+      const fields = 'version build state phase done of rate secondsLeft toldAt';
+      const { lag } = (await api.ask(`{ lag { projection version build builds { ${fields} } } }`)).data;
+      expect(lag.find(({ projection }: { projection: string }) => projection === 'rewards')).toEqual({
+        ...{ projection: 'rewards', version: 1, build: 1 },
+        builds: [{ version: 1, build: 3, state: 'building', ...progress, secondsLeft: 2, toldAt: '2026-01-01T00:00:00.000Z' }],
+      });
+    } finally {
+      await db.deleteFrom('projection_builds').execute();
+    }
+  });
+
   test('that no log has is refused at once', async () => {
     const answer = await api.ask(query, { position: 'trees.0:999999999', run: tell('x', 0).runId });
     expect(answer.errors?.[0]).toMatchObject({

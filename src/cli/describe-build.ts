@@ -1,7 +1,13 @@
 import type { BuildProgress } from '../projections/rebuild/watch-build.ts';
 
 /** Says how far a build is, how fast it goes, and how long it will take. */
-export function describeBuildProgress({ projection, done, of, rate, secondsLeft }: BuildProgress): string {
+export function describeBuildProgress(progress: BuildProgress): string {
+  return `${progress.projection}: ${describePhase(progress)}`;
+}
+
+/** Says the same without the projection. */
+export function describePhase({ phase, done, of, rate, secondsLeft }: Omit<BuildProgress, 'projection'>): string {
+  if (phase === 'indexing') return `${done} of ${of} records, indexes are being made`;
   const left = secondsLeft === null ? '' : `, ${Math.ceil(secondsLeft)} s left`;
-  return `${projection}: ${done} of ${of} records, ${Math.round(rate)}/s${left}`;
+  return `${done} of ${of} records, ${Math.round(rate)}/s${left}`;
 }

@@ -37,6 +37,12 @@ function rebuild(...flags: string[]) {
   return startProcess('src/cli/main.ts', ['rebuild', 'step-tree', ...flags], environmentOf(platform));
 }
 
+async function status() {
+  const asked = startProcess('src/cli/main.ts', ['status', '--json'], environmentOf(platform));
+  expect(await asked.ended).toBe(0);
+  return JSON.parse(asked.stdout());
+}
+
 test('a rebuild that is killed in the middle goes on where it was, takes over, goes back and is retired', async () => {
   await givenTrees();
   const { db } = platform.database;
@@ -55,7 +61,7 @@ test('a rebuild that is killed in the middle goes on where it was, takes over, g
     ) for update`.execute(holding);
   const first = rebuild();
   try {
-    await until(async () => (await folded()) > 0, 20_000);
+    await until(async () => (await folded()) > 0 && (await status()).builds[0]?.progress?.done > 0, 20_000);
     first.kill('SIGKILL');
     expect(await first.ended).toBe('SIGKILL');
   } catch (error) {
@@ -64,19 +70,33 @@ test('a rebuild that is killed in the middle goes on where it was, takes over, g
     await holding.rollback().execute();
   }
 
+  const [unfinished] = (await status()).builds;
+  expect(unfinished).toMatchObject({
+    ...{ projection: 'step-tree', version: 1, build: 2, schema: 'step_tree_v1_b2', state: 'building' },
+    progress: { phase: 'loading', of: expect.any(Number), rate: expect.any(Number) },
+  });
+
   const second = rebuild();
   expect([await second.ended, second.stderr()]).toEqual([0, expect.any(String)]);
   expect(second.stdout().split('\n')).toEqual([
     ...['divergences: 0 rows', 'rollouts: 8 rows', 'steps: 40 rows', 'tool_calls: 0 rows', 'trees: 8 rows'].map(
       (table) => `${table}, equal by checksum`,
     ),
-    'step-tree is live from step_tree_v1000001; step_tree_v1 is kept: --back returns to it, --retire drops it',
+    'step-tree is live from step_tree_v1_b2; step_tree_v1 is kept: --back returns to it, --retire drops it',
     '',
   ]);
+  const { projections: live, builds } = await status();
+  expect(live).toContainEqual(expect.objectContaining({ name: 'step-tree', version: 1, build: 2, state: 'running' }));
+  expect(builds).toEqual([
+    expect.objectContaining({ version: 1, build: 1, schema: 'step_tree_v1', state: 'kept', progress: null }),
+  ]);
   const back = rebuild('--back', '--json');
-  expect([await back.ended, back.stdout()]).toEqual([0, '{"kind":"swapped","from":1000001,"to":1}\n']);
+  expect([await back.ended, back.stdout()]).toEqual([
+    0,
+    '{"kind":"swapped","from":{"version":1,"build":2},"to":{"version":1,"build":1}}\n',
+  ]);
   const retired = rebuild('--retire');
-  expect([await retired.ended, retired.stdout()]).toEqual([0, 'dropped step_tree_v1000001\n']);
+  expect([await retired.ended, retired.stdout()]).toEqual([0, 'dropped step_tree_v1_b2\n']);
 });
 
 test('a replay of projections ends with exit code 1 where a table differs, names the row, and is on record at the run', async () => {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Platform } from '../platform/open-platform.ts';
 import { type Rebuilding, type Rebuilt, rebuildProjection, retireVersions, swapBack } from '../platform/rebuild-projection.ts';
-import { codeVersionOf, type Projection, schemaNameOf } from '../projections/projection.ts';
+import { buildOf, codeVersionOf, type Projection, schemaNameOf } from '../projections/projection.ts';
 import { isSame } from '../projections/rebuild/compare-tables.ts';
 import { projectionNamed } from './choose-projections.ts';
 import { describeBuildProgress } from './describe-build.ts';
@@ -69,13 +69,28 @@ async function rebuild(platform: Platform, projection: Projection, flags: Flags,
   try {
     if (flags.back) {
       const { from, to } = await swapBack(platform, projection, options);
-      return { result: { kind: 'swapped', from, to }, text: describeSwap(projection, from, to), failed: false };
+      return {
+        result: { kind: 'swapped', from: told(from), to: told(to) },
+        text: describeSwap(projection, from, to),
+        failed: false,
+      };
     }
     const rebuilt = await rebuildProjection(platform, projection, { ...options, differing: flags.repair ? 'accept' : 'refuse' });
-    return { result: rebuilt, text: describeRebuilt(projection, rebuilt), failed: rebuilt.kind === 'differs' };
+    return { result: tellRebuilt(rebuilt), text: describeRebuilt(projection, rebuilt), failed: rebuilt.kind === 'differs' };
   } finally {
     await projector.close();
   }
+}
+
+/** A version as its two numbers: of the code, and which fold by it. */
+function told(version: number): { readonly version: number; readonly build: number } {
+  return { version: codeVersionOf(version), build: buildOf(version) };
+}
+
+function tellRebuilt(rebuilt: Rebuilt): unknown {
+  return rebuilt.kind === 'swapped'
+    ? { ...rebuilt, from: told(rebuilt.from), to: told(rebuilt.to) }
+    : { ...rebuilt, build: told(rebuilt.build) };
 }
 
 function describeSwap({ name }: Projection, from: number, to: number): string {

@@ -3,8 +3,11 @@ import { TOPICS } from '../events/catalogue.ts';
 import { formatPosition } from '../log/position.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { topicsOf } from '../projections/apply-slice.ts';
+import { buildOf, codeVersionOf } from '../projections/projection.ts';
+import { type BuildStanding, readBuilds } from '../projections/rebuild/read-builds.ts';
 import { projections } from '../projections/registry.ts';
 import { readCursors } from '../projections/wait-until.ts';
+import { describePhase } from './describe-build.ts';
 import { say, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
@@ -19,10 +22,25 @@ export function addStatus(program: Command): void {
       say();
       say(
         table(
-          ['projection', 'state', 'lag', 'quarantined', 'reason'],
-          status.projections.map((p) => [p.name, p.state, p.lag, p.quarantined, p.reason]),
+          ['projection', 'version', 'state', 'lag', 'quarantined', 'reason'],
+          status.projections.map((p) => [p.name, shortVersion(p), p.state, p.lag, p.quarantined, p.reason]),
         ),
       );
+      if (status.builds.length > 0) {
+        say();
+        say(
+          table(
+            ['beside it', 'version', 'state', 'progress', 'told'],
+            status.builds.map((b) => [
+              b.projection,
+              shortVersion(b),
+              b.state,
+              progressOf(b),
+              b.progress?.toldAt.toISOString() ?? '',
+            ]),
+          ),
+        );
+      }
       say();
       say(
         status.runs.length === 0
@@ -42,6 +60,16 @@ function totals(ends: Readonly<Record<string, number>>): string {
   return written.length === 0
     ? 'nothing appended yet'
     : written.map(([topic, records]) => `${records} records in ${topic}`).join(', ');
+}
+
+/** `1`, and `1, build 2` for what was folded anew by the same code. */
+function shortVersion({ version, build }: { readonly version: number; readonly build: number }): string {
+  return build > 1 ? `${version}, build ${build}` : String(version);
+}
+
+function progressOf({ state, progress }: BuildStanding): string {
+  if (state === 'kept') return 'was live before: espalier rebuild --back, --retire';
+  return progress === null ? 'just begun' : describePhase(progress);
 }
 
 async function readStatus({ database: { db }, log }: Platform) {
@@ -86,12 +114,15 @@ async function readStatus({ database: { db }, log }: Platform) {
       const count = quarantined.find((row) => row.projection === projection.name)?.count ?? 0;
       return {
         name: projection.name,
+        version: codeVersionOf(state?.version ?? projection.version),
+        build: buildOf(state?.version ?? projection.version),
         state: state?.state ?? 'missing',
         reason: state?.reason ?? '',
         lag,
         quarantined: Number(count),
       };
     }),
+    builds: await readBuilds(db),
     runs: runs.map((run) => ({
       run: run.run_id,
       name: run.name,

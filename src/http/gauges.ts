@@ -1,4 +1,7 @@
 import { sql } from 'kysely';
+import type { Db } from '../postgres/database.ts';
+import { buildOf, codeVersionOf } from '../projections/projection.ts';
+import { readBuilds } from '../projections/rebuild/read-builds.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { type HealthWorld, lagByProjection, topicsRead } from './health.ts';
 import { readStandings } from './standings.ts';
@@ -12,6 +15,18 @@ export function addGauges(metrics: Metrics, { db, log, projections }: HealthWorl
   });
   metrics.gauge('projection_stopped', 'Whether a projection is stopped (1) or runs (0)', ['projection'], async () =>
     (await readStandings(db)).map(({ name, state }) => ({ labels: { projection: name }, value: state === 'stopped' ? 1 : 0 })),
+  );
+  metrics.gauge('projection_version', 'Version of the code that folded the live tables', ['projection'], async () =>
+    (await readStandings(db)).map(({ name, version }) => ({ labels: { projection: name }, value: codeVersionOf(version) })),
+  );
+  metrics.gauge('projection_build', 'Which fold by that code is live, from 1', ['projection'], async () =>
+    (await readStandings(db)).map(({ name, version }) => ({ labels: { projection: name }, value: buildOf(version) })),
+  );
+  metrics.gauge('build_records_left', 'Records that a build has still to fold', ['projection', 'version', 'build'], async () =>
+    (await buildsUnderWay(db)).map(({ labels, done, of }) => ({ labels, value: of - done })),
+  );
+  metrics.gauge('build_records_per_second', 'How fast a build is folded', ['projection', 'version', 'build'], async () =>
+    (await buildsUnderWay(db)).map(({ labels, rate }) => ({ labels, value: rate })),
   );
   metrics.gauge('log_end_records', 'Records that the log has taken, by topic', ['topic'], async () =>
     [...(await log.ends(topicsRead(projections)))].map(([topic, partitions]) => ({
@@ -35,4 +50,11 @@ export function addGauges(metrics: Metrics, { db, log, projections }: HealthWorl
       value: rows.find((row) => row.kind === kind)?.seen ?? 0,
     }));
   });
+}
+
+/** The builds that have told how far they are. */
+async function buildsUnderWay(db: Db) {
+  return (await readBuilds(db)).flatMap(({ projection, version, build, progress }) =>
+    progress === null ? [] : [{ labels: { projection, version: String(version), build: String(build) }, ...progress }],
+  );
 }

@@ -5,6 +5,7 @@ import { readCursors } from '../projections/wait-until.ts';
 /** Where the live version of a projection stands. */
 export interface Standing {
   readonly name: string;
+  readonly version: number;
   readonly state: 'running' | 'stopped';
   /** Why it is stopped. */
   readonly reason: string | null;
@@ -14,7 +15,7 @@ export interface Standing {
 /** Reads where every installed projection stands, by name. */
 export async function readStandings(db: Db): Promise<readonly Standing[]> {
   const [rows, cursors] = await Promise.all([
-    db.selectFrom('projections').select(['name', 'state', 'reason']).orderBy('name').execute(),
+    db.selectFrom('projections').select(['name', 'version', 'state', 'reason']).orderBy('name').execute(),
     readCursors(db),
   ]);
   return rows.map((row) => ({ ...row, cursors: cursors.get(row.name) ?? new Map() }));

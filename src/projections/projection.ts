@@ -60,12 +60,23 @@ export function isOf<T extends EventType>(delivery: Delivery, type: T): delivery
   return delivery.event.type === type;
 }
 
-/** Versions from here on are builds of the same code: `version + k * BUILD` is its k-th fold anew. */
+/** Versions from here on are builds of the same code: `version + k * BUILD` is its k-th fold anew, its build k + 1. */
 const BUILD = 1_000_000;
 
 /** Gives the version of the code that folds a version: that of its tables and meaning. */
 export function codeVersionOf(version: number): number {
   return version % BUILD;
+}
+
+/** Gives which fold anew by the same code a version is, from 1. */
+export function buildOf(version: number): number {
+  return Math.floor(version / BUILD) + 1;
+}
+
+/** Says a version for people: `version 1`, `version 1, build 2`. */
+export function describeVersion(version: number): string {
+  const build = buildOf(version);
+  return `version ${codeVersionOf(version)}${build > 1 ? `, build ${build}` : ''}`;
 }
 
 /** Gives the next version of the same code, above all those that there are. */
@@ -84,7 +95,11 @@ export function besideAt(projection: Projection, version: number): Projection {
   return { ...projection, name: `${projection.name}@${version}`, version };
 }
 
-/** Gives the schema that holds a version of a projection's tables: `step-tree` version 1 → `step_tree_v1`, also where it stands beside. */
-export function schemaNameOf(projection: { readonly name: string; readonly version: number }): string {
-  return `${projection.name.replace(/@\d+$/, '').replaceAll('-', '_')}_v${projection.version}`;
+/**
+ * Gives the schema that holds a version of a projection's tables: `step-tree` version 1 → `step_tree_v1`, its second build → `step_tree_v1_b2`;
+ * also where it stands beside.
+ */
+export function schemaNameOf({ name, version }: { readonly name: string; readonly version: number }): string {
+  const build = buildOf(version);
+  return `${name.replace(/@\d+$/, '').replaceAll('-', '_')}_v${codeVersionOf(version)}${build > 1 ? `_b${build}` : ''}`;
 }

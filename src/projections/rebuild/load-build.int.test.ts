@@ -130,7 +130,7 @@ async function load(
     seen.ended++;
   }
   const resumed = await open(projection);
-  expect(resumed).toMatchObject({ version: build.version, next: 'index' });
+  expect([resumed.version, resumed.next]).toEqual([build.version, expect.stringMatching(/load|index/)]); // 'load' where nothing was folded
   try {
     await makeDeferred(database, resumed);
     await slices(log, build, lengths, Number.POSITIVE_INFINITY, applyIsolatingPoison);

@@ -45,7 +45,10 @@ export async function openBuild({ db }: Database, log: Pick<EventLog, 'ends'>, p
       projection.version,
       [...live, ...builds].map((standing) => standing.version),
     );
-    if (!resumed) await createTables(trx, projection, version, digest);
+    if (!resumed) {
+      await createTables(trx, projection, version, digest);
+      deferred = projection.load !== undefined;
+    }
     const beside = besideAt(projection, version);
     // Also on going on: the log may have grown by a partition.
     for (const [topic, partitions] of ends)
@@ -53,7 +56,7 @@ export async function openBuild({ db }: Database, log: Pick<EventLog, 'ends'>, p
         await sql`
           insert into cursors (projection, version, topic, partition, next_offset)
           values (${beside.name}, ${version}, ${topic}, ${partition}, 0) on conflict do nothing`.execute(trx);
-    const next = !resumed && projection.load ? 'load' : deferred ? 'index' : 'fold';
+    const next = !deferred ? 'fold' : (await isEmpty(trx, beside)) ? 'load' : 'index';
     return { projection, beside, version, schema: schemaNameOf(beside), resumed, next };
   });
 }
@@ -93,6 +96,17 @@ export async function digestOf(projection: Projection): Promise<string> {
   const hash = createHash('sha256');
   for (const file of files) hash.update(`${file}\0`).update(await readFile(new URL(file, folder)));
   return hash.digest('hex');
+}
+
+/** Nothing was folded yet, so that there is nothing which a load would have to remember. */
+async function isEmpty(trx: Trx, { name }: Projection): Promise<boolean> {
+  const moved = await trx
+    .selectFrom('cursors')
+    .select('partition')
+    .where('projection', '=', name)
+    .where('next_offset', '>', 0)
+    .execute();
+  return moved.length === 0;
 }
 
 async function createTables(trx: Trx, projection: Projection, version: number, digest: string): Promise<void> {

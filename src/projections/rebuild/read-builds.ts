@@ -1,0 +1,35 @@
+import type { Db } from '../../postgres/database.ts';
+import { buildOf, codeVersionOf, schemaNameOf } from '../projection.ts';
+import type { BuildProgress } from './watch-build.ts';
+
+/** A version of a projection that stands beside the live one. */
+export interface BuildStanding {
+  readonly projection: string;
+  /** Of the code: that of its tables and meaning. */
+  readonly version: number;
+  /** Which fold by that code it is, from 1. */
+  readonly build: number;
+  readonly schema: string;
+  /** `building`: it is folded, or was when who folded it ended; `kept`: it was live before. */
+  readonly state: 'building' | 'kept';
+  readonly begunAt: Date;
+  /** What who builds it told last, and when; null before the first word. */
+  readonly progress: (Omit<BuildProgress, 'projection'> & { readonly toldAt: Date }) | null;
+}
+
+/** Reads the versions that stand beside the live ones, by projection, the one that was begun last first. */
+export async function readBuilds(db: Db): Promise<readonly BuildStanding[]> {
+  const rows = await db.selectFrom('projection_builds').selectAll().orderBy('projection').orderBy('begun_at', 'desc').execute();
+  return rows.map(({ projection, version, state, begun_at, phase, done, of, rate, told_at }) => ({
+    projection,
+    version: codeVersionOf(version),
+    build: buildOf(version),
+    schema: schemaNameOf({ name: projection, version }),
+    state,
+    begunAt: begun_at,
+    progress:
+      state === 'kept' || done === null || of === null || rate === null || told_at === null
+        ? null
+        : { phase, done, of, rate, secondsLeft: rate > 0 ? (of - done) / rate : null, toldAt: told_at },
+  }));
+}

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import type { Platform } from '../platform/open-platform.ts';
 import { readReplays } from '../projections/replays/read-replays.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
@@ -74,6 +75,44 @@ describe('espalier replay images', () => {
     } finally {
       await change(text);
     }
+  });
+});
+
+describe('espalier replay training', () => {
+  test('ends in equal with every version, stands on record, and names a version that differs with exit code 1', async () => {
+    const train = [
+      'train',
+      '--policy',
+      'learner',
+      '--environment',
+      'search-qa',
+      '--updates',
+      '2',
+      '--groups',
+      '2',
+      '--group',
+      '2',
+    ];
+    const trained = await runEspalier([...train, '--keep-zero-variance', '--test-tasks', '0', '--max-steps', '4'], env);
+    expect(trained).toMatchObject({ code: 0 });
+    const again = () => runEspalier(['replay', 'training', '--policy', 'learner'], env);
+    expect(await again()).toMatchObject({ code: 0, stdout: 'equal: training, 3 versions compared\n' });
+
+    const { db } = platform.database;
+    const update = await db.selectFrom('events').select(['event_id', 'body']).where('type', '=', 'PolicyUpdated').execute();
+    const second = update.find(({ body }) => body.includes('"version":2'));
+    if (!second) throw new Error('the training made no version 2');
+    const write = (body: string) =>
+      sql`update journal_v1.events set body = ${body} where event_id = ${second.event_id}`.execute(db);
+    await write(second.body.replace('"return":', '"return":1'));
+    const { code, stdout } = await again();
+    await write(second.body);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(new RegExp(`^differs at event ${second.event_id}, version 2, metrics: recorded`, 'm'));
+    const { rows } = await sql<{
+      outcome: string;
+    }>`select outcome from replays where mode = 'training' order by finished_at`.execute(db);
+    expect(rows).toEqual([{ outcome: 'equal' }, { outcome: 'differs' }]);
   });
 });
 

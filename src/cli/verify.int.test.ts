@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
@@ -7,20 +7,44 @@ import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
 
+const RUN = '11111111-1111-4111-8111-111111111111';
+
 let platform: Platform & { readonly home: string };
 let env: Readonly<Record<string, string>>;
-let blob: string;
+let checkpoint: { readonly id: string; readonly blob: string };
 beforeAll(async () => {
   platform = await openTestPlatform();
   env = environmentOf(platform);
-  const collected = await runEspalier(['collect', '--policy', 'planner', '--tasks', '3', '--rollouts', '2'], env);
-  if (collected.code !== 0) throw new Error(collected.stderr);
-  blob = (await platform.blobs.put(new TextEncoder().encode('a checkpoint'), 'application/octet-stream')).blob;
+  const search = ['--search', 'mcts', '--iterations', '2', '--candidates', '3', '--max-depth', '6'];
+  const train = ['train', '--policy', 'learner', '--environment', 'search-qa', '--updates', '2', '--groups', '2', '--group', '2'];
+  for (const args of [
+    ['collect', '--tasks', '1,45', '--policy', 'planner:0.5', '--seed', '3', ...search, '--run', RUN],
+    ['revise', '--run', RUN],
+    [...train, '--keep-zero-variance', '--test-tasks', '0', '--max-steps', '4'],
+  ]) {
+    const { code, stderr } = await runEspalier(args, env);
+    if (code !== 0) throw new Error(stderr);
+  }
+  const { checkpoint_id: id, kept } = await platform.database.db
+    .selectFrom('checkpoints')
+    .select(['checkpoint_id', 'kept'])
+    .where('version', '=', 1)
+    .executeTakeFirstOrThrow();
+  checkpoint = { id, blob: kept?.blob ?? '' };
 });
 afterAll(async () => {
   await killRunning();
   await platform.close();
 });
+
+/** Flips one bit of a file; gives what puts it back. */
+async function flip(file: string, at: number): Promise<() => Promise<void>> {
+  const bytes = await readFile(file);
+  const flipped = Buffer.from(bytes);
+  flipped[at] = (flipped[at] ?? 0) ^ 1;
+  await writeFile(file, flipped);
+  return () => writeFile(file, bytes);
+}
 
 async function verify(...files: readonly string[]) {
   const { code, stdout, stderr } = await runEspalier(['verify', ...files], env);
@@ -38,7 +62,10 @@ async function someEvent() {
 describe('espalier verify', () => {
   test('finds a record intact that nobody touched', async () => {
     const { code, stdout } = await verify();
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^intact: [1-9][0-9]+ events, 1 blobs, 0 batches\n$/)]);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^intact: [1-9][0-9]+ events, 3 blobs, 2 batches, 3 checkpoints\n$/),
+    ]);
   });
 
   test('names the event of which one byte was changed, and only it', async () => {
@@ -84,15 +111,51 @@ describe('espalier verify', () => {
     expect(stdout).toContain(`event renumbered: trees.${partition}@${second}`);
   });
 
-  test('names a blob of which one byte was flipped', async () => {
-    const file = join(platform.config.blobs, blob.slice(0, 2), blob.slice(2, 4), blob);
-    const bytes = await readFile(file);
-    const flipped = Buffer.from(bytes);
-    flipped[3] = (flipped[3] as number) ^ 1;
-    await writeFile(file, flipped);
+  test('names a blob of which one byte was flipped, and the version whose checkpoint it is', async () => {
+    const { id, blob } = checkpoint;
+    const restore = await flip(join(platform.config.blobs, blob.slice(0, 2), blob.slice(2, 4), blob), 3);
     const { code, stdout } = await verify();
-    await writeFile(file, bytes);
-    expect([code, stdout]).toEqual([1, expect.stringContaining(`blob changed: ${blob}\n`)]);
+    await restore();
+    expect(code).toBe(1);
+    expect(stdout).toContain(`blob changed: ${blob}\n`);
+    expect(stdout).toContain(`checkpoint changed: learner version 1: checkpoint ${id} of version 1 (blob ${blob})`);
+  });
+
+  test('names a checkpoint that is gone', async () => {
+    const { id, blob } = checkpoint;
+    const file = join(platform.config.blobs, blob.slice(0, 2), blob.slice(2, 4), blob);
+    await rename(file, `${file}.away`);
+    const { code, stdout } = await verify();
+    await rename(`${file}.away`, file);
+    expect([code, stdout]).toEqual([1, expect.stringContaining(`checkpoint missing: learner version 1: checkpoint ${id} `)]);
+  });
+
+  test('names the batch whose manifest was changed', async () => {
+    const { rows } = await sql<{ id: string; batch: string; body: string }>`
+      select event_id as id, body::jsonb #>> '{data,batchId}' as batch, body from events where type = 'BatchPlanned' limit 1`.execute(
+      platform.database.db,
+    );
+    const [planned] = rows;
+    if (!planned) throw new Error('the training planned no batch');
+    const write = (body: string) =>
+      sql`update journal_v1.events set body = ${body} where event_id = ${planned.id}`.execute(platform.database.db);
+    await write(planned.body.replace(/"tokens":(\d)/, (_, digit) => `"tokens":${(Number(digit) % 9) + 1}`));
+    const { code, stdout } = await verify();
+    await write(planned.body);
+    expect(code).toBe(1);
+    expect(stdout).toContain(`event ${planned.id}\n`);
+    expect(stdout).toContain(`batch changed: ${planned.batch}`);
+  });
+
+  test('names a released file of which one byte was flipped, and which release it was', async () => {
+    const file = join(platform.home, 'released.jsonl');
+    const released = await runEspalier(['dataset', 'release', '--name', 'lessons', '--run', RUN, '--out', file], env);
+    expect(released).toMatchObject({ code: 0 });
+    expect(await verify(file)).toMatchObject({ code: 0, stdout: expect.stringContaining(', 1 files') });
+    const restore = await flip(file, 20);
+    const { code, stdout } = await verify(file);
+    await restore();
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/dataset changed: .*released\.jsonl .*lessons version 1\)/)]);
   });
 
   test('names a file that no release has', async () => {

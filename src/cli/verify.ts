@@ -13,7 +13,7 @@ export function addVerify(program: Command): void {
   const command = program
     .command('verify')
     .description(
-      'check the record against tampering and decay: the hash chain of the journal, blobs, batch manifests, released files',
+      'check the record against tampering and decay: the hash chain of the journal, blobs, batch manifests, checkpoints, released files',
     )
     .argument('[files...]', 'files of released datasets, compared with the digests on record');
   command.action((files: string[]) =>
@@ -38,8 +38,8 @@ export function addVerify(program: Command): void {
   );
 }
 
-function describeVerification({ events, blobs, batches, files, faulty, faults }: Verification): string {
-  const counts = `${events} events, ${blobs} blobs, ${batches} batches${files > 0 ? `, ${files} files` : ''}`;
+function describeVerification({ events, blobs, batches, checkpoints, files, faulty, faults }: Verification): string {
+  const counts = `${events} events, ${blobs} blobs, ${batches} batches, ${checkpoints} checkpoints${files > 0 ? `, ${files} files` : ''}`;
   if (faulty === 0) return `intact: ${counts}`;
   const lines = faults.map(({ what, kind, place }) => `${what} ${kind}: ${place}`);
   return [

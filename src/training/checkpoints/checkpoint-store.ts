@@ -21,7 +21,11 @@ export function keepCheckpoint(blobs: BlobStore, bytes: Uint8Array): Promise<Blo
  * Reads the checkpoint that a version lies in, and makes sure that it holds the weights that the record names. @throws CheckpointDamaged that names the
  * checkpoint when it is kept elsewhere, missing, damaged, or holds other weights: nothing may be trained from it.
  */
-export async function readCheckpoint(blobs: Pick<BlobStore, 'get'>, backend: Backend, head: Head): Promise<Uint8Array> {
+export async function readCheckpoint(
+  blobs: Pick<BlobStore, 'get'>,
+  backend: Pick<Backend, 'name' | 'weightsOf'>,
+  head: Head,
+): Promise<Uint8Array> {
   const what = `checkpoint ${head.checkpointId} of version ${head.version}`;
   if (head.backend !== backend.name)
     throw new CheckpointDamaged(`${what} was made by the backend ${head.backend}, not ${backend.name}: train on with that one`);

@@ -37,6 +37,7 @@ describe('names', () => {
   test('a data set has the scorer that Agent-R1 gives it', () => {
     expect(scorerOfSource('hotpotqa/hotpot_qa').name).toBe('qa-em-format');
     expect(scorerOfSource('openai/gsm8k').name).toBe('gsm8k-format');
+    expect(scorerOfSource('BytedTsinghua-SIA/DAPO-Math-17k').name).toBe('retool');
     expect(scorerOfSource('constructor').name).toBe('exact-match');
   });
 });
@@ -55,6 +56,13 @@ test.each<[string, Partial<ScoredEpisode>, number]>([
   ['answer-f1', { answer: 'Paris in France', golds: ['Paris, France'] }, 0.8],
   ['gsm8k-strict', { responses: ['#### 1,234'], golds: ['1234'] }, 1],
   ['gsm8k-flexible', { responses: ['#### 1,234'], golds: ['1234'] }, 0],
+  ['retool', { chat: chatOf('<answer>so \\boxed{\\frac{3}{6}+0}</answer>'), golds: ['0.5'] }, 1],
+  ['retool', { chat: chatOf('<answer>\\boxed{7}</answer>'), golds: ['8'] }, 0],
+  ['retool', { chat: chatOf('\\boxed{8}'), golds: ['8'] }, -1],
+  ['retool', { chat: chatOf('\\boxed{8} <answer>8</answer>'), golds: ['8'] }, -1],
+  ['retool', { chat: '', golds: ['8'] }, -1],
+  ['math-answer', { responses: ['\\boxed{7}', 'it is \\boxed{\\sqrt{8}}'], golds: ['3', '2\\sqrt2'] }, 1],
+  ['math-answer', { responses: ['\\boxed{8'], golds: ['8'] }, 0],
   ['search-r1-em', {}, 1],
   ['environment-outcome', { environmentScore: 0.25 }, 0.25],
   ['invalid-action', { invalidActions: 3 }, -0.1 * 3],

@@ -5,7 +5,10 @@ import { findEnclosed } from '../text/enclosed.ts';
 import { answerF1 } from './answer-f1.ts';
 import { exactMatch } from './exact-match.ts';
 import { scoreGsm8k, scoreGsm8kFormat } from './gsm8k.ts';
+import { boxedContent } from './math/boxed-content.ts';
+import { equivalentAnswers } from './math/equivalent-answers.ts';
 import { scoreQaFormat, scoreQaReported } from './qa-em-format.ts';
+import { scoreRetool } from './retool.ts';
 import { scoreRetoolFormat } from './retool-format.ts';
 import type { Score, ScoredEpisode } from './scored-episode.ts';
 import { scoreSearchR1 } from './search-r1-em.ts';
@@ -54,6 +57,20 @@ export const SCORERS: readonly Scorer[] = [
   scorer('gsm8k-strict', 'verl-1', ({ responses, golds }) => scoreGsm8k(responses.join(''), golds[0] ?? '', 'strict')),
   scorer('gsm8k-flexible', 'verl-1', ({ responses, golds }) => scoreGsm8k(responses.join(''), golds[0] ?? '', 'flexible')),
   {
+    name: 'retool',
+    revision: 'legacy-1',
+    needs: 'ground-truth',
+    score: ({ chat, golds }) => {
+      const { total, format, answer } = scoreRetool(chat, golds[0] ?? '');
+      return { value: total, success: answer === 1, parts: { format, answer } };
+    },
+  },
+  // What the last response boxes, whatever the form: any gold answer will do.
+  scorer('math-answer', 'mathruler-1', ({ responses, golds }) => {
+    const said = boxedContent(responses.at(-1) ?? '');
+    return golds.some((gold) => equivalentAnswers(said, gold)) ? 1 : 0;
+  }),
+  {
     name: 'retool-format',
     revision: 'legacy-1',
     needs: 'nothing',
@@ -101,7 +118,7 @@ const BY_SOURCE: Readonly<Record<string, string>> = {
   'bdsaglam/musique': 'qa-em-format',
   'xanhho/2WikiMultihopQA': 'qa-em-format',
   'openai/gsm8k': 'gsm8k-format',
-  'BytedTsinghua-SIA/DAPO-Math-17k': 'retool-format',
+  'BytedTsinghua-SIA/DAPO-Math-17k': 'retool',
 };
 
 /** Gives the scorer of a data set: the one that Agent-R1 sends it to, or exact match. */

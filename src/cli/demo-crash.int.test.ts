@@ -30,6 +30,7 @@ test('the crash demo kills trainer and projector in the middle, and shows a ledg
   expect(stdout).toMatch(/^difference +0$/m);
   expect(stdout.match(/^ {2}equal: .*/gm)).toEqual([
     expect.stringMatching(/^ {2}equal: environment, [1-9]\d{3} compared$/),
+    '  equal: training, 7 versions compared',
     expect.stringMatching(/^ {2}equal: projections, [1-9]\d compared$/),
   ]);
   const { db } = platform.database;

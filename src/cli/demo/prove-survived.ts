@@ -2,6 +2,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { recordReplay } from '../../platform/record-replay.ts';
 import { replayEnvironment } from '../../platform/replay-environment.ts';
 import { replayProjections } from '../../platform/replay-projections.ts';
+import { replayTraining } from '../../platform/replay-training.ts';
 import { projections } from '../../projections/registry.ts';
 import type { ReplayReport } from '../../replay/replay-report.ts';
 import { describeReport } from '../describe-report.ts';
@@ -10,7 +11,7 @@ import { progressLine, say } from '../terminal.ts';
 import type { Survived } from './crash.ts';
 
 /** Does the run over from the record, prints what that gave, and puts it on record. Exit code 1 when something is not what it was. */
-export async function proveSurvived(platform: Platform, { runId }: Survived, signal: AbortSignal): Promise<void> {
+export async function proveSurvived(platform: Platform, { runId, policyId }: Survived, signal: AbortSignal): Promise<void> {
   const projector = await ensureProjector(platform);
   const line = progressLine();
   const prove = async (command: string, replay: () => Promise<ReplayReport>) => {
@@ -29,6 +30,10 @@ export async function proveSurvived(platform: Platform, { runId }: Survived, sig
         progress: (done, of) => line.show(`executing every action again: ${done} of ${of} trees`),
       }),
     );
+    await prove(`training --policy ${policyId}`, async () => {
+      const progress = (done: number, of: number) => line.show(`training again: ${done} of ${of} versions`);
+      return (await replayTraining(platform, { policyId, from: 0, to: null, signal, progress })).report;
+    });
     await prove('projections', async () => {
       const progress = () => line.show('folding the log anew');
       return (await replayProjections(platform, projections, { signal, progress, limitMs: 60_000 })).report;

@@ -1,0 +1,71 @@
+import { contentHash, decode } from '../../events/codec.ts';
+import type { Delivery } from '../../events/envelope.ts';
+import type { Poison } from '../projection.ts';
+import { type AnomalyRow, anomaly, type EventRow, eventRow } from './rows.ts';
+
+/** What the journal holds of what a batch speaks of; the fold adds what the batch itself brings, in its order. */
+export interface Known {
+  /** Event id → the record that was appended under it first. */
+  readonly bodies: Map<string, string>;
+  /** Stream → its last position. */
+  readonly positions: Map<string, number>;
+  /** Stream and producer, with a blank between → the last sequence. */
+  readonly sequences: Map<string, number>;
+}
+
+export interface Folded {
+  readonly events: readonly EventRow[];
+  readonly anomalies: readonly AnomalyRow[];
+  readonly poison: readonly Poison[];
+}
+
+/** Folds a batch into rows and into what is known. */
+export function foldBatch(batch: readonly Delivery[], { bodies, positions, sequences }: Known): Folded {
+  const poison: Poison[] = [];
+  const events: EventRow[] = [];
+  const anomalies: AnomalyRow[] = [];
+
+  for (const delivery of batch) {
+    const { event } = delivery;
+    const before = bodies.get(event.id);
+    if (before !== undefined) {
+      if (sameContent(before, delivery.body)) {
+        // A segment is named by its content: two processes that draw the same one at once both tell it, as they should.
+        if (event.type !== 'SegmentRendered')
+          anomalies.push(anomaly(delivery, 'duplicate', 'appended again with the same content'));
+      } else
+        poison.push({
+          delivery,
+          code: 'conflict',
+          field: 'id',
+          reason: 'another event was appended under this id before; give a new fact a new id',
+        });
+      continue;
+    }
+    bodies.set(event.id, delivery.body);
+    const producerKey = `${event.stream} ${event.producer.name}`;
+    const last = sequences.get(producerKey);
+    const expected = last === undefined ? 0 : last + 1;
+    if (event.sequence > expected)
+      anomalies.push(
+        anomaly(delivery, 'gap', `sequence ${event.sequence} of ${event.producer.name} came where ${expected} was due`),
+      );
+    if (event.sequence < expected)
+      anomalies.push(
+        anomaly(delivery, 'reordered', `sequence ${event.sequence} of ${event.producer.name} came after ${expected - 1}`),
+      );
+    sequences.set(producerKey, Math.max(event.sequence, last ?? 0));
+    const position = (positions.get(event.stream) ?? 0) + 1;
+    positions.set(event.stream, position);
+    events.push(eventRow(delivery, position));
+  }
+
+  return { events, anomalies, poison };
+}
+
+/** Compares what two records say; who wrote them and when may differ, since a resumed producer appends a derived id again. */
+function sameContent(a: string, b: string): boolean {
+  if (a === b) return true;
+  const [x, y] = [decode(Buffer.from(a)), decode(Buffer.from(b))];
+  return x.kind === 'event' && y.kind === 'event' && contentHash(x.event) === contentHash(y.event);
+}

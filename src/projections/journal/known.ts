@@ -1,0 +1,35 @@
+import { sql } from 'kysely';
+import type { Delivery } from '../../events/envelope.ts';
+import type { Trx } from '../../postgres/database.ts';
+import type { Known } from './fold-batch.ts';
+
+/** Loads what the journal holds of the events and streams of a batch, in three look-ups. */
+export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<Known> {
+  const streams = [...new Set(batch.map((d) => d.event.stream))];
+  return {
+    bodies: await bodiesOf(batch, trx),
+    positions: await positionsOf(streams, trx),
+    sequences: await sequencesOf(streams, trx),
+  };
+}
+
+async function bodiesOf(batch: readonly Delivery[], trx: Trx): Promise<Map<string, string>> {
+  const ids = batch.map((d) => d.event.id);
+  const { rows } = await sql<{
+    event_id: string;
+    body: string;
+  }>`select event_id, body from events where event_id = any(${ids}::uuid[])`.execute(trx);
+  return new Map(rows.map((row) => [row.event_id, row.body]));
+}
+
+async function positionsOf(streams: readonly string[], trx: Trx): Promise<Map<string, number>> {
+  const { rows } = await sql<{ stream: string; position: number }>`
+    select stream, position from streams where stream = any(${streams}::uuid[])`.execute(trx);
+  return new Map(rows.map((row) => [row.stream, row.position]));
+}
+
+async function sequencesOf(streams: readonly string[], trx: Trx): Promise<Map<string, number>> {
+  const { rows } = await sql<{ stream: string; producer: string; sequence: number }>`
+    select stream, producer, sequence from stream_producers where stream = any(${streams}::uuid[])`.execute(trx);
+  return new Map(rows.map((row) => [`${row.stream} ${row.producer}`, row.sequence]));
+}

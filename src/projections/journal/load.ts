@@ -1,0 +1,58 @@
+import { sql } from 'kysely';
+import type { Delivery } from '../../events/envelope.ts';
+import { copyNew } from '../../postgres/bulk.ts';
+import type { Trx } from '../../postgres/database.ts';
+import { type Load, LoadEnds } from '../projection.ts';
+import { foldBatch } from './fold-batch.ts';
+import { IdPlaces, type Place } from './id-places.ts';
+import { writeRows } from './write-rows.ts';
+
+/** Loads the journal: it remembers where each event lies, and reads one again only when another comes under its id. */
+export const journalLoad: Load = {
+  deferred: ['events_event_id_key'],
+  open() {
+    const ids = new IdPlaces();
+    const partitions: string[] = []; // their numbers are their places in this list
+    const positions = new Map<string, number>();
+    const sequences = new Map<string, number>();
+    return async (batch, trx) => {
+      const known = { bodies: await bodiesSeen(batch, ids, partitions, trx), positions, sequences };
+      const folded = foldBatch(batch, known);
+      await writeRows(folded, known, trx, copyNew);
+      return folded.poison;
+    };
+  },
+};
+
+/** Gives the first records of those events of a batch that came in an earlier one, and remembers the others. */
+async function bodiesSeen(
+  batch: readonly Delivery[],
+  ids: IdPlaces,
+  partitions: string[],
+  trx: Trx,
+): Promise<Map<string, string>> {
+  const bodies = new Map<string, string>();
+  const first = new Set<string>(); // of this batch: the fold knows them
+  for (const { topic, partition, offset, event } of batch) {
+    if (first.has(event.id) || bodies.has(event.id)) continue;
+    const name = `${topic} ${partition}`;
+    let number = partitions.indexOf(name);
+    if (number < 0) number = partitions.push(name) - 1;
+    const seen = ids.seen(event.id, { partition: number, offset });
+    if (seen === undefined) first.add(event.id);
+    else bodies.set(event.id, await bodyAt(event.id, seen, partitions, trx));
+  }
+  return bodies;
+}
+
+async function bodyAt(eventId: string, { partition, offset }: Place, partitions: readonly string[], trx: Trx): Promise<string> {
+  const [topic, number] = (partitions[partition] ?? '').split(' ');
+  const { rows } = await sql<{ event_id: string; body: string }>`
+    select event_id, body from events where topic = ${topic} and partition = ${Number(number)}::int and "offset" = ${offset}`.execute(
+    trx,
+  );
+  const [row] = rows;
+  // Of another partition and not committed yet, refused there, or another id of the same half.
+  if (row?.event_id !== eventId) throw new LoadEnds(`event ${eventId} was seen before, and is not where it was`);
+  return row.body;
+}

@@ -6,8 +6,10 @@ import { positionAfter } from '../log/position.ts';
 import { CODE_VERSION } from '../platform/code-version.ts';
 import { nextSequence } from '../platform/next-sequence.ts';
 import type { Platform } from '../platform/open-platform.ts';
+import type { Moment } from '../projections/as-of/moment.ts';
 import { type DatasetRecord, readDatasets } from '../projections/datasets/read-datasets.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
+import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { addQueryOptions, describeRows, type QueryFlags, queryTexts } from './export.ts';
 import { addRowOptions, generalOf, parametersOf, type RowFlags, rowFormatOf } from './row-flags.ts';
@@ -18,6 +20,7 @@ interface ReleaseFlags extends QueryFlags, RowFlags {
   readonly name: string;
   readonly out: string;
   readonly force?: boolean;
+  readonly asOf?: Moment;
 }
 
 const WAIT_MS = 60_000;
@@ -54,24 +57,28 @@ function addRelease(dataset: Command): void {
     .description('freeze mined examples: no duplicates, no task of a test split; the same release twice is one release')
     .requiredOption('--name <name>', 'the name of the dataset; other content under it becomes its next version')
     .requiredOption('--out <file>', 'the file to make; its manifest stands beside it')
+    .option('--as-of <moment>', `examples of the record ${AS_OF}`, parseMoment)
     .option('--force', 'replace a file that is there with other content');
   command.action((flags: ReleaseFlags) => {
     const query = parseTrajectoryQuery(queryTexts(flags));
     const format = rowFormatOf(flags);
     const parameters = parametersOf(flags, { duplicates: 'remove', testTasks: 'remove' });
-    return withWriting(async (writing, { blobs }, signal) => {
+    return withWriting(async (writing, platform, signal) => {
       const line = progressLine();
       const {
         kind,
         dataset: record,
         manifest,
-      } = await releaseDataset({
-        ...{ ...writing, blobs, query, format, parameters, general: generalOf(flags), name: flags.name, out: flags.out, signal },
-        existing: flags.force ? 'replace' : 'same',
-        codeVersion: CODE_VERSION,
-        waitMs: WAIT_MS,
-        onProgress: (lines) => line.show(`releasing: ${lines} lines`),
-      });
+      } = await atMoment(platform, flags.asOf, 'all', signal, (source) =>
+        releaseDataset({
+          ...{ ...writing, source, blobs: platform.blobs, query, format, parameters, general: generalOf(flags) },
+          ...{ name: flags.name, out: flags.out, signal },
+          existing: flags.force ? 'replace' : 'same',
+          codeVersion: CODE_VERSION,
+          waitMs: WAIT_MS,
+          onProgress: (lines) => line.show(`releasing: ${lines} lines`),
+        }),
+      );
       line.end();
       if (wantsJson(command)) return say(JSON.stringify({ kind, dataset: record }));
       say(`${record.name}@${record.version} ${kind === 'released' ? 'released' : 'was released before'}: ${record.id}`);

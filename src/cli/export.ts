@@ -7,6 +7,11 @@ import type { Manifest } from '../datasets/export/manifest.ts';
 import { parseTrajectoryQuery, type QueryTexts, type TrajectoryQuery } from '../datasets/export/trajectory-query.ts';
 import { exportRows, type RowManifest } from '../datasets/rows/export-rows.ts';
 import { CODE_VERSION } from '../platform/code-version.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import type { Db } from '../postgres/database.ts';
+import type { Moment } from '../projections/as-of/moment.ts';
+import type { Entities } from '../projections/as-of/scope.ts';
+import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { addRowOptions, generalOf, parametersOf, type RowFlags, rowFormatOf } from './row-flags.ts';
 import { progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
@@ -18,6 +23,7 @@ interface ExportFlags extends QueryFlags, RowFlags {
   readonly layout: 'trajectory' | 'step';
   readonly force?: boolean;
   readonly allowEmpty?: boolean;
+  readonly asOf?: Moment;
 }
 
 export interface QueryFlags {
@@ -60,16 +66,17 @@ export function addExport(program: Command): void {
     .option('--return-max <number>')
     .option('--from <time>', 'finished at or after (ISO 8601)')
     .option('--before <time>', 'finished before')
+    .option('--as-of <moment>', `the record ${AS_OF}`, parseMoment)
     .option('--force', 'replace a file that is there')
     .option('--allow-empty', 'trajectories: write a file even when nothing matches');
   command.action(async (flags: ExportFlags) => {
     const query = parseTrajectoryQuery(queryTexts(flags));
     if (flags.format === 'batches') return exportHistory(command, flags, query);
     const format = trajectoryFormatOf(flags);
-    await withPlatform('export', async ({ database, blobs }, signal) => {
+    await fromMoment(flags, format === null ? 'all' : entitiesOf(query), async (db, { blobs }, signal) => {
       const line = progressLine();
       const existing = flags.force ? 'replace' : 'refuse';
-      const common = { db: database.db, blobs, query, out: flags.out, codeVersion: CODE_VERSION, waitMs: WAIT_MS, signal };
+      const common = { db, blobs, query, out: flags.out, codeVersion: CODE_VERSION, waitMs: WAIT_MS, signal };
       if (format === null) {
         const manifest = await exportRows({
           ...common,
@@ -95,15 +102,29 @@ export function addExport(program: Command): void {
   });
 }
 
+/** Reads what is exported from the read models of now, or of the moment that was asked for. */
+function fromMoment<T>(
+  { asOf }: ExportFlags,
+  of: Entities | 'all',
+  use: (db: Db, platform: Platform, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  return withPlatform('export', (platform, signal) => atMoment(platform, asOf, of, signal, (db) => use(db, platform, signal)));
+}
+
+/** Trajectories of named runs follow from those runs alone. */
+function entitiesOf({ runs }: TrajectoryQuery): Entities | 'all' {
+  return runs === null ? 'all' : { runs, trees: [], steps: [], rollouts: [] };
+}
+
 /** The history of batches: of policies, whatever their runs and trees. As Parquet when the file is called so, else as JSON lines. */
 async function exportHistory(command: Command, flags: ExportFlags, query: TrajectoryQuery): Promise<void> {
   const others = Object.entries(query).filter(([name, value]) => name !== 'policies' && value !== null);
   if (others.length > 0 || query.policies?.some(({ version }) => version !== null))
     throw new Error('--format batches takes --policy NAME and no other filter: a batch is of a policy, in all its versions');
-  await withPlatform('export', async ({ database }, signal) => {
+  await fromMoment(flags, 'all', async (db, _platform, signal) => {
     const line = progressLine();
     const manifest = await exportBatches({
-      db: database.db,
+      db,
       policies: query.policies?.map(({ policyId }) => policyId) ?? null,
       container: flags.out.endsWith('.parquet') ? 'parquet' : 'jsonl',
       out: flags.out,

@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import type { Platform } from '../platform/open-platform.ts';
 import { topicsOf } from '../projections/apply-slice.ts';
+import type { Moment } from '../projections/as-of/moment.ts';
 import { type Ledger, readLedgers } from '../projections/training-pool/read-ledger.ts';
 import { trainingPool } from '../projections/training-pool/training-pool.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
+import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { say, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
@@ -15,10 +17,15 @@ export function addLedger(program: Command): void {
   const command = program
     .command('ledger')
     .description('account for every training sample: produced = trained + rejected + owed')
-    .option('--policy <name>', 'one policy; all when left out');
-  command.action(({ policy }: { policy?: string }) =>
+    .option('--policy <name>', 'one policy; all when left out')
+    .option('--as-of <moment>', `the account ${AS_OF}`, parseMoment);
+  command.action(({ policy, asOf }: { policy?: string; asOf?: Moment }) =>
     withPlatform('ledger', async (platform, signal) => {
-      const ledgers = await readSettled(platform, policy === undefined ? 'all' : [policy], signal);
+      const policies = policy === undefined ? 'all' : [policy];
+      const ledgers =
+        asOf === undefined
+          ? await readSettled(platform, policies, signal)
+          : await atMoment(platform, asOf, 'all', signal, (db) => readLedgers(db, policies));
       if (policy !== undefined && ledgers.length === 0)
         throw new Error(`nobody trains a policy ${policy}; \`espalier ledger\` without --policy lists those that are trained`);
       if (ledgers.some(({ difference, ahead }) => difference !== 0 || ahead !== 0)) process.exitCode = 1;

@@ -5,9 +5,17 @@ import type { RecordedTree } from '../datasets/export/recorded-tree.ts';
 import { isUuid } from '../domain/ids.ts';
 import { drawSearch, drawTree } from '../domain/tree/draw-tree.ts';
 import type { Db } from '../postgres/database.ts';
-import { type NodeStatistics, readStatistics } from '../projections/search-statistics/read-statistics.ts';
+import type { Moment } from '../projections/as-of/moment.ts';
+import { type NodeStatistics, readStatistics, readStatisticsAsOf } from '../projections/search-statistics/read-statistics.ts';
+import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { say } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+
+interface TreeFlags {
+  readonly lines: number;
+  readonly asOf?: Moment;
+  readonly simulation?: number;
+}
 
 /** `espalier tree ID`: draws one tree in the terminal. */
 export function addTree(program: Command): void {
@@ -15,17 +23,25 @@ export function addTree(program: Command): void {
     .command('tree')
     .description('draw a tree: what its rollouts did, merged where they did the same')
     .argument('<id>', 'the tree id')
+    .option('--as-of <moment>', `the tree ${AS_OF}`, parseMoment)
+    .option('--simulation <n>', 'a search: visits and values after its first n simulations', wholeNumber('--simulation', 0))
     .option('--lines <n>', 'the most lines drawn', wholeNumber('--lines', 1, 1_000_000), 200);
-  command.action((id: string, flags: { lines: number }) =>
-    withPlatform('tree', async ({ database, blobs }) => {
+  command.action((id: string, flags: TreeFlags) =>
+    withPlatform('tree', async (platform, signal) => {
       if (!isUuid(id)) throw new Error(`a tree id is a UUID in lower case, not ${JSON.stringify(id)}`);
-      const tree = await readTree(database.db, id);
-      if (!tree) throw new Error(`there is no tree ${id}; \`espalier status\` lists the runs, GraphQL their trees`);
-      const digest = await digestOf(tree, blobs);
-      if (wantsJson(command))
-        return say(JSON.stringify({ tree: id, digest, steps: tree.tree.nodes.size - 1, rollouts: tree.rollouts.size }));
-      say(drawRecorded(tree, await readStatistics(database.db, [id]), flags.lines).join('\n'));
-      say(`digest ${digest}`);
+      const of = { runs: [], trees: [id], steps: [], rollouts: [] };
+      await atMoment(platform, flags.asOf, of, signal, async (db) => {
+        const tree = await readTree(db, id);
+        if (!tree && flags.asOf) throw new Error(`there was no tree ${id} then; \`espalier trace\` says when it was opened`);
+        if (!tree) throw new Error(`there is no tree ${id}; \`espalier status\` lists the runs, GraphQL their trees`);
+        const digest = await digestOf(tree, platform.blobs);
+        if (wantsJson(command))
+          return say(JSON.stringify({ tree: id, digest, steps: tree.tree.nodes.size - 1, rollouts: tree.rollouts.size }));
+        const { simulation } = flags;
+        const statistics = simulation === undefined ? readStatistics(db, [id]) : readStatisticsAsOf(db, [id], simulation);
+        say(drawRecorded(tree, await statistics, flags.lines).join('\n'));
+        say(`digest ${digest}`);
+      });
     }),
   );
 }

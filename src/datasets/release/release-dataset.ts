@@ -1,6 +1,7 @@
 import type { Appender, Draft } from '../../append/appender.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Receipt } from '../../log/event-log.ts';
+import type { Db } from '../../postgres/database.ts';
 import { countExamples } from '../../projections/dataset-sources/read-examples.ts';
 import { type DatasetRecord, readDatasetsOfName } from '../../projections/datasets/read-datasets.ts';
 import { DatasetError } from '../dataset-error.ts';
@@ -9,6 +10,8 @@ import type { WrittenExample } from '../rows/write-rows.ts';
 
 export interface ReleaseOptions extends Omit<RowExportOptions, 'existing' | 'onExample'> {
   readonly name: string;
+  /** What the examples are read from, where that is not the read models of now: those of a moment of the record. */
+  readonly source?: Db;
   /** `same`: a file that is there must be this very release. */
   readonly existing: 'same' | 'replace';
   readonly appender: Appender;
@@ -33,14 +36,14 @@ const TRIES = 10; // each lost race is another release of the same name, which t
  * @throws DatasetError `invalid-query`, `nothing-matches`, `file-exists`, `conflict` for content that was withdrawn; then nothing is recorded.
  */
 export async function releaseDataset(options: ReleaseOptions): Promise<Release> {
-  const { db, name } = options;
+  const { db, name, source = db } = options;
   if (!NAME.test(name))
     throw new DatasetError(
       'invalid-query',
       `${JSON.stringify(name)} is no name: letters, digits, dots, dashes and underscores, at most 100`,
     );
   const examples: WrittenExample[] = [];
-  const manifest = await exportRows({ ...options, onExample: (written) => examples.push(written) });
+  const manifest = await exportRows({ ...options, db: source, onExample: (written) => examples.push(written) });
   for (let tried = 0; tried < TRIES; tried++) {
     const known = await readDatasetsOfName(db, name);
     const same = known.find(({ sha256 }) => sha256 === manifest.sha256);

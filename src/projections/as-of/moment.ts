@@ -15,7 +15,7 @@ export type Moment =
    */
   | { readonly kind: 'time'; readonly time: Date };
 
-/** Gives the moment as next offsets of every partition that the journal has met, none left out. @throws AsOfError `not-reached` beyond the journal. */
+/** Gives the moment as next offsets, without the partitions that stand at 0: equal moments are equal positions. @throws AsOfError `not-reached` beyond the journal. */
 export async function resolveMoment(db: Db, moment: Moment): Promise<Offsets> {
   const journalled = await readJournalled(db);
   if (moment.kind === 'time') return before(db, moment.time, journalled);
@@ -58,7 +58,11 @@ function each(offsets: Offsets, next: (topic: string, partition: number, end: nu
   return new Map(
     [...offsets].map(([topic, partitions]) => [
       topic,
-      new Map([...partitions].map(([partition, end]) => [partition, next(topic, partition, end)])),
+      new Map(
+        [...partitions]
+          .map(([partition, end]) => [partition, next(topic, partition, end)] as const)
+          .filter(([, offset]) => offset > 0),
+      ),
     ]),
   );
 }

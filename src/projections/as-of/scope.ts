@@ -2,6 +2,8 @@ import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { evaluations } from '../evaluations/evaluations.ts';
 import { images } from '../images/images.ts';
+import { journal } from '../journal/journal.ts';
+import { journalChain } from '../journal-chain/journal-chain.ts';
 import type { Projection } from '../projection.ts';
 import { projections } from '../registry.ts';
 import { replays } from '../replays/replays.ts';
@@ -25,10 +27,22 @@ export interface Entities {
 }
 
 /**
- * The projections whose rows of a tree follow from the tree's own stream, and those of a run from the run's and its trees'. Of the others a
+ * The projections whose rows of a tree follow from the tree's own stream, and those of a run from the run's and its trees', with the journal,
+ * which is always there whole. Of the others a
  * scope of streams has no tables at all: who reads them there is told by an error, never by rows that are missing.
  */
-const OF_STREAMS: readonly Projection[] = [runs, stepTree, rewards, searchStatistics, revisions, evaluations, replays, images];
+const OF_STREAMS: readonly Projection[] = [
+  journal,
+  journalChain,
+  runs,
+  stepTree,
+  rewards,
+  searchStatistics,
+  revisions,
+  evaluations,
+  replays,
+  images,
+];
 
 /** Gives the projections that a scope holds. */
 export function projectionsOf(scope: Scope): readonly Projection[] {

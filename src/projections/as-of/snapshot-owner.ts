@@ -1,9 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
-import type pg from 'pg';
 import type { Db } from '../../postgres/database.ts';
 import { connect } from '../../postgres/pool.ts';
 import { dropSnapshotSchema } from './snapshot-schema.ts';
+
+type Client = Awaited<ReturnType<typeof connect>>;
 
 const LOCK = 0x65_73_70_61; // with the number of an owner: held as long as its snapshots are used
 
@@ -39,14 +40,14 @@ export async function becomeOwner(url: string, db: Db): Promise<SnapshotOwner> {
   }
 }
 
-async function takeNumber(client: pg.Client): Promise<number> {
+async function takeNumber(client: Client): Promise<number> {
   for (;;) {
     const number = randomInt(1, 2 ** 31);
     if (await tryLock(client, number)) return number;
   }
 }
 
-async function dropLeftovers(client: pg.Client, db: Db): Promise<void> {
+async function dropLeftovers(client: Client, db: Db): Promise<void> {
   const { rows } = await sql<{ schema: string; owner: number }>`
     select nspname::text as schema, split_part(nspname, '_', 3)::integer as owner from pg_namespace
     where nspname ~ '^as_of_[0-9]{1,10}_[0-9]+$' order by nspname`.execute(db);
@@ -58,7 +59,7 @@ async function dropLeftovers(client: pg.Client, db: Db): Promise<void> {
   }
 }
 
-async function tryLock(client: pg.Client, number: number): Promise<boolean> {
+async function tryLock(client: Client, number: number): Promise<boolean> {
   const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1, $2) as held', [LOCK, number]);
   return rows[0]?.held === true;
 }

@@ -20,7 +20,7 @@ export function foldedIn(projections: readonly Projection[]): readonly Projectio
 
 /**
  * Makes the schema of a snapshot: the tables of the projections, empty; the journal and its chain as views that end at the position; and
- * projections, cursors and quarantine of its own, so that whoever reads or folds by unqualified names meets nothing of now.
+ * projections (no builds beside them), cursors and quarantine of its own, so that whoever reads or folds by unqualified names meets nothing of now.
  */
 export async function createSnapshotSchema(
   db: Db,
@@ -31,7 +31,7 @@ export async function createSnapshotSchema(
   await db.transaction().execute(async (trx) => {
     await sql.raw(`create schema ${schema}`).execute(trx);
     await sql.raw(`set local search_path = ${schema}`).execute(trx);
-    for (const table of ['projections', 'cursors', 'quarantine'])
+    for (const table of ['projections', 'projection_builds', 'cursors', 'quarantine'])
       await sql.raw(`create table ${table} (like public.${table} including all)`).execute(trx);
     for (const { name } of foldedIn(projections)) await sql.raw(await readFile(tablesFileOf(name), 'utf8')).execute(trx);
     if (projections.includes(journal)) await showJournal(trx, position);

@@ -1,0 +1,41 @@
+import { parsePosition } from '../log/position.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import type { Db } from '../postgres/database.ts';
+import type { Moment } from '../projections/as-of/moment.ts';
+import type { Entities } from '../projections/as-of/scope.ts';
+import { keepSnapshots } from '../projections/as-of/snapshots.ts';
+
+/** How `--as-of` is explained. */
+export const AS_OF = 'as it was at a position of the log (runs.0:3,trees.2:41) or a time (ISO 8601)';
+
+const ISO = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** Parses the moment of a command line. A date alone is its first instant in UTC. @throws Error that names the option. */
+export function parseMoment(text: string): Moment {
+  const time = new Date(text);
+  if (ISO.test(text) && !Number.isNaN(time.getTime())) return { kind: 'time', time };
+  try {
+    return { kind: 'position', position: parsePosition(text) };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new Error(`--as-of takes a position or a time such as 2026-11-21T20:00:00Z: ${error.message}`, { cause: error });
+  }
+}
+
+/** Does something with the read models of now, or of a moment: then they are folded for this command and dropped after. */
+export async function atMoment<T>(
+  { database, databaseUrl, config }: Pick<Platform, 'database' | 'databaseUrl' | 'config'>,
+  moment: Moment | undefined,
+  of: Entities | 'all',
+  signal: AbortSignal,
+  use: (db: Db) => Promise<T>,
+): Promise<T> {
+  if (moment === undefined) return use(database.db);
+  const snapshots = keepSnapshots(database, databaseUrl, { records: config.asOfLimit });
+  try {
+    const { db } = await snapshots.at(moment, of, signal);
+    return await use(db);
+  } finally {
+    await snapshots.close();
+  }
+}

@@ -4,6 +4,7 @@ import type { Envelope } from '../src/events/envelope.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
 import { Story } from '../src/testing/story.ts';
 import { type ToldBatches, tellBatches } from '../src/testing/tell-batches.ts';
+import { EstimateBudget } from './loaders/estimate-budget.ts';
 import { createEstimateLoader } from './loaders/estimate-loader.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
@@ -111,6 +112,20 @@ test('a reward that is revised moves the advantages of now, and leaves those tha
   expect(trained).toEqual(before);
 });
 
+test('as of a moment a batch is estimated with the rewards of then', async () => {
+  const { data: was } = await api.ask('query ($id: ID!) { batch(id: $id) { position } }', { id: told.batchIds[0] });
+  const fields = `rewardsAt samples(first: ${MEMBERS}) { return advantage }`;
+  const { data, errors } = await api.ask(
+    `query ($id: ID!, $at: String!) { asOf(position: $at) { batch(id: $id) { estimates { ${fields} } trained: estimates(rewards: trained) { ${fields} } } } }`,
+    { id: told.batchIds[0], at: `${was.batch.position},runs.0:1,training.0:1` },
+  );
+  expect(errors).toBeUndefined();
+  const { estimates, trained } = data.asOf.batch;
+  expect(estimates.samples.map((sample: { return: number }) => sample.return)).toEqual([0.25, 0.75, 1.25, 1.75]);
+  expect(estimates.rewardsAt).toBe(was.batch.position);
+  expect(trained.samples).toEqual(estimates.samples);
+});
+
 test('a batch has a histogram of staleness and says which versions acted in it; a version says in which batches it did', async () => {
   const { data, errors } = await api.ask(
     `query ($id: ID!) { batch(id: $id) { staleness { staleness samples } actors { policy { id version } samples steps tokens }
@@ -127,7 +142,7 @@ test('a batch has a histogram of staleness and says which versions acted in it; 
 });
 
 test('one request may have so many samples estimated and no more, however little of them it shows', async () => {
-  const loader = createEstimateLoader(api.database.db, api.blobs, { samples: 10, tokens: 1_000 });
+  const loader = createEstimateLoader(api.database.db, api.blobs, new EstimateBudget({ samples: 10, tokens: 1_000 }));
   const batchId = told.batchIds[0] ?? '';
   expect((await loader.load({ batchId, rewards: 'now' })).batch.samples).toHaveLength(8);
   await expect(loader.load({ batchId, rewards: 'trained' })).rejects.toMatchObject({

@@ -18,7 +18,7 @@ import { readHistoryImages } from '../../src/projections/images/read-history-ima
 import { readImageTotalsOfRollouts, readImageTotalsOfRuns } from '../../src/projections/images/read-image-totals.ts';
 import { readRenderSpecs, readRenderSpecsOfRuns } from '../../src/projections/images/read-render-specs.ts';
 import { readHistories, readSegments } from '../../src/projections/images/read-segments.ts';
-import { readReplays } from '../../src/projections/replays/read-replays.ts';
+import { readReplays, readReplaysOfPolicies } from '../../src/projections/replays/read-replays.ts';
 import { readJudgements } from '../../src/projections/revisions/read-judgements.ts';
 import {
   countRevisions,
@@ -36,6 +36,7 @@ import {
   type TrajectoryFilter,
 } from '../../src/projections/rewards/read-trajectories.ts';
 import { readExperimentsById } from '../../src/projections/runs/read-experiments.ts';
+import { readForksOfRuns, readForksOfSteps } from '../../src/projections/runs/read-forks.ts';
 import { readDepthTotals, readRunTotals } from '../../src/projections/runs/read-run-totals.ts';
 import { countRuns, type RunFilter, readRuns, readRunsById } from '../../src/projections/runs/read-runs.ts';
 import { countBackups } from '../../src/projections/search-statistics/read-statistics.ts';
@@ -53,6 +54,7 @@ import { countTrees, readTrees, readTreesById, type TreeFilter } from '../../src
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
 import { type LargeTexts, withLargeTexts } from '../large-text.ts';
 import { many, manyOfTree, mapped, one } from './batch.ts';
+import { EstimateBudget } from './estimate-budget.ts';
 import { createListLoader } from './list-loader.ts';
 import { ListsOfTree } from './lists-of-tree.ts';
 import { createMetricsLoader } from './metrics-loader.ts';
@@ -66,7 +68,7 @@ import { createTreeStepsLoader } from './tree-steps-loader.ts';
 export type Loaders = ReturnType<typeof createLoaders>;
 
 /** Makes the loaders of one request. Each turns the keys that one level of a query asks for into one statement. */
-export function createLoaders(db: Db, texts: LargeTexts, blobs: BlobReader) {
+export function createLoaders(db: Db, texts: LargeTexts, blobs: BlobReader, estimateBudget = new EstimateBudget()) {
   const step = createStepLoader(db);
   return {
     step,
@@ -109,6 +111,18 @@ export function createLoaders(db: Db, texts: LargeTexts, blobs: BlobReader) {
     replays: many(
       (ids) => readReplays(db, ids),
       (r) => r.runId,
+    ),
+    forksOfRun: many(
+      (ids) => readForksOfRuns(db, ids),
+      (f) => f.runId,
+    ),
+    forksOfStep: many(
+      (ids) => readForksOfSteps(db, ids),
+      (f) => f.stepId,
+    ),
+    replaysOfPolicy: many(
+      (ids) => readReplaysOfPolicies(db, ids),
+      (r) => r.policyId,
     ),
     depthTotals: many(
       (ids) => readDepthTotals(db, ids),
@@ -229,6 +243,6 @@ export function createLoaders(db: Db, texts: LargeTexts, blobs: BlobReader) {
       (ids) => readRewardRevisions(db, ids),
       (r) => r.rewardId,
     ),
-    ...createTrainingLoaders(db, blobs),
+    ...createTrainingLoaders(db, blobs, estimateBudget),
   };
 }

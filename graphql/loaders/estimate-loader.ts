@@ -6,6 +6,7 @@ import { estimateBatch } from '../../src/training/estimates/estimate-batch.ts';
 import { RowsError } from '../../src/training/rows/batch-rows.ts';
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
 import { refusal } from '../errors.ts';
+import type { EstimateBudget } from './estimate-budget.ts';
 
 export interface EstimateKey {
   readonly batchId: string;
@@ -17,33 +18,27 @@ export interface Estimates {
   readonly ofStep: ReadonlyMap<string, StepEstimate>;
 }
 
-// Of all batches that one request has estimated: whole batches are read, however little of them is shown.
-const LIMIT = { samples: 4_096, tokens: 5_000_000 }; // some 100 MB of tokens while it is computed
-
-/** Has the batches of one request estimated, each once and one after the other. @throws LIMIT_EXCEEDED past what one request may have; UNAVAILABLE when the record is not whole. */
-export function createEstimateLoader(db: Db, blobs: BlobReader, limit = LIMIT): DataLoader<EstimateKey, Estimates, string> {
-  let [samples, tokens] = [0, 0];
+/** Has the batches of one request estimated, each once and one after the other. @throws what `spend` throws; UNAVAILABLE when the record is not whole. */
+export function createEstimateLoader(
+  db: Db,
+  blobs: BlobReader,
+  budget: EstimateBudget,
+): DataLoader<EstimateKey, Estimates, string> {
   return new DataLoader(
     async (keys) => {
       const batches = new Map(
         (await readBatchesById(db, [...new Set(keys.map(({ batchId }) => batchId))])).map((b) => [b.id, b]),
       );
       const found: (Estimates | Error)[] = [];
-      for (const { batchId, rewards } of keys) {
-        const batch = batches.get(batchId);
-        samples += batch?.samples ?? 0;
-        tokens += batch?.tokens ?? 0;
-        found.push(
-          batch && (samples > limit.samples || tokens > limit.tokens) ? tooMuch(batch, limit) : await read(batchId, rewards),
-        );
-      }
+      for (const key of keys) found.push(await read(key, batches.get(key.batchId)));
       return found;
     },
     { cacheKeyFn: ({ batchId, rewards }) => `${rewards} ${batchId}` },
   );
 
-  async function read(batchId: string, rewards: RewardsOf): Promise<Estimates | Error> {
+  async function read({ batchId, rewards }: EstimateKey, record: BatchRecord | undefined): Promise<Estimates | Error> {
     try {
+      if (record) budget.spend(record);
       const batch = await estimateBatch(db, blobs, batchId, rewards);
       const steps = batch.samples.flatMap((sample) => sample.steps);
       return {
@@ -56,11 +51,4 @@ export function createEstimateLoader(db: Db, blobs: BlobReader, limit = LIMIT): 
       return error instanceof Error ? error : new Error(String(error));
     }
   }
-}
-
-function tooMuch({ ordinal, samples, tokens }: BatchRecord, limit: typeof LIMIT): Error {
-  return refusal(
-    'LIMIT_EXCEEDED',
-    `with batch ${ordinal} (${samples} samples, ${tokens} tokens) this query has more than ${limit.samples} samples or ${limit.tokens} tokens estimated; ask for the estimates of fewer batches at once, of a larger one by the rows of its lease`,
-  );
 }

@@ -32,6 +32,7 @@ import {
 } from '../../src/projections/training-pool/read-samples.ts';
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
 import { many, manyOfTree, one } from './batch.ts';
+import type { EstimateBudget } from './estimate-budget.ts';
 import { createEstimateLoader } from './estimate-loader.ts';
 import { createListLoader } from './list-loader.ts';
 
@@ -41,7 +42,7 @@ interface VersionKey {
 }
 
 /** The loaders of what is trained: policies, their versions and batches, and samples. */
-export function createTrainingLoaders(db: Db, blobs: BlobReader) {
+export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget: EstimateBudget) {
   return {
     ledger: one(
       (policies) => readLedgers(db, policies),
@@ -89,7 +90,8 @@ export function createTrainingLoaders(db: Db, blobs: BlobReader) {
     batchesActedIn: new DataLoader<Acted, readonly string[], string>((wanted) => readBatchesActedIn(db, wanted), {
       cacheKeyFn: ({ policyId, version, first }) => `${first} ${version} ${policyId}`,
     }),
-    estimates: createEstimateLoader(db, blobs),
+    estimateBudget,
+    estimates: createEstimateLoader(db, blobs, estimateBudget),
     leasesOfBatch: many(
       (ids) => readLeasesOfBatches(db, ids),
       (l) => l.batchId,

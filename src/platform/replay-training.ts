@@ -170,7 +170,10 @@ async function makeAgain(replaying: Replaying, { update, batch }: VersionStory, 
   try {
     const rows = await rowsOf(replaying, { update, batch });
     const updated = await computeVersion({ policyId, backend, settings, batch: batch.data, checkpoint: base, rows }, signal);
-    const estimator = updated.estimator ?? batch.data.estimator; // as an acknowledgement that names none is told
+    // Trainers of before told no estimator where they estimated nothing, and the desk then wrote that of the plan.
+    const told = update.data.estimator;
+    const silent = updated.estimator === null && canonicalJson(told) === canonicalJson(batch.data.estimator);
+    const estimator = silent ? told : updated.estimator;
     return { ...updated, kind: 'made', estimator };
   } catch (error) {
     signal.throwIfAborted();
@@ -195,8 +198,7 @@ async function rowsOf(
     comparison.note(
       'some versions were recorded without the position that their rewards stood at: those known when their batch was planned are taken',
     );
-  const trees = groups.map(({ treeId }) => treeId);
-  return readBatchStepsAt({ db, blobs: platform.blobs }, { batchId, trees, rewardsAt: rewardsAt ?? told.batch.data.position });
+  return readBatchStepsAt({ db, blobs: platform.blobs }, { batchId, rewardsAt: rewardsAt ?? told.batch.data.position });
 }
 
 /** Reads the recorded checkpoint of a version; null when it is not there, damaged, or holds other weights than the record says. */

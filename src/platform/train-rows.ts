@@ -1,7 +1,7 @@
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { parsePosition } from '../log/position.ts';
 import type { Db } from '../postgres/database.ts';
-import { readRewardsPosition, standRewardsAt } from '../projections/rewards/rewards-at.ts';
+import { readRewardsPosition } from '../projections/rewards/rewards-at.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import type { StepRow } from '../training/backends/step-row.ts';
 import { stepRowsOf } from '../training/backends/step-rows-of.ts';
@@ -40,13 +40,10 @@ export async function readBatchSteps(
     });
 }
 
-/** Reads the rows of a batch with the rewards of its trees as they stood at a position. The read models must hold all of it. */
+/** Reads the rows of a batch with their rewards as they stood at a position. The read models must hold all of it. */
 export async function readBatchStepsAt(
   { db, blobs }: Where,
-  { batchId, trees, rewardsAt }: { readonly batchId: string; readonly trees: readonly string[]; readonly rewardsAt: string },
+  { batchId, rewardsAt }: { readonly batchId: string; readonly rewardsAt: string },
 ): Promise<readonly StepRow[]> {
-  return db.transaction().execute(async (trx) => {
-    await standRewardsAt(trx, trees, rewardsAt);
-    return stepRowsOf(await readBatchRows(trx, blobs, batchId));
-  });
+  return stepRowsOf(await readBatchRows(db, blobs, batchId, parsePosition(rewardsAt)));
 }

@@ -2,8 +2,7 @@ import { sql } from 'kysely';
 import type { DataOf } from '../../events/catalogue.ts';
 import { decode } from '../../events/codec.ts';
 import type { Offsets } from '../../log/event-log.ts';
-import { formatPosition, parsePosition } from '../../log/position.ts';
-import { insertRows } from '../../postgres/bulk.ts';
+import { formatPosition } from '../../log/position.ts';
 import type { Db, Trx } from '../../postgres/database.ts';
 import { readCursors } from '../wait-until.ts';
 
@@ -51,45 +50,4 @@ export async function foldRewardsAt(db: Db, trees: readonly string[], position: 
     }
   }
   return [...standing.values()];
-}
-
-/**
- * Lets whoever reads `rewards` in this transaction read those of some trees as they stood at a position: a temporary table of that name stands before the
- * view until the transaction ends. So one reader of rows serves the rewards of now and those of then, and both are summed alike.
- */
-export async function standRewardsAt(trx: Trx, trees: readonly string[], position: string): Promise<void> {
-  const rewards = await foldRewardsAt(trx, trees, parsePosition(position));
-  await sql`create temporary table rewards (like public.rewards) on commit drop`.execute(trx);
-  await insertRows(trx, 'pg_temp.rewards', rewards.map(rowOf), COLUMNS);
-}
-
-const COLUMNS = {
-  reward_id: 'uuid',
-  tree_id: 'uuid',
-  step_id: 'uuid',
-  rollout_id: 'uuid',
-  component: 'text',
-  value: 'double precision',
-  assigned_value: 'double precision',
-  scorer: 'text',
-  scorer_revision: 'text',
-  raw: 'jsonb',
-  revisions: 'integer',
-  assigned_at: 'timestamptz',
-  revised_at: 'timestamptz',
-};
-function rowOf({
-  assigned,
-  value,
-  scorer,
-  revisions,
-  assignedAt,
-  revisedAt,
-}: StandingReward): Record<keyof typeof COLUMNS, unknown> {
-  const { rewardId, treeId, stepId, rolloutId, component, raw } = assigned;
-  return {
-    ...{ reward_id: rewardId, tree_id: treeId, step_id: stepId, rollout_id: rolloutId, component, raw, revisions },
-    ...{ value, assigned_value: assigned.value, scorer: scorer.name, scorer_revision: scorer.revision },
-    ...{ assigned_at: assignedAt, revised_at: revisedAt },
-  };
 }

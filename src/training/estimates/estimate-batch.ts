@@ -1,6 +1,7 @@
 import { type Refused, refused } from '../../domain/training/options.ts';
+import { parsePosition } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
-import { readRewardsPosition, standRewardsAt } from '../../projections/rewards/rewards-at.ts';
+import { readRewardsPosition } from '../../projections/rewards/rewards-at.ts';
 import { CheckpointDamaged } from '../backends/backend.ts';
 import { linearBackend } from '../backends/linear/linear-backend.ts';
 import { stepRowsOf } from '../backends/step-rows-of.ts';
@@ -9,7 +10,6 @@ import type { BatchRows } from '../rows/batch-rows.ts';
 import { RowsError } from '../rows/batch-rows.ts';
 import { readBatchRows } from '../rows/read-batch-rows.ts';
 import type { BlobReader } from '../rows/read-blob.ts';
-import { readManifest } from '../rows/read-manifest.ts';
 import { agreesWith } from './agrees-with.ts';
 import type { BatchEstimates, RewardsOf } from './batch-estimates.ts';
 import { type BatchUpdate, readBatchUpdate } from './read-batch-update.ts';
@@ -40,23 +40,21 @@ export async function estimateBatch(db: Db, blobs: BlobReader, batchId: string, 
   };
 }
 
-/** Reads rows and the position of their rewards in one snapshot. */
+/** Reads rows and the position of their rewards in one snapshot. @param at null: the position of now. */
 async function readRows(
   db: Db,
   blobs: BlobReader,
   batchId: string,
   at: string | null,
 ): Promise<{ readonly rows: BatchRows; readonly rewardsAt: string }> {
+  if (at !== null) return { rewardsAt: at, rows: await readBatchRows(db, blobs, batchId, parsePosition(at)) };
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
-    .execute(async (trx) => {
-      if (at === null) return { rewardsAt: await readRewardsPosition(trx), rows: await readBatchRows(trx, blobs, batchId) };
-      const { groups } = await readManifest(trx, batchId);
-      const trees = groups.map(({ treeId }) => treeId);
-      await standRewardsAt(trx, trees, at);
-      return { rewardsAt: at, rows: await readBatchRows(trx, blobs, batchId) };
-    });
+    .execute(async (trx) => ({
+      rewardsAt: await readRewardsPosition(trx),
+      rows: await readBatchRows(trx, blobs, batchId),
+    }));
 }
 
 async function advantagesOf(

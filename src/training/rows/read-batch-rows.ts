@@ -1,3 +1,4 @@
+import type { Offsets } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readPaths } from '../../projections/step-tree/read-paths.ts';
 import {
@@ -10,24 +11,28 @@ import {
 } from './batch-rows.ts';
 import type { BlobReader } from './read-blob.ts';
 import { readManifest } from './read-manifest.ts';
-import { type RolloutRow, readRewards, readRolloutsOfBatch } from './read-record.ts';
+import { type RolloutRow, readRewards, readRewardsAt, readRolloutsOfBatch } from './read-record.ts';
 import { type RecordedStep, readRecordedSteps } from './read-recorded-steps.ts';
 
 /**
- * Reads a planned batch with all that its trajectories recorded: paths, texts, token arrays as sampled, spans, rewards in force.
+ * Reads a planned batch with all that its trajectories recorded: paths, texts, token arrays as sampled, spans, and the rewards in force, now or as they stood at a
+ * position of the log, revisions that came later left out.
  * @throws RowsError when the batch is unknown, or a part of the record is missing or damaged.
  */
-export async function readBatchRows(db: Db, blobs: BlobReader, batchId: string): Promise<BatchRows> {
+export async function readBatchRows(
+  db: Db,
+  blobs: BlobReader,
+  batchId: string,
+  rewardsAt: Offsets | 'now' = 'now',
+): Promise<BatchRows> {
   const batch = await readManifest(db, batchId);
   const ids = batch.groups.flatMap(({ rolloutIds }) => rolloutIds);
   const rollouts = new Map((await readRolloutsOfBatch(db, blobs, ids)).map((row) => [row.rolloutId, row]));
   const leaves = [...rollouts.values()].map(({ leafStepId }) => leafStepId);
   const paths = await readPaths(db, leaves);
   const steps = await readRecordedSteps(db, blobs, [...new Set([...paths.values()].flat())]);
-  const rewards = await readRewards(
-    db,
-    batch.groups.map(({ treeId }) => treeId),
-  );
+  const trees = batch.groups.map(({ treeId }) => treeId);
+  const rewards = rewardsAt === 'now' ? await readRewards(db, trees) : await readRewardsAt(db, trees, rewardsAt);
   const world: World = { batch, rollouts, paths, steps, rewards, unpacked: new Map() };
   const trajectories = batch.groups.flatMap(({ rolloutIds }, group) =>
     rolloutIds.map((rolloutId) => trajectoryOf(world, group, rolloutId)),

@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
+import type { Offsets } from '../../log/event-log.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
+import { foldRewardsAt } from '../../projections/rewards/rewards-at.ts';
 import type { BatchReward, BatchTrajectory } from './batch-rows.ts';
 import { type BlobReader, inPlace } from './read-blob.ts';
 
@@ -49,6 +51,27 @@ export async function readRewards(db: Db, trees: readonly string[]): Promise<Rea
   const { rows } = await sql<RewardRow>`
     select coalesce(step_id, rollout_id) as owner, component, value, scorer, scorer_revision as revision
     from rewards where tree_id = any(${[...trees]}::uuid[]) order by reward_id`.execute(db);
+  return byOwner(rows);
+}
+
+/** Reads the rewards of trees as they stood at a position, from the journal, which must reach there; by owner and in the order of `readRewards`. */
+export async function readRewardsAt(
+  db: Db,
+  trees: readonly string[],
+  position: Offsets,
+): Promise<ReadonlyMap<string, readonly BatchReward[]>> {
+  const standing = [...(await foldRewardsAt(db, trees, position))].sort((a, b) =>
+    a.assigned.rewardId < b.assigned.rewardId ? -1 : 1,
+  );
+  return byOwner(
+    standing.flatMap(({ assigned: { stepId, rolloutId, component }, value, scorer: { name: scorer, revision } }) => {
+      const owner = stepId ?? rolloutId;
+      return owner === null ? [] : [{ owner, component, value, scorer, revision }];
+    }),
+  );
+}
+
+function byOwner(rows: readonly RewardRow[]): ReadonlyMap<string, readonly BatchReward[]> {
   const rewards = new Map<string, BatchReward[]>();
   for (const { owner, component, value, scorer, revision } of rows) {
     const list = rewards.get(owner) ?? [];

@@ -25,13 +25,15 @@ export function policyRoutes(policy: Policy, clock: () => number): readonly Rout
     const ticket = gate.enter();
     if (!ticket) return failure(429, 'rate_limit_exceeded', 'too many requests are in hand; try again');
     const gone = new AbortController();
-    req.socket.once('close', () => gone.abort());
+    const onClose = () => gone.abort();
+    req.socket.once('close', onClose); // one connection brings many requests
     try {
       const body = await readBody(req, BODY_BYTES, ticket);
       if (body.kind === 'gone') return undefined;
       if (body.kind === 'refused') return body.reply;
       return await answer(body.bytes, gone.signal);
     } finally {
+      req.socket.off('close', onClose);
       ticket.leave();
     }
   }

@@ -1,14 +1,11 @@
 import type { Situation } from '../../policies/linear/situation.ts';
 import type { ChatRequest } from './chat-request.ts';
+import { actionOf, goalOf, listedIn } from './read-reply.ts';
 
 /** Where a chat stands and what can be done there; or why it cannot be told. */
 export type ReadChat =
   | { readonly kind: 'read'; readonly situation: Situation; readonly candidates: readonly string[] }
   | { readonly kind: 'refused'; readonly reason: string };
-
-const LISTED = /What you can do now:\s*\[((?:'[^\n]*'(?:\s*,?\s*\n\s*)?)+)\]/;
-const ACTION = /(?:^|\n)\s*Action:\s*([^\n]*)\s*$/;
-const TAGGED = /<action>([\s\S]*?)<\/action>/;
 
 /**
  * Reads a chat back as the situation that it was made of: the first user message is the first observation, each reply and the message after it a step. The goal is what
@@ -39,18 +36,4 @@ export function readSituation({ messages, goal, admissible_actions: given }: Cha
     situation: { goal: goal ?? goalOf(opening.content), firstObservation: opening.content, history },
     candidates,
   };
-}
-
-function actionOf(reply: string): string {
-  return (TAGGED.exec(reply)?.[1] ?? ACTION.exec(reply.slice(-2_000))?.[1] ?? reply).trim();
-}
-
-function goalOf(opening: string): string {
-  const [, goal = ''] = /(?:^|\n)\s*(?:Goal: craft|Goal:|Your task:|Question:)\s*([^\n]+)/.exec(opening) ?? [];
-  return goal.trim().replace(/\.$/, '');
-}
-
-function listedIn(message: string): readonly string[] | null {
-  const [, list] = LISTED.exec(message.slice(-200_000)) ?? [];
-  return list === undefined ? null : [...list.matchAll(/'([^\n]*)'\s*,?\s*(?:\n|$)/g)].map(([, action = '']) => action);
 }

@@ -1,0 +1,63 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { actionOf, goalOf, listedIn } from './read-reply.ts';
+
+describe('actionOf', () => {
+  test.each([
+    ['Thought: x\nAction: look', 'look'],
+    ['Action:\n  go north ', 'go north'],
+    ['Action: a\nAction: b', 'b'],
+    ['<think>x</think><action> go </action>', 'go'],
+    ['<action>never closed', '<action>never closed'],
+    [' just this ', 'just this'],
+    ['Action:', ''],
+  ])('%j says %j', (reply, action) => expect(actionOf(reply)).toBe(action));
+});
+
+describe('goalOf', () => {
+  test.each([
+    ['Goal: craft a stick.\nMore', 'a stick'],
+    ['x\n\n  Your task: find it', 'find it'],
+    ['Question:\nWho?', 'Who?'],
+    ['The Goal: craft x', ''],
+    ['', ''],
+  ])('%j is %j', (opening, goal) => expect(goalOf(opening)).toBe(goal));
+});
+
+describe('listedIn', () => {
+  test.each([
+    ["What you can do now: ['look']", ['look']],
+    ["What you can do now:\n['go to cabinet 2'\n 'look']\n", ['go to cabinet 2', 'look']],
+    ["What you can do now: ['a',\n\n 'it's', \n'c'] and more", ['a', "it's", 'c']],
+    ["What you can do now: ['x']\n'y']", ['x']],
+    ['What you can do now: nothing', null],
+    ["What you can do now: ['a' 'b", null],
+    ["What you can do now: [x]. What you can do now: ['a']", ['a']],
+  ])('%j lists %j', (message, items) => expect(listedIn(message)).toEqual(items));
+
+  test('what is listed a line each comes back', () => {
+    const item = fc.string({ minLength: 1 }).filter((text) => text === text.trim() && !/[\n\r]|']|',$/.test(text));
+    fc.assert(
+      fc.property(fc.array(item, { minLength: 1, maxLength: 8 }), (items) => {
+        expect(listedIn(`What you can do now:\n[${items.map((text) => `'${text}'`).join('\n ')}]`)).toEqual(items);
+      }),
+    );
+  });
+});
+
+const MANY = 1_000_000;
+test.each([
+  ['quotes that never end in a bracket', `What you can do now: [${"'".repeat(1_000)}`],
+  ['items without end', `What you can do now: [${"'a'\n".repeat(50_000)}`],
+  ['lists that are none', 'What you can do now: ['.repeat(50_000)],
+  ['empty lines', '\n'.repeat(MANY)],
+  ['tags that never close', '<action>'.repeat(MANY / 8)],
+  ['blanks behind a name', `\nAction:${' '.repeat(1_900)}\nx`.repeat(500)],
+  ['goals without a text', 'Goal:\n'.repeat(MANY / 8)],
+])('%s are read in no time', (_name, text) => {
+  const began = performance.now();
+  actionOf(text);
+  goalOf(text);
+  listedIn(text);
+  expect(performance.now() - began).toBeLessThan(2_000); // by patterns: minutes
+});

@@ -9,7 +9,7 @@ import type { Logger } from '../src/runtime/logger.ts';
  */
 export function createMaskError(logger: Logger): (error: unknown) => Error {
   return (error) => {
-    if (error instanceof GraphQLError && isForCaller(error)) return error;
+    if (error instanceof GraphQLError && isForCaller(error)) return shortened(error);
     const original = error instanceof GraphQLError ? error.originalError : error;
     const errorId = randomUUID();
     logger.error('graphql: a query failed', { errorId, error: original });
@@ -27,4 +27,20 @@ export function createMaskError(logger: Logger): (error: unknown) => Error {
 function isForCaller({ originalError }: GraphQLError): boolean {
   if (originalError === undefined || originalError === null) return true;
   return originalError instanceof GraphQLError && isForCaller(originalError);
+}
+
+const LONGEST = 2_000; // characters
+
+/** What the caller sent may stand in what is said of it (a parser quotes its whole text): a refusal is not as long as the request. */
+function shortened(error: GraphQLError): GraphQLError {
+  const { message, nodes = null, source = null, positions = null, path = null } = error;
+  const { originalError, ...extensions } = error.extensions;
+  const long = [message, ...Object.values(error.extensions).map((value) => JSON.stringify(value) ?? '')].some(
+    (text) => text.length > LONGEST,
+  );
+  if (!long) return error;
+  const reason =
+    typeof originalError === 'object' && originalError !== null && 'message' in originalError ? originalError.message : undefined;
+  const told = reason === undefined ? {} : { reason: String(reason).slice(0, LONGEST) };
+  return new GraphQLError(message.slice(0, LONGEST), { nodes, source, positions, path, extensions: { ...extensions, ...told } });
 }

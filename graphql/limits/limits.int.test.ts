@@ -16,6 +16,11 @@ describe('a hostile document is refused with the limit, what it has and the reme
     ['aliases', `{ ${Array.from({ length: 200 }, (_, i) => `a${i}: position`).join(' ')} }`, /aliases 200, the limit is 50/],
     ['fields', `{ ${'position '.repeat(1_500)} }`, /fields 1500, the limit is 1000/],
     ['tokens', `{ ${'position '.repeat(6_000)} }`, /more than 5000 tokens/],
+    [
+      'nesting',
+      `{ runs(first: ${'['.repeat(2_000)}1${']'.repeat(2_000)}) { nodes { id } } }`,
+      /nesting 201, the limit is 200; put lists/,
+    ],
     ['characters', `{ position } # ${'x'.repeat(200_000)}`, /characters 200015, the limit is 100000/],
     [
       'cost',
@@ -32,6 +37,13 @@ describe('a hostile document is refused with the limit, what it has and the reme
     ]);
     expect(answer.data).toBeUndefined();
     expect(api.statements()).toEqual([]);
+  });
+
+  test('a body that is no JSON is refused without being sent back', async () => {
+    const answer = await api.fetch({}, { body: `{"query": ${'{"a":'.repeat(50_000)}` });
+    const text = await answer.text();
+    expect(text).toContain('invalid JSON');
+    expect(text.length).toBeLessThan(5_000);
   });
 
   test('cost that only variables bring', async () => {

@@ -4,6 +4,8 @@ export interface Limits {
   readonly documentSize: number;
   /** Lexical tokens of a document; also bounds what validation can cost. */
   readonly tokens: number;
+  /** Brackets of any kind that stand open at once: lists and objects in arguments too. Who reads or checks a document goes as deep. */
+  readonly nesting: number;
   /** Nested fields; introspection has its own limit in graphql-js. */
   readonly depth: number;
   readonly aliases: number;
@@ -16,6 +18,7 @@ export interface Limits {
 export const LIMITS: Limits = {
   documentSize: 100_000,
   tokens: 5_000,
+  nesting: 200,
   depth: 16,
   aliases: 50,
   fields: 1_000,

@@ -40,7 +40,9 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 /** Reads a tree of the published program and checks that its counts are those of a search. @throws DatasetError `cannot-read`, `bad-row`. */
 export async function readAgentRTree(file: AgentRFile): Promise<AgentRTree> {
   const bytes = await readAgentRFile(file);
-  const parsed = root.safeParse(parseJson(file, bytes));
+  const value = parseJson(file, bytes);
+  if (isDeeper(value, DEEPEST)) throw badRow(file.path, 1, `its nodes are nested more than ${DEEPEST} deep`);
+  const parsed = root.safeParse(value);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     throw badRow(file.path, 1, `${issue?.path.map(String).join('.') || 'the tree'}: ${issue?.message}`);
@@ -57,6 +59,20 @@ function parseJson({ path }: AgentRFile, bytes: Buffer): unknown {
   } catch (cause) {
     throw badRow(path, 1, `is not UTF-8 JSON, or was cut off: ${reasonOf(cause)}`, cause);
   }
+}
+
+const DEEPEST = 400; // nodes; the published program goes 40 deep, and Python cannot write many more than this
+
+/** Looks level by level: who checks a tree calls itself for every level of it, and would run out of stack. */
+function isDeeper(tree: unknown, limit: number): boolean {
+  let level = [tree];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > limit) return true;
+    level = level.flatMap((each) =>
+      typeof each === 'object' && each !== null && 'children' in each && Array.isArray(each.children) ? each.children : [],
+    );
+  }
+  return false;
 }
 
 /** The opening is `[system] [instruction, acknowledgement] first observation` (specification of Agent-R, §1.2). */

@@ -86,11 +86,17 @@ describe("Agent-R's search trees", () => {
     expect(await shop.importing({ ...flagged, agentTraj: textcraft })).toMatchObject({ source: 'agent-r', trees: 1 });
   });
 
+  const deepened = (tree: object): unknown => {
+    let inner: unknown = tree;
+    for (let i = 0; i < 1_000; i++) inner = { ...tree, children: [inner] };
+    return inner;
+  };
   test.each<[string, (tree: typeof example) => unknown, string]>([
     ['visits that do not add up', (tree) => ({ ...tree, visits: 9 }), 'has 9 visits, its children 7'],
     ['a value that does not add up', (tree) => ({ ...tree, value: 3 }), 'has value 3, its children 1'],
     ['a field that is missing', ({ value: _, ...tree }) => tree, 'value:'],
     ['a conversation without observation', (tree) => ({ ...tree, state: [] }), 'the conversation of the root is empty'],
+    ['nodes without end', deepened, 'nested more than 400 deep'],
     ['another system message', (tree) => ({ ...tree, state: tree.state.slice(1) }), 'opens with another system message'],
   ])('one bad tree (%s) refuses the whole folder with its file', async (_, change, message) => {
     await writeFile(`${folder}/search_results_9.json`, JSON.stringify(change(example)));

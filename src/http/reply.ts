@@ -32,7 +32,26 @@ export function text(status: number, body: string, contentType = 'text/plain; ch
   return { status, headers: { 'content-type': contentType }, body };
 }
 
-/** Answers a refusal: `{error: {message, remedy, problems?}}`, at most twenty problems. */
+/** What a program decides by, for each status that we refuse with. */
+const CODES: Readonly<Record<number, string>> = {
+  400: 'invalid',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not-found',
+  405: 'method-not-allowed',
+  408: 'too-slow',
+  409: 'conflict',
+  411: 'length-required',
+  413: 'too-large',
+  415: 'media-type',
+  422: 'unprocessable',
+  429: 'busy',
+  431: 'headers-too-large',
+  500: 'fault',
+  503: 'unavailable',
+};
+
+/** Answers a refusal: `{error: {code, message, remedy, problems?}}`, at most twenty problems. The code says no more than the status does. */
 export function refuse(
   status: number,
   message: string,
@@ -43,7 +62,7 @@ export function refuse(
   }: { readonly problems?: readonly Problem[]; readonly headers?: Readonly<Record<string, string>> } = {},
 ): Reply {
   const more = problems === undefined ? {} : { problems: problems.slice(0, PROBLEM_LIMIT) };
-  return json(status, { error: { message, remedy, ...more } }, headers);
+  return json(status, { error: { code: CODES[status] ?? String(status), message, remedy, ...more } }, headers);
 }
 
 export const PROBLEM_LIMIT = 20;

@@ -13,7 +13,7 @@ test.each([
   ['HEAD', '/healthz', '/healthz'],
   ['POST', '/v1/events', '/v1/events'],
   ['OPTIONS', '/graphql', '/graphql'],
-  ['GET', '/graphql/stream', '/graphql'],
+  ['GET', '/graphql/', '/graphql'],
 ])('%s %s goes to %s', (method, path, expected) => {
   const match = matchRoute(routes, method, path);
   expect(match.kind === 'route' && match.route.path).toBe(expected);
@@ -22,6 +22,8 @@ test.each([
 test.each([
   ['GET', '/nothing', 404],
   ['GET', '/graphqlx', 404],
+  ['GET', '/graphql/stream', 404],
+  ['GET', '/graphql/../v1/events', 404],
   ['GET', '/healthz/', 404],
   ['DELETE', '/v1/events', 405],
   ['POST', '/healthz', 405],

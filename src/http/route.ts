@@ -7,7 +7,7 @@ export type NodeListener = (req: IncomingMessage, res: ServerResponse) => unknow
 
 /**
  * One door of the server. An `endpoint` answers one path and method with a reply (undefined when the client went away meanwhile); a `mount`
- * hands a path, all below it and all its methods to a node listener.
+ * hands a path and all its methods to a node listener; what lies below it is not there, so that no listener has to read `..` in a path.
  */
 export type Route =
   | {
@@ -52,7 +52,7 @@ function isAt(route: Route, path: string): boolean {
     case 'each':
       return route.pattern.test(path);
     case 'mount':
-      return path === route.path || path.startsWith(`${route.path}/`);
+      return path === route.path || path === `${route.path}/`;
     default:
       return route satisfies never;
   }

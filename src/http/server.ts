@@ -4,6 +4,7 @@ import type { Db } from '../postgres/database.ts';
 import { DEFAULT_LIMITS } from '../runtime/config.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import { answerUnread } from './answer-unread.ts';
 import { authorize, type Door } from './authorize.ts';
 import { faultReply } from './fault-reply.ts';
 import { createKeyCache } from './key-cache.ts';
@@ -73,6 +74,10 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     res.on('error', () => undefined); // a client that went away is not news
     void answer(req, res);
   });
+  server.on('clientError', (error, socket) => {
+    const unanswered = [...open].filter((res) => res.socket === socket || (res.req.socket === socket && !res.writableEnded));
+    answerUnread(error, socket, unanswered);
+  });
   await listen(server, host, port);
   const { port: actual } = server.address() as AddressInfo; // a TCP server that listens has one
   return {
@@ -135,8 +140,8 @@ function createAnswerer({ routes, metrics, logger = SILENT }: HttpOptions, door:
       if (match.route.kind === 'endpoint') return finish(req, res, await match.route.handle(req));
       if (match.route.kind === 'each')
         return finish(req, res, await match.route.handle(req, match.route.pattern.exec(path)?.[1] ?? ''));
-      const tooLarge = refuseMountBody(req);
-      if (tooLarge) return finish(req, res, tooLarge);
+      const unfit = refuseMountHost(req) ?? refuseMountBody(req);
+      if (unfit) return finish(req, res, unfit);
       await match.route.listener(req, res);
     } catch (error) {
       finish(req, res, faultReply(error, logger.with({ method, path })));
@@ -153,6 +158,16 @@ function finish(req: IncomingMessage, res: ServerResponse, reply: Reply | undefi
   const timer = setTimeout(() => req.complete || req.socket.destroy(), DRAIN_MS);
   res.once('close', () => timer.unref());
   req.once('close', () => clearTimeout(timer));
+}
+
+/** A mounted listener makes an address of Host and path; one that is none would be a fault there. */
+function refuseMountHost({ headers: { host = 'localhost' } }: IncomingMessage): Reply | undefined {
+  if (URL.canParse(`http://${host}/`)) return undefined;
+  return refuse(
+    400,
+    `the header Host is no host: ${JSON.stringify(host.slice(0, 100))}`,
+    'send the name or address of this server, and its port',
+  );
 }
 
 /** What a mounted listener reads into memory is bounded by its declared length; a body without one is refused. */

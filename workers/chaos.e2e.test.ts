@@ -24,7 +24,7 @@ describeWithKafka('a training over Kafka', () => {
     const plan = chaosPlan(9, 5);
     const expected = await trainUndisturbed(await opened(), plan);
     const platform = await opened((await kafkaForTests()).brokers);
-    const disturbance = { kills: 3, roles: ROLES, deeds: ['kill'] } as const;
+    const disturbance = { seed: 9, kills: 3, roles: ROLES, deeds: ['kill'] } as const;
     const { done, checks } = await trainDisturbed(platform, plan, expected, disturbance);
     expect(done.length).toBeGreaterThanOrEqual(2);
     expect(checks.filter(({ broken }) => broken > 0)).toEqual([]);

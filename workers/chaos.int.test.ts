@@ -23,7 +23,7 @@ test('a training whose processes are killed and paused at seeded points comes to
   const plan = chaosPlan(7, 5);
   const expected = await trainUndisturbed(await opened(), plan);
   expect(expected.weights.length).toBe(plan.updates + 1);
-  const disturbance = { kills: 4, roles: ROLES, deeds: ['kill', 'pause'] } as const;
+  const disturbance = { seed: 7, kills: 4, roles: ROLES, deeds: ['kill', 'pause'] } as const;
   const { done, checks } = await trainDisturbed(await opened(), plan, expected, disturbance);
   expect(done.filter(({ deed }) => deed === 'kill').length).toBeGreaterThanOrEqual(2);
   expect(checks.filter(({ broken }) => broken > 0)).toEqual([]);

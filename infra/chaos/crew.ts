@@ -11,16 +11,27 @@ export interface Crew {
   ready(role: Role): Promise<void>;
   /** Kills with SIGKILL, waits for the end and starts the next. False when there is none: the collector has ended with its run. */
   kill(role: Role): Promise<boolean>;
+  /** Marks that servers are away meanwhile: who is just starting then may give up, and is started again. */
+  outage<T>(meanwhile: () => Promise<T>): Promise<T>;
   /** Stops with SIGSTOP, and lets it go on when `meanwhile` is over. */
   pause(role: Role, meanwhile: () => Promise<void>): Promise<void>;
   /** Whether the collector came to the end of its run. */
   collected(): boolean;
-  /** Processes that ended without being told to: role, how, and their last words. */
-  readonly fallen: readonly { readonly role: Role; readonly end: number | string; readonly words: string }[];
+  /** Processes that ended without being told to. */
+  readonly fallen: readonly Fallen[];
   /** Ends all with SIGTERM. @throws Error when one of them does not end as it was told. */
   dismiss(): Promise<void>;
   /** What everybody said last; for a failure. */
   lastWords(): string;
+}
+
+export interface Fallen {
+  readonly role: Role;
+  readonly end: number | string;
+  /** Its last ones. */
+  readonly words: string;
+  /** `work`: it had begun. `start`: it had not, and a server was away since it was started. `no reason`: it had not, and none was. */
+  readonly at: 'work' | 'start' | 'no reason';
 }
 
 export interface CrewOptions {
@@ -34,6 +45,8 @@ export interface CrewOptions {
 interface Member {
   child: ChildProcess;
   told: boolean;
+  /** Of outages, when it was started. */
+  outages: number;
 }
 
 const READY: Readonly<Record<Role, RegExp>> = {
@@ -53,13 +66,14 @@ export function startCrew(platform: Platform & { readonly home: string }, option
     api: ['workers/api.ts'],
   };
   const members = new Map<Role, Member>();
-  const fallen: { role: Role; end: number | string; words: string }[] = [];
+  const fallen: Fallen[] = [];
+  let [begun, under] = [0, 0]; // outages so far, and those that last
   let isCollected = false;
   let isOver = false;
 
   function start(role: Role): void {
     const [script, ...args] = scripts[role];
-    const member: Member = { child: startProcess(script, args, env), told: false };
+    const member: Member = { child: startProcess(script, args, env), told: false, outages: begun - under };
     members.set(role, member);
     void member.child.ended.then((end) => {
       if (member.told || isOver) return;
@@ -68,9 +82,16 @@ export function startCrew(platform: Platform & { readonly home: string }, option
         members.delete(role);
         return;
       }
-      fallen.push({ role, end, words: tail(member.child) });
-      start(role);
+      fell(role, member, end);
     });
+  }
+  function fell(role: Role, { child, outages }: Member, end: number | string): void {
+    const hadBegun = child
+      .stderr()
+      .split('\n')
+      .some((line) => READY[role].test(line));
+    fallen.push({ role, end, words: tail(child), at: hadBegun ? 'work' : begun > outages ? 'start' : 'no reason' });
+    start(role);
   }
   for (const role of ROLES) start(role);
 
@@ -93,11 +114,17 @@ export function startCrew(platform: Platform & { readonly home: string }, option
       else if (role === 'collector' && end === 0) {
         isCollected = true; // it had come to its end just before
         members.delete(role);
-      } else {
-        fallen.push({ role, end, words: tail(member.child) });
-        start(role);
-      }
+      } else fell(role, member, end);
       return end === 'SIGKILL';
+    },
+    async outage(meanwhile) {
+      begun++;
+      under++;
+      try {
+        return await meanwhile();
+      } finally {
+        under--;
+      }
     },
     async pause(role, meanwhile) {
       const member = members.get(role);

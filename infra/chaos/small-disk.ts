@@ -42,8 +42,13 @@ export async function mountSmallDisk(folder: string): Promise<SmallDisk | NoDisk
       }
     },
     makeRoom: async () => void (await resize(SIZE)),
-    remove: async () => void (await run('umount', ['--lazy', folder])),
+    remove: () => unmount(folder),
   };
+}
+
+/** Takes a disk away, if there is one. */
+export async function unmount(folder: string): Promise<void> {
+  await run('umount', ['--lazy', folder]).catch(() => undefined); // nothing is mounted there
 }
 
 function reasonOf(error: unknown): string {

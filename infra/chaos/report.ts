@@ -1,0 +1,103 @@
+import { table } from '../../src/cli/terminal.ts';
+import type { Findings } from './campaign.ts';
+import { ROLES } from './crew.ts';
+import { DEED_NAMES } from './deeds.ts';
+
+/** What a campaign comes to, in figures. */
+export interface Report {
+  readonly kills: number;
+  readonly trainings: number;
+  readonly failed: number;
+  readonly seconds: number;
+  readonly acknowledgedEventsLost: number;
+  readonly doubleEffects: number;
+  readonly ledgerDifference: number;
+  readonly unequalFolds: number;
+  readonly logs: readonly {
+    readonly log: string;
+    readonly kills: number;
+    readonly trainings: number;
+    readonly seconds: number;
+    readonly repeatedRequests: number;
+    readonly failures: readonly string[];
+    readonly skipped: readonly string[];
+    /** Whom → deed → how often; `gaveUp`: processes that were starting while a server was away. */
+    readonly done: Readonly<Record<string, Readonly<Record<string, number>>>>;
+    readonly promises: readonly {
+      readonly promise: string;
+      readonly trainings: number;
+      readonly held: number;
+      readonly violations: number;
+    }[];
+  }[];
+}
+
+const WHOM = [...ROLES, 'database', 'broker', 'home'] as const;
+
+/** Counts what was done and what held. */
+export function reportOf(findings: readonly Findings[]): Report {
+  const logs = findings.map(({ log, trainings, failures, skipped, seconds }) => {
+    const done = trainings.flatMap((one) => one.done);
+    const counted = WHOM.map((whom) => {
+      const deeds = DEED_NAMES.map(
+        (deed) => [deed, done.filter((one) => one.deed === deed && one.whom === whom).length] as const,
+      );
+      return [
+        whom,
+        { ...Object.fromEntries(deeds), gaveUp: trainings.reduce((sum, one) => sum + (one.fallen[whom] ?? 0), 0) },
+      ] as const;
+    });
+    const checks = trainings.flatMap((one) => one.checks);
+    const promises = [...new Set(checks.map(({ promise }) => promise))].map((promise) => {
+      const of = checks.filter((check) => check.promise === promise);
+      const violations = of.reduce((sum, { broken }) => sum + broken, 0);
+      return { promise, trainings: of.length, held: of.filter(({ broken }) => broken === 0).length, violations };
+    });
+    return {
+      ...{ log, seconds, failures, skipped, promises },
+      kills: done.filter(({ deed }) => deed === 'kill').length,
+      trainings: trainings.length,
+      repeatedRequests: trainings.reduce((sum, one) => sum + one.repeated, 0),
+      done: Object.fromEntries(counted),
+    };
+  });
+  const sum = (of: (log: (typeof logs)[number]) => number) => logs.reduce((total, log) => total + of(log), 0);
+  const violationsOf = (promise: string) => sum((log) => log.promises.find((one) => one.promise === promise)?.violations ?? 0);
+  return {
+    kills: sum(({ kills }) => kills),
+    trainings: sum(({ trainings }) => trainings),
+    failed: sum(({ failures }) => failures.length),
+    seconds: sum(({ seconds }) => seconds),
+    acknowledgedEventsLost: violationsOf('acknowledged events are journalled'),
+    doubleEffects: violationsOf('no sample is trained twice'),
+    ledgerDifference: violationsOf('the ledger balances'),
+    unequalFolds: violationsOf('read models equal their fold'),
+    logs,
+  };
+}
+
+/** Lays a report out as tables. */
+export function writeReport(report: Report): string {
+  const parts = report.logs.map(({ log, kills, trainings, seconds, repeatedRequests, failures, skipped, done, promises }) => {
+    const whom = Object.entries(done).filter(([, deeds]) => Object.values(deeds).some((count) => count > 0));
+    return [
+      `${log} log: ${kills} kills in ${trainings} trainings, ${seconds.toFixed(0)} s; ${repeatedRequests} requests to the API repeated; ${failures.length === 0 ? 'everything held' : `${failures.length} trainings FAILED`}`,
+      ...skipped.map((line) => `not done: ${line}`),
+      '',
+      table(
+        ['whom', ...DEED_NAMES, 'gave up at start'],
+        whom.map(([name, deeds]) => [name, ...Object.values(deeds)]),
+      ),
+      '',
+      table(
+        ['promise', 'trainings', 'held', 'violations'],
+        promises.map(({ promise, trainings: of, held, violations }) => [promise, of, held, violations]),
+      ),
+      '',
+      ...failures,
+    ].join('\n');
+  });
+  const { kills, seconds, acknowledgedEventsLost, doubleEffects, ledgerDifference, unequalFolds, failed } = report;
+  const sum = `${kills} kills in ${(seconds / 60).toFixed(0)} min: acknowledged events lost ${acknowledgedEventsLost}, double effects ${doubleEffects}, ledger difference ${ledgerDifference}, unequal folds ${unequalFolds}; trainings failed ${failed}`;
+  return [...parts, sum].join('\n');
+}

@@ -1,4 +1,5 @@
 import { benchAppend } from './append.ts';
+import { benchAsOf } from './as-of.ts';
 import { benchLag } from './lag.ts';
 import { benchLeases } from './leases.ts';
 import type { Outcome } from './outcome.ts';
@@ -21,6 +22,7 @@ export const BENCHES = {
   leases: benchLeases,
   planner: benchPlanner,
   rebuild: benchRebuild,
+  'as-of': benchAsOf,
 } satisfies Record<string, (stage: Stage) => Promise<Outcome>>;
 
 /** Tells whether a bench has this name. */

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
-import type { ConfiguredEstimator, EstimatorBatch } from '../domain/training/advantages/estimator.ts';
+import type { ConfiguredEstimator } from '../domain/training/advantages/estimator.ts';
 import { configureEstimator } from '../domain/training/advantages/estimators.ts';
 import type { Db } from '../postgres/database.ts';
+import { type EstimatedStep, estimateSteps } from '../training/backends/linear/assess-steps.ts';
 import { ReplayRefused } from './replay-environment.ts';
 import type { ScoredGroup } from './replay-scores-groups.ts';
 
@@ -45,22 +46,13 @@ function estimateState(
   estimator: ConfiguredEstimator,
   state: 'before' | 'after',
 ): ReadonlyMap<string, number> {
-  const rows = groups.flatMap(({ treeId, members }) =>
-    members.flatMap(({ rolloutId, rows: own }) => own.map((row, step) => ({ ...row, treeId, rolloutId, step }))),
+  const rows = groups.flatMap(({ treeId: groupId, members }) =>
+    members.flatMap(({ rolloutId, rows: own }) =>
+      own.map((row, step): EstimatedStep => ({ groupId, rolloutId, step, reward: row[state], stateHash: row.stateHash })),
+    ),
   );
   if (rows.length === 0) return new Map();
-  const anchors = rows.map(({ stateHash }) => stateHash);
-  const batch: EstimatorBatch = {
-    rewards: rows.map((row) => Float64Array.of(row[state])),
-    masks: rows.map(() => Uint8Array.of(1)),
-    groups: rows.map(({ treeId }) => treeId),
-    trajectories: rows.map(({ rolloutId }) => rolloutId),
-    steps: rows.map(({ step }) => step),
-    anchors: anchors.every((hash) => hash !== null) ? anchors : null,
-    ...{ values: null, bootstraps: null, stepRewards: null, greedyScores: null },
-    ...{ oldLogProbs: null, squaredProbs: null, rolloutWeights: null },
-  };
-  const estimated = estimator.estimate(batch);
+  const estimated = estimateSteps(estimator, rows);
   if (estimated.kind === 'refused') throw new ReplayRefused(estimated.reason);
   const sums = new Map<string, { sum: number; steps: number }>();
   for (const [row, { rolloutId }] of rows.entries()) {

@@ -45,13 +45,16 @@ function needsChoices(columns: readonly Column[]): boolean {
   return columns.includes('oldLogProbs') || columns.includes('squaredProbs');
 }
 
+/** What an estimator sees of a step beside what weights say of it. */
+export type EstimatedStep = Pick<StepRow, 'groupId' | 'rolloutId' | 'step' | 'reward' | 'stateHash'>;
+
 /**
  * Asks an estimator for the advantages of steps: each step is a row of its own with one trained token, so that step and trajectory estimators, with and without
  * a critic, all read the same columns. Nothing is padded. @param rows in the order in which sums are taken.
  */
 export function estimateSteps(
   estimator: ConfiguredEstimator,
-  rows: readonly StepRow[],
+  rows: readonly EstimatedStep[],
   choices: readonly Choice[] | null = null,
   valued: Valued | null = null,
 ): Estimated | Refused {

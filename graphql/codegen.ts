@@ -17,6 +17,7 @@ const mappers = {
   EventDelivery: '../live/events.ts#EventDeliveryModel',
   Experiment: `${READ}/runs/read-experiments.ts#ExperimentRecord`,
   Run: `${READ}/runs/read-runs.ts#RunRecord`,
+  ForkOrigin: `${READ}/runs/read-forks.ts#ForkOrigin as ForkOriginModel`,
   Evaluation: `${READ}/evaluations/read-evaluations.ts#EvaluationRecord`,
   Replay: `${READ}/replays/read-replays.ts#ReplayRecord`,
   TrainedOn: `${READ}/evaluations/read-evaluations.ts#TrainedOnRecord`,

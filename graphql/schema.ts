@@ -12,7 +12,7 @@ import { Query } from './resolvers/query.ts';
 import { Replay } from './resolvers/replay.ts';
 import { Judgement, Revision } from './resolvers/revision.ts';
 import { Rollout, Trajectory } from './resolvers/rollout.ts';
-import { Experiment, Run } from './resolvers/run.ts';
+import { Experiment, ForkOrigin, Run } from './resolvers/run.ts';
 import { DateTime, JSONValue, SafeInt } from './resolvers/scalars.ts';
 import { PackedArray, Reward, SearchStatistics, Step, ToolCall } from './resolvers/step.ts';
 import { Batch, Ledger, PolicyUpdate, PolicyVersion, TrainedPolicy, TrainingSample } from './resolvers/training.ts';
@@ -29,6 +29,7 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     Subscription,
     Experiment,
     Run,
+    ForkOrigin,
     Evaluation,
     Replay,
     TrainedOn,

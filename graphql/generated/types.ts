@@ -5,6 +5,7 @@ import type { LargeTextModel } from '../large-text.ts';
 import type { EventDeliveryModel } from '../live/events.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
 import type { RunRecord } from '../../src/projections/runs/read-runs.ts';
+import type { ForkOrigin as ForkOriginModel } from '../../src/projections/runs/read-forks.ts';
 import type { EvaluationRecord, TrainedOnRecord } from '../../src/projections/evaluations/read-evaluations.ts';
 import type { ReplayRecord } from '../../src/projections/replays/read-replays.ts';
 import type { TreeRecord } from '../../src/projections/step-tree/read-trees.ts';
@@ -2035,6 +2036,10 @@ export type Run = {
   readonly successByDepth: ReadonlyArray<DepthTotals>;
   /** What its policy achieved; null for a run that is no evaluation, or one that goes on. */
   readonly evaluation?: Maybe<Evaluation>;
+  /** Where it goes on from; null for a run that is no fork. */
+  readonly forkOf?: Maybe<ForkOrigin>;
+  /** The runs that go on from its steps, as they started. */
+  readonly forks: ReadonlyArray<Run>;
   /** What was done over from its record, oldest first. */
   readonly replays: ReadonlyArray<Replay>;
   /** The last points of its metrics, oldest first. `last` is at most 5,000. */
@@ -2110,6 +2115,17 @@ export type RunDatasetsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** The recorded step that a run goes on from. Its parts are null until they are projected. */
+export type ForkOrigin = {
+  readonly __typename?: 'ForkOrigin';
+  /** The run that it was recorded in. */
+  readonly run?: Maybe<Run>;
+  /** Its tree. */
+  readonly tree?: Maybe<Tree>;
+  /** The step. */
+  readonly step?: Maybe<Step>;
 };
 
 /** An environment of a run. */
@@ -2299,6 +2315,8 @@ export type Step = {
   readonly toolCalls: ReadonlyArray<ToolCall>;
   /** The history that its prompt showed as an image; null where the prompt was text alone. */
   readonly historyImage?: Maybe<HistoryImage>;
+  /** The runs that go on from it, as they started. */
+  readonly forks: ReadonlyArray<Run>;
   /** What replays of it showed instead. */
   readonly divergences: ReadonlyArray<Divergence>;
   /** Texts that are longer than 64 KiB. */
@@ -2471,6 +2489,8 @@ export type TrainedPolicy = {
   readonly declaredAt: Scalars['DateTime']['output'];
   /** Its newest version; null before the first. */
   readonly newest?: Maybe<PolicyUpdate>;
+  /** How its training came out when it was done over, oldest first. */
+  readonly replays: ReadonlyArray<Replay>;
   /** What became of every sample. */
   readonly ledger: Ledger;
   /** The samples in its batches by how many versions old they were, the freshest first. */
@@ -3170,6 +3190,7 @@ export type ResolversTypes = {
   TrajectoryOrder: TrajectoryOrder;
   Experiment: ResolverTypeWrapper<ExperimentRecord>;
   Run: ResolverTypeWrapper<RunRecord>;
+  ForkOrigin: ResolverTypeWrapper<ForkOriginModel>;
   RunEnvironment: ResolverTypeWrapper<RunEnvironment>;
   RunKind: RunKind;
   RunOutcome: RunOutcome;
@@ -3310,6 +3331,7 @@ export type ResolversParentTypes = {
   TrajectoryFilter: TrajectoryFilter;
   Experiment: ExperimentRecord;
   Run: RunRecord;
+  ForkOrigin: ForkOriginModel;
   RunEnvironment: RunEnvironment;
   RunTotals: RunTotals;
   DepthTotals: DepthTotals;
@@ -4096,6 +4118,8 @@ export type RunResolvers<ContextType = Context, ParentType extends ResolversPare
   renderSpecs?: Resolver<ReadonlyArray<ResolversTypes['RenderSpec']>, ParentType, ContextType>;
   successByDepth?: Resolver<ReadonlyArray<ResolversTypes['DepthTotals']>, ParentType, ContextType>;
   evaluation?: Resolver<Maybe<ResolversTypes['Evaluation']>, ParentType, ContextType>;
+  forkOf?: Resolver<Maybe<ResolversTypes['ForkOrigin']>, ParentType, ContextType>;
+  forks?: Resolver<ReadonlyArray<ResolversTypes['Run']>, ParentType, ContextType>;
   replays?: Resolver<ReadonlyArray<ResolversTypes['Replay']>, ParentType, ContextType>;
   metrics?: Resolver<ReadonlyArray<ResolversTypes['Metric']>, ParentType, ContextType, RequireFields<RunMetricsArgs, 'last'>>;
   trees?: Resolver<ResolversTypes['TreeConnection'], ParentType, ContextType, RequireFields<RunTreesArgs, 'orderBy'>>;
@@ -4103,6 +4127,12 @@ export type RunResolvers<ContextType = Context, ParentType extends ResolversPare
   trajectories?: Resolver<ResolversTypes['TrajectoryConnection'], ParentType, ContextType, RequireFields<RunTrajectoriesArgs, 'orderBy'>>;
   revisions?: Resolver<ResolversTypes['RevisionConnection'], ParentType, ContextType, Partial<RunRevisionsArgs>>;
   datasets?: Resolver<ResolversTypes['DatasetConnection'], ParentType, ContextType, RequireFields<RunDatasetsArgs, 'orderBy'>>;
+};
+
+export type ForkOriginResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ForkOrigin'] = ResolversParentTypes['ForkOrigin']> = {
+  run?: Resolver<Maybe<ResolversTypes['Run']>, ParentType, ContextType>;
+  tree?: Resolver<Maybe<ResolversTypes['Tree']>, ParentType, ContextType>;
+  step?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
 };
 
 export type RunEnvironmentResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RunEnvironment'] = ResolversParentTypes['RunEnvironment']> = {
@@ -4173,6 +4203,7 @@ export type StepResolvers<ContextType = Context, ParentType extends ResolversPar
   statistics?: Resolver<Maybe<ResolversTypes['SearchStatistics']>, ParentType, ContextType, Partial<StepStatisticsArgs>>;
   toolCalls?: Resolver<ReadonlyArray<ResolversTypes['ToolCall']>, ParentType, ContextType>;
   historyImage?: Resolver<Maybe<ResolversTypes['HistoryImage']>, ParentType, ContextType>;
+  forks?: Resolver<ReadonlyArray<ResolversTypes['Run']>, ParentType, ContextType>;
   divergences?: Resolver<ReadonlyArray<ResolversTypes['Divergence']>, ParentType, ContextType>;
   largeTexts?: Resolver<ReadonlyArray<ResolversTypes['LargeText']>, ParentType, ContextType>;
 };
@@ -4247,6 +4278,7 @@ export type TrainedPolicyResolvers<ContextType = Context, ParentType extends Res
   trainer?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
   declaredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   newest?: Resolver<Maybe<ResolversTypes['PolicyUpdate']>, ParentType, ContextType>;
+  replays?: Resolver<ReadonlyArray<ResolversTypes['Replay']>, ParentType, ContextType>;
   ledger?: Resolver<ResolversTypes['Ledger'], ParentType, ContextType>;
   staleness?: Resolver<ReadonlyArray<ResolversTypes['StalenessBin']>, ParentType, ContextType>;
   versions?: Resolver<ResolversTypes['PolicyUpdateConnection'], ParentType, ContextType, Partial<TrainedPolicyVersionsArgs>>;
@@ -4516,6 +4548,7 @@ export type Resolvers<ContextType = Context> = {
   ComponentReturn?: ComponentReturnResolvers<ContextType>;
   Experiment?: ExperimentResolvers<ContextType>;
   Run?: RunResolvers<ContextType>;
+  ForkOrigin?: ForkOriginResolvers<ContextType>;
   RunEnvironment?: RunEnvironmentResolvers<ContextType>;
   RunTotals?: RunTotalsResolvers<ContextType>;
   DepthTotals?: DepthTotalsResolvers<ContextType>;

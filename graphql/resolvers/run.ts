@@ -1,6 +1,7 @@
+import { originOf } from '../../src/projections/runs/read-forks.ts';
 import { bounded } from '../connection.ts';
 import { datasetFilter, revisionFilter, rolloutFilter, runFilter, trajectoryFilter, treeFilter } from '../filters.ts';
-import type { ExperimentResolvers, RunResolvers } from '../generated/types.ts';
+import type { ExperimentResolvers, ForkOriginResolvers, RunResolvers } from '../generated/types.ts';
 import {
   connectDatasets,
   connectRevisions,
@@ -24,6 +25,8 @@ export const Run: RunResolvers = {
   renderSpecs: ({ id }, _, { loaders }) => loaders.renderSpecs.load(id),
   successByDepth: ({ id }, _, { loaders }) => loaders.depthTotals.load(id),
   evaluation: ({ id }, _, { loaders }) => loaders.evaluation.load(id),
+  forkOf: ({ config }) => originOf(config),
+  forks: async ({ id }, _, { loaders }) => (await loaders.forksOfRun.load(id)).map(({ run }) => run),
   replays: ({ id }, _, { loaders }) => loaders.replays.load(id),
   metrics: ({ id }, { name, last }, { loaders }) =>
     loaders.metrics.load({ runId: id, metric: name ?? null, last: bounded('last', last, METRICS_LIMIT) }),
@@ -33,6 +36,12 @@ export const Run: RunResolvers = {
     connectTrajectories(args, hangingOn(trajectoryFilter(args.filter), 'runId', id), context),
   revisions: ({ id }, args, context) => connectRevisions(args, { ...revisionFilter(args.filter), runId: id }, context),
   datasets: ({ id }, args, context) => connectDatasets(args, hangingOn(datasetFilter(args.filter), 'runId', id), context),
+};
+
+export const ForkOrigin: ForkOriginResolvers = {
+  run: ({ runId }, _, { loaders }) => loaders.run.load(runId),
+  tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
+  step: ({ stepId }, _, { loaders }) => loaders.step.load(stepId),
 };
 
 function known<Totals>(totals: Totals | null, id: string): Totals {

@@ -38,6 +38,7 @@ export const Step: StepResolvers = {
     if (sample?.batchId == null) return null;
     return (await loaders.estimates.load({ batchId: sample.batchId, rewards })).ofStep.get(id) ?? null;
   },
+  forks: async ({ id }, _, { loaders }) => (await loaders.forksOfStep.load(id)).map(({ run }) => run),
   divergences: async ({ id, treeId }, _, { loaders }) =>
     (await loaders.divergences.load(treeId)).filter(({ stepId }) => stepId === id),
   largeTexts: largeTextsOf,

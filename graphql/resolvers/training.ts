@@ -14,6 +14,7 @@ export const TrainedPolicy: TrainedPolicyResolvers = {
   id: ({ policyId }) => policyId,
   newest: ({ policyId, newestVersion: version }, _, { loaders }) =>
     version === null ? null : loaders.policyUpdate.load({ policyId, version }),
+  replays: ({ policyId }, _, { loaders }) => loaders.replaysOfPolicy.load(policyId),
   ledger: async ({ policyId }, _, { loaders }) => {
     const ledger = await loaders.ledger.load(policyId);
     if (ledger === null) throw new Error(`the ledger of ${policyId} is missing: a declared policy has one`);

@@ -24,8 +24,16 @@ export const findRun: Finder = async (db, id) => {
         relation: 'policy version that acted',
         query: sql`select policy_id || '@' || policy_version as id, '' as text from runs where run_id = ${id} and policy_id is not null`,
       },
+      {
+        relation: 'step that it goes on from',
+        query: sql`select config #>> '{fork,stepId}' as id, 'of run ' || (config #>> '{fork,runId}') as text from runs where run_id = ${id} and kind = 'fork'`,
+      },
     ],
     usedBy: [
+      {
+        relation: 'forks',
+        query: sql`select run_id as id, name as text from runs where kind = 'fork' and config #>> '{fork,runId}' = ${id} order by started_at, run_id`,
+      },
       {
         relation: 'trees',
         query: sql`select tree_id as id, goal as text from trees where run_id = ${id} order by opened_at, tree_id`,
@@ -121,6 +129,10 @@ export const findStep: Finder = async (db, id) => {
       {
         relation: 'rewards',
         query: sql`select reward_id as id, component || ' ' || value as text from rewards where step_id = ${id} order by reward_id`,
+      },
+      {
+        relation: 'forks',
+        query: sql`select run_id as id, name as text from runs where kind = 'fork' and config #>> '{fork,stepId}' = ${id} order by started_at, run_id`,
       },
       {
         relation: 'steps after',

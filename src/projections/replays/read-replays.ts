@@ -5,11 +5,26 @@ import type { Db } from '../../postgres/database.ts';
 /** What was done over, and how it came out. */
 export type ReplayRecord = DataOf<'ReplayFinished'> & { readonly finishedAt: Date };
 
+const COLUMNS = sql`
+  replay_id as "replayId", run_id as "runId", mode, outcome, compared, differing, differences, notes, parameters,
+  code_version as "codeVersion", seconds, finished_at as "finishedAt"`;
+
+/** A replay of a policy's training. */
+export type TrainingReplayRecord = ReplayRecord & { readonly policyId: string };
+
+/** Reads the replays of the trainings of policies, in one statement, each policy's as they finished. */
+export async function readReplaysOfPolicies(db: Db, policies: readonly string[]): Promise<readonly TrainingReplayRecord[]> {
+  const { rows } = await sql<TrainingReplayRecord>`
+    select ${COLUMNS}, parameters ->> 'policyId' as "policyId" from replays
+    where mode = 'training' and parameters ->> 'policyId' = any(${[...policies]}::text[]) order by finished_at, replay_id`.execute(
+    db,
+  );
+  return rows;
+}
+
 /** Reads the replays of runs, in one statement, each run's as they finished. */
 export async function readReplays(db: Db, runs: readonly string[]): Promise<readonly ReplayRecord[]> {
   const { rows } = await sql<ReplayRecord>`
-    select replay_id as "replayId", run_id as "runId", mode, outcome, compared, differing, differences, notes, parameters,
-           code_version as "codeVersion", seconds, finished_at as "finishedAt"
-    from replays where run_id = any(${[...runs]}::uuid[]) order by run_id, finished_at, replay_id`.execute(db);
+    select ${COLUMNS} from replays where run_id = any(${[...runs]}::uuid[]) order by run_id, finished_at, replay_id`.execute(db);
   return rows;
 }

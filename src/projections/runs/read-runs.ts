@@ -82,7 +82,7 @@ function chosen(db: Db, filter: RunFilter) {
   return query;
 }
 
-function toRun(row: Selectable<RunsTable>): RunRecord {
+export function toRun(row: Selectable<RunsTable>): RunRecord {
   return {
     id: row.run_id,
     experimentId: row.experiment_id,

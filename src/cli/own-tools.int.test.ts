@@ -1,0 +1,152 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Platform } from '../platform/open-platform.ts';
+import { environmentOf } from '../testing/crashing-run.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { type OpenAiServer, startOpenAiServer } from '../testing/openai-server.ts';
+import { killRunning, runEspalier } from '../testing/worker-process.ts';
+
+// As the README writes it.
+const README =
+  'tool-env:profile=v0.1;tools=calculator,./examples/count-letters.ts;reward=./examples/count-letters.ts#honest;tasks=./examples/letters.jsonl;max-turns=4';
+
+// Tools that do what tools should not, by the word they are given; a reward that is no number.
+const UNRULY = `
+export const tool = {
+  name: 'unruly',
+  description: 'Does what tools should not.',
+  parameters: { type: 'object', properties: { how: { type: 'string' } }, required: ['how'] },
+  execute: ({ how }) => {
+    if (how === 'throws') throw new Error('no such city');
+    if (how === 'hangs') return new Promise(() => undefined);
+    return how === 'floods' ? 'x'.repeat(10_000_000) : 'done';
+  },
+  reward: ({ how }) => (how === 'pays NaN' ? Number.NaN : 0),
+};
+export const nothing = () => Number.NaN;
+`;
+const call = (given: string) => `<tool_call>{"name": "unruly", "arguments": ${given}}</tool_call>`;
+const TURNS = ['throws', 'hangs', 'floods', 'pays NaN'].map((how) => call(JSON.stringify({ how })));
+// In the profile v0.1 what is no JSON is no call, and so the last word.
+const MALFORMED = [
+  call('{"how": 7}'),
+  '<tool_call>{"name": "nope", "arguments": {}}</tool_call>',
+  '<tool_call>{"name": </tool_call>',
+];
+
+let platform: Platform & { readonly home: string };
+let env: Readonly<Record<string, string>>;
+let folder: string;
+const servers: OpenAiServer[] = [];
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  env = environmentOf(platform);
+  folder = await mkdtemp(join(tmpdir(), 'espalier-tools-'));
+  await writeFile(join(folder, 'unruly.mjs'), UNRULY);
+});
+afterAll(async () => {
+  await killRunning();
+  for (const server of servers) await server.close();
+  await platform.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Serves a model that says these texts, turn by turn, and then answers 3. */
+async function saying(turns: readonly string[]): Promise<string> {
+  const server = await startOpenAiServer({
+    reply: ({ messages }) =>
+      `<think>I go on.</think>\n${turns[messages.filter(({ role }) => role === 'assistant').length] ?? '<answer>3</answer>'}`,
+  });
+  servers.push(server);
+  return `openai:stand-in@${server.url}`;
+}
+
+async function collect(policy: string, environment: string, tasks: string, rollouts: string) {
+  const ended = await runEspalier(
+    ['collect', '--tasks', tasks, '--rollouts', rollouts, '--policy', policy, '--environment', environment],
+    env,
+  );
+  const runId = /^run ([0-9a-f-]{36}) completed: (.*)$/m.exec(ended.stdout);
+  return { ...ended, runId: runId?.[1] ?? '', summary: runId?.[2] ?? '' };
+}
+
+function callsOf(runId: string) {
+  return platform.database.db
+    .selectFrom('tool_calls')
+    .innerJoin('trees', 'trees.tree_id', 'tool_calls.tree_id')
+    .innerJoin('steps', 'steps.step_id', 'tool_calls.step_id')
+    .select(['depth', 'tool', 'tool_calls.outcome', 'output', 'tool_calls.blobs'])
+    .where('run_id', '=', runId)
+    .orderBy('depth')
+    .execute();
+}
+
+const rewardsOf = (runId: string) =>
+  platform.database.db
+    .selectFrom('rewards')
+    .innerJoin('trees', 'trees.tree_id', 'rewards.tree_id')
+    .select(['component', 'value', 'scorer'])
+    .where('run_id', '=', runId)
+    .orderBy('component')
+    .execute();
+
+test('a tool and a reward of one’s own work as the README says: collected, paid, scored again', async () => {
+  const count = '<tool_call>{"name": "count_letter", "arguments": {"word": "strawberry", "letter": "r"}}</tool_call>';
+  const { code, stdout, stderr, runId } = await collect(await saying([count]), README, '3', '2');
+  expect([code, stderr.includes('rror')]).toEqual([0, false]);
+  expect(stdout).toMatch(/completed: 6 rollouts, 12 steps, \d succeeded/);
+  expect(await callsOf(runId)).toEqual(
+    Array.from({ length: 6 }, () => ({ depth: 1, tool: 'count_letter', outcome: 'ok', output: '3', blobs: null })),
+  );
+  const paid = await rewardsOf(runId);
+  expect(paid.filter(({ component }) => component === 'tool').map(({ value }) => value)).toEqual(Array(6).fill(0.1));
+  expect(paid.filter(({ component }) => component === 'environment')).toHaveLength(6);
+  const scored = await runEspalier(['score', '--run', runId, '--scorer', 'answer-f1'], env);
+  expect(scored.stdout).toContain(`answer-f1@1 on 3 trees of run ${runId}`);
+  expect(scored.stdout).toContain('6 rewards assigned, 0 revised, 0 stood already');
+}, 120_000);
+
+describe('what goes wrong with tools is recorded, bounded and explained, and the episode goes on', () => {
+  const environment = () =>
+    `tool-env:profile=v0.1;tools=${join(folder, 'unruly.mjs')};reward=${join(folder, 'unruly.mjs')}#nothing;tasks=./examples/letters.jsonl;max-turns=8;tool-timeout=1`;
+
+  test('tools that throw, hang, answer ten megabytes or pay NaN, and a reward that is NaN', async () => {
+    const { code, runId, summary } = await collect(await saying(TURNS), environment(), '1', '1');
+    expect([code, summary]).toEqual([0, '1 rollouts, 5 steps, 0 succeeded']);
+    const [threw, hung, flooded, paid] = await callsOf(runId);
+    expect(threw).toMatchObject({ outcome: 'error', output: "Error executing tool 'unruly': no such city" });
+    expect(hung).toMatchObject({ outcome: 'error', output: "Error executing tool 'unruly': it took longer than 1000 ms" });
+    expect(flooded).toMatchObject({ outcome: 'ok', output: `${'x'.repeat(16_384)}...` });
+    expect(paid).toMatchObject({ outcome: 'error', output: 'done\n[reward refused: its reward NaN is no finite number]' });
+    for (const { value } of await rewardsOf(runId)) expect(Number.isFinite(value)).toBe(true);
+    const { db } = platform.database;
+    const shown = await db
+      .selectFrom('steps')
+      .innerJoin('trees', 'trees.tree_id', 'steps.tree_id')
+      .select('observation')
+      .where('run_id', '=', runId)
+      .execute();
+    for (const { observation } of shown) expect(observation.length).toBeLessThan(10_000); // what the model is shown of ten megabytes
+    const [end] = await db.selectFrom('rollouts').select(['outcome', 'reason']).where('run_id', '=', runId).execute();
+    expect(end?.outcome).toBe('terminated');
+    expect(end?.reason).toContain('it gave NaN, which is no finite number');
+    expect(await db.selectFrom('quarantine').select('reason').execute()).toEqual([]);
+  }, 120_000);
+
+  test('calls that are no JSON, have wrong arguments, or name a tool that there is not', async () => {
+    const { code, runId, summary } = await collect(await saying(MALFORMED), environment(), '1', '1');
+    expect([code, summary]).toEqual([0, '1 rollouts, 3 steps, 0 succeeded']);
+    const [wrong, unknown, ...more] = await callsOf(runId);
+    expect(wrong).toMatchObject({ depth: 1, outcome: 'error', output: expect.stringMatching(/^Error: invalid arguments/) });
+    expect(unknown).toMatchObject({ depth: 2, tool: 'nope', outcome: 'error', output: expect.stringMatching(/^Error/) });
+    expect(more).toEqual([]);
+    const [end] = await platform.database.db
+      .selectFrom('rollouts')
+      .select(['outcome', 'reason', 'steps'])
+      .where('run_id', '=', runId)
+      .execute();
+    expect(end).toMatchObject({ outcome: 'terminated', steps: 3, reason: expect.stringContaining('final_answer') });
+  }, 120_000);
+});

@@ -1,219 +1,97 @@
 import './production.ts';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { ensureProjector } from '../../src/cli/ensure-projector.ts';
-import { plotSvg } from '../../src/cli/plot-svg.ts';
-import { table } from '../../src/cli/terminal.ts';
+import { stoppable } from '../../src/cli/stoppable.ts';
 import { plotFile, writePlot } from '../../src/cli/write-plot.ts';
-import { BOOTSTRAP_DEFAULTS, bootstrapInterval } from '../../src/domain/evaluation/bootstrap-interval.ts';
-import { openPlatform, type Platform } from '../../src/platform/open-platform.ts';
-import { type TrainedPolicy, trainInto } from '../../src/platform/train-into.ts';
-import { type TrainPlan, trainPlan } from '../../src/platform/train-plan.ts';
-import { readConfig } from '../../src/runtime/config.ts';
-import { SILENT } from '../../src/runtime/logger.ts';
-import { LINEAR_SETTINGS } from '../../src/training/backends/training-settings.ts';
+import { keepLearnt, readKept } from './learn-kept.ts';
+import { type Changes, ESTIMATORS, type Learnt, type Lesson, planOf, WORLD_NAMES } from './learn-lesson.ts';
+import { drawLearnt, reportLearnt } from './learn-report.ts';
+import { teachAll } from './learn-workers.ts';
 
 const HELP = `Shows that policies learn: the linear policy, trained by GRPO, PPO and REINFORCE++ on TextCraft and on the generated search world, measured on tasks
 that it was never trained on, through the whole platform: every rollout, batch and version is an event.
 
-  npm run learn -- [--seeds 5] [--at-once 3] [--quick] [--json] [--plot FILE.svg|FILE.png]
+  npm run learn -- [--seeds 5] [--quick] [--json] [--plot FILE.svg|FILE.png] [--keep FILE.jsonl]
 
-  --plot    success by version, one drawing for each world: FILE-textcraft.svg, FILE-search-qa.svg
-  --quick   one seed and few updates: shows that it runs; the figures mean little
+  --plot       success by version, one drawing for each world: FILE-textcraft.svg, FILE-search-qa.svg
+  --keep       writes every training down when it is done; begun again with the same file, only what is missing is trained
+  --quick      one seed and few updates: shows that it runs; the figures mean little
+  --processes  each with an embedded database of its own (as many as cores, 2 at most)
+  --at-once    trainings at a time in each process (2)
+
+To choose settings, on tasks and seeds that are not reported:
+
+  --first-seed N  (1)      --only WORLD,ESTIMATOR,…      --measure test|train  (test)      --settings JSON  in place of ours, by name
+
+Ctrl-C ends it with the table and the drawings of what is done.
 `;
-
-/** Sizes that fit 30 trainings into ten minutes of two cores. A world where most groups earn nothing at first needs them replaced; the other one does not. */
-const WORLDS = {
-  textcraft: {
-    updates: 8,
-    every: 4,
-    groupsPerBatch: 16,
-    groupSize: 4,
-    zeroVariance: 'keep',
-    maxSteps: 20,
-    testTasks: 25,
-    learningRate: 0.05,
-  },
-  'search-qa': {
-    updates: 12,
-    every: 6,
-    groupsPerBatch: 4,
-    groupSize: 8,
-    zeroVariance: 'reject',
-    maxSteps: 4,
-    testTasks: 25,
-    learningRate: 0.1,
-  },
-} as const;
-type World = keyof typeof WORLDS;
-const ESTIMATORS = ['grpo', 'ppo', 'reinforce++'] as const;
-type Estimator = (typeof ESTIMATORS)[number];
-
-interface Learnt {
-  readonly world: World;
-  readonly estimator: Estimator;
-  readonly seed: number;
-  readonly trained: TrainedPolicy;
-}
 
 const { values } = parseArgs({
   options: {
-    seeds: { type: 'string', default: '5' },
-    'at-once': { type: 'string', default: '3' },
-    quick: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
-    plot: { type: 'string' },
-    help: { type: 'boolean', default: false },
+    ...{ seeds: { type: 'string', default: '5' }, 'first-seed': { type: 'string', default: '1' } },
+    ...{ processes: { type: 'string' }, 'at-once': { type: 'string', default: '2' }, only: { type: 'string' } },
+    ...{ measure: { type: 'string', default: 'test' }, settings: { type: 'string', default: '{}' } },
+    ...{ quick: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
+    ...{ plot: { type: 'string' }, keep: { type: 'string' }, help: { type: 'boolean', default: false } },
   },
 });
 if (values.help) process.stdout.write(HELP);
-else await learn();
+else process.exitCode = await learn();
 
-async function learn(): Promise<void> {
+async function learn(): Promise<number> {
+  const { keep, quick, measure } = values;
   const plot = values.plot === undefined ? null : plotFile(values.plot);
-  const home = await mkdtemp(join(tmpdir(), 'espalier-learn-'));
-  const platform = await openPlatform(
-    readConfig({ ...process.env, ESPALIER_HOME: home, ESPALIER_BLOBS: join(home, 'blobs') }),
-    'learn',
-  );
-  const projector = await ensureProjector(platform);
+  if (measure !== 'test' && measure !== 'train') throw new Error(`--measure is test or train, not ${JSON.stringify(measure)}`);
+  const changes: Changes = { quick, measuredOn: measure, settings: JSON.parse(values.settings) };
+  const wanted = lessons().map((lesson) => ({ lesson, plan: planOf(lesson, changes) }));
+  const plans = wanted.map(({ plan }) => plan);
+  const learnt: Learnt[] = keep === undefined ? [] : [...(await readKept(keep, plans))];
+  const done = new Set(learnt.map(({ plan }) => plan.policyId));
   const began = performance.now();
-  try {
-    const learnt = await trainAll(platform, began);
-    const seconds = (performance.now() - began) / 1_000;
-    if (plot !== null)
-      for (const world of worlds()) await writePlot(plot.replace(/(?=\.\w+$)/, `-${world}`), drawing(learnt, world));
-    process.stdout.write(
-      values.json ? `${JSON.stringify({ seconds, learnt })}\n` : `${report(learnt)}\n${seconds.toFixed(0)} s\n`,
-    );
-    if (learnt.some(({ trained }) => trained.ledger.difference !== 0)) process.exitCode = 1;
-  } finally {
-    await projector.close();
-    await platform.close();
-    await rm(home, { recursive: true, force: true });
-  }
-}
-
-function worlds(): readonly World[] {
-  return Object.keys(WORLDS) as World[]; // the keys of the object above
-}
-
-async function trainAll(platform: Platform, began: number): Promise<readonly Learnt[]> {
-  const seeds = Array.from({ length: values.quick ? 1 : Number(values.seeds) }, (_, i) => i + 1);
-  const wanted = seeds.flatMap((seed) =>
-    worlds().flatMap((world) => ESTIMATORS.map((estimator) => ({ world, estimator, seed }))),
-  );
-  const learnt: Learnt[] = [];
-  const queue = wanted.values();
-  const work = async () => {
-    for (const each of queue) {
-      const plan = planOf(each);
-      const trained = await trainInto(platform, {
-        plan,
-        concurrency: plan.groupsPerBatch,
-        signal: new AbortController().signal,
-        logger: SILENT,
-      });
-      learnt.push({ ...each, trained });
-      const [first, last] = [trained.evaluations[0], trained.evaluations.at(-1)].map((at) =>
-        (100 * (at?.evaluation.successRate ?? 0)).toFixed(0),
-      );
-      process.stderr.write(
-        `${((performance.now() - began) / 1_000).toFixed(0)} s: ${each.world}, ${each.estimator}, seed ${each.seed}: ${first}% → ${last}%\n`,
-      );
-    }
-  };
-  await Promise.all(Array.from({ length: Number(values['at-once']) }, work));
-  const order = ({ world, estimator, seed }: Learnt) => [worlds().indexOf(world), ESTIMATORS.indexOf(estimator), seed] as const;
-  return learnt.sort((a, b) => {
-    const [x, y] = [order(a), order(b)];
-    return x[0] - y[0] || x[1] - y[1] || x[2] - y[2];
-  });
-}
-
-function planOf({
-  world,
-  estimator,
-  seed,
-}: {
-  readonly world: World;
-  readonly estimator: Estimator;
-  readonly seed: number;
-}): TrainPlan {
-  const { updates, every, testTasks, learningRate, ...sizes } = WORLDS[world];
-  const few = values.quick ? 2 : updates;
-  return trainPlan.parse({
-    ...{
-      policyId: `${world}-${estimator}-${seed}`,
-      environment: world,
-      split: 'train',
-      tasks: null,
-      settings: { ...LINEAR_SETTINGS[estimator], learningRate },
-    },
-    ...{ ...sizes, updates: few, mode: 'strict', maxStaleness: 0, temperature: 1 },
-    ...{ taskSeed: 0, seed, evaluation: { split: 'test', tasks: testTasks, rollouts: 2, every: Math.min(few, every) } },
-  });
-}
-
-/** What the seeds of a world and estimator had reached at a version. The interval is over seeds: how much another repetition may differ on these tasks. */
-function successAt(learnt: readonly Learnt[], world: World, estimator: Estimator, version: number) {
-  const rates = learnt
-    .filter((each) => each.world === world && each.estimator === estimator)
-    .flatMap(({ trained }) =>
-      trained.evaluations.filter((at) => at.version === version).map(({ evaluation }) => evaluation.successRate),
-    );
-  const interval = bootstrapInterval(
-    rates.map((rate) => [rate]),
-    { ...BOOTSTRAP_DEFAULTS, seed: 1 },
-  );
-  return { mean: rates.reduce((sum, rate) => sum + rate, 0) / rates.length, interval };
-}
-
-function versionsOf(learnt: readonly Learnt[], world: World): readonly number[] {
-  return learnt.find((each) => each.world === world)?.trained.evaluations.map(({ version }) => version) ?? [];
-}
-
-function report(learnt: readonly Learnt[]): string {
-  const percent = ({ mean, interval: { low, high } }: ReturnType<typeof successAt>) =>
-    `${(100 * mean).toFixed(1)} (${(100 * low).toFixed(1)}–${(100 * high).toFixed(1)})`;
-  const rows = worlds().flatMap((world) =>
-    ESTIMATORS.map((estimator) => {
-      const own = learnt.filter((each) => each.world === world && each.estimator === estimator);
-      const sum = (of: (trained: TrainedPolicy) => number) => own.reduce((total, { trained }) => total + of(trained), 0);
-      const last = versionsOf(learnt, world).at(-1) ?? 0;
-      return [
-        ...[
-          world,
-          estimator,
-          percent(successAt(learnt, world, estimator, 0)),
-          percent(successAt(learnt, world, estimator, last)),
-        ],
-        ...[
-          last,
-          sum(({ ledger }) => ledger.produced),
-          sum(({ ledger }) => ledger.trained),
-          sum(({ ledger }) => ledger.difference),
-        ],
-      ];
+  const seconds = () => (performance.now() - began) / 1_000;
+  await stoppable((signal) =>
+    teachAll({
+      lessons: wanted.filter(({ plan }) => !done.has(plan.policyId)),
+      processes: values.processes === undefined ? Math.min(2, availableParallelism()) : whole('--processes', values.processes),
+      ...{ atOnce: whole('--at-once', values['at-once']), signal },
+      async onLearnt(each) {
+        learnt.push(each);
+        process.stderr.write(`${seconds().toFixed(0)} s: ${learnt.length} of ${wanted.length}: ${lineOf(each)}\n`);
+        if (keep !== undefined) await keepLearnt(keep, each);
+      },
     }),
   );
-  return table(['world', 'estimator', 'success % before', 'success % after', 'updates', 'rollouts', 'trained', 'lost'], rows);
+  if (plot !== null)
+    for (const world of WORLD_NAMES.filter((name) => learnt.some((each) => each.world === name)))
+      await writePlot(plot.replace(/(?=\.\w+$)/, `-${world}`), drawLearnt(learnt, world));
+  const summary = `${learnt.length} of ${wanted.length} trainings, ${seconds().toFixed(0)} s${done.size > 0 ? `, ${done.size} of them kept from before` : ''}`;
+  process.stdout.write(
+    values.json ? `${JSON.stringify({ seconds: seconds(), learnt })}\n` : `${reportLearnt(learnt)}\n${summary}\n`,
+  );
+  return learnt.length < wanted.length || learnt.some(({ ledger }) => ledger.difference !== 0) ? 1 : 0;
 }
 
-function drawing(learnt: readonly Learnt[], world: World): string {
-  const versions = versionsOf(learnt, world);
-  return plotSvg({
-    title: `Success on held-out tasks: ${world}`,
-    x: { label: 'updates', ticks: versions },
-    y: { label: 'success', from: 0, to: 1 },
-    series: ESTIMATORS.map((estimator) => ({
-      name: estimator,
-      points: versions.map((version) => {
-        const { mean, interval } = successAt(learnt, world, estimator, version);
-        return { x: version, y: mean, interval };
-      }),
-    })),
-  });
+/** Gives all trainings, seed by seed, so that what is done when it is ended early is one seed of everything before two of anything. */
+function lessons(): readonly Lesson[] {
+  const only = values.only?.split(',') ?? [];
+  const chosen = <Name extends string>(names: readonly Name[]) =>
+    names.some((name) => only.includes(name)) ? names.filter((name) => only.includes(name)) : names;
+  const strange = only.filter((name) => ![...WORLD_NAMES, ...ESTIMATORS].some((known) => known === name));
+  if (strange.length > 0)
+    throw new Error(`--only takes ${[...WORLD_NAMES, ...ESTIMATORS].join(', ')}, not ${strange.join(', ')}`);
+  const first = whole('--first-seed', values['first-seed']);
+  const seeds = Array.from({ length: values.quick ? 1 : whole('--seeds', values.seeds) }, (_, i) => first + i);
+  return seeds.flatMap((seed) =>
+    chosen(WORLD_NAMES).flatMap((world) => chosen(ESTIMATORS).map((estimator) => ({ world, estimator, seed }))),
+  );
+}
+
+function whole(option: string, text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new Error(`${option} takes a whole number from 1 on, not ${JSON.stringify(text)}`);
+  return Number(text);
+}
+
+function lineOf({ world, estimator, seed, measured }: Learnt): string {
+  const [first, last] = [measured[0], measured.at(-1)].map((at) => (100 * (at?.success ?? 0)).toFixed(0));
+  return `${world}, ${estimator}, seed ${seed}: ${first}% → ${last}%`;
 }

@@ -1,0 +1,73 @@
+import './production.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensureProjector } from '../../src/cli/ensure-projector.ts';
+import { openPlatform } from '../../src/platform/open-platform.ts';
+import { trainInto } from '../../src/platform/train-into.ts';
+import type { TrainPlan } from '../../src/platform/train-plan.ts';
+import { readConfig } from '../../src/runtime/config.ts';
+import { SILENT } from '../../src/runtime/logger.ts';
+import { type Learnt, type Lesson, learntOf } from './learn-lesson.ts';
+
+/** What the bench tells a process of it. `stop`: leave the trainings in hand; `end`: there are no more. */
+export type ToWorker =
+  | { readonly kind: 'train'; readonly lesson: Lesson; readonly plan: TrainPlan }
+  | { readonly kind: 'stop' }
+  | { readonly kind: 'end' };
+
+export type FromWorker =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'learnt'; readonly learnt: Learnt }
+  | { readonly kind: 'failed'; readonly lesson: Lesson; readonly reason: string };
+
+process.on('SIGINT', () => undefined); // Ctrl-C goes to the whole group; the parent says what follows from it
+await work();
+
+/** Trains what it is told to, on an embedded database of its own that is gone afterwards: trainings of two processes share nothing but the machine. */
+async function work(): Promise<void> {
+  const stopping = new AbortController();
+  const hand = new Set<Promise<void>>();
+  const home = await mkdtemp(join(tmpdir(), 'espalier-learn-'));
+  const own = { ESPALIER_HOME: home, ESPALIER_BLOBS: join(home, 'blobs'), DATABASE_URL: '', KAFKA_BROKERS: '' };
+  const platform = await openPlatform(readConfig({ ...process.env, ...own }), 'learn');
+  const projector = await ensureProjector(platform);
+  try {
+    await new Promise<void>((ended) => {
+      process.on('disconnect', () => {
+        stopping.abort(); // the parent is gone
+        ended();
+      });
+      process.on('message', (message: ToWorker) => {
+        if (message.kind === 'stop') stopping.abort();
+        if (message.kind !== 'train') return ended();
+        const training = train(message.lesson, message.plan).finally(() => hand.delete(training));
+        hand.add(training);
+      });
+      tell({ kind: 'ready' });
+    });
+    await Promise.all(hand);
+  } finally {
+    await projector.close();
+    await platform.close();
+    await rm(home, { recursive: true, force: true });
+    if (process.connected) process.disconnect();
+  }
+
+  async function train(lesson: Lesson, plan: TrainPlan): Promise<void> {
+    const began = performance.now();
+    const { signal } = stopping;
+    try {
+      const trained = await trainInto(platform, { plan, concurrency: plan.groupsPerBatch, signal, logger: SILENT });
+      if (signal.aborted) return; // half of it says nothing
+      tell({ kind: 'learnt', learnt: learntOf(lesson, plan, trained, (performance.now() - began) / 1_000) });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (!signal.aborted) tell({ kind: 'failed', lesson, reason });
+    }
+  }
+}
+
+function tell(message: FromWorker): void {
+  if (process.connected) process.send?.(message);
+}

@@ -1,0 +1,77 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { TrainPlan } from '../../src/platform/train-plan.ts';
+import type { Learnt, Lesson } from './learn-lesson.ts';
+import type { FromWorker, ToWorker } from './learn-worker.ts';
+
+export interface Teaching {
+  readonly lessons: readonly { readonly lesson: Lesson; readonly plan: TrainPlan }[];
+  /** Each with an embedded database of its own. */
+  readonly processes: number;
+  /** Trainings at a time in each: while one waits for the disk or for its slowest group, another computes. */
+  readonly atOnce: number;
+  readonly signal: AbortSignal;
+  readonly onLearnt: (learnt: Learnt) => Promise<void> | void;
+}
+
+/** Trains all lessons, in their order, by several processes; an aborted signal leaves those in hand. @throws Error naming the first training that failed. */
+export async function teachAll(teaching: Teaching): Promise<void> {
+  const stopping = new AbortController();
+  const signal = AbortSignal.any([teaching.signal, stopping.signal]);
+  const queue = teaching.lessons.values();
+  const works = Array.from({ length: Math.min(teaching.processes, teaching.lessons.length) }, () =>
+    employ({ ...teaching, signal }, queue).catch((error: unknown) => {
+      stopping.abort(); // the others need not go on
+      throw error;
+    }),
+  );
+  const failed = (await Promise.allSettled(works)).find((work) => work.status === 'rejected');
+  if (failed) throw failed.reason;
+}
+
+async function employ(
+  { atOnce, signal, onLearnt }: Teaching,
+  queue: Iterator<Teaching['lessons'][number], unknown>,
+): Promise<void> {
+  const child = fork(fileURLToPath(new URL('./learn-worker.ts', import.meta.url)));
+  const ended = once(child, 'exit');
+  const stop = () => order(child, { kind: 'stop' });
+  signal.addEventListener('abort', stop, { once: true });
+  let fault: unknown = null;
+  let inHand = 0;
+  const hand = () => {
+    const next = signal.aborted || fault !== null ? undefined : queue.next();
+    if (next && !next.done) {
+      inHand++;
+      order(child, { kind: 'train', ...next.value });
+    } else if (inHand === 0) order(child, { kind: 'end' });
+  };
+  child.on('message', (message: FromWorker) => {
+    if (message.kind === 'ready') {
+      for (let i = 0; i < atOnce; i++) hand();
+      return;
+    }
+    inHand--;
+    if (message.kind === 'failed') {
+      const { world, estimator, seed } = message.lesson;
+      fault ??= new Error(`${world}, ${estimator}, seed ${seed}: ${message.reason}`);
+      stop();
+      return;
+    }
+    // The next one begins at once; what cannot be kept is told at the end.
+    Promise.resolve(onLearnt(message.learnt)).catch((error: unknown) => {
+      fault ??= error;
+    });
+    hand();
+  });
+  const [code] = await ended;
+  signal.removeEventListener('abort', stop);
+  if (fault !== null) throw fault;
+  if (code !== 0) throw new Error(`a process of the bench ended with ${code}; what it says stands above`);
+}
+
+/** Says something to a process that may just have ended. */
+function order(child: ChildProcess, message: ToWorker): void {
+  if (child.connected) child.send(message, () => undefined);
+}

@@ -210,12 +210,12 @@ describe('asOf', () => {
     [
       '{ asOf(position: "") { asOf(position: "") { position } } }',
       'BAD_USER_INPUT',
-      'this is read as of ; ask asOf beside it, not within it',
+      'this is read as of the beginning; ask asOf beside it, not within it',
     ],
     [
       '{ asOf(position: "") { waitFor(position: "") { waitedMs } } }',
       'BAD_USER_INPUT',
-      'nothing is waited for as of ; put asOf within waitFor',
+      'nothing is waited for as of the beginning; put asOf within waitFor',
     ],
     [
       '{ asOf(position: "") { trees(first: 500) { nodes { steps { rewards { id } } } } } }',

@@ -54,6 +54,6 @@ function contextAt(context: Context, { db, position }: Snapshot): Context {
     ...context,
     sources: { ...sources, db, log },
     loaders: { ...createLoaders(db, texts, sources.blobs, loaders.estimateBudget), segmentBudget: loaders.segmentBudget },
-    moment: formatPosition(position),
+    moment: formatPosition(position) || 'the beginning',
   };
 }

@@ -10,6 +10,7 @@ import { everyEvent } from '../../testing/every-event.ts';
 import { appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../../testing/read-models.ts';
 import { Story } from '../../testing/story.ts';
+import { until } from '../../testing/until.ts';
 import { releaseFromQuarantine } from '../quarantine.ts';
 import { stepTree } from '../step-tree/step-tree.ts';
 import { keepSnapshots, type Snapshots } from './snapshots.ts';
@@ -247,6 +248,29 @@ describe('a snapshot', () => {
     expect(rows).toEqual([]);
     expect(await held.db.selectFrom('trees').select('tree_id').execute()).toEqual([{ tree_id: trees[0]?.treeId }]);
     held.release();
+    await own.close();
+  });
+
+  test('is folded anew when the connection was lost by which others know that it is used', async () => {
+    const { position, trees } = await givenTrees('a');
+    const own = keepSnapshots(live, url, { records: 1_000 });
+    const ask = () => own.at({ kind: 'position', position }, { ...ENTITIES, trees: [trees[0]?.treeId ?? ''] }, NEVER);
+    const before = await ask();
+    before.release();
+    await sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'espalier as of' and backend_start >= all (
+        select backend_start from pg_stat_activity where datname = current_database() and application_name = 'espalier as of')`.execute(
+      live.db,
+    );
+    await until(async () => {
+      const after = await ask();
+      after.release();
+      return after.db !== before.db;
+    });
+    const after = await ask();
+    expect(await after.db.selectFrom('trees').select('tree_id').execute()).toEqual([{ tree_id: trees[0]?.treeId }]);
+    after.release();
     await own.close();
   });
 

@@ -30,14 +30,23 @@ export async function writeReturns(
     RETURN_COLUMNS,
   );
   const standing = sums.filter(({ kind }) => kind === 'standing');
-  if (standing.length === 0) return;
+  await updateReturns(standing, trx);
+}
+
+/** Puts other values of returns that stand. */
+export async function updateReturns(
+  changed: readonly { readonly rollout_id: string; readonly value: number }[],
+  trx: Trx,
+): Promise<void> {
+  if (changed.length === 0) return;
+  const rows = changed.map(({ rollout_id, value }) => ({ rollout_id, value }));
   await sql`
-    update returns set value = r.value from ${recordset(standing, { kind: 'text', rollout_id: 'uuid', value: 'double precision' })}
+    update returns set value = r.value from ${recordset(rows, { rollout_id: 'uuid', value: 'double precision' })}
     where returns.rollout_id = r.rollout_id`.execute(trx);
 }
 
 const LEAF_COLUMNS = { rollout_id: 'uuid', tree_id: 'uuid', run_id: 'uuid', leaf_step_id: 'uuid' };
-const RETURN_COLUMNS = { ...LEAF_COLUMNS, value: 'double precision' };
+export const RETURN_COLUMNS = { ...LEAF_COLUMNS, value: 'double precision' };
 
 interface Sum {
   /** `standing`: the rollout's return is a row already. */

@@ -1,10 +1,25 @@
 import { sql } from 'kysely';
 import type { EventType } from '../../events/catalogue.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
-import { insertRows, recordset } from '../../postgres/bulk.ts';
+import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
+import { rewardsLoad } from './load.ts';
+import { missingReward, missingTree } from './refused.ts';
 import { type FinishedRollout, writeReturns } from './returns.ts';
+import {
+  EDGE_COLUMNS,
+  type LatestRow,
+  latestRow,
+  REVISION_COLUMNS,
+  REWARD_COLUMNS,
+  type RevisionRow,
+  type RewardRow,
+  revisionRow,
+  rewardRow,
+  TREE_COLUMNS,
+} from './rows.ts';
+import { writeLatest } from './write-latest.ts';
 
 const HANDLES: readonly EventType[] = ['TreeOpened', 'StepTaken', 'RolloutFinished', 'RewardAssigned', 'RewardRevised'];
 
@@ -12,7 +27,7 @@ const HANDLES: readonly EventType[] = ['TreeOpened', 'StepTaken', 'RolloutFinish
  * Folds reward facts. A revision changes the value in force and is kept beside the value it replaced; returns are summed anew along the
  * paths that a changed reward lies on, always in one order, so that any cut into batches gives the same bits.
  */
-export const rewards: Projection = { name: 'rewards', version: 1, handles: HANDLES, project };
+export const rewards: Projection = { name: 'rewards', version: 1, handles: HANDLES, project, load: rewardsLoad() };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const edges: object[] = [];
@@ -34,12 +49,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     const { treeId } = delivery.event.data as { treeId: string }; // every type handled here names its tree
     const runId = runOf.get(treeId);
     if (runId === undefined) {
-      poison.push({
-        delivery,
-        code: 'missing-tree',
-        field: 'data.treeId',
-        reason: `tree ${treeId} was never opened; append its TreeOpened first`,
-      });
+      poison.push({ delivery, ...missingTree(treeId) });
       continue;
     }
     if (isOf(delivery, 'StepTaken'))
@@ -54,57 +64,12 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     }
   }
 
-  await insertRows(trx, 'reward_trees', trees, { tree_id: 'uuid', run_id: 'uuid' });
-  await insertRows(trx, 'reward_edges', edges, { step_id: 'uuid', tree_id: 'uuid', parent_step_id: 'uuid' });
+  await insertRows(trx, 'reward_trees', trees, TREE_COLUMNS);
+  await insertRows(trx, 'reward_edges', edges, EDGE_COLUMNS);
   await insertRows(trx, 'rewards', [...assigned.values()], REWARD_COLUMNS);
   poison.push(...(await revise(revised, trx)));
   await writeReturns([...finished.values()], changedBy(batch), trx);
   return poison;
-}
-
-interface RewardRow {
-  readonly reward_id: string;
-  readonly tree_id: string;
-  readonly step_id: string | null;
-  readonly rollout_id: string | null;
-  readonly component: string;
-  readonly value: number;
-  readonly assigned_value: number;
-  readonly scorer: string;
-  readonly scorer_revision: string;
-  readonly raw: object | null;
-  readonly revisions: number;
-  readonly assigned_at: string;
-}
-const REWARD_COLUMNS: Record<keyof RewardRow, string> = {
-  reward_id: 'uuid',
-  tree_id: 'uuid',
-  step_id: 'uuid',
-  rollout_id: 'uuid',
-  component: 'text',
-  value: 'double precision',
-  assigned_value: 'double precision',
-  scorer: 'text',
-  scorer_revision: 'text',
-  raw: 'jsonb',
-  revisions: 'integer',
-  assigned_at: 'timestamptz',
-};
-function rewardRow({ data, occurredAt }: Envelope<'RewardAssigned'>): RewardRow {
-  return {
-    reward_id: data.rewardId,
-    tree_id: data.treeId,
-    step_id: data.stepId,
-    rollout_id: data.rolloutId,
-    component: data.component,
-    value: data.value,
-    assigned_value: data.value,
-    scorer: data.scorer.name,
-    scorer_revision: data.scorer.revision,
-    raw: data.raw,
-    revisions: 0,
-    assigned_at: occurredAt,
-  };
 }
 
 /** Applies revisions in log order. One that was applied before (its event id is known) changes nothing. */
@@ -120,61 +85,27 @@ async function revise(deliveries: readonly Delivery<Envelope<'RewardRevised'>>[]
   const standing = new Map(current.rows.map((row) => [row.reward_id, { treeId: row.tree_id, revisions: row.revisions }]));
   const seen = new Set(applied.rows.map((row) => row.event_id));
   const poison: Poison[] = [];
-  const history: object[] = [];
-  const latest = new Map<string, object>();
+  const history: RevisionRow[] = [];
+  const latest = new Map<string, LatestRow>();
 
   for (const delivery of deliveries) {
-    const { id, data, occurredAt } = delivery.event;
+    const { id, data } = delivery.event;
     const reward = standing.get(data.rewardId);
     if (reward?.treeId !== data.treeId) {
-      const reason = `tree ${data.treeId} has no reward ${data.rewardId}; append its RewardAssigned first`;
-      poison.push({ delivery, code: 'missing-reward', field: 'data.rewardId', reason });
+      poison.push({ delivery, ...missingReward(data) });
       continue;
     }
     if (seen.has(id)) continue;
     seen.add(id);
     reward.revisions += 1;
-    const { name: scorer, revision: scorer_revision } = data.scorer;
-    const judged = { reward_id: data.rewardId, value: data.value, scorer, scorer_revision };
-    history.push({
-      ...judged,
-      event_id: id,
-      tree_id: data.treeId,
-      ordinal: reward.revisions,
-      reason: data.reason,
-      occurred_at: occurredAt,
-    });
-    latest.set(data.rewardId, { ...judged, revisions: reward.revisions, revised_at: occurredAt });
+    history.push(revisionRow(delivery.event, reward.revisions));
+    latest.set(data.rewardId, latestRow(delivery.event, reward.revisions));
   }
 
   await insertRows(trx, 'reward_revisions', history, REVISION_COLUMNS);
-  if (latest.size > 0) {
-    await sql`
-      update rewards set value = r.value, scorer = r.scorer, scorer_revision = r.scorer_revision, revisions = r.revisions, revised_at = r.revised_at
-      from ${recordset([...latest.values()], LATEST_COLUMNS)} where rewards.reward_id = r.reward_id`.execute(trx);
-  }
+  await writeLatest([...latest.values()], trx);
   return poison;
 }
-
-const LATEST_COLUMNS = {
-  reward_id: 'uuid',
-  value: 'double precision',
-  scorer: 'text',
-  scorer_revision: 'text',
-  revisions: 'integer',
-  revised_at: 'timestamptz',
-};
-const REVISION_COLUMNS = {
-  event_id: 'uuid',
-  reward_id: 'uuid',
-  tree_id: 'uuid',
-  ordinal: 'integer',
-  value: 'double precision',
-  scorer: 'text',
-  scorer_revision: 'text',
-  reason: 'text',
-  occurred_at: 'timestamptz',
-};
 
 /** Gives the rewards that a batch assigned or revised. */
 function changedBy(batch: readonly Delivery[]): readonly string[] {

@@ -3,7 +3,8 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { checkpointFolder, type TorchCheckpoint } from './torch-checkpoint.ts';
+import { CheckpointDamaged } from '../backend.ts';
+import { checkpointFolder, decodeTorchCheckpoint, encodeTorchCheckpoint, type TorchCheckpoint } from './torch-checkpoint.ts';
 
 const MODEL = /^model.*\.safetensors$/;
 
@@ -25,11 +26,8 @@ export async function torchDamage(root: string, manifest: TorchCheckpoint): Prom
   const files = (await readdir(folder).catch(() => [])).sort();
   if (files.length === 0) return missing(`the folder ${checkpoint} is missing`);
   for (const wanted of ['state.json', 'trainer.safetensors']) if (!files.includes(wanted)) return missing(`${wanted} is missing`);
-  const state: unknown = await readFile(join(folder, 'state.json'), 'utf8')
-    .then(JSON.parse)
-    .catch(() => null);
-  if (!said.safeParse(state).success || (state as { checkpoint: string }).checkpoint !== checkpoint)
-    return changed('state.json has other content'); // the schema is the proof
+  if ((await stateOf(folder)) !== Buffer.from(encodeTorchCheckpoint(manifest)).toString())
+    return changed('state.json has other content');
   if ((await digestOf(join(folder, 'trainer.safetensors'))) !== rest) return changed('trainer.safetensors has other content');
   const models = files.filter((name) => MODEL.test(name));
   if (models.length === 0) return missing('its model is missing');
@@ -47,7 +45,15 @@ function missing(detail: string): TorchDamage {
   return { kind: 'missing', detail };
 }
 
-const said = z.object({ checkpoint: z.string() });
+/** Reads what the folder says of itself, as a manifest is written; null when it is none. */
+async function stateOf(folder: string): Promise<string | null> {
+  try {
+    return Buffer.from(encodeTorchCheckpoint(decodeTorchCheckpoint(await readFile(join(folder, 'state.json'))))).toString();
+  } catch (error) {
+    if (error instanceof CheckpointDamaged) return null;
+    throw error;
+  }
+}
 
 async function tiesTensors(folder: string): Promise<boolean> {
   const config = await readFile(join(folder, 'config.json'), 'utf8').catch(() => '');

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Offsets } from '../../log/event-log.ts';
+import { type Database, openDatabase } from '../../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { givenEvents } from '../../testing/given-events.ts';
+import { Story } from '../../testing/story.ts';
+import { foldRewardsAt } from './rewards-at.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+const story = new Story('rewards at');
+const tree = story.tree(story.run());
+const scorer = { name: 'first', revision: '1' };
+const [kept, revised] = [story.id('reward', 1), story.id('reward', 2)];
+const ofTree = { treeId: tree.treeId, stepId: tree.rootStepId, rolloutId: null };
+/** The events of the tree in their order, by the place of the tree's first. */
+const before = story.events.length;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase(testDatabase.url);
+  const assign = (rewardId: string, value: number) =>
+    story.tell('RewardAssigned', { rewardId, ...ofTree, component: 'environment', value, scorer, raw: null }, tree.runId);
+  const revise = (value: number) => {
+    const { treeId } = tree;
+    story.tell(
+      'RewardRevised',
+      { rewardId: revised, treeId, value, scorer: { name: 'second', revision: '2' }, reason: 'again' },
+      tree.runId,
+    );
+  };
+  assign(kept, 1);
+  assign(revised, 0);
+  revise(0.25);
+  revise(-1);
+  await givenEvents(database.db, story.events);
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+/** The position behind the n-th event of the tree that followed its opening. */
+async function behind(n: number): Promise<Offsets> {
+  const id = story.events[before - 1 + n]?.id ?? '';
+  const { topic, partition, offset } = await database.db
+    .selectFrom('events')
+    .select(['topic', 'partition', 'offset'])
+    .where('event_id', '=', id)
+    .executeTakeFirstOrThrow();
+  return new Map([[topic, new Map([[partition, Number(offset) + 1]])]]);
+}
+
+test('rewards stand as they did at each position, revisions that came later left out', async () => {
+  const at = async (n: number) =>
+    (await foldRewardsAt(database.db, [tree.treeId], await behind(n))).map(({ value, revisions, scorer: by }) => [
+      value,
+      revisions,
+      by.name,
+    ]);
+  expect(await at(0)).toEqual([]);
+  expect(await at(1)).toEqual([[1, 0, 'first']]);
+  expect(await at(2)).toEqual([
+    [1, 0, 'first'],
+    [0, 0, 'first'],
+  ]);
+  expect(await at(3)).toContainEqual([0.25, 1, 'second']);
+  expect(await at(4)).toContainEqual([-1, 2, 'second']);
+});
+
+test('at the end they are those of the read model', async () => {
+  const now = await database.db.selectFrom('rewards').select(['reward_id', 'value', 'revisions']).orderBy('reward_id').execute();
+  const end = await behind(4);
+  const folded = (await foldRewardsAt(database.db, [tree.treeId], end))
+    .map(({ assigned, value, revisions }) => ({ reward_id: assigned.rewardId, value, revisions }))
+    .sort((a, b) => (a.reward_id < b.reward_id ? -1 : 1));
+  expect(folded).toEqual(now);
+});

@@ -151,10 +151,38 @@ test('one request may have so many samples estimated and no more, however little
   });
 });
 
-test('a page of 500 samples with their steps and rewards is within the cost limit', async () => {
+test('512 samples with their steps and rewards come within the cost limit, in a few statements more than eight: tokens are read in slices', async () => {
+  const story = new Story('large');
+  const large = tellBatches(story, { policyId: 'large', groups: 64, members: 8, steps: STEPS });
+  await givenEvents(api.database.db, story.events);
   const page = SAMPLES.replace('samples {', 'samples(first: 500) {').replace('tokenAdvantages', '');
-  const { errors } = await api.ask(`query ($id: ID!) { batch(id: $id) { estimates { ${page} } } }`, { id: told.batchIds[0] });
-  expect(errors).toBeUndefined();
+  const ask = async (id: string | undefined) => {
+    api.statements();
+    const { data, errors } = await api.ask(`query ($id: ID!) { batch(id: $id) { estimates { sampleCount ${page} } } }`, { id });
+    expect(errors).toBeUndefined();
+    return { ...data.batch.estimates, statements: api.statements().length };
+  };
+  const [few, many] = [await ask(told.batchIds[0]), await ask(large.batchIds[0])];
+  expect([few.sampleCount, many.sampleCount, many.samples.length]).toEqual([8, 512, 500]);
+  expect(many.statements - few.statements).toBeLessThanOrEqual(8);
+  const returns = Array.from({ length: 8 }, (_, member) => member / 2 + 0.25);
+  const advantages = grpo(returns);
+  for (const { place, advantage } of many.samples) expect(advantage).toBeCloseTo(advantages[place % 8] ?? Number.NaN, 12);
+});
+
+test('the steps of a whole tree are estimated with their batch at once', async () => {
+  const ask = async (fields: string) => {
+    api.statements();
+    const { data, errors } = await api.ask(`query ($id: ID!) { rollout(id: $id) { tree { steps { depth ${fields} } } } }`, {
+      id: told.rollouts[0]?.[0],
+    });
+    expect(errors).toBeUndefined();
+    return { steps: data.rollout.tree.steps, statements: api.statements().length };
+  };
+  const [plain, estimated] = [await ask(''), await ask('estimate { advantage }')];
+  expect(estimated.steps).toHaveLength(1 + MEMBERS * STEPS);
+  for (const { depth, estimate } of estimated.steps) expect(estimate === null).toBe(depth === 0);
+  expect(estimated.statements - plain.statements).toBeLessThanOrEqual(12);
 });
 
 test('a batch that the read models do not hold whole is not estimated, and the answer names what is missing', async () => {

@@ -2594,7 +2594,7 @@ export type PolicyUpdate = {
   readonly checkpointId: Scalars['ID']['output'];
   /** The SHA-256 of its weights. */
   readonly weights: Scalars['String']['output'];
-  /** How advantages were computed; null for a beginning. */
+  /** How advantages were computed; null for a beginning, and where behaviour was cloned. */
   readonly estimator?: Maybe<TrainingMethod>;
   /** What was minimised; null for a beginning. */
   readonly loss?: Maybe<TrainingMethod>;

@@ -1,0 +1,74 @@
+import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { keepLearnt, readKept } from './learn-kept.ts';
+import { ESTIMATORS, type Learnt, type Lesson, planOf, WORLD_NAMES } from './learn-lesson.ts';
+import { drawLearnt, reportLearnt } from './learn-report.ts';
+
+const usual = { quick: false, measuredOn: 'test' as const, settings: {} };
+const lesson = (own: Partial<Lesson> = {}): Lesson => ({ world: 'textcraft', estimator: 'ppo', seed: 1, ...own });
+const learnt = (success: number, own: Partial<Lesson> = {}): Learnt => ({
+  ...lesson(own),
+  plan: planOf(lesson(own), usual),
+  measured: [
+    { version: 0, success: 0.25 },
+    { version: 8, success },
+  ],
+  ledger: { produced: 512, trained: 500, difference: 0 },
+  ...{ weights: 'a'.repeat(64), seconds: 1 },
+});
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'espalier-learn-test-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('a training of the bench', () => {
+  test('is planned for every world and estimator, alike but for the estimator, and discounts where that has a discount', () => {
+    for (const world of WORLD_NAMES) {
+      const plans = ESTIMATORS.map((estimator) => planOf(lesson({ world, estimator }), usual));
+      const [, ppo, plusPlus] = plans.map(({ settings: { objective } }) =>
+        objective.kind === 'policy-gradient' ? objective.estimator.options : {},
+      );
+      expect(ppo?.gamma).toBe(0.8);
+      expect(plusPlus).toEqual({ gamma: 0.8 });
+      const alike = plans.map(({ policyId: _, settings: { objective: __, ...settings }, ...rest }) => ({ ...rest, settings }));
+      expect(new Set(alike.map((plan) => JSON.stringify(plan))).size).toBe(1);
+    }
+  });
+
+  test('takes other settings by name, and is measured where it is said', () => {
+    const plan = planOf(lesson(), { quick: true, measuredOn: 'train', settings: { learningRate: 0.3 } });
+    expect(plan).toMatchObject({ updates: 2, evaluation: { split: 'train', every: 2 }, settings: { learningRate: 0.3 } });
+    expect(() => planOf(lesson(), { ...usual, settings: { rate: 1 } })).toThrow('rate');
+  });
+});
+
+describe('what is kept', () => {
+  test('is read again for equal plans: not for other settings, not a line that a kill cut', async () => {
+    const file = join(folder, 'kept.jsonl');
+    const [first, second, other] = [learnt(0.5), learnt(0.75, { seed: 2 }), learnt(1, { seed: 3 })];
+    for (const each of [first, other, second]) await keepLearnt(file, each);
+    await appendFile(file, JSON.stringify(learnt(1, { seed: 4 })).slice(0, 200));
+    const plans = [first.plan, second.plan, learnt(1, { seed: 4 }).plan];
+    expect(await readKept(file, plans)).toEqual([first, second]);
+    expect(await readKept(file, [{ ...first.plan, updates: 9 }])).toEqual([]);
+    expect(await readKept(join(folder, 'none.jsonl'), plans)).toEqual([]);
+  });
+});
+
+describe('the report', () => {
+  test('has a row for what is done, with the interval over seeds, and none for what is not', () => {
+    const lines = reportLearnt([learnt(0.5), learnt(0.75, { seed: 2 })]).split('\n');
+    expect(lines).toHaveLength(3);
+    expect(lines[2]).toMatch(/^textcraft +ppo +2 +25\.0 \(25\.0–25\.0\) +62\.5 \(50\.0–75\.0\) +8 +1024 +1000 +0$/);
+  });
+
+  test('is drawn for the estimators that are done', () => {
+    const svg = drawLearnt([learnt(0.5), learnt(0.75, { seed: 2 })], 'textcraft');
+    expect(svg).toContain('ppo');
+    expect(svg).not.toContain('grpo');
+  });
+});

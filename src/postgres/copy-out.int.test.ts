@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type pg from 'pg';
+import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { copyOut, readCopy } from './copy-out.ts';
+import { connect } from './pool.ts';
+
+let made: TestDatabase;
+let client: pg.Client;
+beforeAll(async () => {
+  made = await createTestDatabase();
+  client = await connect(made.url);
+  await client.query('create temporary table kept (place integer, bytes bytea)');
+});
+afterAll(async () => {
+  await client.end();
+  await made.drop();
+});
+
+test('bytes of any kind and size, and none, come back as they were written', async () => {
+  const value = fc.option(
+    fc.oneof(
+      fc.uint8Array({ maxLength: 40 }),
+      fc.nat(90_000).map((size) => new Uint8Array(size).fill(size % 256)),
+    ),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(value, { maxLength: 12 }), async (values) => {
+      await client.query('truncate kept');
+      for (const [place, bytes] of values.entries())
+        await client.query('insert into kept values ($1, $2)', [place, bytes === null ? null : Buffer.from(bytes)]);
+      const rows = await copyOut(client, 'select place, bytes from kept order by place');
+      expect(rows).toEqual(values.map((bytes, place) => [int4(place), bytes === null ? null : Buffer.from(bytes)]));
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('a statement that fails is thrown, and the connection goes on', async () => {
+  await expect(copyOut(client, 'select 1 / 0')).rejects.toMatchObject({ code: '22012' });
+  expect(await copyOut(client, 'select 7::int4')).toEqual([[int4(7)]]);
+});
+
+test('other bytes are refused', () => {
+  expect(() => readCopy(Buffer.from('PGCOPY, but not quite, and long enough'))).toThrow('not of a binary COPY');
+});
+
+function int4(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(value);
+  return bytes;
+}

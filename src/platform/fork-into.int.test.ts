@@ -191,9 +191,14 @@ describe('a fork', () => {
     expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
   });
 
-  test('is refused from a step that is not there, and from one that ended its episode', async () => {
+  test('is refused from a step that is not there, from one that ended its episode, and in a world that has not the task', async () => {
     const nowhere = '00000000-0000-4000-8000-000000000000';
     await expect(fork(nowhere)).rejects.toMatchObject({ name: 'ReplayRefused', message: expect.stringContaining(nowhere) });
+    const asked = await collected('search-qa', 'ivo-daibaim-birthplace', { policy: 'random' });
+    await expect(fork(await stepAt(asked, 1), { environment: 'search-qa:seed=2' })).rejects.toMatchObject({
+      name: 'ReplayRefused',
+      message: expect.stringContaining('has no task "ivo-daibaim-birthplace"'),
+    });
     const origin = await collected('textcraft', '0', { policy: 'planner', maxSteps: 30 });
     const { step_id: end } = await platform.database.db
       .selectFrom('steps as s')

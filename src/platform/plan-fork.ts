@@ -1,4 +1,5 @@
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
+import { openEnvironment } from '../environments/open-environment.ts';
 import type { Platform } from './open-platform.ts';
 import { ReplayRefused } from './replay-environment.ts';
 
@@ -43,6 +44,7 @@ export async function planFork({ database }: Platform, stepId: string, changes: 
     throw new ReplayRefused(
       `the plan of run ${step.run_id} leaves no step behind depth ${step.depth}; say how many with --max-steps`,
     );
+  await refuseOtherTasks(environment, step.alias);
   return collectPlan.parse({
     environment,
     tasks: [{ alias: step.alias, rollouts: changes.rollouts, branching: 'root', behind: { stepId, steps: step.depth } }],
@@ -50,6 +52,17 @@ export async function planFork({ database }: Platform, stepId: string, changes: 
     ...(recorded?.prompt ? { prompt: recorded.prompt } : {}),
     fork: { runId: step.run_id, treeId: step.tree_id, stepId },
   });
+}
+
+/** An environment that does not know the task is another world: told before a run is begun there. */
+async function refuseOtherTasks(environment: string, alias: string): Promise<void> {
+  const kind = await openEnvironment(environment);
+  const known = kind.taskAliases.includes(alias);
+  await kind.close();
+  if (!known)
+    throw new ReplayRefused(
+      `${environment} has no task ${JSON.stringify(alias)}: it is not the world that the step was taken in; name that one with --environment`,
+    );
 }
 
 const MAX_STEPS = 30; // as `collect` has it

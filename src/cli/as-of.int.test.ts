@@ -43,6 +43,7 @@ describe('--as-of', () => {
     await exported('then-jsonl', '--format', 'jsonl', '--scope', 'trees');
     await exported('then-rows', '--format', 'agent-r');
     await released('then');
+    const listed = formatPosition(await platform.log.ends(TOPICS));
     await done('collect', '--tasks', '2', '--policy', 'planner:0.5', '--seed', '4', ...SEARCH);
     await exported('now-jsonl', '--format', 'jsonl', '--scope', 'trees');
     expect(bytes('now-jsonl')).not.toEqual(bytes('then-jsonl'));
@@ -52,6 +53,11 @@ describe('--as-of', () => {
     await exported('of-run-parquet', '--format', 'parquet', '--as-of', then, '--run', run);
     await exported('again-rows', '--format', 'agent-r', '--as-of', then);
     await released('again', '--as-of', then);
+    const names = async (...more: string[]) =>
+      JSON.parse(await done('--json', 'dataset', 'list', ...more)).map(({ name }: { name: string }) => name);
+    expect((await names()).sort()).toEqual(['again', 'then']);
+    expect(await names('--as-of', listed)).toEqual(['then']);
+    expect(await names('--as-of', then)).toEqual([]);
     for (const kind of ['parquet', 'jsonl', 'rows']) {
       expect(bytes(`again-${kind}`)).toEqual(bytes(`then-${kind}`));
       expect(bytes(`again-${kind}.manifest.json`)).toEqual(bytes(`then-${kind}.manifest.json`));

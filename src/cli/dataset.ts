@@ -29,10 +29,13 @@ const WAIT_MS = 60_000;
 export function addDataset(program: Command): void {
   const dataset = program.command('dataset').description('release, list and withdraw frozen training data');
   addRelease(dataset);
-  const list = dataset.command('list').description('list what was released');
-  list.action(() =>
-    withPlatform('dataset', async ({ database }) => {
-      const records = await readDatasets(database.db);
+  const list = dataset
+    .command('list')
+    .description('list what was released')
+    .option('--as-of <moment>', `the list ${AS_OF}`, parseMoment);
+  list.action(({ asOf }: { asOf?: Moment }) =>
+    withPlatform('dataset', async (platform, signal) => {
+      const records = await atMoment(platform, asOf, 'all', signal, readDatasets);
       if (wantsJson(list)) return say(JSON.stringify(records));
       say(records.length === 0 ? 'no dataset was released yet' : table(HEADER, records.map(rowOf)));
     }),

@@ -2,6 +2,7 @@ import { createGraphql } from '../../graphql/create-graphql.ts';
 import { apiRoutes } from '../http/api-routes.ts';
 import { type HttpServer, startHttp } from '../http/server.ts';
 import { countNotices } from '../postgres/notices.ts';
+import { dropLeftSnapshots } from '../projections/as-of/snapshot-owner.ts';
 import { keepSnapshots } from '../projections/as-of/snapshots.ts';
 import { CURSOR_CHANNEL } from '../projections/runner.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -16,6 +17,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
   const notices = await countNotices(platform.databaseUrl, [CURSOR_CHANNEL]);
   const snapshots = keepSnapshots(database, platform.databaseUrl, { records: config.asOfLimit });
   try {
+    await dropLeftSnapshots(platform.databaseUrl, database.db); // a server that was killed kept some
     const metrics = createMetrics({ process: true });
     const graphql = await createGraphql({ db: database.db, log, blobs, notices, snapshots, logger });
     const segmentCache = segmentCacheOf(platform);

@@ -13,6 +13,7 @@ import { Story } from '../../testing/story.ts';
 import { until } from '../../testing/until.ts';
 import { releaseFromQuarantine } from '../quarantine.ts';
 import { stepTree } from '../step-tree/step-tree.ts';
+import { dropLeftSnapshots } from './snapshot-owner.ts';
 import { keepSnapshots, type Snapshots } from './snapshots.ts';
 
 const NEVER = new AbortController().signal;
@@ -249,6 +250,13 @@ describe('a snapshot', () => {
     expect(await held.db.selectFrom('trees').select('tree_id').execute()).toEqual([{ tree_id: trees[0]?.treeId }]);
     held.release();
     await own.close();
+  });
+
+  test('that a killed process left is dropped when the API starts', async () => {
+    await sql`create schema as_of_8_1`.execute(live.db);
+    const before = await schemas();
+    await dropLeftSnapshots(url, live.db);
+    expect(await schemas()).toBe(before - 1);
   });
 
   test('is folded anew when the connection was lost by which others know that it is used', async () => {

@@ -43,6 +43,7 @@ const CONNECTIONS = 4; // projections folded at once: more wait for two cores
 /** Keeps read models as of moments of the record, each in a schema of its own. It opens nothing before it is first asked. */
 export function keepSnapshots(database: Database, url: string, limits: SnapshotLimits): Snapshots {
   const kept = new Map<string, Kept>(); // the one used last stands last
+  const leaving = new Set<Promise<void>>();
   let owner: Promise<SnapshotOwner> | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   let closed = false;
@@ -64,8 +65,8 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
       entry.users--;
       if (entry.users > 0) return;
       if (!entry.settled) giveUp(key, entry);
-      else if (kept.get(key) !== entry) void drop(entry);
-      else void shrink();
+      else if (kept.get(key) !== entry) letGo(entry);
+      else shrink();
     });
     try {
       const { db } = await abortable(entry.ready, signal);
@@ -92,7 +93,7 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
   function giveUp(key: string, entry: Kept): void {
     if (kept.get(key) === entry) kept.delete(key);
     entry.stop.abort(new Error('nobody waits for this snapshot any more'));
-    void drop(entry); // it may have been made in the same moment
+    letGo(entry); // it may have been made in the same moment
   }
 
   async function build(position: Offsets, scope: Scope, signal: AbortSignal): Promise<Built> {
@@ -129,13 +130,19 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
   }
 
   /** Lets go of those used longest ago. */
-  async function shrink(): Promise<void> {
+  function shrink(): void {
     for (const [key, entry] of kept) {
       if (kept.size <= (limits.kept ?? KEPT)) return;
       if (entry.users > 0) continue;
       kept.delete(key);
-      await drop(entry);
+      letGo(entry);
     }
+  }
+
+  /** Drops what nobody finds any more; `close` waits for it. */
+  function letGo(entry: Kept): void {
+    const gone: Promise<void> = drop(entry).finally(() => leaving.delete(gone));
+    leaving.add(gone);
   }
 
   /** A lost connection gave our lock back: another process may have dropped what we kept. */
@@ -145,7 +152,7 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
     owner = undefined;
     const lost = [...kept.values()];
     kept.clear();
-    await Promise.all(lost.filter(({ users }) => users === 0).map(drop));
+    for (const entry of lost) if (entry.users === 0) letGo(entry);
   }
 
   return {
@@ -155,7 +162,8 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
       const all = [...kept.values()];
       kept.clear();
       for (const { stop } of all) stop.abort(new Error('the snapshots are closed'));
-      await Promise.all(all.map(drop));
+      for (const entry of all) letGo(entry);
+      await Promise.all(leaving);
       await (await owner?.catch(() => undefined))?.close();
     },
   };

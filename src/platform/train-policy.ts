@@ -85,7 +85,7 @@ async function trainFromRecord(platform: Platform, training: PolicyTraining): Pr
   }
 }
 
-/** Removes checkpoints that nobody needs behind each update, beside the next one. That it fails stops no training: it is told, and tried again. */
+/** Removes checkpoints that nobody needs behind each update, beside the next one; the read models may lie a version behind, and one more stays. That it fails stops no training: it is told, and tried again. */
 function keepAfterwards(platform: Platform, backend: 'linear' | 'torch', { onTrouble }: PolicyTraining) {
   const keep = checkpointKeeper(platform);
   let last: Promise<unknown> = Promise.resolve();

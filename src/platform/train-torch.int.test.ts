@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createAppender } from '../append/appender.ts';
 import { TOPICS } from '../events/catalogue.ts';
@@ -17,6 +18,7 @@ import { declareTraining } from '../training/batcher/declare-training.ts';
 import { keepCheckpoint } from '../training/checkpoints/checkpoint-store.ts';
 import { batch } from './batch.ts';
 import { collectInto } from './collect-into.ts';
+import { checkpointKeeper } from './keep-checkpoints.ts';
 import { openBackend, torchFolder, trainerPlan } from './open-backend.ts';
 import { openDesk } from './open-desk.ts';
 import type { Platform } from './open-platform.ts';
@@ -25,7 +27,7 @@ import { trainPolicy } from './train-policy.ts';
 const found = await findPython(readConfig().python);
 const { signal } = new AbortController();
 const policyId = 'echo';
-const UPDATES = 2;
+const UPDATES = 3;
 const GROUPS = 3;
 const MEMBERS = 4;
 
@@ -46,7 +48,10 @@ const trainer = trainerPlan.parse({
     let projector: Subscription;
     beforeAll(async () => {
       const opened = await openTestPlatform();
-      platform = { ...opened, config: { ...opened.config, python: found.kind === 'found' ? found.python : null } };
+      platform = {
+        ...opened,
+        config: { ...opened.config, python: found.kind === 'found' ? found.python : null, torchCheckpoints: 2 },
+      };
       projector = await runProjections({ log: platform.log, database: platform.database });
     });
     afterAll(async () => {
@@ -58,6 +63,7 @@ const trainer = trainerPlan.parse({
       const first = await declare();
       const batcher = await batch(platform, createLogger({ level: 'error' }));
       const folder = torchFolder(platform.config);
+      const folders = [decodeTorchCheckpoint(first).checkpoint];
       const python = found.kind === 'found' ? found.python : '';
       const server = await serveModel({ python, folder, checkpoint: decodeTorchCheckpoint(first).checkpoint, name: policyId });
       try {
@@ -69,12 +75,16 @@ const trainer = trainerPlan.parse({
           const manifest = await platform.blobs.get(newest.blob);
           expect(newest.weights).toBe(createHash('sha256').update(manifest).digest('hex'));
           expect(Buffer.from(manifest)).not.toEqual(Buffer.from(first));
+          folders.push(decodeTorchCheckpoint(manifest).checkpoint);
           await server.load(decodeTorchCheckpoint(manifest).checkpoint);
         }
       } finally {
         await server.close();
         await batcher.close();
       }
+      const [start, old, ...newest] = folders; // of versions 0 to 3 the first and the newest two stay
+      expect(await checkpointKeeper(platform)()).toEqual([old]); // the last update was not in the read models yet when the trainer looked
+      expect((await readdir(folder)).sort()).toEqual([start, ...newest].sort());
       const [ledger] = await readLedgers(platform.database.db, [policyId]);
       const samples = UPDATES * GROUPS * MEMBERS;
       expect(ledger).toMatchObject({ produced: samples, trained: samples, difference: 0 });

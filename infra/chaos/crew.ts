@@ -21,6 +21,8 @@ export interface Crew {
   readonly fallen: readonly Fallen[];
   /** Ends all with SIGTERM. @throws Error when one of them does not end as it was told. */
   dismiss(): Promise<void>;
+  /** Kills all that are left with SIGKILL; nobody is started again. */
+  abandon(): Promise<void>;
   /** What everybody said last; for a failure. */
   lastWords(): string;
 }
@@ -142,6 +144,11 @@ export function startCrew(platform: Platform & { readonly home: string }, option
         .filter(({ end }) => end !== 0)
         .map(({ role, child, end }) => `${role} ended with ${end}: ${tail(child)}`);
       if (unruly.length > 0) throw new Error(unruly.join('\n'));
+    },
+    async abandon() {
+      isOver = true;
+      for (const { child } of members.values()) child.kill('SIGKILL');
+      await Promise.all([...members.values()].map(({ child }) => child.ended));
     },
     lastWords: () => [...members].map(([role, { child }]) => `${role} (${child.pid}): ${tail(child)}`).join('\n'),
   };

@@ -27,6 +27,7 @@ export interface Disturbance {
 }
 
 const STUCK_MS = 180_000;
+const MOST_BROKEN = 3;
 const SHARES: readonly (readonly [deed: 'pause' | 'cut' | 'crash' | 'statement', share: number])[] = [
   ['pause', 0.08],
   ['cut', 0.03], // takes everybody's connections, as does a crash
@@ -128,6 +129,8 @@ async function untilGrown({ platform, crew }: World, what: 'training' | 'all', b
   const deadline = performance.now() + STUCK_MS;
   while (!crew.collected()) {
     if ((await countRecords(platform, topics)) >= target) return true;
+    const broken = crew.fallen.filter(({ at }) => at === 'no reason');
+    if (broken.length > MOST_BROKEN) throw new Error(`${broken[0]?.role} does not start: ${broken[0]?.words}`);
     if (performance.now() > deadline)
       throw new Error(`the log grew no more for ${STUCK_MS / 1_000} s; last words:\n${crew.lastWords()}`);
     await delay(3);

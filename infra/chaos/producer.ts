@@ -24,9 +24,11 @@ export function startProducer(url: string, name: string): Producer {
       const events = walkOf(`${name} ${run}`);
       for (let i = 0; i < events.length; i += 3) {
         const part = events.slice(i, i + 3);
-        for (let tries = 0; !(await isTaken(url, part)); tries++) {
+        for (let tries = 0; ; tries++) {
+          const refusal = await send(url, part);
+          if (refusal === null) break;
           if (tries === 0) repeated++;
-          if (tries > MOST_TRIES) throw new Error(`the API took no request for ${(MOST_TRIES * PAUSE_MS) / 1_000} s`);
+          if (tries > MOST_TRIES) throw new Error(`the API took no request for ${(MOST_TRIES * PAUSE_MS) / 1_000} s: ${refusal}`);
           await delay(PAUSE_MS);
         }
         acknowledged.push(...part.map(({ id }) => id));
@@ -58,16 +60,24 @@ function walkOf(name: string): readonly Envelope[] {
   return story.events;
 }
 
-/** Sends once. False when there was no answer, or one that says to come again. @throws Error for a refusal. */
-async function isTaken(url: string, events: readonly Envelope[]): Promise<boolean> {
+/** Sends once. Gives null when it was taken, or why it has to come again. @throws Error for a refusal. */
+async function send(url: string, events: readonly Envelope[]): Promise<string | null> {
   const request = {
     ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(events) },
     signal: AbortSignal.timeout(10_000), // a process that is paused holds the connection
   };
-  const answer = await fetch(`${url}/v1/events`, request)
-    .then(async (response) => ({ status: response.status, text: await response.text() }))
-    .catch(() => null);
-  if (answer === null || answer.status >= 500 || answer.status === 429) return false;
-  if (answer.status !== 200) throw new Error(`POST /v1/events answered ${answer.status}: ${answer.text.slice(0, 500)}`);
-  return true;
+  try {
+    const response = await fetch(`${url}/v1/events`, request);
+    const answer = `POST /v1/events answered ${response.status}: ${(await response.text()).slice(0, 500)}`;
+    if (response.status === 200) return null;
+    if (response.status >= 500 || response.status === 429) return answer;
+    throw new Refused(answer);
+  } catch (error) {
+    if (error instanceof Refused) throw error;
+    return String(error);
+  }
+}
+
+class Refused extends Error {
+  override readonly name = 'Refused';
 }

@@ -72,8 +72,13 @@ export async function trainDisturbed(
       nobodyFell(crew),
     ];
     return { done, checks, fallen: countBy(crew.fallen.map(({ role }) => role)), repeated: producer.repeated() };
+  } catch (error) {
+    throw new Error(`${error instanceof Error ? error.message : String(error)}\nlast words:\n${crew.lastWords()}`, {
+      cause: error,
+    });
   } finally {
     await producer.close().catch(() => undefined); // the first fault is the one to tell
+    await crew.abandon();
     await proxy.close();
   }
 }

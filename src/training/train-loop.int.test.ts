@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Subscription } from '../log/event-log.ts';
+import { openDesk } from '../platform/open-desk.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import { runProjections } from '../projections/runner.ts';
+import { readLedgers } from '../projections/training-pool/read-ledger.ts';
+import { settle } from '../testing/crashing-run.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { Story } from '../testing/story.ts';
+import { appendTold, tellBatches } from '../testing/tell-batches.ts';
+import type { Backend } from './backends/backend.ts';
+import { linearBackend } from './backends/linear/linear-backend.ts';
+import type { StepRow } from './backends/step-row.ts';
+import { BackendFailed } from './backends/torch/backend-failed.ts';
+import { LINEAR_SETTINGS } from './backends/training-settings.ts';
+import { keepCheckpoint } from './checkpoints/checkpoint-store.ts';
+import { type Trouble, trainLoop } from './train-loop.ts';
+
+const { signal } = new AbortController();
+let platform: Platform & { readonly home: string };
+let projector: Subscription;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  projector = await runProjections({ log: platform.log, database: platform.database });
+});
+afterAll(async () => {
+  await projector.close();
+  await platform.close();
+});
+
+/** Tells a batch of one sample for a policy of the linear backend, and registers its version 0. Gives the lineage. */
+async function given(policyId: string): Promise<string> {
+  const story = new Story(policyId);
+  const { lineageId } = tellBatches(story, { policyId, batches: 1, steps: 1, members: 1 });
+  await appendTold(platform.log, story.events);
+  await settle(platform);
+  const backend = linearBackend();
+  const first = await backend.initial(1);
+  const weights = createHash('sha256').update(backend.weightsOf(first)).digest('hex');
+  const kept = await keepCheckpoint(platform.blobs, first);
+  await openDesk(platform).registerPolicy({ policyId, backend: backend.name, weights, kept });
+  return lineageId;
+}
+
+const rowOf = (reward: number): StepRow => ({
+  ...{ groupId: 'group', rolloutId: 'rollout', step: 0, candidates: ['wait', 'inventory'], temperature: 1, stateHash: null },
+  situation: { goal: 'craft', firstObservation: 'You see a table.', history: [] },
+  ...{ tokens: { ids: [1], logProbs: null }, reward, action: 'inventory', observation: 'seen', end: 'terminated', version: 0 },
+});
+
+function train(policyId: string, backend: Backend, rows: readonly StepRow[]) {
+  const troubles: Trouble[] = [];
+  const done = trainLoop(
+    {
+      ...{ policyId, consumer: 'trainer', desk: openDesk(platform), blobs: platform.blobs, backend, updates: 1 },
+      settings: LINEAR_SETTINGS.ppo,
+      readRows: async () => ({ rows, rewardsAt: '' }),
+      onTrouble: (trouble) => troubles.push(trouble),
+    },
+    signal,
+  );
+  return { troubles, done };
+}
+
+/** What the desk put on record of a lineage, leases left out. */
+async function told(lineageId: string) {
+  await settle(platform);
+  const rows = await platform.database.db
+    .selectFrom('events')
+    .select(['type', 'body'])
+    .where('stream', '=', lineageId)
+    .where('type', 'in', ['BatchReturned', 'BatchAcked', 'PolicyUpdated'])
+    .orderBy('position')
+    .execute();
+  return rows.map(({ type, body }) => ({ type, reason: JSON.parse(body).data.reason, version: JSON.parse(body).data.version }));
+}
+
+const ledgerOf = async (policyId: string) => (await readLedgers(platform.database.db, [policyId]))[0];
+
+describe('a batch that cannot be trained', () => {
+  test('is given back with the reason, three times; then the trainer ends and says so, and the sample is owed until somebody can', async () => {
+    const lineageId = await given('nan');
+    const { troubles, done } = train('nan', linearBackend(), [rowOf(Number.NaN)]);
+    const reason = 'step 0 of rollout rollout has a reward that is not finite';
+    await expect(done).rejects.toThrow(`batch 0 of nan was given back 3 times: ${reason}`);
+    expect(troubles).toEqual(Array(3).fill({ ordinal: 0, reason }));
+    const returned = { type: 'BatchReturned', reason };
+    expect(await told(lineageId)).toMatchObject([{ type: 'PolicyUpdated', version: 0 }, returned, returned, returned]);
+    expect(await ledgerOf('nan')).toMatchObject({ trained: 0, difference: 0 });
+
+    expect(await train('nan', linearBackend(), [rowOf(1)]).done).toBe(1);
+    expect(await told(lineageId)).toHaveLength(6);
+    expect(await ledgerOf('nan')).toMatchObject({ produced: 1, trained: 1, difference: 0 });
+  });
+});
+
+describe('a backend that dies in the middle of an update', () => {
+  test('costs one try, with its last words on record, and the batch is trained once', async () => {
+    const lineageId = await given('dying');
+    const linear = linearBackend();
+    let died = false;
+    const backend: Backend = {
+      ...linear,
+      update(input, held) {
+        if (died) return linear.update(input, held);
+        died = true;
+        return Promise.reject(new BackendFailed('ended', 'the training process ended with SIGKILL: out of memory'));
+      },
+    };
+    const { troubles, done } = train('dying', backend, [rowOf(1)]);
+    expect(await done).toBe(1);
+    expect(troubles).toEqual([{ ordinal: 0, reason: 'the training process ended with SIGKILL: out of memory' }]);
+    expect(await told(lineageId)).toMatchObject([
+      { type: 'PolicyUpdated', version: 0 },
+      { type: 'BatchReturned', reason: 'the training process ended with SIGKILL: out of memory' },
+      { type: 'BatchAcked', version: 1 },
+      { type: 'PolicyUpdated', version: 1 },
+    ]);
+    expect(await ledgerOf('dying')).toMatchObject({ produced: 1, trained: 1, difference: 0 });
+  });
+});

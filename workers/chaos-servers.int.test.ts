@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { chaosPlan } from '../infra/chaos/chaos-plan.ts';
+import { ROLES } from '../infra/chaos/crew.ts';
+import { DEED_NAMES, whyNot } from '../infra/chaos/deeds.ts';
+import { type Laboratory, openLaboratory } from '../infra/chaos/laboratory.ts';
+import { trainDisturbed, trainUndisturbed } from '../infra/chaos/train-disturbed.ts';
+import { killRunning } from '../src/testing/worker-process.ts';
+
+let laboratory: Laboratory;
+beforeAll(async () => {
+  laboratory = await openLaboratory({}); // servers of its own: those of the test run are shared
+});
+afterAll(async () => {
+  await killRunning();
+  await laboratory.close();
+});
+
+test('a training over the embedded log whose server is killed and whose disk is filled breaks no promise of the record, and nobody ends for it', async () => {
+  const plan = chaosPlan(2, 4);
+  const quiet = await laboratory.platform('embedded');
+  const expected = await trainUndisturbed(quiet, plan).finally(() => quiet.close());
+  const platform = await laboratory.platform('embedded');
+  try {
+    const deeds = DEED_NAMES.filter((deed) => whyNot(deed, 'embedded', platform.means) === null);
+    expect(DEED_NAMES.filter((deed) => !deeds.includes(deed)).filter((deed) => deed !== 'disk')).toEqual(['broker', 'restore']); // a disk is mounted by root alone
+    const disturbance = { seed: 2, kills: 2, roles: ROLES, deeds };
+    const { done, checks } = await trainDisturbed(platform, plan, expected, disturbance, platform.means);
+    const heavy = deeds.filter((deed) => deed === 'postmaster' || deed === 'disk');
+    expect(heavy.filter((deed) => !done.some((one) => one.deed === deed))).toEqual([]);
+    expect(checks.filter(({ broken }) => broken > 0)).toEqual([]);
+  } finally {
+    await platform.close();
+  }
+}, 400_000); // 30 s on two quiet cores

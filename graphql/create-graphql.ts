@@ -14,6 +14,7 @@ import { useTokenLimit } from './limits/use-token-limit.ts';
 import { createMaskError } from './mask-error.ts';
 import { readOperations, useShippedOperations } from './persisted-operations.ts';
 import { createExecutableSchema } from './schema.ts';
+import { useReadableRequest } from './use-readable-request.ts';
 
 export interface GraphqlOptions extends Omit<Sources, 'projections'> {
   readonly projections?: Sources['projections'];
@@ -51,6 +52,7 @@ export async function createGraphql(options: GraphqlOptions): Promise<YogaServer
     renderGraphiQL: renderPage,
     extraParamNames: ['documentId'],
     plugins: [
+      useReadableRequest(),
       useShippedOperations(operations, options.documents ?? 'any'),
       useDocumentSizeLimit(limits.documentSize),
       useTokenLimit(limits.tokens, limits.nesting),

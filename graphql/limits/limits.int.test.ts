@@ -46,6 +46,16 @@ describe('a hostile document is refused with the limit, what it has and the reme
     expect(text.length).toBeLessThan(5_000);
   });
 
+  test.each([
+    ['another type', { method: 'POST', headers: { 'content-type': 'text/plain' } }, 415, 'Content-Type'],
+    ['no type', { method: 'POST', headers: { 'content-type': '' } }, 415, 'Content-Type'],
+    ['another method', { method: 'PUT' }, 405, 'GET or POST'],
+  ] as const)('a request of %s is refused with its reason', async (_name, init, status, message) => {
+    const answer = await api.fetch({ query: '{ position }' }, init);
+    expect(answer.status).toBe(status);
+    expect((await answer.json()).errors[0].message).toContain(message);
+  });
+
   test('cost that only variables bring', async () => {
     const query = 'query ($n: Int!) { runs(first: $n) { nodes { trees(first: $n) { nodes { id } } } } }';
     expect((await api.ask(query, { n: 100 })).errors).toBeUndefined();

@@ -44,6 +44,7 @@ const CODES: Readonly<Record<number, string>> = {
   411: 'length-required',
   413: 'too-large',
   415: 'media-type',
+  417: 'expectation',
   422: 'unprocessable',
   429: 'busy',
   431: 'headers-too-large',

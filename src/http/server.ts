@@ -61,6 +61,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     requestTimeout: timeouts.requestMs,
     connectionsCheckingInterval: Math.min(1_000, timeouts.headersMs),
     keepAliveTimeout: 5_000,
+    requireHostHeader: false, // node's own refusal gives no reason; see refuseUnnamed
   });
   server.maxConnections = options.connections ?? DEFAULT_LIMITS.connections;
   server.setTimeout(timeouts.idleMs);
@@ -74,6 +75,9 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     res.on('error', () => undefined); // a client that went away is not news
     void answer(req, res);
   });
+  server.on('checkExpectation', (_req: IncomingMessage, res: ServerResponse) =>
+    send(res, refuse(417, 'the header Expect asks for what is not served', 'send Expect: 100-continue, or none')),
+  );
   server.on('clientError', (error, socket) => {
     const unanswered = [...open].filter((res) => res.socket === socket || (res.req.socket === socket && !res.writableEnded));
     answerUnread(error, socket, unanswered);
@@ -134,7 +138,9 @@ function createAnswerer({ routes, metrics, logger = SILENT }: HttpOptions, door:
     try {
       const needs = match.kind === 'route' ? match.route.needs : 'any-key';
       const refused =
-        (local ? refuseForeignPage(method, req.headers) : undefined) ?? (await authorize(door, req.headers.authorization, needs));
+        refuseUnnamed(req) ??
+        (local ? refuseForeignPage(method, req.headers) : undefined) ??
+        (await authorize(door, req.headers.authorization, needs));
       if (refused) return finish(req, res, refused);
       if (match.kind === 'refused') return finish(req, res, match.reply);
       if (match.route.kind === 'endpoint') return finish(req, res, await match.route.handle(req));
@@ -158,6 +164,12 @@ function finish(req: IncomingMessage, res: ServerResponse, reply: Reply | undefi
   const timer = setTimeout(() => req.complete || req.socket.destroy(), DRAIN_MS);
   res.once('close', () => timer.unref());
   req.once('close', () => clearTimeout(timer));
+}
+
+/** Refuses a request of HTTP/1.1 without a Host (RFC 9112 §3.2). */
+function refuseUnnamed({ httpVersion, headers }: IncomingMessage): Reply | undefined {
+  if (httpVersion !== '1.1' || headers.host !== undefined) return undefined;
+  return refuse(400, 'the request has no header Host', 'send the name or address of this server');
 }
 
 /** A mounted listener makes an address of Host and path; one that is none would be a fault there. */

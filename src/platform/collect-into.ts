@@ -53,14 +53,17 @@ export async function collectInto(platform: Platform, collection: Collection): P
   const { runId, plan } = collection;
   const prompter = plan.prompt ? openPrompter(platform, plan.prompt) : undefined;
   const lock = await lockRun(platform, runId);
-  const kind = await openEnvironment(plan.environment);
-  const { db } = platform.database;
-  const policy = await createPolicy(parsePolicyText(plan.policy), {
-    apiKey: platform.config.openai.apiKey ?? undefined,
-    versionsOf: (policyId) => followVersions({ db, blobs: platform.blobs }, policyId),
-    signal: collection.signal,
-  });
+  const opened: { close(): Promise<void> }[] = [{ close: lock.release }]; // closed whatever fails to open after it: the lock above all
   try {
+    const kind = await openEnvironment(plan.environment);
+    opened.push(kind);
+    const { db } = platform.database;
+    const policy = await createPolicy(parsePolicyText(plan.policy), {
+      apiKey: platform.config.openai.apiKey ?? undefined,
+      versionsOf: (policyId) => followVersions({ db, blobs: platform.blobs }, policyId),
+      signal: collection.signal,
+    });
+    opened.push(policy);
     const admission = plan.training && (await admissionFor(platform, plan.training, policy));
     const recorded = collection.mode === 'resume' ? await recordOf(platform, collection) : nothingRecorded;
     const appender = createAppender({
@@ -85,9 +88,7 @@ export async function collectInto(platform: Platform, collection: Collection): P
       clock: Date.now,
     });
   } finally {
-    await policy.close();
-    await kind.close();
-    await lock.release();
+    for (const each of opened.reverse()) await each.close();
   }
 }
 

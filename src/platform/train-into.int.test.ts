@@ -87,6 +87,22 @@ describe('a training', () => {
     expect(last.ledger).toEqual(undisturbed.ledger);
   });
 
+  test('that is stopped before it begins ends at once, and begins when it is asked again', async () => {
+    const stopping = new AbortController();
+    const { log } = platform;
+    // Stopped by the first event that it appends: the policy is declared, no group has begun.
+    const append: typeof log.append = async (records) => {
+      stopping.abort();
+      return log.append(records);
+    };
+    const stopped = await trainInto(
+      { ...platform, log: { ...log, append } },
+      { plan: aTrainPlan(), concurrency: 3, signal: stopping.signal, logger: SILENT },
+    );
+    expect(stopped).toMatchObject({ version: 0, evaluations: [], ledger: { produced: 0 } });
+    expect(await training(aTrainPlan())).toMatchObject({ version: 3, ledger: { produced: 36, trained: 36, difference: 0 } });
+  });
+
   test('refuses to go on by another plan under the same name', async () => {
     const kind = await openEnvironment('search-qa');
     await beginTraining(platform, aTrainPlan(), kind);

@@ -86,6 +86,7 @@ async function collectAndTrain(platform: Platform, training: Training, run: Plan
     let collected = false;
     await allOrStop(AbortSignal.any([training.signal, done.signal]), [
       async (signal) => {
+        if (signal.aborted) return; // it was stopped before it began, and no abort will come any more
         await Promise.race([
           batcher.finished,
           new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true })),

@@ -1,0 +1,76 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { Broken, LIMIT_MS, type Outcome } from './door.ts';
+import type { Answer } from './inside.ts';
+
+/** The process beside, from outside. */
+export interface Inside {
+  readonly pid: number;
+  /** Gives it one case. @throws Broken when it breaks a rule, ends, or is not done in time; then it is killed. */
+  ask(door: string, sent: unknown): Promise<Outcome>;
+  stderr(): string;
+  /** Whether it still lives. */
+  alive(): boolean;
+  close(): Promise<void>;
+}
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const CLOSE_MS = 15_000; // one that hangs does not hear that it is to end
+const HEAP_MB = 1_024; // a bomb that is not met at a limit of ours is met at this one, and ends the process
+
+/** Starts it and waits until it is ready. */
+export async function startInside(env: Readonly<Record<string, string>>): Promise<Inside> {
+  const child = fork(fileURLToPath(new URL('inside.ts', import.meta.url)), [], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    execArgv: ['--import', 'tsx', `--max-old-space-size=${HEAP_MB}`],
+    serialization: 'advanced', // half surrogates and −0 arrive as they are
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  let said = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  let over = false;
+  let onEnd: (how: string) => void = () => undefined;
+  const ended = new Promise<void>((resolve) =>
+    child.once('exit', (code, signal) => {
+      over = true;
+      onEnd(`${signal ?? code}`);
+      resolve();
+    }),
+  );
+  const next = <T>(send: () => void, limitMs: number) =>
+    new Promise<T>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        child.kill('SIGKILL');
+        reject(new Broken(`stuck: no answer after ${limitMs} ms`));
+      }, limitMs);
+      onEnd = (how) => reject(new Broken(`the process ended with ${how}: ${said.slice(-1_500)}`));
+      child.once('message', (answer) => {
+        clearTimeout(timer);
+        onEnd = () => undefined;
+        resolve(answer as T); // what inside.ts sends
+      });
+      send();
+    });
+  await next<'ready'>(() => undefined, 90_000);
+  return {
+    pid: child.pid ?? -1,
+    stderr: () => said,
+    alive: () => !over,
+    async ask(door, sent) {
+      if (over) throw new Broken('the process beside is gone');
+      const answer = await next<Answer>(() => child.send({ door, sent }), LIMIT_MS);
+      if (answer.kind === 'broken') throw new Broken(answer.message);
+      return answer.outcome;
+    },
+    async close() {
+      if (over) return;
+      child.disconnect();
+      const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_MS);
+      await ended;
+      clearTimeout(timer);
+    },
+  };
+}

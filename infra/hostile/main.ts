@@ -1,0 +1,113 @@
+import { parseArgs } from 'node:util';
+import { progressLine, table } from '../../src/cli/terminal.ts';
+import { killRunning } from '../../src/testing/worker-process.ts';
+import { openLaboratory } from '../chaos/laboratory.ts';
+import { checkStage, type Standing } from './check-stage.ts';
+import type { Door } from './door.ts';
+import { doors } from './doors.ts';
+import { openStage, type Stage } from './stage.ts';
+import { type Tally, tryDoor } from './try-door.ts';
+
+const HELP = `Throws seeded hostile input at every door of the platform, whose servers are processes of their own, and checks after each case that nobody
+crashed, hung or grew without bound, that what was refused has its reason and left nothing, and that good requests are still served.
+
+  npm run hostile -- [--cases 10000] [--seed 1] [--door NAME,…] [--log embedded|kafka]
+
+  --cases  over all doors together
+  --door   some of: ${doors.map(({ name }) => name).join(', ')}
+`;
+
+const { values } = parseArgs({
+  options: {
+    ...{ cases: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' }, door: { type: 'string' } },
+    ...{ log: { type: 'string', default: 'embedded' }, help: { type: 'boolean', default: false } },
+  },
+});
+if (values.help) process.stdout.write(HELP);
+else process.exitCode = await run();
+
+async function run(): Promise<number> {
+  const [cases, seed] = [whole('--cases', values.cases), whole('--seed', values.seed)];
+  const log = values.log === 'kafka' ? 'kafka' : 'embedded';
+  const chosen = values.door === undefined ? doors : values.door.split(',').map(named);
+  const laboratory = await openLaboratory();
+  const began = performance.now();
+  try {
+    const platform = await laboratory.platform(log);
+    let stage: Stage | undefined;
+    try {
+      stage = await openStage(platform);
+      const tallies = await campaign(stage, chosen, cases, seed);
+      const standing = await checkStage(stage);
+      await stage.close();
+      process.stdout.write(`${report(tallies, standing, { seed, log, seconds: (performance.now() - began) / 1_000 })}\n`);
+      return tallies.some(({ broken }) => broken !== undefined) || standing.broken.length > 0 ? 1 : 0;
+    } finally {
+      await killRunning();
+      await platform.close();
+    }
+  } finally {
+    await laboratory.close();
+  }
+}
+
+async function campaign(stage: Stage, chosen: readonly Door[], cases: number, seed: number): Promise<readonly Tally[]> {
+  const line = progressLine();
+  const shares = chosen.reduce((sum, { share = 1 }) => sum + share, 0);
+  const tallies: Tally[] = [];
+  for (const door of chosen) {
+    line.show(`${door.name} …`);
+    const tally = await tryDoor(stage, door, { cases: Math.ceil((cases * (door.share ?? 1)) / shares), seed, always: 'all' });
+    tallies.push(tally);
+    line.end(`${door.name}: ${tally.cases} cases, ${tally.broken === undefined ? 'all held' : `BROKEN: ${tally.broken}`}`);
+    if (tally.broken !== undefined)
+      line.end(`  again: npm run hostile -- --cases ${tally.cases} --seed ${seed} --door '${door.name}'`);
+  }
+  return tallies;
+}
+
+function report(
+  tallies: readonly Tally[],
+  standing: Standing,
+  of: { readonly seed: number; readonly log: string; readonly seconds: number },
+): string {
+  const rows = tallies.map(({ door, cases, accepted, appended, refused, slowestMs, goodMs, peakMb, leftMb, broken }) => [
+    ...[door, cases, accepted, appended, Object.values(refused).reduce((a, b) => a + b, 0)],
+    ...[slowestMs.toFixed(0), goodMs.toFixed(0), peakMb.toFixed(0), leftMb.toFixed(0), broken === undefined ? 'held' : 'BROKEN'],
+  ]);
+  const reasons = tallies.map(({ door, refused }) => [
+    door,
+    Object.entries(refused)
+      .map(([code, count]) => `${code} × ${count}`)
+      .join(', ') || 'none',
+  ]);
+  const { records, quarantined, anomalies, tables, broken } = standing;
+  const total = tallies.reduce((sum, { cases }) => sum + cases, 0);
+  const listed = (counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts)
+      .map(([what, count]) => `${what} × ${count}`)
+      .join(', ') || 'none';
+  return [
+    `\n${total} cases, seed ${of.seed}, ${of.log} log, ${of.seconds.toFixed(0)} s`,
+    '',
+    table(['door', 'cases', 'accepted', 'appended', 'refused', 'slowest ms', 'good ms', 'peak +MB', 'left +MB', 'verdict'], rows),
+    '',
+    table(['door', 'refused, by reason'], reasons),
+    '',
+    `${records} records in the log, each in the journal or its quarantine; ${tables} tables equal their fold; set aside: ${listed(quarantined)}; anomalies: ${listed(anomalies)}`,
+    ...broken.map((each) => `BROKEN: ${each}`),
+    ...tallies.flatMap(({ door, broken: rule }) => (rule === undefined ? [] : [`BROKEN: ${door}: ${rule}`])),
+  ].join('\n');
+}
+
+function named(name: string): Door {
+  const found = doors.find((door) => door.name === name);
+  if (!found) throw new Error(`--door takes ${doors.map((door) => door.name).join(', ')}, not ${name}`);
+  return found;
+}
+
+function whole(option: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1) throw new Error(`${option} takes a whole number from 1, not ${text}`);
+  return value;
+}

@@ -29,6 +29,9 @@ export interface DepthTotals {
   readonly meanReturn: number | null;
 }
 
+// Postgres sums squares beside the values, and ends the statement where they exceed its range: returns beyond 1e154 would. A power of two changes no bit.
+const MEAN_RETURN = sql`avg(v.value * power(2::float8, -600)) * power(2::float8, 600)`;
+
 /** Sums up runs, in one statement; a run without trees has zeros. */
 export async function readRunTotals(db: Db, runs: readonly string[]): Promise<readonly RunTotals[]> {
   const { rows } = await sql<RunTotals>`
@@ -41,7 +44,7 @@ export async function readRunTotals(db: Db, runs: readonly string[]): Promise<re
                  count(*) filter (where o.outcome = 'truncated') as truncated,
                  count(*) filter (where o.outcome = 'failed') as failed,
                  count(*) filter (where o.outcome = 'cancelled') as cancelled,
-                 count(*) filter (where o.success) as successes, count(o.success) as judged, avg(v.value) as mean_return
+                 count(*) filter (where o.success) as successes, count(o.success) as judged, ${MEAN_RETURN} as mean_return
           from rollouts o left join returns v using (rollout_id) where o.run_id in (table chosen) group by 1)
     select c.run_id as "runId", coalesce(t.trees, 0) as trees, coalesce(t.closed, 0) as "closedTrees",
            coalesce(r.rollouts, 0) as rollouts, coalesce(r.terminated, 0) as terminated, coalesce(r.truncated, 0) as truncated,
@@ -57,7 +60,7 @@ export async function readDepthTotals(db: Db, runs: readonly string[]): Promise<
   const { rows } = await sql<DepthTotals>`
     select t.run_id as "runId", t.task_depth as "taskDepth", count(distinct t.tree_id) as trees, count(o.rollout_id) as rollouts,
            count(*) filter (where o.success) as successes,
-           count(*) filter (where o.success) / nullif(count(o.success), 0)::float8 as "successRate", avg(v.value) as "meanReturn"
+           count(*) filter (where o.success) / nullif(count(o.success), 0)::float8 as "successRate", ${MEAN_RETURN} as "meanReturn"
     from trees t left join rollouts o using (tree_id) left join returns v using (rollout_id)
     where t.run_id = any(${[...runs]}::uuid[])
     group by t.run_id, t.task_depth

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Database, openDatabase } from '../../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { givenEvents } from '../../testing/given-events.ts';
+import { Story } from '../../testing/story.ts';
+import { readDepthTotals, readRunTotals } from './read-run-totals.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase(testDatabase.url);
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+test.each([
+  [[1.5e200, 0.5e200], 1e200],
+  [[1.7e308, -1.7e308], 0],
+  [[0.1, 0.2], 0.15000000000000002],
+])('the mean of the returns %j is %d, however large they are', async (returns, mean) => {
+  const story = new Story(`totals ${returns}`);
+  const run = story.run();
+  const tree = story.tree(run, 'tree');
+  returns.forEach((value, ordinal) => {
+    const rolloutId = story.rollout(tree, ordinal);
+    const leaf = story.step(tree, rolloutId, tree.rootStepId, 1, { termination: 'terminated' });
+    story.reward(tree, leaf, value, { rolloutId });
+    story.finishRollout(tree, rolloutId, leaf, { steps: 1, success: true });
+  });
+  await givenEvents(database.db, story.events);
+  expect((await readRunTotals(database.db, [run])).map(({ meanReturn }) => meanReturn)).toEqual([mean]);
+  expect((await readDepthTotals(database.db, [run])).map(({ meanReturn }) => meanReturn)).toEqual([mean]);
+});

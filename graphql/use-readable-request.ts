@@ -1,4 +1,4 @@
-import type { Plugin } from 'graphql-yoga';
+import type { FetchAPI, Plugin } from 'graphql-yoga';
 
 const TAKEN = /^(application\/(json|graphql\+json|graphql|x-www-form-urlencoded))\s*(;|$)/i;
 const PARAMETERS = ['variables', 'extensions'];
@@ -8,20 +8,28 @@ export function useReadableRequest(): Plugin {
   return {
     onRequest({ request, url, fetchAPI, endResponse }) {
       const refusal = refusalOf(request.method, request.headers, url.searchParams);
-      if (!refusal) return;
-      const { status, message } = refusal;
-      const body = JSON.stringify({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] });
-      const headers = { 'content-type': 'application/json; charset=utf-8', ...(status === 405 ? { allow: 'GET, POST' } : {}) };
-      endResponse(new fetchAPI.Response(body, { status, headers }));
+      if (refusal) endResponse(answer(fetchAPI, refusal));
+    },
+    onResponse({ response, setResponse, fetchAPI }) {
+      const message =
+        'the answer comes in none of the types of Accept: send application/json, or text/event-stream for a subscription';
+      if (response.status === 406) setResponse(answer(fetchAPI, { status: 406, message }));
     },
   };
 }
 
-function refusalOf(
-  method: string,
-  headers: Headers,
-  parameters: URLSearchParams,
-): { status: number; message: string } | undefined {
+interface Refusal {
+  readonly status: number;
+  readonly message: string;
+}
+
+function answer(fetchAPI: FetchAPI, { status, message }: Refusal): Response {
+  const body = JSON.stringify({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] });
+  const headers = { 'content-type': 'application/json; charset=utf-8', ...(status === 405 ? { allow: 'GET, POST' } : {}) };
+  return new fetchAPI.Response(body, { status, headers });
+}
+
+function refusalOf(method: string, headers: Headers, parameters: URLSearchParams): Refusal | undefined {
   if (!['GET', 'HEAD', 'POST', 'OPTIONS'].includes(method)) return { status: 405, message: 'a query comes by GET or POST' };
   if (method === 'POST' && !TAKEN.test(headers.get('content-type') ?? ''))
     return { status: 415, message: 'the Content-Type of a query is application/json: send {"query": …, "variables": …}' };

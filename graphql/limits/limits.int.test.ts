@@ -50,6 +50,12 @@ describe('a hostile document is refused with the limit, what it has and the reme
     ['another type', { method: 'POST', headers: { 'content-type': 'text/plain' } }, 415, 'Content-Type'],
     ['no type', { method: 'POST', headers: { 'content-type': '' } }, 415, 'Content-Type'],
     ['another method', { method: 'PUT' }, 405, 'GET or POST'],
+    [
+      'a type that it does not want',
+      { method: 'POST', headers: { 'content-type': 'application/json', accept: 'image/png' } },
+      406,
+      'Accept',
+    ],
   ] as const)('a request of %s is refused with its reason', async (_name, init, status, message) => {
     const answer = await api.fetch({ query: '{ position }' }, init);
     expect(answer.status).toBe(status);

@@ -28,6 +28,7 @@ export interface Disturbance {
 
 const STUCK_MS = 180_000;
 const MOST_BROKEN = 3;
+const VOLLEY_SHARE = 0.3; // two at the same moment, as when a machine dies under both
 const SHARES: readonly (readonly [deed: 'pause' | 'cut' | 'crash' | 'statement', share: number])[] = [
   ['pause', 0.08],
   ['cut', 0.03], // takes everybody's connections, as does a crash
@@ -59,6 +60,8 @@ export async function disturb(world: World, { random, kills, roles, deeds, onDon
       const training = TRAINING.has(role) && random.next() < 0.5;
       const drawn = { ms: random.int(600), which: random.next() };
       const unready = random.next() < 0.1;
+      const second = roles[random.int(roles.length)] ?? role;
+      const isVolley = random.next() < VOLLEY_SHARE;
       if (!(await untilGrown(world, training ? 'training' : 'all', training ? few : many))) break;
       const next = heavy[0];
       if (next && next.at <= killed) {
@@ -80,11 +83,18 @@ export async function disturb(world: World, { random, kills, roles, deeds, onDon
         continue;
       }
       if (!unready) await crew.ready(role);
-      if (deed === 'pause') await crew.pause(role, () => delay(drawn.ms));
-      else if (!(await crew.kill(role)))
-        continue; // the collector is done
-      else killed++;
-      await did(deed, role, '');
+      if (deed === 'pause') {
+        await crew.pause(role, () => delay(drawn.ms));
+        await did(deed, role, '');
+        continue;
+      }
+      const victims = isVolley && second !== role && killed + 1 < kills ? [role, second] : [role];
+      const ends = await Promise.all(victims.map((victim) => crew.kill(victim)));
+      for (const [i, victim] of victims.entries()) {
+        if (!ends[i]) continue; // the collector is done
+        killed++;
+        await did('kill', victim, victims.length > 1 ? 'two at once' : '');
+      }
     }
   } finally {
     await copy?.remove();

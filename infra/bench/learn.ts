@@ -41,6 +41,8 @@ else process.exitCode = await learn();
 async function learn(): Promise<number> {
   const { keep, quick, measure } = values;
   const plot = values.plot === undefined ? null : plotFile(values.plot);
+  // Ctrl-C also ends the compiler that tsx keeps beside this process: what is imported late would not be there for the drawings.
+  if (plot?.endsWith('.png')) await import('../../src/images/svg-to-png.ts');
   if (measure !== 'test' && measure !== 'train') throw new Error(`--measure is test or train, not ${JSON.stringify(measure)}`);
   const changes: Changes = { quick, measuredOn: measure, settings: JSON.parse(values.settings) };
   const wanted = lessons().map((lesson) => ({ lesson, plan: planOf(lesson, changes) }));
@@ -61,13 +63,13 @@ async function learn(): Promise<number> {
       },
     }),
   );
-  if (plot !== null)
-    for (const world of WORLD_NAMES.filter((name) => learnt.some((each) => each.world === name)))
-      await writePlot(plot.replace(/(?=\.\w+$)/, `-${world}`), drawLearnt(learnt, world));
   const summary = `${learnt.length} of ${wanted.length} trainings, ${seconds().toFixed(0)} s${done.size > 0 ? `, ${done.size} of them kept from before` : ''}`;
   process.stdout.write(
     values.json ? `${JSON.stringify({ seconds: seconds(), learnt })}\n` : `${reportLearnt(learnt)}\n${summary}\n`,
   );
+  if (plot !== null)
+    for (const world of WORLD_NAMES.filter((name) => learnt.some((each) => each.world === name)))
+      await writePlot(plot.replace(/(?=\.\w+$)/, `-${world}`), drawLearnt(learnt, world));
   return learnt.length < wanted.length || learnt.some(({ ledger }) => ledger.difference !== 0) ? 1 : 0;
 }
 

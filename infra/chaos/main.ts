@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { progressLine } from '../../src/cli/terminal.ts';
+import { bundlePrograms } from '../../src/testing/bundle-programs.ts';
 import { killRunning } from '../../src/testing/worker-process.ts';
 import { runCampaign } from './campaign.ts';
 import { ROLES, type Role } from './crew.ts';
@@ -58,6 +59,7 @@ async function run(): Promise<number> {
     signal: stopping.signal,
   };
   const line = progressLine();
+  const unbundle = await bundlePrograms();
   const laboratory = await openLaboratory();
   process.once('SIGINT', () => stopping.abort()).once('SIGTERM', () => stopping.abort());
   try {
@@ -73,6 +75,7 @@ async function run(): Promise<number> {
   } finally {
     await killRunning();
     await laboratory.close();
+    await unbundle();
   }
 }
 

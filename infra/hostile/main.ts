@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { progressLine, table } from '../../src/cli/terminal.ts';
+import { bundlePrograms } from '../../src/testing/bundle-programs.ts';
 import { killRunning } from '../../src/testing/worker-process.ts';
 import { openLaboratory } from '../chaos/laboratory.ts';
 import { checkStage, type Standing } from './check-stage.ts';
@@ -30,6 +31,7 @@ async function run(): Promise<number> {
   const [cases, seed] = [whole('--cases', values.cases), whole('--seed', values.seed)];
   const log = values.log === 'kafka' ? 'kafka' : 'embedded';
   const chosen = values.door === undefined ? doors : values.door.split(',').map(named);
+  const unbundle = await bundlePrograms();
   const laboratory = await openLaboratory();
   const began = performance.now();
   try {
@@ -48,6 +50,7 @@ async function run(): Promise<number> {
     }
   } finally {
     await laboratory.close();
+    await unbundle();
   }
 }
 

@@ -32,7 +32,7 @@ const IN_HAND = 100; // a page shows some dozens of images; what is beyond comes
  */
 export function createImageDoor(options: ImageDoorOptions): (req: IncomingMessage, imageId: string) => Promise<Reply> {
   const { db, blobs, metrics, logger = SILENT, segmentCache: cache = new SegmentCache() } = options;
-  const gate = createGate({ requests: IN_HAND, bytes: 0 });
+  const gate = createGate(IN_HAND);
   const lanes = createExclusive();
   let asked = 0;
   const rebuilt = metrics.counter('images_rebuilt_total', 'History images drawn again from the record', ['outcome']);

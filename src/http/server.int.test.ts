@@ -245,24 +245,42 @@ describe('slow and leaving clients', () => {
     expect(await raw('GET /healthz HTTP/1.1\r\nHost: localhost\r\n', url)).toMatch(/^HTTP\/1.1 408 /);
   });
 
-  test('a body that does not arrive is answered 408, and its place in the gate is free again', async () => {
-    const { url } = await api.serve({ timeouts: { headersMs: 100, requestMs: 200 }, limits: { ingestRequests: 1 } });
-    const half = 'POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n[';
-    expect(await raw(half, url)).toMatch(/^HTTP\/1.1 408 /);
-    expect((await api.post('[]', {}, url)).status).toBe(200);
+  test('a body that does not arrive is answered 408', async () => {
+    const { url } = await api.serve({ timeouts: { headersMs: 100, requestMs: 200 } });
+    expect(await raw(`${eventsHead(100)}[`, url)).toMatch(/^HTTP\/1.1 408 /);
   });
 
-  test('a client that leaves in the middle of its body, plain or gzip, frees its place', async () => {
+  test('five hundred clients that stop in the middle of their bodies, plain or gzip, keep nobody out', async () => {
     const { url } = await api.serve({ limits: { ingestRequests: 1 } });
-    for (const encoding of ['identity', 'gzip']) {
-      const socket = connect(Number(new URL(url).port), '127.0.0.1');
-      socket.write(
-        `POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Encoding: ${encoding}\r\nContent-Length: 100\r\n\r\n`,
-      );
-      await eventually(async () => (await api.post('[]', {}, url)).status === 429);
-      socket.destroy();
-      await eventually(async () => (await api.post('[]', {}, url)).status === 200);
-    }
+    const slow = Array.from({ length: 500 }, () => connect(Number(new URL(url).port), '127.0.0.1'));
+    await Promise.all(
+      slow.map(async (socket, i) => {
+        await once(socket, 'connect');
+        socket.write(`${eventsHead(100, i % 2 === 0 ? 'identity' : 'gzip')}[`);
+      }),
+    );
+    for (let i = 0; i < 10; i++) expect(await api.post('[]', {}, url)).toMatchObject({ status: 200 });
+    for (const socket of slow) socket.destroy();
+    expect(await api.post('[]', {}, url)).toMatchObject({ status: 200 });
+  });
+
+  test('a slow body that holds the memory of the others gives way with 408', async () => {
+    const { url } = await api.serve({ limits: { ingestBytes: 1_000 } });
+    const slow = raw(`${eventsHead(990)}${' '.repeat(980)}`, url);
+    await eventually(async () => (await api.post(' '.repeat(100), {}, url)).status === 429);
+    await eventually(async () => (await api.post('[]'.padEnd(100), {}, url)).status === 200);
+    expect(await slow).toMatch(/^HTTP\/1.1 408 .*"code":"too-slow"/s);
+  });
+
+  test('declared operations that do not arrive give way to one that does', async () => {
+    const { url } = await api.serve({ api: { graphql: (req, res) => req.resume().once('end', () => res.end('{}')) } });
+    const slow = Array.from({ length: 64 }, () =>
+      raw('POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048576\r\n\r\n', url),
+    );
+    const post = async () => (await fetch(`${url}/graphql`, { method: 'POST', body: '{}' })).status;
+    await eventually(async () => (await post()) === 429);
+    await eventually(async () => (await post()) === 200);
+    expect(await Promise.race(slow)).toMatch(/^HTTP\/1.1 408 .*"code":"too-slow"/s);
   });
 
   test('connections over the limit are dropped', async () => {
@@ -317,6 +335,10 @@ describe('close', () => {
     await failed;
   });
 });
+
+function eventsHead(length: number, encoding = 'identity'): string {
+  return `POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Encoding: ${encoding}\r\nContent-Length: ${length}\r\n\r\n`;
+}
 
 /** Sends bytes as they are and gives all that comes back until the connection ends. */
 async function raw(text: string, url = api.server.url): Promise<string> {

@@ -1,15 +1,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Db } from '../postgres/database.ts';
 import { DEFAULT_LIMITS } from '../runtime/config.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import { answerUnread } from './answer-unread.ts';
+import { answerUnread, REQUEST_TIMEOUT } from './answer-unread.ts';
 import { authorize, type Door } from './authorize.ts';
 import { faultReply } from './fault-reply.ts';
 import { createKeyCache } from './key-cache.ts';
 import { hasActiveKey } from './keys.ts';
 import { isLoopback, refuseForeignPage } from './loopback.ts';
+import { createMountBodies } from './mount-body.ts';
 import { type Reply, refuse, send } from './reply.ts';
 import { matchRoute, type Route } from './route.ts';
 
@@ -54,7 +55,6 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   if (!local && !(await hasActiveKey(db))) throw new BindRefused(host);
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
   const door: Door = { keys: local ? 'optional' : 'required', verify: createKeyCache(db, clock) };
-  const answer = createAnswerer(options, door, local);
 
   const server = createServer({
     headersTimeout: timeouts.headersMs,
@@ -66,6 +66,9 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   server.maxConnections = options.connections ?? DEFAULT_LIMITS.connections;
   server.setTimeout(timeouts.idleMs);
   const open = new Set<ServerResponse>();
+  const cut = (socket: Socket) =>
+    server.emit('clientError', Object.assign(new Error('too slow'), { code: REQUEST_TIMEOUT }), socket);
+  const answer = createAnswerer(options, { door, local, unfitBody: createMountBodies(cut) });
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
     open.add(res);
     res.once('close', () => {
@@ -117,11 +120,16 @@ const LISTEN_REASONS: Readonly<Record<string, (host: string, port: number) => st
   ENOTFOUND: (host) => `the name ${host} is not known; set ESPALIER_HOST to an address of this machine, or to 127.0.0.1`,
 };
 
-const MOUNT_BODY_BYTES = 1_048_576; // a GraphQL operation with its variables; bulk goes through POST /v1/events
 const DRAIN_MS = 2_000;
 const SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
 
-function createAnswerer({ routes, metrics, logger = SILENT }: HttpOptions, door: Door, local: boolean) {
+interface Entrance {
+  readonly door: Door;
+  readonly local: boolean;
+  readonly unfitBody: ReturnType<typeof createMountBodies>;
+}
+
+function createAnswerer({ routes, metrics, logger = SILENT }: HttpOptions, { door, local, unfitBody }: Entrance) {
   const requests = metrics.counter('http_requests_total', 'Requests answered', ['route', 'method', 'status']);
   const seconds = metrics.histogram('http_request_seconds', 'Time to answer', SECONDS, ['route']);
 
@@ -146,7 +154,7 @@ function createAnswerer({ routes, metrics, logger = SILENT }: HttpOptions, door:
       if (match.route.kind === 'endpoint') return finish(req, res, await match.route.handle(req));
       if (match.route.kind === 'each')
         return finish(req, res, await match.route.handle(req, match.route.pattern.exec(path)?.[1] ?? ''));
-      const unfit = refuseMountHost(req) ?? refuseMountBody(req);
+      const unfit = refuseMountHost(req) ?? unfitBody(req, res);
       if (unfit) return finish(req, res, unfit);
       await match.route.listener(req, res);
     } catch (error) {
@@ -180,14 +188,6 @@ function refuseMountHost({ headers: { host = 'localhost' } }: IncomingMessage): 
     `the header Host is no host: ${JSON.stringify(host.slice(0, 100))}`,
     'send the name or address of this server, and its port',
   );
-}
-
-/** What a mounted listener reads into memory is bounded by its declared length; a body without one is refused. */
-function refuseMountBody({ headers }: IncomingMessage): Reply | undefined {
-  if (headers['transfer-encoding'] !== undefined)
-    return refuse(411, 'a body without a Content-Length is not taken here', 'send the length');
-  if (Number(headers['content-length'] ?? 0) <= MOUNT_BODY_BYTES) return undefined;
-  return refuse(413, `the body is over ${MOUNT_BODY_BYTES} bytes`, 'send a smaller operation');
 }
 
 async function listen(server: Server, host: string, port: number): Promise<void> {

@@ -1,36 +1,27 @@
-/** Bounds what all requests in hand hold together; what does not fit is told to come back, rather than queued in memory. */
+/** Bounds how many requests are worked on at once; one more is told to come back, rather than queued in memory. */
 export interface Gate {
   /** Lets a request in, or gives undefined when too many are in hand. Whoever enters leaves. */
   enter(): Ticket | undefined;
 }
 export interface Ticket {
-  /** Accounts for more bytes of this request; false when all requests together would hold too many. */
-  take(bytes: number): boolean;
   leave(): void;
 }
 
-/** Opens a gate for at most so many requests and so many bytes at once. */
-export function createGate(limits: { readonly requests: number; readonly bytes: number }): Gate {
-  let requests = 0;
-  let bytes = 0;
+/**
+ * Opens a gate for so many requests. A request with a body enters when it has arrived: a client that sends slowly would hold the place of one
+ * that could be served.
+ */
+export function createGate(places: number): Gate {
+  let taken = 0;
   return {
     enter() {
-      if (requests >= limits.requests) return undefined;
-      requests++;
-      let mine = 0;
+      if (taken >= places) return undefined;
+      taken++;
       let inside = true;
       return {
-        take(more) {
-          if (bytes + more > limits.bytes) return false;
-          bytes += more;
-          mine += more;
-          return true;
-        },
         leave() {
-          if (!inside) return;
+          if (inside) taken--;
           inside = false;
-          requests--;
-          bytes -= mine;
         },
       };
     },

@@ -7,14 +7,15 @@ import type { Db } from '../../postgres/database.ts';
 import type { RequestLimits } from '../../runtime/config.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import { json, type Problem, type Reply, refuse } from '../reply.ts';
+import { createBodyBudget, type Share } from './body-budget.ts';
 import { createCaughtUp } from './caught-up.ts';
 import { checkEvents, conflictOf, dropRepetitions, type Sent } from './check-events.ts';
 import { checkReferences } from './check-references.ts';
 import { createExclusive } from './exclusive.ts';
-import { createGate, type Ticket } from './gate.ts';
+import { createGate } from './gate.ts';
 import { type Appended, findJournalled, recordHash } from './journalled.ts';
 import { missingBlobs } from './missing-blobs.ts';
-import { mediaOf, parseBody, unknownMedia } from './parse-body.ts';
+import { type Media, mediaOf, parseBody, unknownMedia } from './parse-body.ts';
 import { busy, readBody } from './read-body.ts';
 import { Recent } from './recent.ts';
 import { type Declaration, declarationsOf } from './references.ts';
@@ -41,7 +42,8 @@ const RECENT = 50_000; // entries; together some 20 MB
  */
 export function createIngest(options: IngestOptions): (req: IncomingMessage) => Promise<Reply | undefined> {
   const { db, log, blobs, limits, metrics } = options;
-  const gate = createGate({ requests: limits.ingestRequests, bytes: limits.ingestBytes });
+  const gate = createGate(limits.ingestRequests);
+  const budget = createBodyBudget(limits.ingestBytes);
   const exclusive = createExclusive();
   const recentEvents = new Recent<Appended>(RECENT);
   const recentDeclarations = new Recent<Declaration>(RECENT);
@@ -58,22 +60,32 @@ export function createIngest(options: IngestOptions): (req: IncomingMessage) => 
   );
 
   return async (req) => {
-    const ticket = gate.enter();
-    if (!ticket) return busy('too many requests are in hand');
+    const share = budget.open();
     try {
-      return await ingest(req, ticket);
+      return await readAndIngest(req, share);
     } finally {
-      ticket.leave();
+      share.close();
     }
   };
 
-  async function ingest(req: IncomingMessage, ticket: Ticket): Promise<Reply | undefined> {
+  /** Takes a place when the body is here: those who send slowly hold none. */
+  async function readAndIngest(req: IncomingMessage, share: Share): Promise<Reply | undefined> {
     const media = mediaOf(req.headers);
     if (!media) return unknownMedia(req.headers);
-    const body = await readBody(req, limits.bodyBytes, ticket);
+    const body = await readBody(req, limits.bodyBytes, share);
     if (body.kind === 'gone') return undefined;
     if (body.kind === 'refused') return body.reply;
-    const parsed = parseBody(body.bytes, media, limits.eventsPerRequest);
+    const ticket = gate.enter();
+    if (!ticket) return busy('too many requests are in hand');
+    try {
+      return await ingest(body.bytes, media);
+    } finally {
+      ticket.leave();
+    }
+  }
+
+  async function ingest(body: Buffer, media: Media): Promise<Reply> {
+    const parsed = parseBody(body, media, limits.eventsPerRequest);
     if (parsed.kind === 'refused') return parsed.reply;
     const checked = checkEvents(parsed.values);
     if (checked.kind === 'refused') return checked.reply;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { type Reply, refuse } from '../reply.ts';
-import type { Ticket } from './gate.ts';
+import type { Share } from './body-budget.ts';
 
 export type Body =
   | { readonly kind: 'body'; readonly bytes: Buffer }
@@ -11,9 +11,9 @@ export type Body =
 
 /**
  * Reads a body, inflating gzip. The bound is on the inflated bytes and is checked as they come out, so a bomb is met after one chunk too
- * many. Gives a refusal (400, 413, 415, 429), or `gone` when the client went away before the end.
+ * many. Gives a refusal (400, 408, 413, 415, 429), or `gone` when the client went away before the end.
  */
-export async function readBody(req: IncomingMessage, limit: number, ticket: Ticket): Promise<Body> {
+export async function readBody(req: IncomingMessage, limit: number, share: Share): Promise<Body> {
   const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase().trim();
   if (encoding !== 'gzip' && encoding !== 'identity') return refused(unknownEncoding(encoding));
   if (Number(req.headers['content-length'] ?? 0) > limit) return refused(tooLarge(limit));
@@ -23,24 +23,72 @@ export async function readBody(req: IncomingMessage, limit: number, ticket: Tick
   // `pipe` does not pass on that its source broke off; a request that ended well also closes.
   const onAbort = () => void (req.complete || gunzip?.destroy(new Error('the client went away')));
   req.once('close', onAbort);
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const chunks: AsyncIterator<Buffer> = source.iterator({ destroyOnReturn: false });
+  const ousted = whenAborted(share.ousted);
+  const kept = createPile();
   try {
-    for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > limit) return refused(tooLarge(limit));
-      if (!ticket.take(chunk.length)) return refused(busy('the bodies in hand take too much memory'));
-      chunks.push(chunk);
+    for (;;) {
+      const next = await Promise.race([chunks.next(), ousted]);
+      if (next === 'aborted') return refused(tooSlow());
+      if (next.done) break;
+      if (kept.size() + next.value.length > limit) return refused(tooLarge(limit));
+      if (!share.take(next.value.length)) return refused(share.ousted.aborted ? tooSlow() : busy(FULL));
+      kept.add(next.value);
     }
   } catch (error) {
     if (req.destroyed && !req.complete) return { kind: 'gone' };
     return refused(badGzip(error));
   } finally {
+    // Behind a chunk that is still waited for this ends when that comes, or when the request is cut.
+    void chunks.return?.().catch(() => undefined);
     req.off('close', onAbort);
     if (gunzip) req.unpipe(gunzip).resume();
     gunzip?.destroy();
   }
-  return req.complete || gunzip ? { kind: 'body', bytes: Buffer.concat(chunks, size) } : { kind: 'gone' };
+  if (!req.complete && !gunzip) return { kind: 'gone' };
+  share.arrived();
+  return { kind: 'body', bytes: kept.whole() };
+}
+
+const FULL = 'the bodies in hand take too much memory';
+const FEW = 256; // chunks: a chunk of one byte takes some 200 as an object
+
+/** Collects chunks; small ones are joined on the way, so that a body in chunks of one byte takes about its own size. */
+function createPile() {
+  const joined: Buffer[] = [];
+  let recent: Buffer[] = [];
+  let size = 0;
+  const join = () => {
+    joined.push(Buffer.concat(recent));
+    recent = [];
+  };
+  return {
+    size: () => size,
+    add(chunk: Buffer): void {
+      size += chunk.length;
+      recent.push(chunk);
+      if (recent.length >= FEW) join();
+    },
+    whole: () => Buffer.concat([...joined, ...recent], size),
+  };
+}
+
+function whenAborted(signal: AbortSignal): Promise<'aborted'> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve('aborted');
+    else signal.addEventListener('abort', () => resolve('aborted'), { once: true });
+  });
+}
+
+function tooSlow(): Reply {
+  return refuse(
+    408,
+    `the body arrived too slowly while ${FULL}`,
+    'send it again after Retry-After seconds, at once or in smaller parts',
+    {
+      headers: { 'retry-after': '5' },
+    },
+  );
 }
 
 /** Answers 429: not now, come back in a second. */

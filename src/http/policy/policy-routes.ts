@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { newId } from '../../events/new-id.ts';
 import { type Act, type Policy, PolicyError } from '../../policies/policy.ts';
+import { createBodyBudget } from '../ingest/body-budget.ts';
 import { createGate } from '../ingest/gate.ts';
 import { readBody } from '../ingest/read-body.ts';
 import { json, type Reply } from '../reply.ts';
@@ -11,7 +12,8 @@ import { type ChatRequest, chatRequest } from './chat-request.ts';
 import { readSituation } from './read-situation.ts';
 
 const BODY_BYTES = 16 * 1_048_576;
-const IN_HAND = { requests: 256, bytes: 64 * 1_048_576 };
+const BODIES_BYTES = 64 * 1_048_576; // of all together
+const IN_HAND = 256; // requests
 const NEEDS = 'any-key';
 
 /**
@@ -21,20 +23,22 @@ const NEEDS = 'any-key';
  */
 export function policyRoutes(policy: Policy, clock: () => number): readonly Route[] {
   const gate = createGate(IN_HAND);
+  const budget = createBodyBudget(BODIES_BYTES);
   async function complete(req: IncomingMessage): Promise<Reply | undefined> {
-    const ticket = gate.enter();
-    if (!ticket) return failure(429, 'rate_limit_exceeded', 'too many requests are in hand; try again');
     const gone = new AbortController();
     const onClose = () => gone.abort();
     req.socket.once('close', onClose); // one connection brings many requests
+    const share = budget.open();
     try {
-      const body = await readBody(req, BODY_BYTES, ticket);
+      const body = await readBody(req, BODY_BYTES, share);
       if (body.kind === 'gone') return undefined;
       if (body.kind === 'refused') return body.reply;
-      return await answer(body.bytes, gone.signal);
+      const ticket = gate.enter();
+      if (!ticket) return failure(429, 'rate_limit_exceeded', 'too many requests are in hand; try again');
+      return await answer(body.bytes, gone.signal).finally(() => ticket.leave());
     } finally {
       req.socket.off('close', onClose);
-      ticket.leave();
+      share.close();
     }
   }
 

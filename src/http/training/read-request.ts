@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
-import type { Ticket } from '../ingest/gate.ts';
+import type { Share } from '../ingest/body-budget.ts';
 import { mediaOf } from '../ingest/parse-body.ts';
 import { readBody } from '../ingest/read-body.ts';
 import { type Problem, type Reply, refuse } from '../reply.ts';
@@ -16,11 +16,11 @@ export type Asked<T> =
 export async function readRequest<T extends z.ZodType>(
   req: IncomingMessage,
   schema: T,
-  ticket: Ticket,
+  share: Share,
 ): Promise<Asked<z.infer<T>>> {
   if (mediaOf(req.headers) !== 'json')
     return refused(415, 'the body is not application/json in UTF-8', 'send a JSON object with that Content-Type');
-  const body = await readBody(req, BODY_BYTES, ticket);
+  const body = await readBody(req, BODY_BYTES, share);
   if (body.kind !== 'body') return body;
   let value: unknown;
   try {

@@ -18,7 +18,7 @@ export function createRowsDoor(options: {
   readonly packed: PackedRows;
 }): (req: IncomingMessage, leaseId: string) => Promise<Reply> {
   const { db, packed } = options;
-  const gate = createGate({ requests: IN_HAND, bytes: 0 });
+  const gate = createGate(IN_HAND);
   const lanes = createExclusive();
   let asked = 0;
   return async (req, leaseId) => {

@@ -5,6 +5,7 @@ import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Notices } from '../../postgres/notices.ts';
 import type { LeaseDesk, Refused } from '../../training/leases/lease-desk.ts';
+import { createBodyBudget } from '../ingest/body-budget.ts';
 import { createGate } from '../ingest/gate.ts';
 import { busy } from '../ingest/read-body.ts';
 import { json, type Reply, refuse } from '../reply.ts';
@@ -23,7 +24,8 @@ export interface TrainingDesk {
 }
 
 const NEEDS = ['train'] as const;
-const IN_HAND = { requests: 256, bytes: 16 * 1_048_576 }; // most of them wait for a batch and hold nothing
+const IN_HAND = 256; // requests; most of them wait for a batch and hold nothing
+const BODIES_BYTES = 16 * 1_048_576; // of all together
 
 /** Gives the doors of trainers elsewhere: `/v1/training/…`, scope train. */
 export function trainingRoutes(
@@ -31,6 +33,7 @@ export function trainingRoutes(
   { db, blobs }: { readonly db: Db; readonly blobs: BlobStore },
 ): readonly Route[] {
   const gate = createGate(IN_HAND);
+  const budget = createBodyBudget(BODIES_BYTES);
   const packed = createPackedRows({ db, blobs });
 
   /** Reads the request, lets `answer` decide, and holds the number of requests in hand. */
@@ -39,12 +42,14 @@ export function trainingRoutes(
     schema: T,
     answer: (request: z.infer<T>) => Promise<Reply | undefined>,
   ): Promise<Reply | undefined> {
+    const share = budget.open();
+    const asked = await readRequest(req, schema, share).finally(() => share.close());
+    if (asked.kind === 'gone') return undefined;
+    if (asked.kind === 'refused') return asked.reply;
     const ticket = gate.enter();
     if (!ticket) return busy('too many requests of trainers are in hand');
     try {
-      const asked = await readRequest(req, schema, ticket);
-      if (asked.kind === 'gone') return undefined;
-      return asked.kind === 'refused' ? asked.reply : await answer(asked.request);
+      return await answer(asked.request);
     } finally {
       ticket.leave();
     }

@@ -1,0 +1,69 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { createBodyBudget, SLOW_MS } from './body-budget.ts';
+
+test('bytes of all bodies count together and come back when one is closed', () => {
+  const budget = createBodyBudget(10, () => 0);
+  const [a, b] = [budget.open(), budget.open()];
+  expect(a.take(6)).toBe(true);
+  expect(b.take(5)).toBe(false);
+  expect(b.take(4)).toBe(true);
+  a.close();
+  a.close(); // closing twice gives the bytes back once
+  expect(b.take(6)).toBe(true);
+  expect(b.take(1)).toBe(false);
+});
+
+test('the largest of the bodies that have been arriving for long gives way, and no other', () => {
+  let now = 0;
+  const budget = createBodyBudget(100, () => now);
+  const [small, large, whole] = [budget.open(), budget.open(), budget.open()];
+  for (const [share, bytes] of [
+    [small, 20],
+    [large, 30],
+    [whole, 50],
+  ] as const)
+    expect(share.take(bytes)).toBe(true);
+  whole.arrived();
+  now = SLOW_MS - 1;
+  expect(budget.open().take(10)).toBe(false);
+  now = SLOW_MS;
+  const next = budget.open();
+  expect(next.take(10)).toBe(true);
+  expect([small, large, whole].map(({ ousted }) => ousted.aborted)).toEqual([false, true, false]);
+  expect(large.take(1)).toBe(false); // what gave way does not come back
+  expect(next.take(61)).toBe(false); // the whole one stands, though the small one gave way for it
+  expect(next.take(101)).toBe(false);
+});
+
+const steps = fc.array(
+  fc.record({ who: fc.nat(5), does: fc.constantFrom('take', 'take', 'arrived', 'close', 'wait'), bytes: fc.nat(60) }),
+  { maxLength: 100 },
+);
+
+test('whatever comes, what stands never holds more than the limit, and what arrived is not taken away', () => {
+  fc.assert(
+    fc.property(steps, (all) => {
+      let now = 0;
+      const budget = createBodyBudget(100, () => now);
+      const bodies = Array.from({ length: 6 }, () => ({ share: budget.open(), bytes: 0, whole: false }));
+      for (const { who, does, bytes } of all) {
+        const body = bodies[who];
+        if (!body) throw new Error('there are six');
+        if (does === 'wait') now += SLOW_MS / 2;
+        if (does === 'take' && body.share.take(bytes)) body.bytes += bytes;
+        if (does === 'arrived') {
+          body.share.arrived();
+          body.whole ||= !body.share.ousted.aborted;
+        }
+        if (does === 'close') {
+          body.share.close();
+          Object.assign(body, { share: budget.open(), bytes: 0, whole: false });
+        }
+        const standing = bodies.filter(({ share }) => !share.ousted.aborted);
+        expect(standing.reduce((sum, each) => sum + each.bytes, 0)).toBeLessThanOrEqual(100);
+        for (const each of bodies) if (each.whole) expect(each.share.ousted.aborted).toBe(false);
+      }
+    }),
+  );
+});

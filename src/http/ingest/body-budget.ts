@@ -1,0 +1,71 @@
+/** Bounds the bytes of all bodies that are read or in hand together. */
+export interface BodyBudget {
+  /** Begins to count for a body that arrives. Whoever opens closes. */
+  open(): Share;
+}
+/** What one body holds. */
+export interface Share {
+  /**
+   * Accounts for more bytes. Where all together would hold too many, the largest body that has been arriving for long gives way; false when none
+   * is left that could.
+   */
+  take(bytes: number): boolean;
+  /** Says that the body is here whole: it does not give way any more. */
+  arrived(): void;
+  /** Aborted when the body gives way to others. */
+  readonly ousted: AbortSignal;
+  close(): void;
+}
+
+export const SLOW_MS = 2_000; // a body of the largest size takes less from any client near by; the others can send again
+
+/**
+ * Opens a budget of so many bytes. Bodies that arrive slowly hold a share of it and nothing else, so that any number of clients who stop in
+ * the middle cannot keep out those who do not.
+ */
+export function createBodyBudget(limit: number, clock: () => number = () => performance.now()): BodyBudget {
+  const arriving = new Set<Arriving>();
+  let held = 0;
+
+  /** Makes place for so many bytes: the largest first, for the fewest to give way. */
+  function oust(bytes: number, mine: Arriving): void {
+    const slow = [...arriving].filter((body) => body !== mine && clock() - body.since >= SLOW_MS);
+    for (const body of slow.sort((a, b) => b.bytes - a.bytes)) {
+      if (held + bytes <= limit) return;
+      free(body);
+      body.ousting.abort();
+    }
+  }
+  function free(body: Arriving): void {
+    arriving.delete(body);
+    held -= body.bytes;
+    body.bytes = 0;
+  }
+
+  return {
+    open() {
+      const mine: Arriving = { bytes: 0, since: clock(), ousting: new AbortController() };
+      arriving.add(mine);
+      return {
+        ousted: mine.ousting.signal,
+        take(bytes) {
+          if (mine.ousting.signal.aborted) return false;
+          if (held + bytes > limit && bytes <= limit) oust(bytes, mine);
+          if (held + bytes > limit) return false;
+          held += bytes;
+          mine.bytes += bytes;
+          return true;
+        },
+        arrived: () => void arriving.delete(mine),
+        close: () => free(mine),
+      };
+    },
+  };
+}
+
+interface Arriving {
+  bytes: number;
+  /** By the clock, ms. */
+  readonly since: number;
+  readonly ousting: AbortController;
+}

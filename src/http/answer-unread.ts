@@ -2,9 +2,6 @@ import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type Reply, refuse } from './reply.ts';
 
-/** The code of node for a request that did not arrive in time. */
-export const REQUEST_TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
-
 /**
  * Answers what never became a request (no HTTP, too many headers, too slow) in the form of every refusal, and ends the connection.
  * @param unanswered what was asked on this connection before and is not answered in full. Whole requests get their answers first: what was appended is told.
@@ -41,7 +38,7 @@ function replyTo(code: string | undefined): Reply {
       );
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return refuse(413, 'the extensions of a chunk are over 16 KiB', 'send chunks without extensions');
-    case REQUEST_TIMEOUT:
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
       return refuse(408, 'the request did not arrive in time', 'send headers within 10 s and the whole request within 60 s');
     default:
       return refuse(

@@ -272,15 +272,22 @@ describe('slow and leaving clients', () => {
     expect(await slow).toMatch(/^HTTP\/1.1 408 .*"code":"too-slow"/s);
   });
 
-  test('declared operations that do not arrive give way to one that does', async () => {
-    const { url } = await api.serve({ api: { graphql: (req, res) => req.resume().once('end', () => res.end('{}')) } });
-    const slow = Array.from({ length: 64 }, () =>
-      raw('POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048576\r\n\r\n', url),
-    );
-    const post = async () => (await fetch(`${url}/graphql`, { method: 'POST', body: '{}' })).status;
-    await eventually(async () => (await post()) === 429);
-    await eventually(async () => (await post()) === 200);
+  test('operations that do not arrive keep nobody out, and give way where they hold the memory', async () => {
+    const server = await api.serve({
+      timeouts: { closeMs: 50 },
+      api: { graphql: (req, res) => req.resume().once('end', () => res.end('{}')) },
+    });
+    const { url } = server;
+    const head = 'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048576\r\n\r\n';
+    const post = async (body: string) => (await fetch(`${url}/graphql`, { method: 'POST', body })).status;
+    const halves = Array.from({ length: 100 }, () => raw(head, url));
+    expect(await post('{}')).toBe(200);
+    const slow = Array.from({ length: 64 }, () => raw(head + ' '.repeat(1_048_575), url));
+    await eventually(async () => (await post(' '.repeat(1_000))) === 429);
+    await eventually(async () => (await post(' '.repeat(1_000))) === 200);
     expect(await Promise.race(slow)).toMatch(/^HTTP\/1.1 408 .*"code":"too-slow"/s);
+    await server.close();
+    await Promise.all([...halves, ...slow]);
   });
 
   test('connections over the limit are dropped', async () => {

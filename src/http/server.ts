@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { Db } from '../postgres/database.ts';
 import { DEFAULT_LIMITS } from '../runtime/config.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import { answerUnread, REQUEST_TIMEOUT } from './answer-unread.ts';
+import { answerUnread } from './answer-unread.ts';
 import { authorize, type Door } from './authorize.ts';
 import { faultReply } from './fault-reply.ts';
 import { createKeyCache } from './key-cache.ts';
@@ -66,9 +66,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   server.maxConnections = options.connections ?? DEFAULT_LIMITS.connections;
   server.setTimeout(timeouts.idleMs);
   const open = new Set<ServerResponse>();
-  const cut = (socket: Socket) =>
-    server.emit('clientError', Object.assign(new Error('too slow'), { code: REQUEST_TIMEOUT }), socket);
-  const answer = createAnswerer(options, { door, local, unfitBody: createMountBodies(cut) });
+  const answer = createAnswerer(options, door, local);
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
     open.add(res);
     res.once('close', () => {
@@ -123,13 +121,8 @@ const LISTEN_REASONS: Readonly<Record<string, (host: string, port: number) => st
 const DRAIN_MS = 2_000;
 const SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
 
-interface Entrance {
-  readonly door: Door;
-  readonly local: boolean;
-  readonly unfitBody: ReturnType<typeof createMountBodies>;
-}
-
-function createAnswerer({ routes, metrics, logger = SILENT }: HttpOptions, { door, local, unfitBody }: Entrance) {
+function createAnswerer({ routes, metrics, logger = SILENT }: HttpOptions, door: Door, local: boolean) {
+  const arrive = createMountBodies();
   const requests = metrics.counter('http_requests_total', 'Requests answered', ['route', 'method', 'status']);
   const seconds = metrics.histogram('http_request_seconds', 'Time to answer', SECONDS, ['route']);
 
@@ -154,8 +147,10 @@ function createAnswerer({ routes, metrics, logger = SILENT }: HttpOptions, { doo
       if (match.route.kind === 'endpoint') return finish(req, res, await match.route.handle(req));
       if (match.route.kind === 'each')
         return finish(req, res, await match.route.handle(req, match.route.pattern.exec(path)?.[1] ?? ''));
-      const unfit = refuseMountHost(req) ?? unfitBody(req, res);
-      if (unfit) return finish(req, res, unfit);
+      const unnamed = refuseMountHost(req);
+      if (unnamed) return finish(req, res, unnamed);
+      const body = await arrive(req, res);
+      if (body.kind !== 'here') return finish(req, res, body.kind === 'gone' ? undefined : body.reply);
       await match.route.listener(req, res);
     } catch (error) {
       finish(req, res, faultReply(error, logger.with({ method, path })));

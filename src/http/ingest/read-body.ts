@@ -80,7 +80,8 @@ function whenAborted(signal: AbortSignal): Promise<'aborted'> {
   });
 }
 
-function tooSlow(): Reply {
+/** Answers 408: the body gave way to others. */
+export function tooSlow(): Reply {
   return refuse(
     408,
     `the body arrived too slowly while ${FULL}`,

@@ -36,6 +36,8 @@ export async function talk(url: string, client: Client, limitMs: number): Promis
     socket.once('end', () => resolve('ended')).once('close', () => resolve('ended'));
     socket.on('error', () => resolve('ended')); // a reset is an end
   });
+  // What waits in the backlog of the kernel is not served yet: a thousand at once are let in one after the other.
+  await Promise.race([ended, new Promise((resolve) => socket.once('connect', resolve))]);
   const limit = new AbortController();
   const late = delay(limitMs, 'late' as const, { signal: limit.signal }).catch(() => 'late' as const);
   const saying = say(socket, client);

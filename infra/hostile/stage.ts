@@ -20,7 +20,7 @@ export interface Stage {
   /** The process ids as they are now; one that ended by itself has none. */
   pid(process: Process): number | undefined;
   stderr(process: Process): string;
-  /** Counts the records of the log, but those of the topic `training`: the desk tells them behind its answers. */
+  /** Counts the records of the log, but the good events of the stage, and those of the topic `training`: the desk tells them behind its answers. */
   records(): Promise<number>;
   /** Sends one good event and a good query; gives how long they took together, ms. @throws Broken when one is refused. */
   good(): Promise<number>;
@@ -55,7 +55,7 @@ export async function openStage(platform: Platform & { readonly home: string }):
   let inside = first;
   const metric = story.events.find(({ type }) => type === 'RunStarted');
   if (!metric) throw new Error('batches are told with a run');
-  let sent = 0;
+  let [sent, taken] = [0, 0];
 
   return {
     platform,
@@ -65,12 +65,13 @@ export async function openStage(platform: Platform & { readonly home: string }):
     pid: (name) =>
       name === 'inside' ? (inside.alive() ? inside.pid : undefined) : ended.has(name) ? undefined : children[name].pid,
     stderr: (name) => (name === 'inside' ? inside.stderr() : children[name].stderr()),
-    records: async () => countOf(await platform.log.ends(TOPICS.filter((topic) => topic !== 'training'))),
+    records: async () => countOf(await platform.log.ends(TOPICS.filter((topic) => topic !== 'training'))) - taken,
     async good() {
       const began = performance.now();
       const event = story.tell('MetricRecorded', { runId: told.runId, metric: 'good', value: sent, at: sent++ }, told.runId);
       const put = await request(`${api}/v1/events`, { method: 'POST', body: JSON.stringify(event), type: 'application/json' });
       refuseUnless(put, put.status === 200 && put.json?.appended === 1, 'a good event');
+      taken++;
       const query = JSON.stringify({ query: '{ runs(first: 2) { edges { node { id name } } } }' });
       const got = await request(`${api}/graphql`, { method: 'POST', body: query, type: 'application/json' });
       refuseUnless(got, got.status === 200 && got.json?.errors === undefined, 'a good query');

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { Broken, type Door, LIMIT_MS, type Outcome } from './door.ts';
+import { Broken, type Door, type Outcome } from './door.ts';
 import type { Process, Stage } from './stage.ts';
 
 /** What became of the cases of one door. */
@@ -97,7 +97,7 @@ async function send(stage: Stage, door: Door, sent: unknown): Promise<Outcome> {
 async function within(outcome: Promise<Outcome>): Promise<Outcome> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Broken('stuck: the case did not end')), LIMIT_MS * 5);
+    timer = setTimeout(() => reject(new Broken('stuck: the case did not end')), LONGEST_MS);
   });
   return Promise.race([outcome, late]).finally(() => clearTimeout(timer));
 }

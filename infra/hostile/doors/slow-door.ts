@@ -1,8 +1,18 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Broken, door } from '../door.ts';
 import { type Client, statusesIn, talk } from '../raw-client.ts';
+import type { Stage } from '../stage.ts';
 
-const KINDS = ['silent', 'half headers', 'dripping headers', 'half body', 'dripping body', 'reads nothing'] as const;
+const KINDS = [
+  'silent',
+  'half headers',
+  'dripping headers',
+  'half body',
+  'half operation',
+  'dripping body',
+  'reads nothing',
+] as const;
 type Kind = (typeof KINDS)[number];
 
 const HEAD = 'POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
@@ -12,6 +22,12 @@ const CLIENTS: Readonly<Record<Kind, Client>> = {
   'half headers': { pieces: text(HEAD), pauseMs: 0, behind: 'wait', reads: 'all' },
   'dripping headers': { pieces: text('GET / HTTP/1.1\r\nX: ', ...'x'.repeat(200)), pauseMs: 500, behind: 'wait', reads: 'all' },
   'half body': { pieces: text(`${HEAD}Content-Length: 100\r\n\r\n{`), pauseMs: 0, behind: 'wait', reads: 'all' },
+  'half operation': {
+    pieces: text('POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n{'),
+    pauseMs: 0,
+    behind: 'wait',
+    reads: 'all',
+  },
   'dripping body': {
     pieces: text(`${HEAD}Content-Length: 1000\r\n\r\n`, ...' '.repeat(200)),
     pauseMs: 500,
@@ -26,25 +42,31 @@ const CLIENTS: Readonly<Record<Kind, Client>> = {
     reads: 'nothing',
   },
 };
-/** How long the server lets each go on, ms: 10 s for headers, 60 s for a request, 120 s for a connection on which nothing moves; and some to notice. */
-const LIMITS: Readonly<Record<Kind, number>> = {
-  ...{ silent: 75_000, 'half headers': 15_000, 'dripping headers': 15_000 },
-  ...{ 'half body': 65_000, 'dripping body': 65_000, 'reads nothing': 130_000 },
+/** How long the server lets each go on, ms: 10 s for headers, 60 s for a request, 120 s for a connection on which nothing moves. */
+const GIVEN: Readonly<Record<Kind, number>> = {
+  ...{ silent: 10_000, 'half headers': 10_000, 'dripping headers': 10_000 },
+  ...{ 'half body': 60_000, 'half operation': 60_000, 'dripping body': 60_000, 'reads nothing': 120_000 },
 };
+const NOTICE_MS = 10_000; // it looks every second, and answers a thousand one after the other
+const CONNECTIONS = 1_024; // what it holds at once; further ones are dropped, good ones too
+const PAUSE_MS = 1_000; // between two good requests
 
-/** Clients that hold connections without using them, many at once. */
+/** Clients that hold connections without using them, many at once, while good requests go on. */
 export const slowDoor = door<readonly Kind[]>({
   name: 'slow clients',
   share: 0.001,
   always: [
     Array.from({ length: 240 }, (_, i) => KINDS[i % KINDS.length] ?? 'silent'),
     Array.from({ length: 1_100 }, () => 'half headers'),
+    Array.from({ length: 500 }, (_, i) => (i % 5 === 0 ? 'half operation' : 'half body')),
   ],
   cases: fc.array(fc.constantFrom(...KINDS.slice(0, 3)), { minLength: 50, maxLength: 200 }),
   way: {
     process: 'api',
     async send(stage, kinds) {
-      const talks = await Promise.all(kinds.map((kind) => talk(stage.url.api, CLIENTS[kind], LIMITS[kind])));
+      const all = Promise.all(kinds.map((kind) => talk(stage.url.api, CLIENTS[kind], GIVEN[kind] + NOTICE_MS)));
+      if (kinds.length < CONNECTIONS) await servedUntil(stage, all);
+      const talks = await all;
       const statuses = talks.flatMap(({ received }) => statusesIn(received));
       const fault = statuses.find((status) => status >= 500);
       if (fault !== undefined) throw new Broken(`answered ${fault}`);
@@ -53,3 +75,13 @@ export const slowDoor = door<readonly Kind[]>({
     },
   },
 });
+
+/** Sends good requests until something is settled, and one after that. @throws Broken when one is refused. */
+async function servedUntil(stage: Stage, settled: Promise<unknown>): Promise<void> {
+  const over = settled.then(
+    () => true,
+    () => true,
+  );
+  do await stage.good();
+  while (!(await Promise.race([over, delay(PAUSE_MS, false)])));
+}

@@ -5,7 +5,7 @@ import { calculator } from '../../../src/environments/tools/calculator.ts';
 import type { Tool } from '../../../src/environments/tools/tool.ts';
 import { openToolbox } from '../../../src/environments/tools/toolbox.ts';
 import { Broken, door } from '../door.ts';
-import { change, changed, hostileText, hostileValue, RAW_TEXTS, TEXTS, write } from '../hostile-values.ts';
+import { change, changed, hostileText, hostileValue, RAW_TEXTS, write } from '../hostile-values.ts';
 
 interface Said {
   readonly profile: ToolProfile;
@@ -82,7 +82,44 @@ const PATTERNS: readonly string[] = [
   tagged(`{"name":"strict","arguments":{${Array.from({ length: 20_000 }, (_, i) => `"k${i % 7}":1.5`).join(',')}}}`),
 ];
 
+/** Arithmetic of any shape, mostly right: what a calculator computes, not only what it refuses. */
+const expressions: fc.Arbitrary<string> = fc.letrec<{ all: string }>((tie) => ({
+  all: fc.oneof(
+    { maxDepth: 6, withCrossShrink: true },
+    fc.oneof(fc.double(), fc.integer(), fc.constantFrom('1e308', '5e-324', '0x10', '1_0', '.5', '5.', 'pi', 'x', '')).map(String),
+    fc
+      .tuple(tie('all'), fc.constantFrom('+', '-', '*', '/', '//', '%', '**', '^', ',', ' '), tie('all'))
+      .map((parts) => parts.join(' ')),
+    fc
+      .tuple(fc.constantFrom('', '-', '+', 'sqrt', 'round', 'max', 'log', 'abs', 'toString', '['), tie('all'))
+      .map(([name, of]) => `${name}(${of})`),
+  ),
+})).all;
+
+/** Calls as models write them, several in one turn, between other words and in tags that do not close. */
+const turns: fc.Arbitrary<string> = fc
+  .array(
+    fc.tuple(
+      fc.oneof(
+        fc.constantFrom(...CALLS).map(write),
+        fc.tuple(fc.constantFrom(...CALLS), change).map(([call, one]) => write(changed(call, one))),
+      ),
+      fc.constantFrom('<tool_call>\n', '<tool_call>', '<tool_call>', '<code>\n', '```python\n', '<think>', ''),
+      fc.constantFrom('\n</tool_call>', '</tool_call>', '</tool_call>', '\n</code>', '\n```', '</think>', ''),
+      fc.oneof(
+        fc.constantFrom('', '\n'),
+        hostileText.map((text) => text.slice(0, 300)),
+      ),
+    ),
+    { minLength: 1, maxLength: 30 },
+  )
+  .map((calls) => calls.map(([call, open, close, behind]) => `${open}${call}${close}${behind}`).join(''));
+
 const responses = fc.oneof(
+  { weight: 3, arbitrary: expressions.map((expression) => tagged(write({ name: 'calculator', arguments: { expression } }))) },
+  { weight: 4, arbitrary: turns },
+  { weight: 2, arbitrary: fc.tuple(turns, fc.nat()).map(([text, at]) => text.slice(0, at % (text.length + 1))) },
+  { weight: 1, arbitrary: fc.constantFrom(...RAW_TEXTS).map(tagged) },
   {
     weight: 4,
     arbitrary: fc
@@ -129,9 +166,7 @@ const responses = fc.oneof(
 /** What a model says, read, checked and run as tool calls in every profile. */
 export const toolDoor = door<Said>({
   name: 'tool calls',
-  always: TOOL_PROFILES.flatMap((profile) =>
-    [...PATTERNS, ...TEXTS, ...RAW_TEXTS.map(tagged)].map((response): Said => ({ profile, response })),
-  ),
+  always: TOOL_PROFILES.flatMap((profile) => PATTERNS.map((response): Said => ({ profile, response }))),
   cases: fc.record({ profile: fc.constantFrom(...TOOL_PROFILES), response: responses }),
   way: {
     process: 'inside',

@@ -51,7 +51,7 @@ export async function readBody(req: IncomingMessage, limit: number, share: Share
 }
 
 const FULL = 'the bodies in hand take too much memory';
-const FEW = 256; // chunks: a chunk of one byte takes some 200 as an object
+const FEW = 256; // chunks: one of a single byte takes some 600 bytes of memory
 
 /** Collects chunks; small ones are joined on the way, so that a body in chunks of one byte takes about its own size. */
 function createPile() {

@@ -33,16 +33,21 @@ export const trainingSettings = z.strictObject({
 });
 export type TrainingSettings = z.infer<typeof trainingSettings>;
 
-/** Settings under which the linear policy learns both shipped worlds within some twenty updates; `npm run learn` takes smaller mini-batches and discounts, and learns faster. */
+/**
+ * Settings under which the linear policy learns both shipped worlds within ten updates, chosen on training tasks by seeds 101 to 103 (`npm run learn -- --first-seed 101 --measure
+ * train`). Success there after 8 updates of TextCraft, from 37 %: in mini-batches of 32 at a rate of 0.05, undiscounted, GRPO 53 % and REINFORCE++ 34 %; in mini-batches of 8 at 0.1,
+ * discounted by 0.8 where an estimator discounts, GRPO 71 %, PPO 79 % and REINFORCE++ 74 %. Undiscounted, a reward is worth as much to the first of 20 steps as to the last.
+ */
 export const LINEAR_SETTINGS: Readonly<Record<'grpo' | 'ppo' | 'reinforce++', TrainingSettings>> = {
   grpo: settingsOf({ name: 'grpo', options: {} }),
-  ppo: settingsOf({ name: 'gae', options: { variant: 'step', gamma: 1, lambda: 0.95 } }),
-  'reinforce++': settingsOf({ name: 'reinforce_plus_plus', options: { gamma: 1 } }),
+  ppo: settingsOf({ name: 'gae', options: { variant: 'step', gamma: 0.8, lambda: 0.95 } }),
+  'reinforce++': settingsOf({ name: 'reinforce_plus_plus', options: { gamma: 0.8 } }),
 };
 
 function settingsOf(estimator: { readonly name: string; readonly options: Record<string, string | number> }): TrainingSettings {
   return trainingSettings.parse({
     objective: { kind: 'policy-gradient', estimator, loss: { name: 'dual_clip', options: {} } },
-    learningRate: 0.05,
+    learningRate: 0.1,
+    miniBatch: 8,
   });
 }

@@ -115,7 +115,7 @@ describe('behaviour cloning', () => {
 
 describe('an update', () => {
   test('holds to the reference where a KL penalty is asked for', async () => {
-    const first = await updateOf({ settings: { ...LINEAR_SETTINGS.grpo, learningRate: 0.3 } });
+    const first = await updateOf({ settings: { ...LINEAR_SETTINGS.grpo, learningRate: 0.03 } });
     const reference = backend.weightsOf(await backend.initial(1));
     const settings = {
       ...LINEAR_SETTINGS.grpo,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import { isDatabaseFault } from '../src/projections/fault.ts';
 import type { Logger } from '../src/runtime/logger.ts';
+import type { ErrorCode } from './errors.ts';
 
 /**
  * Decides what a caller sees of an error. What was made for the caller passes; a fault of the database is said as such, to be tried again;
@@ -9,7 +10,7 @@ import type { Logger } from '../src/runtime/logger.ts';
  */
 export function createMaskError(logger: Logger): (error: unknown) => Error {
   return (error) => {
-    if (error instanceof GraphQLError && isForCaller(error)) return shortened(error);
+    if (error instanceof GraphQLError && isForCaller(error)) return shortened(coded(error));
     const original = error instanceof GraphQLError ? error.originalError : error;
     const errorId = randomUUID();
     logger.error('graphql: a query failed', { errorId, error: original });
@@ -27,6 +28,12 @@ export function createMaskError(logger: Logger): (error: unknown) => Error {
 function isForCaller({ originalError }: GraphQLError): boolean {
   if (originalError === undefined || originalError === null) return true;
   return originalError instanceof GraphQLError && isForCaller(originalError);
+}
+
+/** What an executor says of arguments has no code of its own. */
+function coded(error: GraphQLError): GraphQLError {
+  if (error.extensions.code === undefined) error.extensions.code = 'BAD_USER_INPUT' satisfies ErrorCode;
+  return error;
 }
 
 const LONGEST = 2_000; // characters

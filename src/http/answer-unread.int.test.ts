@@ -1,6 +1,8 @@
-import { connect } from 'node:net';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { connect, Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Story } from '../testing/story.ts';
+import { answerUnread } from './answer-unread.ts';
 import { openTestApi, type TestApi } from './http-testing.ts';
 
 let api: TestApi;
@@ -49,6 +51,16 @@ test('an event that was whole before the garbage behind it is answered before th
   expect(received).toMatch(/^HTTP\/1\.1 200 /);
   expect(received).toContain('"appended":1');
   expect(await api.records()).toBe(1);
+});
+
+test('garbage that goes on behind a request in hand is not read, and waits for its answer once', () => {
+  const socket = new Socket();
+  const req = Object.assign(new IncomingMessage(socket), { complete: true });
+  const res = new ServerResponse(req);
+  const before = res.listenerCount('close');
+  for (let i = 0; i < 50; i++) answerUnread(new Error('garbage'), socket, [res]);
+  expect([res.listenerCount('close') - before, socket.isPaused(), res.shouldKeepAlive]).toEqual([1, true, false]);
+  socket.destroy();
 });
 
 test('a Host that is none is refused before an address is made of it', async () => {

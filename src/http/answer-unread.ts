@@ -14,6 +14,10 @@ export function answerUnread(
   const whole = unanswered.filter(({ req }) => req.complete);
   const last = whole.at(-1);
   if (last && whole.length === unanswered.length && error.code !== 'ECONNRESET') {
+    // Each piece of garbage comes here again; it is not read any more, else a client that does not read its answers would hold them by sending it.
+    if (ending.has(socket)) return;
+    ending.add(socket);
+    socket.pause();
     last.shouldKeepAlive = false;
     last.once('close', () => socket.destroy());
     return;
@@ -27,6 +31,9 @@ export function answerUnread(
   socket.write(`HTTP/1.1 ${status} Refused\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
   socket.end(bytes, () => socket.destroy());
 }
+
+/** Connections that end behind the answers that are owed. */
+const ending = new WeakSet<Duplex>();
 
 function replyTo(code: string | undefined): Reply {
   switch (code) {

@@ -45,6 +45,7 @@ const CODES: Readonly<Record<number, string>> = {
   413: 'too-large',
   415: 'media-type',
   417: 'expectation',
+  421: 'misdirected',
   422: 'unprocessable',
   429: 'busy',
   431: 'headers-too-large',

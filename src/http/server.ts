@@ -32,7 +32,7 @@ export interface Timeouts {
   readonly headersMs: number;
   /** For a whole request, body included, to arrive. */
   readonly requestMs: number;
-  /** For a connection on which nothing moves, such as that of a client which does not read its answer. */
+  /** For a connection on which nothing moves; up to twice that for a client which does not read its answer: node begins anew once, when a part has gone. */
   readonly idleMs: number;
   /** For requests in hand when the server closes. */
   readonly closeMs: number;

@@ -22,7 +22,7 @@ export interface Tally {
 }
 
 const GOOD_EVERY = 20; // cases
-const LONGEST_MS = 180_000; // a client that reads nothing is held for 120 s
+const LONGEST_MS = 330_000; // a client that reads nothing is held for 240 s
 const GOOD_MS = 10_000;
 const GROWTH_MB = 768; // bodies in hand may take 256 MB as bytes, parsed some three times that
 

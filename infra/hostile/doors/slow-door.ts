@@ -17,6 +17,7 @@ type Kind = (typeof KINDS)[number];
 
 const HEAD = 'POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
 const text = (...pieces: readonly string[]) => pieces.map((piece) => Buffer.from(piece));
+const UNREAD = 400; // answers
 const CLIENTS: Readonly<Record<Kind, Client>> = {
   silent: { pieces: [], pauseMs: 0, behind: 'wait', reads: 'all' },
   'half headers': { pieces: text(HEAD), pauseMs: 0, behind: 'wait', reads: 'all' },
@@ -36,16 +37,16 @@ const CLIENTS: Readonly<Record<Kind, Client>> = {
   },
   // Some 20 MB of answers, more than the kernel takes in between.
   'reads nothing': {
-    pieces: text('GET /v1/schemas HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(400)),
+    pieces: text('GET /v1/schemas HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(UNREAD)),
     pauseMs: 0,
     behind: 'wait',
     reads: 'nothing',
   },
 };
-/** How long the server lets each go on, ms: 10 s for headers, 60 s for a request, 120 s for a connection on which nothing moves. */
+/** How long the server lets each go on, ms: 10 s for headers, 60 s for a request, twice 120 s for answers that nobody reads. */
 const GIVEN: Readonly<Record<Kind, number>> = {
   ...{ silent: 10_000, 'half headers': 10_000, 'dripping headers': 10_000 },
-  ...{ 'half body': 60_000, 'half operation': 60_000, 'dripping body': 60_000, 'reads nothing': 120_000 },
+  ...{ 'half body': 60_000, 'half operation': 60_000, 'dripping body': 60_000, 'reads nothing': 240_000 },
 };
 const NOTICE_MS = 10_000; // it looks every second, and answers a thousand one after the other
 const CONNECTIONS = 1_024; // what it holds at once; further ones are dropped, good ones too
@@ -67,6 +68,8 @@ export const slowDoor = door<readonly Kind[]>({
       const all = Promise.all(kinds.map((kind) => talk(stage.url.api, CLIENTS[kind], GIVEN[kind] + NOTICE_MS)));
       if (kinds.length < CONNECTIONS) await servedUntil(stage, all);
       const talks = await all;
+      const read = talks.filter((_, i) => kinds[i] === 'reads nothing').map(({ received }) => statusesIn(received).length);
+      if (read.includes(UNREAD)) throw new Broken('answers were kept for a client that did not read them');
       const statuses = talks.flatMap(({ received }) => statusesIn(received));
       const fault = statuses.find((status) => status >= 500);
       if (fault !== undefined) throw new Broken(`answered ${fault}`);

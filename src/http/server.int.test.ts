@@ -290,6 +290,15 @@ describe('slow and leaving clients', () => {
     await Promise.all([...halves, ...slow]);
   });
 
+  test('of many requests at once on one connection so many are answered as may wait, then it ends with 429', async () => {
+    const received = await raw('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(200));
+    const statuses = [...received.matchAll(/^HTTP\/1.1 (\d+)/gm)].map(([, status]) => Number(status));
+    expect(statuses.slice(0, -1)).toEqual(statuses.slice(1).map(() => 200));
+    expect(statuses.length).toBeGreaterThanOrEqual(65);
+    expect(statuses.at(-1)).toBe(429);
+    expect(received).toContain('"code":"busy"');
+  });
+
   test('connections over the limit are dropped', async () => {
     const { url } = await api.serve({ connections: 1 });
     const holder = connect(Number(new URL(url).port), '127.0.0.1');

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Db } from '../postgres/database.ts';
 import { DEFAULT_LIMITS } from '../runtime/config.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
@@ -74,6 +74,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
       if (!server.listening) setImmediate(() => server.closeIdleConnections());
     });
     res.on('error', () => undefined); // a client that went away is not news
+    if (isPiled(req, res)) return finish(req, res, refusePile());
     void answer(req, res);
   });
   server.on('checkExpectation', (_req: IncomingMessage, res: ServerResponse) =>
@@ -117,6 +118,24 @@ const LISTEN_REASONS: Readonly<Record<string, (host: string, port: number) => st
   EADDRNOTAVAIL: (host) => `${host} is not an address of this machine; set ESPALIER_HOST to one that is, or to 127.0.0.1`,
   ENOTFOUND: (host) => `the name ${host} is not known; set ESPALIER_HOST to an address of this machine, or to 127.0.0.1`,
 };
+
+const PIPELINED = 64; // requests; node reads some thousand small ones at once, and keeps all their answers in memory until they are read
+const unanswered = new WeakMap<Socket, number>();
+
+/** Counts the requests of one connection that wait for their answers: true for one too many. It is the last that this connection is served. */
+function isPiled({ socket }: IncomingMessage, res: ServerResponse): boolean {
+  const before = unanswered.get(socket) ?? 0;
+  unanswered.set(socket, before + 1);
+  res.once('close', () => unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1));
+  if (before < PIPELINED) return false;
+  res.shouldKeepAlive = false;
+  return true;
+}
+
+function refusePile(): Reply {
+  const remedy = 'read the answers before you ask on, or ask on other connections';
+  return refuse(429, `more than ${PIPELINED} requests of this connection wait for their answers`, remedy);
+}
 
 const DRAIN_MS = 2_000;
 const SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];

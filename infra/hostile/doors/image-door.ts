@@ -77,7 +77,7 @@ const headers = fc.dictionary(
 
 /** Paths, methods and headers: of images, and of anything else that might be one. */
 export const imageDoor = door<Asked>({
-  name: 'paths, images',
+  name: 'paths and images',
   always: [
     ...PATHS.map((path) => get(path)),
     ...TEXTS.map((text) => get(`/images/${safe(text)}.png`)),

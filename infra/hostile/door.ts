@@ -14,7 +14,7 @@ export interface Door<C = unknown> {
   readonly name: string;
   /** The part of the cases of a campaign that come here; 1 unless told. Cases that wait for a time-out take less. */
   readonly share?: number;
-  /** Tried in every campaign, whatever its seed. */
+  /** Tried in every campaign that is long enough: at most half of the cases. */
   readonly always: readonly C[];
   readonly cases: fc.Arbitrary<C>;
   readonly way: Way<C>;

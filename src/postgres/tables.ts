@@ -1,4 +1,4 @@
-import type { ColumnType, Generated } from 'kysely';
+import type { ColumnType } from 'kysely';
 import type { BlobsColumn, Instant, InstantOrNull, Json } from './column-types.ts';
 import type {
   DatasetDigestsTable,

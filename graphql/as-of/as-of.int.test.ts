@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { buildSchema, type GraphQLObjectType, type GraphQLSchema, getNamedType, isObjectType, isRequiredArgument } from 'graphql';
 import type { Envelope } from '../../src/events/envelope.ts';
@@ -7,7 +7,6 @@ import { formatPosition } from '../../src/log/position.ts';
 import { arbitraryRecord } from '../../src/testing/arbitrary-record.ts';
 import { everyEvent } from '../../src/testing/every-event.ts';
 import { appendTo, givenEvents, testLog } from '../../src/testing/given-events.ts';
-import { emptyReadModels } from '../../src/testing/read-models.ts';
 import { Story } from '../../src/testing/story.ts';
 import { openTestGraphql, type TestGraphql } from '../testing/open-test-graphql.ts';
 import { readTypeDefs } from '../type-defs.ts';
@@ -17,6 +16,13 @@ let api: TestGraphql;
 let wide: Pick<TestGraphql, 'ask'>;
 let schema: GraphQLSchema;
 beforeAll(async () => {
+  schema = buildSchema(await readTypeDefs());
+});
+beforeEach(begin);
+afterEach(() => api.close());
+
+/** A record of its own: of one log a position is never used again, and what was folded for it is kept. */
+async function begin(): Promise<void> {
   api = await openTestGraphql();
   const much = 100_000_000;
   const blobs = { get: async () => Buffer.from('a large text') }; // what is told of here is not stored
@@ -24,10 +30,7 @@ beforeAll(async () => {
     blobs,
     limits: { documentSize: much, tokens: much, depth: 40, aliases: 1_000, fields: much, cost: 1e12 },
   });
-  schema = buildSchema(await readTypeDefs());
-});
-afterAll(() => api.close());
-beforeEach(() => emptyReadModels(api.database.db));
+}
 
 /** Where the log stands after so many events. */
 function positionAfter(events: readonly Envelope[]): string {
@@ -97,7 +100,8 @@ const OF_RUN = `id finishedAt totals { trees steps successes meanReturn } imageT
   metrics { value } trees { totalCount nodes { ${OF_TREE} run { name } } } rollouts { nodes { id run { id } } } trajectories { nodes { id return } } revisions { totalCount }`;
 
 async function expectAsItStood(events: readonly Envelope[], cut: number): Promise<void> {
-  await emptyReadModels(api.database.db);
+  await api.close();
+  await begin();
   const asked = questions(events);
   const first = events.slice(0, cut);
   await givenEvents(api.database.db, first);
@@ -114,7 +118,7 @@ async function expectAsItStood(events: readonly Envelope[], cut: number): Promis
   }
 }
 
-/** Rewards of a size that Postgres can average: it sums squares for it, which of 1e200 are out of its range now as then. */
+/** Rewards of an ordinary size: sums beyond the range of a double are set aside, which is another test's matter. */
 function moderate(events: readonly Envelope[]): readonly Envelope[] {
   return events.map((event) =>
     event.type === 'RewardAssigned' || event.type === 'RewardRevised'

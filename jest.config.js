@@ -11,4 +11,5 @@ export default {
   globalTeardown: './src/testing/jest/global-teardown.ts',
   testTimeout: 120_000,
   maxWorkers: 2,
+  workerIdleMemoryLimit: '1200MB', // modules of a test file are never let go of: a worker came to 3.3 GB, and to long collections
 };

@@ -27,7 +27,6 @@ import {
   readSamples,
   readSamplesOfBatches,
   readStaleness,
-  readStalenessOfBatches,
   type SampleRecord,
 } from '../../src/projections/training-pool/read-samples.ts';
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
@@ -49,8 +48,8 @@ export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget:
       (l) => l.policyId,
     ),
     staleness: many(
-      (policies) => readStaleness(db, policies),
-      (bin) => bin.policyId,
+      (policies) => readStaleness(db, 'policies', policies),
+      (bin) => bin.of,
     ),
     policyUpdates: createListLoader(
       (filters: readonly PolicyUpdateFilter[], _ordering, page) => readPolicyUpdatePages(db, filters, page),
@@ -76,8 +75,8 @@ export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget:
       (b) => b.id,
     ),
     stalenessOfBatch: many(
-      (ids) => readStalenessOfBatches(db, ids),
-      (bin) => bin.batchId,
+      (ids) => readStaleness(db, 'batches', ids),
+      (bin) => bin.of,
     ),
     actorsOfBatch: many(
       (ids) => readActorsOfBatches(db, ids),

@@ -70,36 +70,25 @@ async function read(db: Db, where: RawBuilder<unknown>): Promise<readonly Sample
   return rows;
 }
 
-/** How many samples of a policy's batches were how many versions old. */
+/** How many samples were how many versions old, of a policy's batches or of one batch. */
 export interface StalenessBin {
-  readonly policyId: string;
+  /** The policy or the batch. */
+  readonly of: string;
   readonly staleness: number;
   readonly samples: number;
 }
 
-/** Counts the samples in batches of policies by their staleness, the freshest first, in one statement. */
-export async function readStaleness(db: Db, policies: readonly string[]): Promise<readonly StalenessBin[]> {
+/** Counts the samples in batches by their staleness, the freshest first, for each policy or for each batch, in one statement. */
+export async function readStaleness(
+  db: Db,
+  by: 'policies' | 'batches',
+  ids: readonly string[],
+): Promise<readonly StalenessBin[]> {
+  const [key, type] = by === 'policies' ? [sql.ref('p.policy_id'), sql.raw('text')] : [sql.ref('p.batch_id'), sql.raw('uuid')];
   const { rows } = await sql<StalenessBin>`
-    select p.policy_id as "policyId", p.policy_version - s.oldest_version as staleness, count(*) as samples
+    select ${key} as "of", p.policy_version - s.oldest_version as staleness, count(*) as samples
     from batches p join batch_samples b using (batch_id) join samples s using (rollout_id)
-    where p.policy_id = any(${[...policies]}::text[]) and s.oldest_version is not null
-    group by 1, 2 order by 1, 2`.execute(db);
-  return rows;
-}
-
-/** How many samples of a batch were how many versions old. */
-export interface BatchStalenessBin {
-  readonly batchId: string;
-  readonly staleness: number;
-  readonly samples: number;
-}
-
-/** Counts the samples of batches by their staleness, the freshest first, in one statement. */
-export async function readStalenessOfBatches(db: Db, batches: readonly string[]): Promise<readonly BatchStalenessBin[]> {
-  const { rows } = await sql<BatchStalenessBin>`
-    select p.batch_id as "batchId", p.policy_version - s.oldest_version as staleness, count(*) as samples
-    from batches p join batch_samples b using (batch_id) join samples s using (rollout_id)
-    where p.batch_id = any(${[...batches]}::uuid[]) and s.oldest_version is not null
+    where ${key} = any(${[...ids]}::${type}[]) and s.oldest_version is not null
     group by 1, 2 order by 1, 2`.execute(db);
   return rows;
 }

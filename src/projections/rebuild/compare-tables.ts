@@ -9,7 +9,7 @@ export interface TableSums {
 }
 export interface Checksum {
   readonly rows: number;
-  /** Sum of the MD5 of every row's text, in two halves: the order of the rows does not matter, a repeated row does. */
+  /** Sum of a 64-bit hash of every row's text: the order of the rows does not matter, a repeated row does. Empty when there are none. */
   readonly sum: string;
 }
 
@@ -40,12 +40,12 @@ export function isSame({ live, anew }: TableSums): boolean {
   return live.rows === anew.rows && live.sum === anew.sum;
 }
 
+/** By the hash of Postgres's own hash tables: of 100,000 steps in half the time of MD5, whose digest must become a number first. */
 async function sumTable(trx: Trx, schema: string, table: string): Promise<Checksum> {
   const { rows } = await sql<Checksum>`
-    select count(*)::bigint as rows,
-           concat(sum(('x' || left(h, 16))::bit(64)::bigint::numeric), ':', sum(('x' || right(h, 16))::bit(64)::bigint::numeric)) as sum
-    from (select md5(t::text) as h from ${sql.table(`${schema}.${table}`)} t) hashed`.execute(trx);
-  return rows[0] ?? { rows: 0, sum: ':' };
+    select count(*)::bigint as rows, coalesce(sum(hashtextextended(t::text, 0))::text, '') as sum
+    from ${sql.table(`${schema}.${table}`)} t`.execute(trx);
+  return rows[0] ?? { rows: 0, sum: '' };
 }
 
 /** Finds the first rows of a table, by its primary key, that are not the same in both schemas, field by field. */

@@ -3,7 +3,7 @@ import { digestOf } from '../datasets/digest-trees.ts';
 import { readTrees } from '../datasets/export/read-trees.ts';
 import type { RecordedTree } from '../datasets/export/recorded-tree.ts';
 import { isUuid } from '../domain/ids.ts';
-import { drawSearch, drawTree } from '../domain/tree/draw-tree.ts';
+import { drawSearch, drawTree, type Shown } from '../domain/tree/draw-tree.ts';
 import type { Db } from '../postgres/database.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
 import { type NodeStatistics, readStatistics, readStatisticsAsOf } from '../projections/search-statistics/read-statistics.ts';
@@ -13,6 +13,7 @@ import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 interface TreeFlags {
   readonly lines: number;
+  readonly ids?: true;
   readonly asOf?: Moment;
   readonly simulation?: number;
 }
@@ -25,7 +26,8 @@ export function addTree(program: Command): void {
     .argument('<id>', 'the tree id')
     .option('--as-of <moment>', `the tree ${AS_OF}`, parseMoment)
     .option('--simulation <n>', 'a search: visits and values after its first n simulations', wholeNumber('--simulation', 0))
-    .option('--lines <n>', 'the most lines drawn', wholeNumber('--lines', 1, 1_000_000), 200);
+    .option('--lines <n>', 'the most lines drawn', wholeNumber('--lines', 1, 1_000_000), 200)
+    .option('--ids', 'end each line in the id of its last step, as `replay fork` and `trace` take it');
   command.action((id: string, flags: TreeFlags) =>
     withPlatform('tree', async (platform, signal) => {
       if (!isUuid(id)) throw new Error(`a tree id is a UUID in lower case, not ${JSON.stringify(id)}`);
@@ -39,7 +41,7 @@ export function addTree(program: Command): void {
           return say(JSON.stringify({ tree: id, digest, steps: tree.tree.nodes.size - 1, rollouts: tree.rollouts.size }));
         const { simulation } = flags;
         const statistics = simulation === undefined ? readStatistics(db, [id]) : readStatisticsAsOf(db, [id], simulation);
-        say(drawRecorded(tree, await statistics, flags.lines).join('\n'));
+        say(drawRecorded(tree, await statistics, { lines: flags.lines, ids: flags.ids ?? false }).join('\n'));
         say(`digest ${digest}`);
       });
     }),
@@ -54,10 +56,10 @@ export async function readTree(db: Db, id: string): Promise<RecordedTree | undef
 export function drawRecorded(
   { tree, rollouts }: RecordedTree,
   statistics: readonly NodeStatistics[],
-  limit: number,
+  shown: Shown,
 ): readonly string[] {
   const won = new Set([...rollouts.values()].flatMap((r) => (r.success && r.leafStepId ? [r.leafStepId] : [])));
   const visited = new Map(statistics.map((of) => [of.stepId, of]));
-  const { lines, hidden } = visited.size > 0 ? drawSearch(tree, visited, limit) : drawTree(tree, won, limit);
+  const { lines, hidden } = visited.size > 0 ? drawSearch(tree, visited, shown) : drawTree(tree, won, shown);
   return hidden > 0 ? [...lines, `… ${hidden} more lines`] : lines;
 }

@@ -23,12 +23,14 @@ export async function planFork({ database }: Platform, stepId: string, changes: 
     .selectFrom('steps as s')
     .innerJoin('trees as t', 't.tree_id', 's.tree_id')
     .leftJoin('runs as r', 'r.run_id', 't.run_id')
-    .select(['s.tree_id', 's.depth', 's.termination', 't.run_id', 't.alias', 't.seed', 'r.config'])
+    .select(['s.tree_id', 's.parent_step_id', 's.depth', 's.termination', 't.run_id', 't.alias', 't.seed', 'r.config'])
     .where('s.step_id', '=', stepId)
     .executeTakeFirst();
-  if (!step) throw new ReplayRefused(`there is no step ${stepId}; \`espalier tree\` shows the steps of a tree`);
+  if (!step) throw new ReplayRefused(`there is no step ${stepId}; \`espalier tree TREE --ids\` shows the steps of a tree`);
   if (step.termination === 'terminated')
-    throw new ReplayRefused(`the episode ended at step ${stepId}: nothing can follow; name a step before it`);
+    throw new ReplayRefused(
+      `the episode ended at step ${stepId}: nothing can follow; name a step before it, such as ${step.parent_step_id}`,
+    );
   const recorded = collectPlan.safeParse(step.config).data;
   if (recorded?.search?.compat)
     throw new ReplayRefused(

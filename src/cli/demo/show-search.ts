@@ -27,7 +27,7 @@ export async function showSearch(platform: Platform, runId: string, signal: Abor
   const size = `${tree.rollouts.size} trajectories in ${tree.tree.nodes.size - 1} steps`;
   say();
   say(`Its task searched (MCTS): ${size} (espalier tree ${treeId}):`);
-  say(drawRecorded(tree, await readStatistics(db, [treeId]), LINES).join('\n'));
+  say(drawRecorded(tree, await readStatistics(db, [treeId]), { lines: LINES }).join('\n'));
   say();
   const refused = rejected.diverged + rejected.impossible + rejected.below;
   say(

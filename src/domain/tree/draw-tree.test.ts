@@ -16,16 +16,32 @@ describe('a drawing', () => {
       step('a1x', 'a1', 'craft rod', 'terminated'),
       step('a2x', 'a2', 'craft rod', 'terminated'),
     ]);
-    expect(drawTree(tree, new Set(['a1x']), 10)).toEqual({
+    expect(drawTree(tree, new Set(['a1x']), { lines: 10 })).toEqual({
       lines: ['● Goal: craft rod.  1/3', '├─ get 1 wood → craft rod ×2 ■  1/2', '└─ inventory …  0/1'],
       hidden: 0,
     });
   });
 
+  test('ends each line in the id of its last step where that is asked for', () => {
+    const tree = growTree([
+      step('root', null, '', 'none', 'Goal.'),
+      step('a1', 'root', 'get 1 wood'),
+      step('a2', 'root', 'get 1 wood'),
+      step('a1x', 'a1', 'craft rod', 'terminated'),
+      step('a2x', 'a2', 'craft rod', 'terminated'),
+      step('b', 'root', 'inventory'),
+    ]);
+    expect(drawTree(tree, new Set(), { lines: 10, ids: true }).lines).toEqual([
+      '● Goal.  0/2  root',
+      '├─ get 1 wood → craft rod ×2 ■  0/2  a1x',
+      '└─ inventory  0/0  b',
+    ]);
+  });
+
   test('elides the middle of a long stretch and says how many lines it leaves out', () => {
     const chain = Array.from({ length: 8 }, (_, i) => step(`c${i}`, i === 0 ? 'root' : `c${i - 1}`, `do ${i}`));
     const tree = growTree([step('root', null, '', 'none', 'Goal.'), ...chain, step('other', 'root', 'wait')]);
-    expect(drawTree(tree, new Set(), 2)).toEqual({
+    expect(drawTree(tree, new Set(), { lines: 2 })).toEqual({
       lines: ['● Goal.  0/0', '├─ do 0 → (6 more) → do 7  0/0'],
       hidden: 1,
     });
@@ -47,7 +63,7 @@ describe('a drawing', () => {
       ['bx', { visits: 2, valueSum: 2 }],
       ['by', { visits: 1, valueSum: 0 }],
     ]);
-    expect(drawSearch(tree, visited, 10).lines).toEqual([
+    expect(drawSearch(tree, visited, { lines: 10 }).lines).toEqual([
       '● Goal: craft rod.  4 visits, value 0.50',
       '├─ get 1 wood  3 visits, value 0.67',
       '│  ├─ craft rod ■  2 visits, value 1.00',

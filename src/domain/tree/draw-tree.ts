@@ -7,6 +7,14 @@ export interface DrawnStep extends TreeStep {
   readonly termination: string;
 }
 
+/** How much of a tree a drawing shows. */
+export interface Shown {
+  /** The most lines drawn. */
+  readonly lines: number;
+  /** Whether each line ends in the id of a step: the last on it, of the first rollout that took it. */
+  readonly ids?: boolean;
+}
+
 export interface Drawing {
   readonly lines: readonly string[];
   /** Lines that were left out to keep within the limit. */
@@ -17,10 +25,10 @@ export interface Drawing {
  * Draws a tree in text. Siblings that did the same (action, observation, end) are one branch with their number, so a group of rollouts is
  * seen as the tree of what they did; a stretch without a fork is one line. Each line tells how many of the rollouts that end below it
  * succeeded, and ends in ■ where the environment ended, … where a limit did.
- * @param succeeded the leaf steps of successful rollouts. @param limit the most lines drawn.
+ * @param succeeded the leaf steps of successful rollouts.
  */
-export function drawTree(tree: Tree<DrawnStep>, succeeded: ReadonlySet<string>, limit: number): Drawing {
-  return draw(tree, { label: (group) => scoreOf(group, succeeded), weight: (group) => group.length }, limit);
+export function drawTree(tree: Tree<DrawnStep>, succeeded: ReadonlySet<string>, shown: Shown): Drawing {
+  return draw(tree, { label: (group) => scoreOf(group, succeeded), weight: (group) => group.length }, shown);
 }
 
 /** What a search knows of a step. */
@@ -29,10 +37,8 @@ export interface Visited {
   readonly valueSum: number;
 }
 
-/**
- * Draws the tree of a search in the same way, with visits and mean value in place of successes, the most visited first. @param limit the most lines drawn.
- */
-export function drawSearch(tree: Tree<DrawnStep>, visited: ReadonlyMap<string, Visited>, limit: number): Drawing {
+/** Draws the tree of a search in the same way, with visits and mean value in place of successes, the most visited first. */
+export function drawSearch(tree: Tree<DrawnStep>, visited: ReadonlyMap<string, Visited>, shown: Shown): Drawing {
   const totals = (group: Group) => {
     const of = group.map(({ step }) => visited.get(step.stepId) ?? { visits: 0, valueSum: 0 });
     return {
@@ -46,7 +52,7 @@ export function drawSearch(tree: Tree<DrawnStep>, visited: ReadonlyMap<string, V
       ? 'not visited'
       : `${visits} ${visits === 1 ? 'visit' : 'visits'}, value ${(valueSum / visits).toFixed(2)}`;
   };
-  return draw(tree, { label, weight: (group) => totals(group).visits }, limit);
+  return draw(tree, { label, weight: (group) => totals(group).visits }, shown);
 }
 
 /** What stands behind a branch, and what puts it before its siblings. */
@@ -55,8 +61,9 @@ interface Marks {
   readonly weight: (group: Group) => number;
 }
 
-function draw(tree: Tree<DrawnStep>, { label, weight }: Marks, limit: number): Drawing {
-  const all: string[] = [`● ${short(lastLine(tree.root.step.observation), 80)}  ${label([tree.root])}`];
+function draw(tree: Tree<DrawnStep>, { label, weight }: Marks, { lines: limit, ids = false }: Shown): Drawing {
+  const idOf = (group: Group) => (ids ? `  ${group[0]?.step.stepId}` : '');
+  const all: string[] = [`● ${short(lastLine(tree.root.step.observation), 80)}  ${label([tree.root])}${idOf([tree.root])}`];
   const waiting: Branch[] = branchesBelow([tree.root], '', weight);
   for (let branch = waiting.pop(); branch; branch = waiting.pop()) {
     const stretch = [branch.group];
@@ -65,8 +72,9 @@ function draw(tree: Tree<DrawnStep>, { label, weight }: Marks, limit: number): D
       stretch.push(below[0] ?? []);
       below = groupSame((below[0] ?? []).flatMap(childrenOf), weight);
     }
-    all.push(`${branch.prefix}${branch.last ? '└─ ' : '├─ '}${lineOf(stretch)}  ${label(branch.group)}`);
-    waiting.push(...branchesBelow(stretch.at(-1) ?? [], `${branch.prefix}${branch.last ? '   ' : '│  '}`, weight));
+    const end = stretch.at(-1) ?? [];
+    all.push(`${branch.prefix}${branch.last ? '└─ ' : '├─ '}${lineOf(stretch)}  ${label(branch.group)}${idOf(end)}`);
+    waiting.push(...branchesBelow(end, `${branch.prefix}${branch.last ? '   ' : '│  '}`, weight));
   }
   return { lines: all.slice(0, limit), hidden: Math.max(0, all.length - limit) };
 }

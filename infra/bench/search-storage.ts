@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { createAppender } from '../../src/append/appender.ts';
+import { textReader } from '../../src/blobs/read-text.ts';
 import { collectRun } from '../../src/collect/collect-run.ts';
 import { treeIdOf } from '../../src/collect/collect-tree.ts';
 import type { CollectPlan } from '../../src/collect/plan.ts';
@@ -140,7 +141,7 @@ interface Sizes {
 }
 
 async function measure({ database, blobs }: Platform, treeId: string): Promise<Omit<Sizes, 'gzipByAppend'>> {
-  const searched = await readSearchedTree(database.db, treeId, async (sha256) => Buffer.from(await blobs.get(sha256)).toString());
+  const searched = await readSearchedTree(database.db, treeId, textReader(blobs));
   if (!searched) throw new Error(`tree ${treeId} was not projected`);
   const { rows } = await database.pool.query<{ body: string }>('select body from events where stream = $1 order by position', [
     treeId,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { createAppender } from '../append/appender.ts';
+import { textReader } from '../blobs/read-text.ts';
 import { collectRun, type Progress } from '../collect/collect-run.ts';
 import { treeIdOf } from '../collect/collect-tree.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
@@ -146,7 +147,7 @@ async function recordOf(platform: Platform, { runId, plan, seed, signal }: Colle
     if (!task) throw new RangeError(`the plan has no task ${index}`);
     return treeIdOf(runId, task, index);
   };
-  return readRecordedRun(db, runId, treeOf, async (sha256) => Buffer.from(await platform.blobs.get(sha256)).toString('utf8'));
+  return readRecordedRun(db, runId, treeOf, textReader(platform.blobs));
 }
 
 /** Holds a run for this process by a session lock, which ends with the process however that ends. */

@@ -1,4 +1,5 @@
 import { createAppender } from '../append/appender.ts';
+import { textReader } from '../blobs/read-text.ts';
 import type { Progress } from '../collect/collect-run.ts';
 import { treeIdOf } from '../collect/collect-tree.ts';
 import { PrefixDiverged } from '../collect/play-prefix.ts';
@@ -81,7 +82,7 @@ async function compareWays(
   { runId, treeId }: { readonly runId: string; readonly treeId: string },
 ): Promise<ReplayReport> {
   const comparison = new Comparison('fork');
-  const text = async (sha256: string) => Buffer.from(await blobs.get(sha256)).toString('utf8');
+  const text = textReader(blobs);
   const recorded = await readRecordedPath(database.db, stepId, text);
   const leaf = await database.db
     .selectFrom('steps')

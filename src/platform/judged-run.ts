@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Appender, createAppender } from '../append/appender.ts';
+import { textReader } from '../blobs/read-text.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
 import { asPublished } from '../collect/published-environment.ts';
 import type { EnvironmentKind } from '../environments/environment.ts';
@@ -69,7 +70,7 @@ export async function withJudgedRun<T>(platform: Platform, judging: Judging, use
     try {
       const judge = await createJudge(spec, kind?.fingerprint ?? '', { apiKey: platform.config.openai.apiKey ?? undefined });
       try {
-        return await use({ planned, imported, judge, kind, appender: appenderOf(platform), resolve: resolver(platform) });
+        return await use({ planned, imported, judge, kind, appender: appenderOf(platform), resolve: textReader(platform.blobs) });
       } finally {
         await judge?.close();
       }
@@ -108,8 +109,4 @@ function appenderOf(platform: Platform): Appender {
     clock: Date.now,
     sequenceOf: (stream) => nextSequence(platform.database.db, 'reviser', stream),
   });
-}
-
-function resolver({ blobs }: Platform): (sha256: string) => Promise<string> {
-  return async (sha256) => Buffer.from(await blobs.get(sha256)).toString('utf8');
 }

@@ -1,3 +1,4 @@
+import { textReader } from '../blobs/read-text.ts';
 import type { Behind } from '../collect/plan.ts';
 import type { Prefix } from '../collect/play-prefix.ts';
 import { readActedSteps } from '../projections/evaluations/read-failures.ts';
@@ -8,7 +9,7 @@ import type { Platform } from './open-platform.ts';
 export async function readPrefix({ database, blobs }: Platform, behind: Behind): Promise<Prefix> {
   if ('rolloutId' in behind)
     return { observation: null, steps: await readActedSteps(database.db, behind.rolloutId, behind.steps) };
-  const text = async (sha256: string) => Buffer.from(await blobs.get(sha256)).toString('utf8');
+  const text = textReader(blobs);
   const [root, ...path] = await readRecordedPath(database.db, behind.stepId, text);
   return { observation: root?.observation ?? null, steps: path.map(again) };
 }

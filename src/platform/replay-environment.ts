@@ -1,3 +1,4 @@
+import { textReader } from '../blobs/read-text.ts';
 import { asPublished } from '../collect/published-environment.ts';
 import { readTrees } from '../datasets/export/read-trees.ts';
 import type { RecordedStep, RecordedTree } from '../datasets/export/recorded-tree.ts';
@@ -159,5 +160,5 @@ function place(stepId: string, type: 'TreeOpened', id: string, field: string) {
 
 async function textOf({ platform }: Replaying, step: RecordedStep, field: 'action' | 'observation'): Promise<string> {
   const blob = step.blobs?.[field];
-  return blob ? Buffer.from(await platform.blobs.get(blob.blob)).toString('utf8') : step[field];
+  return blob ? textReader(platform.blobs)(blob.blob) : step[field];
 }

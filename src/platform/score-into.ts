@@ -1,4 +1,5 @@
 import { createAppender } from '../append/appender.ts';
+import { textReader } from '../blobs/read-text.ts';
 import { collectPlan } from '../collect/plan.ts';
 import { scoreTree } from '../collect/score-tree.ts';
 import { findScorer, listScorers } from '../domain/reward/scorers.ts';
@@ -107,11 +108,12 @@ export function profileOf(environment: string | null): ToolProfile | null {
 /** Puts texts that lie in the blob store in their places. */
 export async function resolved({ blobs }: Platform, tree: ScorableTree): Promise<ScorableTree> {
   const steps = new Map(tree.steps);
+  const read = textReader(blobs);
   for (const step of tree.steps.values()) {
     if (step.blobs === null) continue;
     const text = async (field: 'response' | 'action' | 'observation') => {
       const reference = step.blobs?.[field];
-      return reference ? Buffer.from(await blobs.get(reference.blob)).toString('utf8') : step[field];
+      return reference ? read(reference.blob) : step[field];
     };
     const [response, action, observation] = [await text('response'), await text('action'), await text('observation')];
     steps.set(step.stepId, { ...step, response, action, observation });

@@ -1,4 +1,5 @@
 import type { BlobStore } from '../blobs/blob-store.ts';
+import { textReader } from '../blobs/read-text.ts';
 import { composeHistory, type HistoryImage } from '../images/compose-history.ts';
 import { RenderRefused } from '../images/history-sizes.ts';
 import { segmentId } from '../images/image-id.ts';
@@ -104,7 +105,7 @@ async function textOf(
   const reference = references?.text;
   if (!reference) return { kind: 'text', text };
   try {
-    return { kind: 'text', text: Buffer.from(await blobs.get(reference.blob)).toString('utf8') };
+    return { kind: 'text', text: await textReader(blobs)(reference.blob) };
   } catch (error) {
     if (!isBlobDamage(error)) throw error;
     return segmentDamage(

@@ -1,3 +1,4 @@
+import { textReader } from '../../blobs/read-text.ts';
 import type { SearchedStep } from '../../domain/search/searched-step.ts';
 import { pathTo, type Tree } from '../../domain/tree/grow-tree.ts';
 import type { Platform } from '../../platform/open-platform.ts';
@@ -9,7 +10,7 @@ import { besideParents, type ToldRevision } from './beside-parents.ts';
 export async function showRevision({ database, blobs }: Platform, treeId: string): Promise<readonly string[]> {
   const { db } = database;
   const verified = (await readRevisions(db, [treeId])).filter(({ state }) => state === 'verified');
-  const text = async (sha256: string) => Buffer.from(await blobs.get(sha256)).toString('utf8');
+  const text = textReader(blobs);
   const searched = await readSearchedTree(db, treeId, text);
   if (!searched) return [];
   const { tree } = searched;

@@ -1,3 +1,4 @@
+import { textReader } from '../blobs/read-text.ts';
 import { collectPlan } from '../collect/plan.ts';
 import { episodeOf, pathOf } from '../collect/score-tree.ts';
 import { findScorer, listScorers, type Scorer } from '../domain/reward/scorers.ts';
@@ -10,6 +11,7 @@ import { ReplayRefused } from './replay-environment.ts';
 import { changesOf, chooseEstimator, describeChange, estimateAdvantages, recordedEstimator } from './replay-scores-advantages.ts';
 import { type CompressionAsked, payCompression } from './replay-scores-compression.ts';
 import { type RewardPair, type ScoredGroup, sumGroup } from './replay-scores-groups.ts';
+import { comparePairs, type ThresholdsAsked } from './replay-scores-thresholds.ts';
 import { openTruth, profileOf, resolved } from './score-into.ts';
 
 /** Under what the record is scored: what it was scored by, or something else of it. */
@@ -18,6 +20,7 @@ export type ScoresAsked =
   /** `component`: what is replaced, as in `espalier score`. */
   | { readonly kind: 'scorer'; readonly scorer: string; readonly component: string | null }
   | { readonly kind: 'compression'; readonly compression: CompressionAsked }
+  | { readonly kind: 'thresholds'; readonly thresholds: ThresholdsAsked }
   | { readonly kind: 'estimator'; readonly name: string; readonly options: Readonly<Record<string, unknown>> };
 
 export interface ScoresReplay {
@@ -33,20 +36,25 @@ const SHOWN_GROUPS = 12;
 
 /**
  * Scores a run over from its record and appends nothing but the report. As recorded: every reward of a registered scorer, and every return, must come out
- * again. Otherwise returns and advantages are compared, rollout by rollout, with those under another scorer, other coefficients of compression or another estimator;
- * notes say what changes in each group. @throws ReplayRefused for names that are not there.
+ * again. Otherwise returns and advantages are compared, rollout by rollout, with those under another scorer, other coefficients of compression or another estimator,
+ * or good trajectories and pairs with those under other thresholds; notes say what changes in each group. @throws ReplayRefused for names that are not there.
  */
 export async function replayScores(platform: Platform, replay: ScoresReplay): Promise<ReplayReport> {
   const { db } = platform.database;
   const { runId, asked, signal } = replay;
   const run = await db.selectFrom('runs').select('config').where('run_id', '=', runId).executeTakeFirst();
   if (!run) throw new ReplayRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
+  const comparison = new Comparison('scores');
+  if (asked.kind === 'thresholds') {
+    const resolve = textReader(platform.blobs);
+    await comparePairs({ db, runId, asked: asked.thresholds, resolve, signal, progress: replay.progress }, comparison);
+    return comparison.report();
+  }
   const scorer = asked.kind === 'scorer' ? scorerNamed(asked.scorer) : null;
   const before = await recordedEstimator(db, runId);
   const after = asked.kind === 'estimator' ? chooseEstimator(asked.name, asked.options) : before;
   const plan = collectPlan.safeParse(run.config).data ?? null;
   const environment = replay.environment ?? plan?.environment ?? null;
-  const comparison = new Comparison('scores');
   const scoring: Scoring = { platform, runId, environment, kind: null, comparison };
   const trees = await db.selectFrom('trees').select('tree_id').where('run_id', '=', runId).execute();
   const groups: ScoredGroup[] = [];

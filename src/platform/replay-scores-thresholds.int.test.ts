@@ -70,7 +70,7 @@ test('a higher alpha leaves fewer good trajectories, and says which pairs and re
     })),
   ]);
   expect(notes).toEqual([
-    '1 of 1 trees change; α 0.5, β 0.2 of the recorded revisions, α 0.7, β 0.2 asked',
+    '1 of 1 trees change from α 0.5, β 0.2 (by which it was mined) to α 0.7, β 0.2',
     expect.stringMatching(
       /good 2 → 1, pairs 5 → 3; 1 of its 1 revisions \(1 verified\) would not be mined; bad trajectories that nobody judged: 2$/,
     ),
@@ -93,7 +93,7 @@ test('a run that nothing was mined from is compared with the defaults', async ()
   await givenEvents(database.db, story.events);
   const { outcome, notes } = await compared(runId, { alpha: 0.5, beta: 0.2 });
   expect(outcome).toBe('equal');
-  expect(notes[0]).toContain('by default: nothing was mined from this run');
+  expect(notes[0]).toContain('the defaults: nothing was mined from it');
 });
 
 test('a revision whose rewards were judged again since is no pair any more, under its own thresholds', async () => {

@@ -61,8 +61,8 @@ export async function comparePairs(
     }
     progress?.(Math.min(from + piece.length, ids.length), ids.length);
   }
-  const of = recorded ? 'of the recorded revisions' : 'by default: nothing was mined from this run';
-  comparison.note(`${changed.length} of ${ids.length} trees change; ${written(before)} ${of}, ${written(after)} asked`);
+  const whose = recorded ? 'by which it was mined' : 'the defaults: nothing was mined from it';
+  comparison.note(`${changed.length} of ${ids.length} trees change from ${written(before)} (${whose}) to ${written(after)}`);
   for (const change of changed.slice(0, SHOWN_TREES)) comparison.note(change);
   if (changed.length > SHOWN_TREES) comparison.note(`… ${changed.length - SHOWN_TREES} more trees`);
 }

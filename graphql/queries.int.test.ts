@@ -73,7 +73,7 @@ describe('a run', () => {
 
   test('has totals, success by depth and metrics', async () => {
     const found = await data(
-      'query ($id: ID!) { run(id: $id) { totals { trees closedTrees rollouts terminated truncated failed cancelled steps successes successRate meanReturn } successByDepth { taskDepth trees rollouts successes successRate meanReturn } loss: metrics(name: "loss") { metric value at } last: metrics(last: 1) { metric } } }',
+      'query ($id: ID!) { run(id: $id) { totals { trees closedTrees rollouts terminated truncated failed cancelled steps successes successRate meanReturn } successByDepth { taskDepth trees rollouts successes successRate meanReturn } loss: metrics(name: "loss") { metric value at } last: metrics(last: 1) { eventId metric } } }',
       { id: run },
     );
     expect(found.run).toEqual({
@@ -97,8 +97,11 @@ describe('a run', () => {
         { metric: 'loss', value: 0.5, at: 1 },
         { metric: 'loss', value: 0.25, at: 2 },
       ],
-      last: [{ metric: 'kl' }],
+      last: [{ eventId: expect.any(String), metric: 'kl' }],
     });
+    const [{ eventId }] = (found.run as { last: [{ eventId: string }] }).last;
+    const { trace } = await data('query ($id: String!) { trace(id: $id) { kind title } }', { id: eventId });
+    expect(trace).toEqual({ kind: 'event', title: expect.stringContaining('MetricRecorded') });
   });
 
   test('without trees has zeros, and no rates', async () => {

@@ -839,7 +839,7 @@ export type ImageTotals = {
 /** Where something on record came from, and what came of it. */
 export type Trace = {
   readonly __typename?: 'Trace';
-  /** What the id stands for: event, run, tree, step, rollout, reward, task, revision, dataset, batch, checkpoint, image, segment, render spec, policy version. */
+  /** What the id stands for: event, run, tree, step, rollout, reward, task, revision, dataset, batch, checkpoint, image, segment, render spec, policy version, line of a dataset. */
   readonly kind: Scalars['String']['output'];
   /** The id, as the record holds it. */
   readonly id: Scalars['String']['output'];
@@ -2208,6 +2208,8 @@ export type DepthTotals = {
 /** One point of a metric of a run. */
 export type Metric = {
   readonly __typename?: 'Metric';
+  /** The event that told it; `trace` goes on from there. */
+  readonly eventId: Scalars['ID']['output'];
   /** The name of the metric. */
   readonly metric: Scalars['String']['output'];
   /** Its value. */
@@ -4164,6 +4166,7 @@ export type DepthTotalsResolvers<ContextType = Context, ParentType extends Resol
 };
 
 export type MetricResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Metric'] = ResolversParentTypes['Metric']> = {
+  eventId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   metric?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   value?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
   at?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;

@@ -18,7 +18,7 @@ export function addTrace(program: Command): void {
     .description('say what an id stands for, the events that made it, what it came from and what came of it')
     .argument(
       '<id>',
-      'of an event, run, tree, step, rollout, reward, task, revision, dataset, batch or checkpoint; the SHA-256 of an image, segment, render spec, weights or manifest; NAME@V of a policy or release',
+      'of an event, run, tree, step, rollout, reward, task, revision, dataset, batch or checkpoint; the SHA-256 of an image, segment, render spec, weights or manifest; NAME@V of a policy or release, NAME@V#LINE of a line of a release, POLICY#N of a batch',
     );
   command.action((id: string) =>
     withPlatform('trace', async (platform, signal) => {

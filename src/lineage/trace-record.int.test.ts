@@ -128,6 +128,29 @@ describe('backward', () => {
   });
 });
 
+test('NAME@V#LINE is what a line of a release was made of, and POLICY#N a batch', async () => {
+  const { examples = [], datasetId } = dataOf(events, 'DatasetSourced')[0] ?? {};
+  expect(examples.length).toBeGreaterThan(1);
+  for (const { line, lines, kind, treeId, goodRolloutId, badRolloutId, revisionId } of examples) {
+    for (const at of [line, line + lines - 1]) {
+      const trace = await traceRecord(database.db, `web@1#${at}`);
+      expect(trace).toMatchObject({ kind: 'line of a dataset', id: `web@1#${at}`, title: expect.stringContaining(kind) });
+      const from = Object.fromEntries(trace.from.map(({ relation, first }) => [relation, first.map(({ id }) => id)]));
+      expect(from).toEqual({
+        ...{ tree: [treeId], 'good trajectory': [goodRolloutId] },
+        ...(badRolloutId && { 'bad trajectory': [badRolloutId] }),
+        ...(revisionId && { revision: [revisionId] }),
+      });
+      expect(trace.touched).toEqual((await traceRecord(database.db, datasetId ?? '')).touched);
+    }
+  }
+  const end = Math.max(...examples.map(({ line, lines }) => line + lines));
+  for (const beyond of ['web@1#0', `web@1#${end}`, 'web@9#1', 'web#1', 'web@1#99999999999'])
+    await expect(traceRecord(database.db, beyond)).rejects.toThrow(/nothing on record has the id/);
+  for (const { batchId, policyId, ordinal } of dataOf(events, 'BatchPlanned').slice(0, 3))
+    expect(await traceRecord(database.db, `${policyId}#${ordinal}`)).toEqual(await traceRecord(database.db, batchId));
+});
+
 test('an id that nothing has is refused with what was looked for', async () => {
   await expect(traceRecord(database.db, '00000000-0000-4000-8000-000000000000')).rejects.toThrow(
     /nothing on record has the id "0{8}.*": looked for run, tree, step, rollout, reward, task/,

@@ -4,6 +4,7 @@ import { readTouched, type Touched } from './recall-touched.ts';
 import { findDigest, findImage, findRenderSpec, findSegment } from './trace-digests.ts';
 import { type EventPlace, findEvent, readMakers } from './trace-events.ts';
 import { type Finder, type Links, readLinks } from './trace-links.ts';
+import { findNumbered } from './trace-numbered.ts';
 import { findBatch, findCheckpoint, findDataset, findVersion } from './trace-training.ts';
 import { findRevision, findReward, findRollout, findRun, findStep, findTask, findTree } from './trace-trees.ts';
 
@@ -43,11 +44,14 @@ const DIGESTS: Readonly<Record<string, Finder>> = {
   'render spec': findRenderSpec,
   'digest of weights, of a manifest or of a release': findDigest,
 };
-const VERSIONS: Readonly<Record<string, Finder>> = { 'policy version or release NAME@V': findVersion };
+const NAMES: Readonly<Record<string, Finder>> = {
+  'policy version or release NAME@V': findVersion,
+  'line of a release NAME@V#LINE or batch POLICY#N': findNumbered,
+};
 
-/** Traces anything that has an id: events, what they told of, images, `NAME@V`. @throws NotOnRecord that lists what was looked for. */
+/** Traces anything that has an id: events, what they told of, images, `NAME@V`, `NAME@V#LINE`, `POLICY#N`. @throws NotOnRecord that lists what was looked for. */
 export async function traceRecord(db: Db, id: string): Promise<Trace> {
-  const finders = isUuid(id) ? UUIDS : /^[0-9a-f]{64}$/.test(id) ? DIGESTS : VERSIONS;
+  const finders = isUuid(id) ? UUIDS : /^[0-9a-f]{64}$/.test(id) ? DIGESTS : NAMES;
   for (const find of Object.values(finders)) {
     const found = await find(db, id);
     if (!found) continue;
@@ -65,6 +69,6 @@ export async function traceRecord(db: Db, id: string): Promise<Trace> {
     };
   }
   throw new NotOnRecord(
-    `nothing on record has the id ${JSON.stringify(id.slice(0, 100))}: looked for ${Object.keys(finders).join(', ')}; ids are UUIDs in lower case, SHA-256 in hex, or NAME@VERSION`,
+    `nothing on record has the id ${JSON.stringify(id.slice(0, 100))}: looked for ${Object.keys(finders).join(', ')}; ids are UUIDs in lower case, SHA-256 in hex, NAME@VERSION, NAME@VERSION#LINE or POLICY#N`,
   );
 }

@@ -89,7 +89,7 @@ function tellRelease(story: Story, random: Random, trees: readonly ToldTree[], n
   if (n === 2) return datasetId; // made before sources were told
   const examples = sources.map(({ treeId, rolloutIds }, i) => {
     const [goodRolloutId, badRolloutId] = random.shuffle(rolloutIds) as [string, string]; // a tree has three
-    return { line: i + 1, lines: 1, kind: 'pair' as const, treeId, goodRolloutId, badRolloutId, revisionId: null };
+    return { line: 2 * i + 1, lines: 2, kind: 'pair' as const, treeId, goodRolloutId, badRolloutId, revisionId: null };
   });
   story.tell('DatasetSourced', { datasetId, sha256, part: 0, examples }, datasetId);
   return datasetId;

@@ -2,6 +2,8 @@ import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 
 export interface MetricRecord {
+  /** Of the event that told it. */
+  readonly eventId: string;
   readonly runId: string;
   readonly metric: string;
   readonly value: number;
@@ -17,7 +19,7 @@ export async function readMetrics(
   limit: number,
 ): Promise<readonly MetricRecord[]> {
   const { rows } = await sql<MetricRecord>`
-    select m.run_id as "runId", m.metric, m.value, m.at, m.occurred_at as "occurredAt"
+    select m.event_id as "eventId", m.run_id as "runId", m.metric, m.value, m.at, m.occurred_at as "occurredAt"
     from unnest(${[...runs]}::uuid[]) as r(run_id)
     cross join lateral (
       select * from metrics

@@ -17,28 +17,29 @@ export class RecallRefused extends Error {
 
 /**
  * Finds the rollouts where a recall begins. A scorer touches the rollouts that a judgement of it, in force or not, was about: by their own reward or one
- * of a step on their path. A trajectory touches itself and the rollouts that go on from its steps. @throws RecallRefused when the record knows none.
+ * of a step on their path. A trajectory touches itself and the rollouts that go on from its steps, in its tree or in a fork. @throws RecallRefused when the record knows none.
  */
 export async function seedOf(db: Db, asked: RecallAsked): Promise<RecallSeed> {
   switch (asked.kind) {
     case 'scorer':
       await refuseUnknownScorer(db, asked.name, asked.revision);
-      return { kind: 'rollouts', rollouts: rolloutsScoredBy(asked.name, asked.revision) };
+      return { kind: 'rollouts', rollouts: rolloutsScoredBy(asked.name, asked.revision), forks: 'leave' };
     case 'trajectory':
       if (!(await exists(db, sql`select from rollouts where rollout_id = ${asked.rolloutId}`)))
         throw new RecallRefused(`there is no rollout ${asked.rolloutId}`);
-      return { kind: 'rollouts', rollouts: rolloutsOver(asked.rolloutId) };
+      return { kind: 'rollouts', rollouts: rolloutsOver(asked.rolloutId), forks: 'follow' };
     case 'task':
       if (!(await exists(db, sql`select from trees where task_id = ${asked.taskId}`)))
         throw new RecallRefused(`no tree was grown for task ${asked.taskId}`);
       return {
         kind: 'rollouts',
+        forks: 'follow',
         rollouts: sql`select o.rollout_id from rollouts o join trees t on t.tree_id = o.tree_id where t.task_id = ${asked.taskId}`,
       };
     case 'run':
       if (!(await exists(db, sql`select from runs where run_id = ${asked.runId}`)))
         throw new RecallRefused(`there is no run ${asked.runId}; \`espalier status\` lists the runs`);
-      return { kind: 'rollouts', rollouts: sql`select rollout_id from rollouts where run_id = ${asked.runId}` };
+      return { kind: 'rollouts', rollouts: sql`select rollout_id from rollouts where run_id = ${asked.runId}`, forks: 'follow' };
     default:
       return asked satisfies never;
   }

@@ -22,7 +22,7 @@ afterAll(async () => {
 beforeEach(() => emptyReadModels(database.db));
 
 describe('a recall lists what a scan of the journal finds', () => {
-  test.each([1, 2, 3, 4])('web %j', async (seed) => {
+  test.each([1, 2, 3, 4, 5, 6])('web %j', async (seed) => {
     const { db } = database;
     const story = new Story(`web ${seed}`);
     const { trees, runs } = tellWeb(story, seed);
@@ -36,7 +36,7 @@ describe('a recall lists what a scan of the journal finds', () => {
       { kind: 'scorer', name: 'judge', revision: null },
       ...trees.flatMap(({ rolloutIds }) => rolloutIds.map((rolloutId) => ({ kind: 'trajectory', rolloutId }) as const)),
       ...runs.map((runId) => ({ kind: 'run', runId }) as const),
-      ...['x', 'y', 'z'].map((name) => ({ kind: 'task', taskId: story.id('task', name) }) as const),
+      ...['w', 'x', 'y', 'z'].map((name) => ({ kind: 'task', taskId: story.id('task', name) }) as const),
     ];
     const sizes = new Set<number>();
     for (const each of asked) {
@@ -105,6 +105,14 @@ function scan(events: readonly Envelope[], asked: RecallAsked) {
     }
   };
   const rollouts = new Set([...paths].filter(([rolloutId, path]) => isSeed(rolloutId, path)).map(([rolloutId]) => rolloutId));
+  for (let size = -1; size !== rollouts.size && asked.kind !== 'scorer'; ) {
+    size = rollouts.size;
+    for (const { runId, config } of of('RunStarted')) {
+      const { fork } = config as { readonly fork?: { readonly stepId: string } };
+      if (fork === undefined || !rollouts.has(taker.get(fork.stepId) ?? '')) continue;
+      for (const rolloutId of treeOf.keys()) if (runOfRollout(rolloutId) === runId) rollouts.add(rolloutId);
+    }
+  }
   const runs = new Set([...rollouts].map(runOfRollout));
 
   const examples = new Map<string, number>();

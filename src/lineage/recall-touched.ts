@@ -1,9 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db, Trx } from '../postgres/database.ts';
 
-/** Where a recall begins: rollouts (a query that gives `rollout_id`), or something that was made of rollouts. */
+/**
+ * Where a recall begins: rollouts (a query that gives `rollout_id`), or something that was made of rollouts. What a rollout did is also what runs did that
+ * were forked from a step it took, so forks are followed; a judgement of it is no judgement of theirs.
+ */
 export type RecallSeed =
-  | { readonly kind: 'rollouts'; readonly rollouts: RawBuilder<unknown> }
+  | { readonly kind: 'rollouts'; readonly rollouts: RawBuilder<unknown>; readonly forks: 'follow' | 'leave' }
   | { readonly kind: 'dataset'; readonly datasetId: string }
   | { readonly kind: 'batch'; readonly batchId: string }
   | { readonly kind: 'version'; readonly policyId: string; readonly version: number };
@@ -78,11 +81,13 @@ async function plantSeed(trx: Trx, seed: RecallSeed): Promise<void> {
     trx,
   );
   switch (seed.kind) {
-    case 'rollouts':
+    case 'rollouts': {
+      const ids = seed.forks === 'follow' ? withForks(seed.rollouts) : seed.rollouts;
       await sql`insert into touched_rollouts
-        select r.rollout_id, r.tree_id, r.run_id from rollouts r where r.rollout_id in (${seed.rollouts})`.execute(trx);
+        select r.rollout_id, r.tree_id, r.run_id from rollouts r where r.rollout_id in (${ids})`.execute(trx);
       await sql`analyze touched_rollouts`.execute(trx);
       return;
+    }
     case 'dataset':
       await sql`insert into touched_datasets
         select dataset_id, (select count(*) from dataset_examples e where e.dataset_id = d.dataset_id)
@@ -97,6 +102,22 @@ async function plantSeed(trx: Trx, seed: RecallSeed): Promise<void> {
     default:
       return seed satisfies never;
   }
+}
+
+/** Adds the rollouts of runs that were forked from a step which one of these took, of runs forked from those, and so on. */
+function withForks(rollouts: RawBuilder<unknown>): RawBuilder<unknown> {
+  const stepId = sql`r.config #>> '{fork,stepId}'`; // of any producer's configuration: it may be no id
+  return sql`
+    with recursive forks as materialized (
+      select r.run_id, s.rollout_id from runs r
+      join steps s on s.step_id = case when ${stepId} ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (${stepId})::uuid end
+      where r.kind = 'fork'
+    ), touched as (
+      select rollout_id from (${rollouts}) given(rollout_id)
+      union
+      select o.rollout_id from touched t join forks f on f.rollout_id = t.rollout_id join rollouts o on o.run_id = f.run_id
+    )
+    select rollout_id from touched`;
 }
 
 async function spreadFromRollouts(trx: Trx): Promise<void> {

@@ -44,7 +44,7 @@ export const findImage: Finder = async (db, id) => {
         query: sql`select step_id as id, 'tree ' || tree_id as text from history_images where image_id = ${id} order by rendered_at`,
       },
     ],
-    seed: { kind: 'rollouts', rollouts: rolloutsThrough(shown) },
+    seed: { kind: 'rollouts', forks: 'follow', rollouts: rolloutsThrough(shown) },
   };
 };
 
@@ -76,7 +76,7 @@ export const findSegment: Finder = async (db, id) => {
         query: sql`select h.image_id as id, 'shown at step ' || h.step_id as text from ${showing} order by h.rendered_at`,
       },
     ],
-    seed: { kind: 'rollouts', rollouts: rolloutsThrough(sql`select h.step_id from ${showing}`) },
+    seed: { kind: 'rollouts', forks: 'follow', rollouts: rolloutsThrough(sql`select h.step_id from ${showing}`) },
   };
 };
 

@@ -43,7 +43,7 @@ export const findRun: Finder = async (db, id) => {
         query: sql`select replay_id as id, mode || ': ' || outcome as text from replays where run_id = ${id} order by finished_at`,
       },
     ],
-    seed: { kind: 'rollouts', rollouts: sql`select rollout_id from rollouts where run_id = ${id}` },
+    seed: { kind: 'rollouts', forks: 'follow', rollouts: sql`select rollout_id from rollouts where run_id = ${id}` },
   };
 };
 
@@ -81,7 +81,7 @@ export const findTree: Finder = async (db, id) => {
         query: sql`select image_id as id, 'shown at step ' || step_id as text from history_images where tree_id = ${id} order by log_offset`,
       },
     ],
-    seed: { kind: 'rollouts', rollouts: sql`select rollout_id from rollouts where tree_id = ${id}` },
+    seed: { kind: 'rollouts', forks: 'follow', rollouts: sql`select rollout_id from rollouts where tree_id = ${id}` },
   };
 };
 
@@ -139,7 +139,7 @@ export const findStep: Finder = async (db, id) => {
         query: sql`select step_id as id, left(action, 80) as text from steps where tree_id = ${step.treeId} and parent_step_id = ${id} order by log_offset`,
       },
     ],
-    seed: { kind: 'rollouts', rollouts: rolloutsThrough(sql`select ${id}::uuid as step_id`) },
+    seed: { kind: 'rollouts', forks: 'follow', rollouts: rolloutsThrough(sql`select ${id}::uuid as step_id`) },
   };
 };
 
@@ -174,7 +174,7 @@ export const findRollout: Finder = async (db, id) => {
         query: sql`select reward_id as id, component || ' ' || value as text from rewards where rollout_id = ${id} order by reward_id`,
       },
     ],
-    seed: { kind: 'rollouts', rollouts: rolloutsOver(id) },
+    seed: { kind: 'rollouts', forks: 'follow', rollouts: rolloutsOver(id) },
   };
 };
 
@@ -206,6 +206,7 @@ export const findReward: Finder = async (db, id) => {
     ],
     seed: {
       kind: 'rollouts',
+      forks: 'leave',
       rollouts: stepId === null ? sql`select ${rolloutId}::uuid` : rolloutsThrough(sql`select ${stepId}::uuid as step_id`),
     },
   };
@@ -236,6 +237,7 @@ export const findTask: Finder = async (db, id) => {
     ],
     seed: {
       kind: 'rollouts',
+      forks: 'follow',
       rollouts: sql`select o.rollout_id from rollouts o join trees t on t.tree_id = o.tree_id where t.task_id = ${id}`,
     },
   };

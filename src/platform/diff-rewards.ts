@@ -97,7 +97,11 @@ export async function diffRewards(
     groups: groups.length,
     changes,
     members,
-    touched: await readTouched(db, { kind: 'rollouts', rollouts: sql`select unnest(${ids}::uuid[])` }),
+    touched: await readTouched(db, {
+      kind: 'rollouts',
+      rollouts: sql`select unnest(${ids}::uuid[])`,
+      forks: 'leave',
+    }),
   };
 }
 

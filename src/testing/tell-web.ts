@@ -16,17 +16,21 @@ const POLICIES = ['web-a', 'web-b'];
 interface ToldTree {
   readonly treeId: string;
   readonly runId: string;
+  /** Its root and all that was taken below it. */
+  readonly stepIds: readonly string[];
   readonly rolloutIds: readonly string[];
 }
 
 /**
- * Tells runs and all that can come of them, drawn by a seed: trees whose rollouts go on from one another, rewards on steps and on rollouts, judged again,
+ * Tells runs and all that can come of them, drawn by a seed: trees whose rollouts go on from one another, runs forked from their steps, rewards on steps and on rollouts, judged again,
  * releases with and without sources, batches, versions with and without a batch, evaluations that name what their policy was trained on.
  */
 export function tellWeb(story: Story, seed: number): { readonly trees: readonly ToldTree[]; readonly runs: readonly string[] } {
   const random = createRandom(seed);
   const runs = ['one', 'two', 'three'].map((name) => story.run(name));
   const trees = runs.flatMap((runId, r) => ['x', 'y', 'z'].map((name) => tellTree(story, random, runId, r < 2 ? name : 'z')));
+  for (const name of ['four', 'five']) trees.push(tellFork(story, random, trees, name)); // the second may be a fork of the first
+  runs.push(...trees.slice(-2).map(({ runId }) => runId));
   const datasets = [0, 1, 2].map((n) => tellRelease(story, random, trees, n));
   const left = new Map(trees.map(({ treeId, rolloutIds }) => [treeId, [...rolloutIds]]));
   for (const policyId of POLICIES) tellPolicy(story, random, policyId, left);
@@ -62,7 +66,14 @@ function tellTree(story: Story, random: Random, runId: string, name: string): To
     rolloutIds.push(rolloutId);
   }
   story.closeTree(tree, 3);
-  return { treeId: tree.treeId, runId, rolloutIds };
+  return { treeId: tree.treeId, runId, stepIds: all, rolloutIds };
+}
+
+/** A run that goes on from a step of one of the trees, which may be its root. */
+function tellFork(story: Story, random: Random, trees: readonly ToldTree[], name: string): ToldTree {
+  const { runId, treeId, stepIds } = random.choice(trees.slice(-5));
+  const fork = { runId, treeId, stepId: random.choice(stepIds) };
+  return tellTree(story, random, story.run(name, { kind: 'fork', config: { fork } }), 'w');
 }
 
 function tellReward(

@@ -25,7 +25,17 @@ export function answerUnread(
   // Behind the beginning of an answer a second one would be read as a part of it.
   const begun = unanswered.some(({ headersSent }) => headersSent);
   if (!socket.writable || begun || error.code === 'ECONNRESET') return void socket.destroy();
-  const { status, headers, body } = replyTo(error.code);
+  endWith(socket, replyTo(error.code));
+}
+
+/** Ends a connection to make room for another: with the reason, where its client waits for an answer and would not take it for that of something else. */
+export function cutForRoom(socket: Duplex, unanswered: readonly ServerResponse[]): void {
+  if (!socket.writable || unanswered.some(({ headersSent }) => headersSent)) return void socket.destroy();
+  const remedy = 'send a whole request as soon as you are connected, or try again in a moment';
+  endWith(socket, refuse(503, 'every connection is taken, and this one kept the server waiting for longest', remedy));
+}
+
+function endWith(socket: Duplex, { status, headers, body }: Reply): void {
   const bytes = Buffer.from(String(body));
   const lines = Object.entries({ ...headers, 'content-length': bytes.length, connection: 'close', 'cache-control': 'no-store' });
   socket.write(`HTTP/1.1 ${status} Refused\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);

@@ -4,12 +4,13 @@ import type { Db } from '../postgres/database.ts';
 import { DEFAULT_LIMITS } from '../runtime/config.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import { answerUnread } from './answer-unread.ts';
+import { answerUnread, cutForRoom } from './answer-unread.ts';
 import { authorize, type Door } from './authorize.ts';
 import { faultReply } from './fault-reply.ts';
 import { createKeyCache } from './key-cache.ts';
 import { hasActiveKey } from './keys.ts';
 import { isLoopback, refuseForeignPage } from './loopback.ts';
+import { makeRoom } from './make-room.ts';
 import { createMountBodies } from './mount-body.ts';
 import { type Reply, refuse, send } from './reply.ts';
 import { matchRoute, type Route } from './route.ts';
@@ -63,7 +64,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     keepAliveTimeout: 5_000,
     requireHostHeader: false, // node's own refusal gives no reason; see refuseUnnamed
   });
-  server.maxConnections = options.connections ?? DEFAULT_LIMITS.connections;
+  makeRoom(server, { limit: options.connections ?? DEFAULT_LIMITS.connections, cut: cutForRoom });
   server.setTimeout(timeouts.idleMs);
   const open = new Set<ServerResponse>();
   const answer = createAnswerer(options, door, local);

@@ -49,7 +49,7 @@ export interface RequestLimits {
   readonly ingestRequests: number;
   /** Decompressed bytes of all bodies in hand at once; more is answered 429. */
   readonly ingestBytes: number;
-  /** Open connections; further ones are dropped. */
+  /** Open connections; for one too many the longest idle one is cut. */
   readonly connections: number;
 }
 

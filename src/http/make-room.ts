@@ -1,0 +1,67 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+export interface Crowd {
+  /** Connections that are held at once. */
+  readonly limit: number;
+  /** Ends a connection that has to go; what was asked on it and is not answered in full. One that rests between requests is ended without it. */
+  readonly cut: (socket: Socket, unanswered: readonly ServerResponse[]) => void;
+}
+
+/**
+ * Keeps a server within its connections so that those which ask nothing do not keep out those which do: for one too many the connection is cut that
+ * keeps the server waiting for longest. One with a whole request in hand is never cut for that, unless its client does not read the answer; where
+ * every connection has one, the new one is cut.
+ */
+export function makeRoom(server: Server, { limit, cut }: Crowd): void {
+  const held = new Map<Socket, Held>(); // in the order in which they began to keep us waiting
+
+  server.on('connection', (socket: Socket) => {
+    socket.once('close', () => held.delete(socket));
+    if (held.size >= limit) {
+      const last = longestWaiting(held);
+      if (last === undefined) return cut(socket, []);
+      const { inHand = new Set<ServerResponse>(), served = false } = held.get(last) ?? {};
+      held.delete(last);
+      if (served && inHand.size === 0)
+        last.destroy(); // it rests: what is said now would be taken for the answer to what it asks next
+      else cut(last, [...inHand]);
+    }
+    held.set(socket, { inHand: new Set(), served: false });
+  });
+
+  server.prependListener('request', ({ socket }: IncomingMessage, res: ServerResponse) => {
+    const of = held.get(socket);
+    if (!of) return; // cut, with this request on its way
+    of.inHand.add(res);
+    res.once('close', () => {
+      of.inHand.delete(res);
+      of.served = true;
+      if (held.delete(socket)) held.set(socket, of);
+    });
+  });
+}
+
+interface Held {
+  readonly inHand: Set<ServerResponse>;
+  /** Something was answered on it. */
+  served: boolean;
+}
+
+/** Who is cut first: one that never asked, one that rests between requests, one whose request is not whole, one that does not read its answer. */
+function longestWaiting(held: ReadonlyMap<Socket, Held>): Socket | undefined {
+  let found: { readonly socket: Socket; readonly rank: number } | undefined;
+  for (const [socket, of] of held) {
+    const rank = rankOf(socket, of);
+    if (rank === null || (found && found.rank <= rank)) continue;
+    found = { socket, rank };
+    if (rank === 0) break;
+  }
+  return found?.socket;
+}
+
+function rankOf(socket: Socket, { inHand, served }: Held): number | null {
+  if (inHand.size === 0) return served ? 1 : 0;
+  if ([...inHand].every(({ req }) => !req.complete)) return 2;
+  return socket.writableLength > 0 ? 3 : null;
+}

@@ -47,6 +47,12 @@ test('a trace says what an id is, its events, what it came from and all that cam
   expect(data.trace.madeBy.first).toEqual([expect.objectContaining({ eventId: batch.id, type: 'BatchPlanned' })]);
 });
 
+test('names are traced in the case that they have', async () => {
+  const { data } = await api.ask(TRACE, { id: 'Web-B#0' });
+  expect(data.trace).toMatchObject({ kind: 'batch', title: expect.stringContaining('Web-B#0') });
+  expect(await api.ask(TRACE, { id: 'web-b#0' })).toEqual({ data: { trace: null } });
+});
+
 test('a trace of what nobody recorded is null', async () => {
   expect(await api.ask(TRACE, { id: story.id('nobody') })).toEqual({ data: { trace: null } });
   expect(await api.ask(TRACE, { id: 'nobody@7' })).toEqual({ data: { trace: null } });

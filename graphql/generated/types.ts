@@ -1226,7 +1226,7 @@ export type Query = {
   readonly policies: ReadonlyArray<TrainedPolicy>;
   /** One training batch; null when it is not known. */
   readonly batch?: Maybe<Batch>;
-  /** What an id stands for, the events that made it, what it was made of and what came of it. Null when nothing on record has the id: a UUID; a SHA-256 in hex of an image, segment, render spec, weights or manifest; NAME@VERSION of a policy or release. */
+  /** What an id stands for, the events that made it, what it was made of and what came of it. Null when nothing on record has the id: a UUID; a SHA-256 in hex of an image, segment, render spec, weights or manifest; NAME@VERSION of a policy or release; NAME@VERSION#LINE of a line of a released file; POLICY#N of a policy's N-th batch, from 0. */
   readonly trace?: Maybe<Trace>;
   /** The releases, batches, policy versions and evaluations that something of the record went into. */
   readonly recall: Touched;

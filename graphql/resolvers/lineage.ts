@@ -22,7 +22,7 @@ export const Touched: TouchedResolvers = {
 /** Traces an id in either case; null when nothing on record has it. */
 export async function trace(db: Db, id: string): Promise<Trace | null> {
   try {
-    return await traceRecord(db, id.includes('@') ? id : id.toLowerCase());
+    return await traceRecord(db, /^([0-9a-f-]{36}|[0-9a-f]{64})$/i.test(id) ? id.toLowerCase() : id);
   } catch (error) {
     if (error instanceof NotOnRecord) return null;
     throw error;

@@ -108,7 +108,7 @@ function describeRebuilt(projection: Projection, rebuilt: Rebuilt): string {
         );
   const differences = (comparison?.differences ?? []).map(
     ({ table, key, field, live, anew }) =>
-      `differs at ${table} ${Object.values(key).join(' ')}${field && `, ${field}`}: live ${JSON.stringify(live)}, folded anew ${JSON.stringify(anew)}`,
+      `differs at ${[table, ...Object.values(key)].join(' ')}${field && `, ${field}`}: live ${JSON.stringify(live)}, folded anew ${JSON.stringify(anew)}`,
   );
   const end =
     rebuilt.kind === 'swapped'

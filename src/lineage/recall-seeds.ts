@@ -23,26 +23,43 @@ export async function seedOf(db: Db, asked: RecallAsked): Promise<RecallSeed> {
   switch (asked.kind) {
     case 'scorer':
       await refuseUnknownScorer(db, asked.name, asked.revision);
-      return { kind: 'rollouts', rollouts: rolloutsScoredBy(asked.name, asked.revision), forks: 'leave' };
+      return { kind: 'rollouts', rollouts: rolloutsScoredBy(asked.name, asked.revision), steps: null };
     case 'trajectory':
       if (!(await exists(db, sql`select from rollouts where rollout_id = ${asked.rolloutId}`)))
         throw new RecallRefused(`there is no rollout ${asked.rolloutId}`);
-      return { kind: 'rollouts', rollouts: rolloutsOver(asked.rolloutId), forks: 'follow' };
+      return seedOverRollout(asked.rolloutId);
     case 'task':
       if (!(await exists(db, sql`select from trees where task_id = ${asked.taskId}`)))
         throw new RecallRefused(`no tree was grown for task ${asked.taskId}`);
-      return {
-        kind: 'rollouts',
-        forks: 'follow',
-        rollouts: sql`select o.rollout_id from rollouts o join trees t on t.tree_id = o.tree_id where t.task_id = ${asked.taskId}`,
-      };
+      return seedOfTrees(sql`t.task_id = ${asked.taskId}`);
     case 'run':
       if (!(await exists(db, sql`select from runs where run_id = ${asked.runId}`)))
         throw new RecallRefused(`there is no run ${asked.runId}; \`espalier status\` lists the runs`);
-      return { kind: 'rollouts', rollouts: sql`select rollout_id from rollouts where run_id = ${asked.runId}`, forks: 'follow' };
+      return seedOfTrees(sql`t.run_id = ${asked.runId}`);
     default:
       return asked satisfies never;
   }
+}
+
+/** Begins with all that was done in some trees, chosen by a condition on `trees t`. */
+export function seedOfTrees(which: RawBuilder<unknown>): RecallSeed {
+  return {
+    kind: 'rollouts',
+    rollouts: sql`select o.rollout_id from rollouts o join trees t on t.tree_id = o.tree_id where ${which}`,
+    steps: sql`select s.step_id from steps s join trees t on t.tree_id = s.tree_id where ${which}`,
+  };
+}
+
+/** Begins with some steps: the rollouts that hold one on their path. `steps` gives `step_id`. */
+export function seedThroughSteps(steps: RawBuilder<unknown>): RecallSeed {
+  return { kind: 'rollouts', rollouts: rolloutsThrough(steps), steps };
+}
+
+/** Begins with a rollout and those that go on from its steps. */
+export function seedOverRollout(rolloutId: string): RecallSeed {
+  const steps = sql`select step_id from steps where rollout_id = ${rolloutId}
+    and tree_id = (select tree_id from rollouts where rollout_id = ${rolloutId})`;
+  return { kind: 'rollouts', rollouts: sql`select ${rolloutId}::uuid union (${rolloutsThrough(steps)})`, steps };
 }
 
 /** Gives the rollouts that hold a step on their path: a query of `rollout_id`. `steps` gives `step_id`. */
@@ -58,13 +75,6 @@ export function rolloutsThrough(steps: RawBuilder<unknown>): RawBuilder<unknown>
     union
     select s.rollout_id from below b cross join lateral (select rollout_id from steps where step_id = b.step_id offset 0) s
     where s.rollout_id is not null`;
-}
-
-/** Gives a rollout and those that go on from its steps. */
-export function rolloutsOver(rolloutId: string): RawBuilder<unknown> {
-  const steps = sql`select step_id from steps where rollout_id = ${rolloutId}
-    and tree_id = (select tree_id from rollouts where rollout_id = ${rolloutId})`;
-  return sql`select ${rolloutId}::uuid union (${rolloutsThrough(steps)})`;
 }
 
 function rolloutsScoredBy(name: string, revision: string | null): RawBuilder<unknown> {

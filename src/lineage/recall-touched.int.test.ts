@@ -104,15 +104,30 @@ function scan(events: readonly Envelope[], asked: RecallAsked) {
         return asked satisfies never;
     }
   };
-  const rollouts = new Set([...paths].filter(([rolloutId, path]) => isSeed(rolloutId, path)).map(([rolloutId]) => rolloutId));
-  for (let size = -1; size !== rollouts.size && asked.kind !== 'scorer'; ) {
-    size = rollouts.size;
-    for (const { runId, config } of of('RunStarted')) {
-      const { fork } = config as { readonly fork?: { readonly stepId: string } };
-      if (fork === undefined || !rollouts.has(taker.get(fork.stepId) ?? '')) continue;
-      for (const rolloutId of treeOf.keys()) if (runOfRollout(rolloutId) === runId) rollouts.add(rolloutId);
+  /** What was done in runs that were forked at a recalled step or below it, or in a fork of those. */
+  function forked(): string[] {
+    if (asked.kind === 'scorer') return []; // no fork repeats a judgement
+    const treeOfStep = new Map(of('StepTaken').map(({ stepId, treeId }) => [stepId, treeId]));
+    for (const { rootStepId, treeId } of of('TreeOpened')) treeOfStep.set(rootStepId, treeId);
+    const isRecalled = (stepId: string): boolean => {
+      const treeId = treeOfStep.get(stepId) ?? '';
+      if (asked.kind === 'run') return runOf.get(treeId) === asked.runId;
+      if (asked.kind === 'task') return taskOf.get(treeId) === asked.taskId;
+      return taker.get(stepId) === asked.rolloutId;
+    };
+    const forks = new Set<string>();
+    for (let size = -1; size !== forks.size; ) {
+      size = forks.size;
+      for (const { runId, config } of of('RunStarted')) {
+        const { fork } = config as { readonly fork?: { readonly stepId: string } };
+        for (let id = fork?.stepId; id !== undefined; id = parents.get(id))
+          if (isRecalled(id) || forks.has(runOf.get(treeOfStep.get(id) ?? '') ?? '')) forks.add(runId);
+      }
     }
+    return [...paths.keys()].filter((rolloutId) => forks.has(runOfRollout(rolloutId)));
   }
+  const rollouts = new Set([...paths].filter(([rolloutId, path]) => isSeed(rolloutId, path)).map(([rolloutId]) => rolloutId));
+  for (const rolloutId of forked()) rollouts.add(rolloutId);
   const runs = new Set([...rollouts].map(runOfRollout));
 
   const examples = new Map<string, number>();

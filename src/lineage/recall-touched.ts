@@ -2,11 +2,11 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Db, Trx } from '../postgres/database.ts';
 
 /**
- * Where a recall begins: rollouts (a query that gives `rollout_id`), or something that was made of rollouts. What a rollout did is also what runs did that
- * were forked from a step it took, so forks are followed; a judgement of it is no judgement of theirs.
+ * Where a recall begins: rollouts (a query that gives `rollout_id`), or something that was made of rollouts. `steps` (a query that gives `step_id`) are the steps
+ * that are recalled: a run that was forked at one of them, or below, repeats them. Null where a judgement is recalled, which no fork repeats.
  */
 export type RecallSeed =
-  | { readonly kind: 'rollouts'; readonly rollouts: RawBuilder<unknown>; readonly forks: 'follow' | 'leave' }
+  | { readonly kind: 'rollouts'; readonly rollouts: RawBuilder<unknown>; readonly steps: RawBuilder<unknown> | null }
   | { readonly kind: 'dataset'; readonly datasetId: string }
   | { readonly kind: 'batch'; readonly batchId: string }
   | { readonly kind: 'version'; readonly policyId: string; readonly version: number };
@@ -82,7 +82,7 @@ async function plantSeed(trx: Trx, seed: RecallSeed): Promise<void> {
   );
   switch (seed.kind) {
     case 'rollouts': {
-      const ids = seed.forks === 'follow' ? withForks(seed.rollouts) : seed.rollouts;
+      const ids = seed.steps === null ? seed.rollouts : sql`(${seed.rollouts}) union (${rolloutsForkedFrom(seed.steps)})`;
       await sql`insert into touched_rollouts
         select r.rollout_id, r.tree_id, r.run_id from rollouts r where r.rollout_id in (${ids})`.execute(trx);
       await sql`analyze touched_rollouts`.execute(trx);
@@ -104,20 +104,25 @@ async function plantSeed(trx: Trx, seed: RecallSeed): Promise<void> {
   }
 }
 
-/** Adds the rollouts of runs that were forked from a step which one of these took, of runs forked from those, and so on. */
-function withForks(rollouts: RawBuilder<unknown>): RawBuilder<unknown> {
+/** Gives the rollouts of runs that were forked at one of these steps or below, of runs forked from any step of those, and so on. */
+function rolloutsForkedFrom(steps: RawBuilder<unknown>): RawBuilder<unknown> {
   const stepId = sql`r.config #>> '{fork,stepId}'`; // of any producer's configuration: it may be no id
   return sql`
     with recursive forks as materialized (
-      select r.run_id, s.rollout_id from runs r
+      select r.run_id, s.step_id, t.run_id as origin from runs r
       join steps s on s.step_id = case when ${stepId} ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (${stepId})::uuid end
+      join trees t on t.tree_id = s.tree_id
       where r.kind = 'fork'
-    ), touched as (
-      select rollout_id from (${rollouts}) given(rollout_id)
+    ), repeated as (
+      select run_id, step_id from forks
       union
-      select o.rollout_id from touched t join forks f on f.rollout_id = t.rollout_id join rollouts o on o.run_id = f.run_id
+      select p.run_id, s.parent_step_id from repeated p join steps s on s.step_id = p.step_id where s.parent_step_id is not null
+    ), touched as (
+      select run_id from repeated where step_id in (select step_id from (${steps}) given(step_id))
+      union
+      select f.run_id from touched t join forks f on f.origin = t.run_id
     )
-    select rollout_id from touched`;
+    select o.rollout_id from touched t join rollouts o on o.run_id = t.run_id`;
 }
 
 async function spreadFromRollouts(trx: Trx): Promise<void> {

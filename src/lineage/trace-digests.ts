@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { streamOf } from '../events/stream-of.ts';
-import { rolloutsThrough } from './recall-seeds.ts';
+import { seedThroughSteps } from './recall-seeds.ts';
 import { type Finder, readOne } from './trace-links.ts';
 
 /** A history image: no bytes are kept, its segments and its spec are. */
@@ -44,7 +44,7 @@ export const findImage: Finder = async (db, id) => {
         query: sql`select step_id as id, 'tree ' || tree_id as text from history_images where image_id = ${id} order by rendered_at`,
       },
     ],
-    seed: { kind: 'rollouts', forks: 'follow', rollouts: rolloutsThrough(shown) },
+    seed: seedThroughSteps(shown),
   };
 };
 
@@ -76,7 +76,7 @@ export const findSegment: Finder = async (db, id) => {
         query: sql`select h.image_id as id, 'shown at step ' || h.step_id as text from ${showing} order by h.rendered_at`,
       },
     ],
-    seed: { kind: 'rollouts', forks: 'follow', rollouts: rolloutsThrough(sql`select h.step_id from ${showing}`) },
+    seed: seedThroughSteps(sql`select h.step_id from ${showing}`),
   };
 };
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { rolloutsOver, rolloutsThrough } from './recall-seeds.ts';
+import { rolloutsThrough, seedOfTrees, seedOverRollout, seedThroughSteps } from './recall-seeds.ts';
 import { type Finder, oneStream, readOne } from './trace-links.ts';
 
 /** A run: what it collected, and all that was made of it. */
@@ -43,7 +43,7 @@ export const findRun: Finder = async (db, id) => {
         query: sql`select replay_id as id, mode || ': ' || outcome as text from replays where run_id = ${id} order by finished_at`,
       },
     ],
-    seed: { kind: 'rollouts', forks: 'follow', rollouts: sql`select rollout_id from rollouts where run_id = ${id}` },
+    seed: seedOfTrees(sql`t.run_id = ${id}`),
   };
 };
 
@@ -81,7 +81,7 @@ export const findTree: Finder = async (db, id) => {
         query: sql`select image_id as id, 'shown at step ' || step_id as text from history_images where tree_id = ${id} order by log_offset`,
       },
     ],
-    seed: { kind: 'rollouts', forks: 'follow', rollouts: sql`select rollout_id from rollouts where tree_id = ${id}` },
+    seed: seedOfTrees(sql`t.tree_id = ${id}`),
   };
 };
 
@@ -139,7 +139,7 @@ export const findStep: Finder = async (db, id) => {
         query: sql`select step_id as id, left(action, 80) as text from steps where tree_id = ${step.treeId} and parent_step_id = ${id} order by log_offset`,
       },
     ],
-    seed: { kind: 'rollouts', forks: 'follow', rollouts: rolloutsThrough(sql`select ${id}::uuid as step_id`) },
+    seed: seedThroughSteps(sql`select ${id}::uuid as step_id`),
   };
 };
 
@@ -174,7 +174,7 @@ export const findRollout: Finder = async (db, id) => {
         query: sql`select reward_id as id, component || ' ' || value as text from rewards where rollout_id = ${id} order by reward_id`,
       },
     ],
-    seed: { kind: 'rollouts', forks: 'follow', rollouts: rolloutsOver(id) },
+    seed: seedOverRollout(id),
   };
 };
 
@@ -206,8 +206,8 @@ export const findReward: Finder = async (db, id) => {
     ],
     seed: {
       kind: 'rollouts',
-      forks: 'leave',
       rollouts: stepId === null ? sql`select ${rolloutId}::uuid` : rolloutsThrough(sql`select ${stepId}::uuid as step_id`),
+      steps: null,
     },
   };
 };
@@ -235,11 +235,7 @@ export const findTask: Finder = async (db, id) => {
         query: sql`select tree_id as id, 'run ' || run_id as text from trees where task_id = ${id} order by opened_at, tree_id`,
       },
     ],
-    seed: {
-      kind: 'rollouts',
-      forks: 'follow',
-      rollouts: sql`select o.rollout_id from rollouts o join trees t on t.tree_id = o.tree_id where t.task_id = ${id}`,
-    },
+    seed: seedOfTrees(sql`t.task_id = ${id}`),
   };
 };
 

@@ -100,7 +100,7 @@ export async function diffRewards(
     touched: await readTouched(db, {
       kind: 'rollouts',
       rollouts: sql`select unnest(${ids}::uuid[])`,
-      forks: 'leave',
+      steps: null,
     }),
   };
 }

@@ -11,7 +11,7 @@ export const WEB_SCORERS = [
   { name: 'judge', revision: '2' },
   { name: 'environment', revision: '1' },
 ] as const;
-const POLICIES = ['web-a', 'web-b'];
+const POLICIES = ['web-a', 'Web-B']; // names keep their case
 
 interface ToldTree {
   readonly treeId: string;
@@ -38,7 +38,7 @@ export function tellWeb(story: Story, seed: number): { readonly trees: readonly 
   return { trees, runs };
 }
 
-function tellTree(story: Story, random: Random, runId: string, name: string): ToldTree {
+function tellTree(story: Story, random: Random, runId: string, name: string, way = 0): ToldTree {
   const tree = story.tree(runId, `${name}-${random.int(1_000_000)}`, {
     plannedRollouts: 3,
     task: {
@@ -49,7 +49,16 @@ function tellTree(story: Story, random: Random, runId: string, name: string): To
   const all: string[] = [tree.rootStepId];
   const depths = new Map([[tree.rootStepId, 0]]);
   const rolloutIds: string[] = [];
+  // Steps that no rollout took: those of a fork's way, or the inner ones of a search.
+  const untaken = (parent: string): void => {
+    const depth = (depths.get(parent) ?? 0) + 1;
+    const step = story.step(tree, null, parent, depth);
+    depths.set(step, depth);
+    all.push(step);
+  };
+  for (let i = 0; i < way; i++) untaken(all.at(-1) ?? tree.rootStepId);
   for (let ordinal = 0; ordinal < 3; ordinal++) {
+    if (random.int(3) === 0) untaken(random.choice(all));
     const from = random.choice(all);
     const rolloutId = story.rollout(tree, ordinal, { fromStepId: from });
     let parent = from;
@@ -73,7 +82,7 @@ function tellTree(story: Story, random: Random, runId: string, name: string): To
 function tellFork(story: Story, random: Random, trees: readonly ToldTree[], name: string): ToldTree {
   const { runId, treeId, stepIds } = random.choice(trees.slice(-5));
   const fork = { runId, treeId, stepId: random.choice(stepIds) };
-  return tellTree(story, random, story.run(name, { kind: 'fork', config: { fork } }), 'w');
+  return tellTree(story, random, story.run(name, { kind: 'fork', config: { fork } }), 'w', 1 + random.int(3));
 }
 
 function tellReward(

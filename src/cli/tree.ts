@@ -27,7 +27,7 @@ export function addTree(program: Command): void {
     .option('--as-of <moment>', `the tree ${AS_OF}`, parseMoment)
     .option('--simulation <n>', 'a search: visits and values after its first n simulations', wholeNumber('--simulation', 0))
     .option('--lines <n>', 'the most lines drawn', wholeNumber('--lines', 1, 1_000_000), 200)
-    .option('--ids', 'end each line in the id of its last step, as `replay fork` and `trace` take it');
+    .option('--ids', 'a line for every step, ending in its id, as `replay fork` and `trace` take it; --json lists the steps');
   command.action((id: string, flags: TreeFlags) =>
     withPlatform('tree', async (platform, signal) => {
       if (!isUuid(id)) throw new Error(`a tree id is a UUID in lower case, not ${JSON.stringify(id)}`);
@@ -38,7 +38,9 @@ export function addTree(program: Command): void {
         if (!tree) throw new Error(`there is no tree ${id}; \`espalier status\` lists the runs, GraphQL their trees`);
         const digest = await digestOf(tree, platform.blobs);
         if (wantsJson(command))
-          return say(JSON.stringify({ tree: id, digest, steps: tree.tree.nodes.size - 1, rollouts: tree.rollouts.size }));
+          return say(
+            JSON.stringify({ tree: id, digest, ...countsOf(tree), ...(flags.ids && { ids: [...tree.tree.nodes.keys()] }) }),
+          );
         const { simulation } = flags;
         const statistics = simulation === undefined ? readStatistics(db, [id]) : readStatisticsAsOf(db, [id], simulation);
         say(drawRecorded(tree, await statistics, { lines: flags.lines, ids: flags.ids ?? false }).join('\n'));
@@ -46,6 +48,10 @@ export function addTree(program: Command): void {
       });
     }),
   );
+}
+
+function countsOf({ tree, rollouts }: RecordedTree) {
+  return { steps: tree.nodes.size - 1, rollouts: rollouts.size };
 }
 
 export async function readTree(db: Db, id: string): Promise<RecordedTree | undefined> {

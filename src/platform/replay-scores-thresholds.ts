@@ -32,7 +32,7 @@ const SHOWN_TREES = 12;
 
 /**
  * Pairs the trajectories of every tree of a run by the thresholds that its revisions were mined by (those of the last one; the defaults where it has none) and by
- * others: compares which are good, and which make a pair, and notes per tree what becomes of its revisions. A recorded revision counts as a pair.
+ * others, both over the rewards in force: compares which are good, and which make a pair, and notes per tree what becomes of its revisions.
  * @throws ReplayRefused for thresholds that no reward of 0..1 can mean.
  */
 export async function comparePairs(
@@ -46,6 +46,7 @@ export async function comparePairs(
   if (wrong !== null) throw new ReplayRefused(wrong);
   const ids = await readTreeIds(db, runId);
   const changed: string[] = [];
+  let gone = 0;
   for (let from = 0; from < ids.length; from += TREES_AT_ONCE) {
     signal.throwIfAborted();
     const piece = ids.slice(from, from + TREES_AT_ONCE);
@@ -57,12 +58,17 @@ export async function comparePairs(
     for (const tree of trees.values()) {
       const of = revisions.filter(({ treeId }) => treeId === tree.treeId);
       const states = { before: pairPaths(tree.tree, before), after: pairPaths(tree.tree, after) };
-      if (!compareTree(comparison, states, of)) changed.push(describeTree(tree, states, of, judged));
+      gone += unpaired(of, states.before).length;
+      if (!compareTree(comparison, states)) changed.push(describeTree(tree, states, of, judged));
     }
     progress?.(Math.min(from + piece.length, ids.length), ids.length);
   }
   const whose = recorded ? 'by which it was mined' : 'the defaults: nothing was mined from it';
   comparison.note(`${changed.length} of ${ids.length} trees change from ${written(before)} (${whose}) to ${written(after)}`);
+  if (gone > 0)
+    comparison.note(
+      `${gone} recorded revisions are of no pair any more, by the thresholds they were mined by: rewards were judged again since they were mined`,
+    );
   for (const change of changed.slice(0, SHOWN_TREES)) comparison.note(change);
   if (changed.length > SHOWN_TREES) comparison.note(`… ${changed.length - SHOWN_TREES} more trees`);
 }
@@ -84,8 +90,8 @@ interface States {
   readonly after: Pairing;
 }
 
-/** Compares every trajectory that is good, and every pair, in either state; says whether all of them are the same in both. */
-function compareTree(comparison: Comparison, { before, after }: States, revisions: readonly RevisionRecord[]): boolean {
+/** Compares every trajectory that is good, and every pair, by either thresholds; says whether all of them are the same by both. */
+function compareTree(comparison: Comparison, { before, after }: States): boolean {
   const differing = comparison.differing;
   const good = { before: goodOf(before), after: goodOf(after) };
   const isGood = (is: boolean) => (is ? 'good' : 'not good');
@@ -93,8 +99,7 @@ function compareTree(comparison: Comparison, { before, after }: States, revision
     const at = { eventId: null, stepId: leaf, field: 'trajectory to this leaf' };
     comparison.compare(at, isGood(good.before.has(leaf)), isGood(good.after.has(leaf)));
   }
-  const mined = revisions.map(({ goodLeafStepId, badLeafStepId }) => nameOf(goodLeafStepId, badLeafStepId));
-  const pairs = { before: new Set([...namesOf(before), ...mined]), after: new Set(namesOf(after)) };
+  const pairs = { before: new Set(namesOf(before)), after: new Set(namesOf(after)) };
   const isPair = (is: boolean) => (is ? 'a pair' : 'no pair');
   for (const pair of new Set([...pairs.before, ...pairs.after])) {
     const [goodLeaf = '', badLeaf = ''] = pair.split(' ');
@@ -104,14 +109,19 @@ function compareTree(comparison: Comparison, { before, after }: States, revision
   return comparison.differing === differing;
 }
 
+/** Gives the revisions that were mined from a pair which is none by what the trajectories earn now. */
+function unpaired(revisions: readonly RevisionRecord[], pairing: Pairing): readonly RevisionRecord[] {
+  const pairs = new Set(namesOf(pairing));
+  return revisions.filter(({ goodLeafStepId, badLeafStepId }) => !pairs.has(nameOf(goodLeafStepId, badLeafStepId)));
+}
+
 function describeTree(
   { treeId, alias }: SearchedTree,
   { before, after }: States,
   revisions: readonly RevisionRecord[],
   judged: ReadonlySet<string>,
 ): string {
-  const kept = new Set(namesOf(after));
-  const lost = revisions.filter(({ goodLeafStepId, badLeafStepId }) => !kept.has(nameOf(goodLeafStepId, badLeafStepId)));
+  const lost = unpaired(revisions, after);
   const verified = lost.filter(({ state }) => state === 'verified').length;
   const unjudged = after.bad.filter(({ leafStepId }) => !judged.has(leafStepId)).length;
   const counts = `good ${before.good.length} → ${after.good.length}, pairs ${before.pairs.length} → ${after.pairs.length}`;

@@ -22,7 +22,7 @@ describe('a drawing', () => {
     });
   });
 
-  test('ends each line in the id of its last step where that is asked for', () => {
+  test('gives every step a line that ends in its id where that is asked for', () => {
     const tree = growTree([
       step('root', null, '', 'none', 'Goal.'),
       step('a1', 'root', 'get 1 wood'),
@@ -33,7 +33,8 @@ describe('a drawing', () => {
     ]);
     expect(drawTree(tree, new Set(), { lines: 10, ids: true }).lines).toEqual([
       '● Goal.  0/2  root',
-      '├─ get 1 wood → craft rod ×2 ■  0/2  a1x',
+      '├─ get 1 wood ×2  0/2  a1',
+      '│  └─ craft rod ×2 ■  0/2  a1x',
       '└─ inventory  0/0  b',
     ]);
   });

@@ -11,7 +11,7 @@ export interface DrawnStep extends TreeStep {
 export interface Shown {
   /** The most lines drawn. */
   readonly lines: number;
-  /** Whether each line ends in the id of a step: the last on it, of the first rollout that took it. */
+  /** Whether every step has a line, which ends in its id: that of the first where several did the same. */
   readonly ids?: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface Drawing {
 
 /**
  * Draws a tree in text. Siblings that did the same (action, observation, end) are one branch with their number, so a group of rollouts is
- * seen as the tree of what they did; a stretch without a fork is one line. Each line tells how many of the rollouts that end below it
+ * seen as the tree of what they did; a stretch without a fork is one line, unless ids are shown. Each line tells how many of the rollouts that end below it
  * succeeded, and ends in ■ where the environment ended, … where a limit did.
  * @param succeeded the leaf steps of successful rollouts.
  */
@@ -68,7 +68,7 @@ function draw(tree: Tree<DrawnStep>, { label, weight }: Marks, { lines: limit, i
   for (let branch = waiting.pop(); branch; branch = waiting.pop()) {
     const stretch = [branch.group];
     let below = groupSame(branch.group.flatMap(childrenOf), weight);
-    while (below.length === 1 && below[0]?.length === stretch.at(-1)?.length) {
+    while (!ids && below.length === 1 && below[0]?.length === stretch.at(-1)?.length) {
       stretch.push(below[0] ?? []);
       below = groupSame((below[0] ?? []).flatMap(childrenOf), weight);
     }

@@ -12,6 +12,7 @@ import {
 } from '../environments/environment.ts';
 import { openEnvironment } from '../environments/open-environment.ts';
 import { derivedId } from '../events/derived-id.ts';
+import type { Db } from '../postgres/database.ts';
 import { Comparison, type ReplayReport } from '../replay/replay-report.ts';
 import type { Platform } from './open-platform.ts';
 
@@ -29,9 +30,9 @@ export class ReplayRefused extends Error {
 }
 
 /**
- * Executes every recorded action of a run again and compares what the environment says: observation, reward, end, and the state's hash where there is
- * one. Fingerprints are compared first: with another server or world, differences are to be expected, and the report says so. Each action is executed
- * once where the environment can be copied; elsewhere the way to a branch is walked again.
+ * Executes every recorded action of a run again and compares what the environment says: observation, reward (as it was first assigned, whatever a scorer made
+ * of it later), end, and the state's hash where there is one. Fingerprints are compared first: with another server or world, differences are to be expected, and
+ * the report says so. Each action is executed once where the environment can be copied; elsewhere the way to a branch is walked again.
  */
 export async function replayEnvironment(platform: Platform, asked: EnvironmentReplay): Promise<ReplayReport> {
   const { db } = platform.database;
@@ -43,7 +44,8 @@ export async function replayEnvironment(platform: Platform, asked: EnvironmentRe
     for (const [index, { tree_id: treeId }] of trees.entries()) {
       asked.signal.throwIfAborted();
       const tree = (await db.transaction().execute((trx) => readTrees(trx, [treeId]))).get(treeId);
-      if (tree) await replayTree({ platform, comparison, kind: seen, signal: asked.signal }, tree);
+      const earned = await readEarned(db, treeId);
+      if (tree) await replayTree({ platform, comparison, kind: seen, earned, signal: asked.signal }, tree);
       asked.progress?.(index + 1, trees.length);
     }
   } finally {
@@ -69,7 +71,24 @@ interface Replaying {
   readonly platform: Platform;
   readonly comparison: Comparison;
   readonly kind: EnvironmentKind;
+  /** What the environment gave for each step of the tree; nothing where it said nothing. */
+  readonly earned: ReadonlyMap<string, number>;
   readonly signal: AbortSignal;
+}
+
+/** Reads the environment's rewards as they were first assigned: a revision judges the step anew and is none of the environment's doing. */
+async function readEarned(db: Db, treeId: string): Promise<ReadonlyMap<string, number>> {
+  const rewards = await db
+    .selectFrom('rewards')
+    .select(['step_id', 'assigned_value'])
+    .where('tree_id', '=', treeId)
+    .where('component', '=', 'environment')
+    .orderBy('reward_id')
+    .execute();
+  const earned = new Map<string, number>();
+  for (const { step_id: stepId, assigned_value: value } of rewards)
+    if (stepId !== null && !earned.has(stepId)) earned.set(stepId, value); // of several, the first
+  return earned;
 }
 
 async function replayTree(replaying: Replaying, recorded: RecordedTree): Promise<void> {
@@ -116,10 +135,10 @@ async function replayBelow(
     if (!last) break;
     for (const child of at.children.slice(0, -1)) {
       const branch: Environment = standing.clone ? await standing.clone() : await walkTo(replaying, recorded, at);
-      await executeStep(replaying, recorded, child, branch);
+      await executeStep(replaying, child, branch);
       await replayBelow(replaying, recorded, child, branch);
     }
-    await executeStep(replaying, recorded, last, standing);
+    await executeStep(replaying, last, standing);
     at = last;
   }
   await standing.close();
@@ -132,18 +151,12 @@ async function walkTo(replaying: Replaying, { head, tree }: RecordedTree, node: 
   return environment;
 }
 
-async function executeStep(
-  replaying: Replaying,
-  { rewards }: RecordedTree,
-  { step }: TreeNode<RecordedStep>,
-  environment: Environment,
-): Promise<void> {
-  const { comparison } = replaying;
+async function executeStep(replaying: Replaying, { step }: TreeNode<RecordedStep>, environment: Environment): Promise<void> {
+  const { comparison, earned } = replaying;
   const result = await environment.step(await textOf(replaying, step, 'action'));
   const at = (field: string) => ({ eventId: derivedId('StepTaken', step.stepId), stepId: step.stepId, field });
   comparison.compare(at('observation'), await textOf(replaying, step, 'observation'), result.observation);
-  const earned = (rewards.ofStep.get(step.stepId) ?? []).find(({ component }) => component === 'environment');
-  comparison.compare(at('reward'), earned?.value ?? 0, result.reward.gain ?? result.reward.value);
+  comparison.compare(at('reward'), earned.get(step.stepId) ?? 0, result.reward.gain ?? result.reward.value);
   // A rollout that a limit of ours cut is truncated on record, whatever the environment would have said next.
   const ended = endOf(result);
   if (step.termination !== 'truncated' || ended === 'terminated') comparison.compare(at('termination'), step.termination, ended);

@@ -37,15 +37,15 @@ async function project(chosen: readonly Projection[] = projections): Promise<Sub
   return runner;
 }
 
-/** Tells walks in two trees; each call tells and appends one more in each. */
-function teller(): () => Promise<void> {
+/** Tells walks in two trees that end in rewards of a value; each call tells and appends one more in each. */
+function teller(value = 1): () => Promise<void> {
   const story = new Story('rebuilt');
   const runId = story.run();
   const trees = ['a', 'b'].map((name) => story.tree(runId, name));
   let appended = 0;
   let ordinal = 0;
   return async () => {
-    for (const tree of trees) story.walk(tree, ordinal, 3, 1);
+    for (const tree of trees) story.walk(tree, ordinal, 3, value);
     ordinal++;
     await world.append(story.events.slice(appended));
     appended = story.events.length;
@@ -112,6 +112,63 @@ describe('a rebuild', () => {
     });
     const forged = await world.database.db.selectFrom('steps').select('step_id').where('action', '=', 'forged').execute();
     expect(forged).toEqual([]);
+  });
+
+  test.each([
+    {
+      what: 'a value that JSON does not tell apart',
+      name: 'rewards',
+      forge: `update rewards_v1.rewards set value = '-0'`,
+      difference: { table: 'rewards', field: 'value', live: '-0', anew: '0' },
+    },
+    {
+      what: 'an empty column only in what is live',
+      name: 'step-tree',
+      forge: 'alter table step_tree_v1.trees add column extra text',
+      difference: { table: 'trees', field: 'extra', live: null, anew: 'no such column' },
+    },
+    {
+      what: 'a column that what is live lacks',
+      name: 'step-tree',
+      forge: 'alter table step_tree_v1.trees drop column task_depth cascade',
+      difference: { table: 'trees', field: 'task_depth', live: 'no such column' },
+    },
+    {
+      what: 'a table only in what is live',
+      name: 'step-tree',
+      forge: 'create table step_tree_v1.extra (id int primary key)',
+      difference: { table: 'extra', key: {}, field: '', live: 'a table', anew: 'no such table' },
+    },
+    {
+      what: 'a table that what is live lacks',
+      name: 'step-tree',
+      forge: 'drop table step_tree_v1.tool_calls cascade',
+      difference: { table: 'tool_calls', key: {}, field: '', live: 'no such table', anew: 'a table' },
+    },
+    {
+      what: 'a key of another type',
+      name: 'runs',
+      forge: `drop view public.runs; alter table runs_v1.runs alter column run_id type text, alter column name type text using name || ' forged'`,
+      difference: { table: 'runs', key: {}, field: 'run_id', live: 'text', anew: 'uuid' },
+    },
+    {
+      what: 'columns in another order, of which no row is to be named',
+      name: 'step-tree',
+      forge: `alter table step_tree_v1.trees rename goal to was; alter table step_tree_v1.trees add column goal text;
+              update step_tree_v1.trees set goal = was; alter table step_tree_v1.trees drop column was cascade`,
+      difference: undefined,
+    },
+  ])('that differs by $what does not take over by itself, and says where', async ({ name, forge, difference }) => {
+    await teller(0)();
+    await project();
+    await world.settled();
+    await sql.raw(forge).execute(world.database.db);
+    const refused = await rebuildProjection(world, registered(name), strict);
+    expect(refused.kind).toBe('differs');
+    const [first] = refused.comparison?.differences ?? [];
+    if (difference) expect(first).toMatchObject(difference);
+    else expect(first).toBeUndefined();
+    expect(await liveVersion(name)).toBe(1);
   });
 
   test('to newer code is folded beside the version of the older, whose projectors then stop and say why', async () => {

@@ -1,7 +1,7 @@
 import { readLiveVersions } from '../projections/live-versions.ts';
 import { codeVersionOf, type Projection } from '../projections/projection.ts';
 import { whileCaughtUp } from '../projections/rebuild/catch-up.ts';
-import { type BuildComparison, compareBuild } from '../projections/rebuild/compare-build.ts';
+import { agrees, type BuildComparison, compareBuild } from '../projections/rebuild/compare-build.ts';
 import { foldAnew } from '../projections/rebuild/fold-anew.ts';
 import { holdRebuild } from '../projections/rebuild/hold-rebuild.ts';
 import { dropBuild, keepBuild, reopenKept } from '../projections/rebuild/open-build.ts';
@@ -34,7 +34,7 @@ export async function rebuildProjection(
       const live = (await readLiveVersions(database.db)).get(projection.name);
       const same = live !== undefined && codeVersionOf(live) === projection.version;
       const comparison = same ? await compareBuild(database, build, options) : null;
-      if (comparison !== null && comparison.differences.length > 0 && options.differing === 'refuse')
+      if (comparison !== null && !agrees(comparison) && options.differing === 'refuse')
         return { kind: 'differs', build: build.version, comparison };
       const from = await swapVersions(database, build, options);
       return { kind: 'swapped', from, to: build.version, comparison };

@@ -88,6 +88,37 @@ describe('a replay of projections', () => {
     expect(comparisons[0]?.differences[0]).toMatchObject({ table: name, field });
   });
 
+  test.each([
+    [
+      'a value that JSON does not tell apart',
+      `update rewards_v1.rewards set value = '-0' where value = 0`,
+      [/^rewards [^ ]+, value$/, '-0', '0'],
+    ],
+    [
+      'a table that is no more',
+      'drop table rewards_v1.reward_revisions cascade',
+      [/^reward_revisions$/, 'no such table', 'a table'],
+    ],
+    [
+      'a value that reads as if it were not there',
+      `update runs_v1.runs set outcome = 'null'`,
+      [/^runs [^ ]+, outcome$/, '"null"', 'null'],
+    ],
+    [
+      'columns in another order, of which no row is to be named',
+      `alter table rewards_v1.rewards rename scorer to was; alter table rewards_v1.rewards add column scorer text;
+       update rewards_v1.rewards set scorer = was; alter table rewards_v1.rewards drop column was cascade`,
+      [/^rewards$/, expect.stringMatching(/^\{"rows":6,"sum":"-?\d+"\}$/), expect.stringMatching(/^\{"rows":6,"sum":"-?\d+"\}$/)],
+    ],
+  ] as const)('whose checksums differ by %s is not equal', async (_, forge, [field, recorded, replayed]) => {
+    await givenWalks();
+    await sql.raw(forge).execute(world.database.db);
+    const { report } = await replayProjections(world, [registered('rewards'), registered('runs')], quiet);
+    expect(report).toMatchObject({ outcome: 'differs', notes: [expect.stringContaining('checksums differ')] });
+    expect(report.differences[0]).toMatchObject({ field: expect.stringMatching(field), recorded, replayed });
+    expect(await leftovers()).toEqual({ builds: 0, cursors: 0, schemas: 0 });
+  });
+
   test('counts what was released from quarantine by hand as folded, and what still waits there as waiting', async () => {
     const story = new Story('late');
     const runId = story.run();

@@ -22,8 +22,9 @@ export async function replayProjections(
   for (const projection of projections) comparisons.push(await replayProjection(parts, projection, options));
   for (const { tables, differences } of comparisons) {
     for (const sums of tables) {
-      if (isSame(sums)) comparison.compare(at(`${sums.table}`), sums.live, sums.anew);
-      else for (const difference of differences.filter(({ table }) => table === sums.table)) tell(comparison, difference);
+      const named = isSame(sums) ? [] : differences.filter(({ table }) => table === sums.table);
+      for (const difference of named) tell(comparison, difference);
+      if (named.length === 0) comparison.compare(at(sums.table), sums.live, sums.anew); // also where they differ and nothing could be named
       if (!isSame(sums))
         comparison.note(`${sums.table}: ${sums.live.rows} rows live, ${sums.anew.rows} folded anew, checksums differ`);
     }
@@ -49,10 +50,14 @@ async function replayProjection(
 }
 
 function tell(comparison: Comparison, { table, key, field, live, anew }: FieldDifference): void {
-  const row = Object.values(key).map(String).join(' ');
+  const row = Object.values(key)
+    .map((value) => ` ${value}`)
+    .join('');
   const id = (column: string) => (typeof key[column] === 'string' ? key[column] : null);
-  const place = `${table} ${row}${field === '' ? '' : `, ${field}`}`.slice(0, 200);
-  comparison.compare({ ...at(place), eventId: id('event_id'), stepId: id('step_id') }, live, anew);
+  const place = `${table}${row}${field === '' ? '' : `, ${field}`}`.slice(0, 200);
+  // A value that is not there reads as the text `null`: where it could be either, both are told as JSON.
+  const [before, after] = live === 'null' || anew === 'null' ? [JSON.stringify(live), JSON.stringify(anew)] : [live, anew];
+  comparison.compare({ ...at(place), eventId: id('event_id'), stepId: id('step_id') }, before, after);
 }
 
 function at(field: string): { readonly eventId: null; readonly stepId: null; readonly field: string } {

@@ -43,6 +43,11 @@ export async function compareBuild(
   }
 }
 
+/** Says whether both hold the same. The sums decide: a row that differs may have no key by which it could be named. */
+export function agrees({ tables, differences }: BuildComparison): boolean {
+  return tables.every(isSame) && differences.length === 0;
+}
+
 /** What one version set aside and the other did not, or for another reason. */
 async function compareQuarantine(trx: Trx, { projection, beside }: Build): Promise<FieldDifference[]> {
   const { rows } = await sql<{ topic: string; partition: number; offset: number; live: string | null; anew: string | null }>`

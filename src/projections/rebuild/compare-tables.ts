@@ -13,7 +13,10 @@ export interface Checksum {
   readonly sum: string;
 }
 
-/** A field of a row that is not the same in both. `key` is the row's primary key as JSON; null stands for a row that is not there. */
+/**
+ * A field of a row that is not the same in both, as Postgres writes it: JSON knows neither -0 nor the last digits of a bigint. `key` is the row's
+ * primary key; null stands for a row that is not there where `field` is empty, else for a value that is not.
+ */
 export interface FieldDifference {
   readonly table: string;
   readonly key: Readonly<Record<string, unknown>>;
@@ -22,6 +25,9 @@ export interface FieldDifference {
   readonly anew: unknown;
 }
 
+const NO_TABLE = 'no such table';
+const NO_COLUMN = 'no such column';
+
 /** Computes the checksums of all tables of two schemas, in the snapshot of the transaction. A table that one lacks has no rows there. */
 export async function sumTables(trx: Trx, live: string, anew: string): Promise<readonly TableSums[]> {
   const { rows } = await sql<{ table: string; schemas: string[] }>`
@@ -29,7 +35,7 @@ export async function sumTables(trx: Trx, live: string, anew: string): Promise<r
     group by tablename order by tablename`.execute(trx);
   const sums: TableSums[] = [];
   for (const { table, schemas } of rows) {
-    const of = (schema: string) => (schemas.includes(schema) ? sumTable(trx, schema, table) : { rows: 0, sum: 'no such table' });
+    const of = (schema: string) => (schemas.includes(schema) ? sumTable(trx, schema, table) : { rows: 0, sum: NO_TABLE });
     sums.push({ table, live: await of(live), anew: await of(anew) });
   }
   return sums;
@@ -43,38 +49,63 @@ export function isSame({ live, anew }: TableSums): boolean {
 /** By the hash of Postgres's own hash tables: of 100,000 steps in half the time of MD5, whose digest must become a number first. */
 async function sumTable(trx: Trx, schema: string, table: string): Promise<Checksum> {
   const { rows } = await sql<Checksum>`
-    select count(*)::bigint as rows, coalesce(sum(hashtextextended(t::text, 0))::text, '') as sum
+    select count(*)::bigint as rows, coalesce(sum(hashtextextended((t.*)::text, 0))::text, '') as sum
     from ${sql.table(`${schema}.${table}`)} t`.execute(trx);
   return rows[0] ?? { rows: 0, sum: '' };
 }
 
-/** Finds the first rows of a table, by its primary key, that are not the same in both schemas, field by field. */
+/**
+ * Finds the first rows of a table, by its primary key, that are not the same in both schemas, field by field. A table that one lacks, or whose keys
+ * cannot be joined, is one difference. None is named where there is no key, or only the order of the columns differs: the sums differ all the same.
+ */
 export async function findDifferences(
   trx: Trx,
   { live, anew, table, limit }: { readonly live: string; readonly anew: string; readonly table: string; readonly limit: number },
 ): Promise<readonly FieldDifference[]> {
+  const types = { live: await columnsOf(trx, live, table), anew: await columnsOf(trx, anew, table) };
+  const standing = (columns: ReadonlyMap<string, string>) => (columns.size === 0 ? NO_TABLE : 'a table');
+  if (types.live.size === 0 || types.anew.size === 0)
+    return [{ table, key: {}, field: '', live: standing(types.live), anew: standing(types.anew) }];
   const key = await primaryKeyOf(trx, anew, table);
+  const unlike = key.find((column) => types.live.get(column) !== types.anew.get(column));
+  if (unlike !== undefined)
+    return [
+      { table, key: {}, field: unlike, live: types.live.get(unlike) ?? NO_COLUMN, anew: types.anew.get(unlike) ?? NO_COLUMN },
+    ];
   if (key.length === 0) return [];
-  const columns = sql.join(key.map((column) => sql.ref(column)));
-  type Row = Readonly<Record<string, unknown>> | null;
-  const { rows } = await sql<{ live: Row; anew: Row }>`
-    select to_jsonb(l) as live, to_jsonb(a) as anew
-    from ${sql.table(`${live}.${table}`)} l full join ${sql.table(`${anew}.${table}`)} a using (${columns})
-    where l::text is distinct from a::text order by ${columns} limit ${limit}`.execute(trx);
-  return rows.flatMap((row) => fieldsOf(table, key, row.live, row.anew));
+  const by = sql.join(key.map((column) => sql.ref(column)));
+  const columns = [...new Set([...types.anew.keys(), ...types.live.keys()])];
+  const texts = (side: 'live' | 'anew') =>
+    sql.join(
+      columns.map((column) => (types[side].has(column) ? sql`${sql.ref(`${side}.${column}`)}::text` : sql.lit(NO_COLUMN))),
+    );
+  type Texts = readonly (string | null)[];
+  const { rows } = await sql<{ live: Texts | null; anew: Texts | null }>`
+    select case when (live.*) is distinct from null then array[${texts('live')}] end as live,
+           case when (anew.*) is distinct from null then array[${texts('anew')}] end as anew
+    from ${sql.table(`${live}.${table}`)} live full join ${sql.table(`${anew}.${table}`)} anew using (${by})
+    where (live.*)::text is distinct from (anew.*)::text order by ${by} limit ${limit}`.execute(trx);
+  const named = (row: Texts | null) => row && Object.fromEntries(columns.map((column, i) => [column, row[i] ?? null]));
+  return rows.flatMap((row) => fieldsOf(table, key, named(row.live), named(row.anew)));
 }
 
-function fieldsOf(
-  table: string,
-  key: readonly string[],
-  live: Readonly<Record<string, unknown>> | null,
-  anew: Readonly<Record<string, unknown>> | null,
-): FieldDifference[] {
+type Row = Readonly<Record<string, string | null>>;
+
+function fieldsOf(table: string, key: readonly string[], live: Row | null, anew: Row | null): FieldDifference[] {
   const known = live ?? anew ?? {};
   const at = { table, key: Object.fromEntries(key.map((column) => [column, known[column]])) };
   if (live === null || anew === null) return [{ ...at, field: '', live, anew }];
-  const fields = Object.keys(anew).filter((field) => JSON.stringify(live[field]) !== JSON.stringify(anew[field]));
+  const fields = Object.keys(known).filter((field) => live[field] !== anew[field]);
   return fields.map((field) => ({ ...at, field, live: live[field], anew: anew[field] }));
+}
+
+/** Column → its type, in order; empty where there is no such table. */
+async function columnsOf(trx: Trx, schema: string, table: string): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<{ column: string; type: string }>`
+    select a.attname::text as "column", format_type(a.atttypid, a.atttypmod) as type from pg_attribute a
+    where a.attrelid = to_regclass(format('%I.%I', ${schema}::text, ${table}::text)) and a.attnum > 0 and not a.attisdropped
+    order by a.attnum`.execute(trx);
+  return new Map(rows.map(({ column, type }) => [column, type]));
 }
 
 async function primaryKeyOf(trx: Trx, schema: string, table: string): Promise<readonly string[]> {

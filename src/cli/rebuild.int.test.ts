@@ -99,6 +99,23 @@ test('a rebuild that is killed in the middle goes on where it was, takes over, g
   expect([await retired.ended, retired.stdout()]).toEqual([0, 'dropped step_tree_v1_b2\n']);
 });
 
+test.each([
+  [['--back', '--retire'], `option '--back' cannot be used with option '--retire'`],
+  [['--back', '--repair'], `option '--back' cannot be used with option '--repair'`],
+  [['--to', '1', '--back'], `option '--back' cannot be used with option '--to <version>'`],
+  [['--repair', '--retire'], `option '--retire' cannot be used with option '--repair'`],
+  [['--retire', '--to', '1'], `option '--retire' cannot be used with option '--to <version>'`],
+])('a rebuild with %j is a command line that cannot be understood, and drops and swaps nothing', async (flags, message) => {
+  const stepTree = projections.find(({ name }) => name === 'step-tree');
+  if (!stepTree) throw new Error('there is a projection step-tree');
+  const { version } = await openBuild(platform.database, platform.log, stepTree);
+  const refused = rebuild(...flags);
+  expect([await refused.ended, refused.stdout()]).toEqual([2, '']);
+  expect(refused.stderr()).toContain(`error: ${message}\n`);
+  const standing = await platform.database.db.selectFrom('projection_builds').select(['version', 'state']).execute();
+  expect(standing).toEqual([{ version, state: 'building' }]);
+});
+
 test('a replay of projections ends with exit code 1 where a table differs, names the row, and is on record at the run', async () => {
   await givenTrees();
   const { db } = platform.database;

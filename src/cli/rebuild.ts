@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Platform } from '../platform/open-platform.ts';
 import { type Rebuilding, type Rebuilt, rebuildProjection, retireVersions, swapBack } from '../platform/rebuild-projection.ts';
 import { buildOf, codeVersionOf, type Projection, schemaNameOf } from '../projections/projection.ts';
@@ -27,8 +27,11 @@ export function addRebuild(program: Command): void {
     .argument('<name>', 'the projection')
     .option('--to <version>', 'the version wanted: refused when this code folds another', wholeNumber('--to', 1, 999_999))
     .option('--repair', 'take over even where the tables differ from those of the same version that are live')
-    .option('--back', 'let the version that was live before catch up and take over again')
-    .option('--retire', 'drop the versions that are not live')
+    .addOption(
+      new Option('--back', 'let the version that was live before catch up and take over again') // whichever that is, and uncompared
+        .conflicts(['retire', 'repair', 'to']),
+    )
+    .addOption(new Option('--retire', 'drop the versions that are not live').conflicts(['repair', 'to']))
     .option('--wait <seconds>', 'how long to wait for readers that stay open', wholeNumber('--wait', 1, 86_400), 300);
   command.action((name: string, flags: Flags) => {
     const projection = projectionNamed(name);

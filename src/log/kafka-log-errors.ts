@@ -11,6 +11,11 @@ export function isUnknownTopic(error: unknown): boolean {
   return rootOf(error).type === 'UNKNOWN_TOPIC_OR_PARTITION';
 }
 
+/** Tells whether the broker that was asked does not lead the partition, or nobody does yet. */
+export function isLeaderless(error: unknown): boolean {
+  return ['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE'].includes(rootOf(error).type ?? '');
+}
+
 /** Makes an error of the client into one of the log. */
 export function toLogError(error: unknown, brokers: readonly string[], doing: string): LogError {
   if (error instanceof LogError) return error;

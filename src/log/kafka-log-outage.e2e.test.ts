@@ -106,6 +106,31 @@ describeWithKafka('when the broker fails', () => {
     await log.close();
   });
 
+  test('whoever opens the log while its broker comes back reads its ends', async () => {
+    const log = await openKafkaLog({ brokers: broker().brokers, clientId: 'outage' });
+    const topics: string[] = [];
+    for (let i = 0; i < 8; i++) topics.push(await freshTopic(log, 8));
+    for (const topic of topics) await log.append([record(topic, 'k')]);
+    await log.close();
+    await broker().kill();
+    const starting = startKafka({ folder, port: broker().port });
+    let started = false;
+    void starting.then(() => {
+      started = true;
+    });
+    let opened = 0;
+    for (let last = false; !last; ) {
+      last = started;
+      const again = await openKafkaLog({ brokers: broker().brokers, clientId: 'outage' }).catch(() => undefined);
+      if (again === undefined) continue;
+      opened++;
+      const ends = await again.ends(topics).finally(() => again.close());
+      for (const topic of topics) expect([...(ends.get(topic)?.values() ?? [])].reduce((sum, end) => sum + end, 0)).toBe(1);
+    }
+    kafka = await starting;
+    expect(opened).toBeGreaterThan(0);
+  });
+
   test('close ends although the broker is gone', async () => {
     const log = await openKafkaLog({ brokers: broker().brokers, clientId: 'outage' });
     const topic = await freshTopic(log);

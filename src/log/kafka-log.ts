@@ -11,7 +11,7 @@ import {
   type Subscription,
 } from './event-log.ts';
 import { installCodecs } from './kafka-log-codecs.ts';
-import { isUnknownTopic, toLogError } from './kafka-log-errors.ts';
+import { isLeaderless, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
 import { KafkaProducer } from './kafka-log-producer.ts';
 import { AppendQueue, type PlacedRecord } from './kafka-log-queue.ts';
 import { subscribeKafka } from './kafka-log-subscription.ts';
@@ -36,6 +36,7 @@ export interface KafkaLogOptions {
 
 const OPEN_MS = 10_000;
 const DESCRIBE_WAIT_MS = 200;
+const LEADER_WAIT_MS = 200;
 const UNKNOWN_TOPIC_TRIES = 4; // a broker learns of a new topic a moment after the controller made it
 const NEW_TOPIC_TRIES = 60; // one that we made comes for certain; on a busy machine that took over a second
 const UNKNOWN_TOPIC_WAIT_MS = 250;
@@ -122,10 +123,27 @@ class KafkaLog implements EventLog {
   async ends(topics: readonly string[]): Promise<Offsets> {
     this.#refuseWhenClosed();
     await this.#partitionsOf(topics);
-    const ends = await this.#ask('reading the ends of topics', () =>
-      Promise.all(topics.map(async (topic) => [topic, await this.#admin.fetchTopicOffsets(topic)] as const)),
-    );
+    const ends = await this.#ask('reading the ends of topics', () => this.#endsByLeaders(topics));
     return new Map(ends.map(([topic, partitions]) => [topic, endOf(partitions)]));
+  }
+
+  /**
+   * kafkajs asks whom it last knew as leaders, once. A broker that only just came back is none yet, and one that lost the part is none any more: a client that
+   * knows nothing asks again.
+   */
+  async #endsByLeaders(topics: readonly string[]) {
+    const limit = Date.now() + OPEN_MS;
+    for (let admin = this.#admin; ; admin = this.#kafka.admin()) {
+      try {
+        if (admin !== this.#admin) await admin.connect();
+        return await Promise.all(topics.map(async (topic) => [topic, await admin.fetchTopicOffsets(topic)] as const));
+      } catch (error) {
+        if (!isLeaderless(error) || Date.now() > limit) throw error;
+      } finally {
+        if (admin !== this.#admin) await admin.disconnect().catch(() => undefined);
+      }
+      await delay(LEADER_WAIT_MS);
+    }
   }
 
   close(): Promise<void> {

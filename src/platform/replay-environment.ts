@@ -2,7 +2,7 @@ import { textReader } from '../blobs/read-text.ts';
 import { asPublished } from '../collect/published-environment.ts';
 import { readTrees } from '../datasets/export/read-trees.ts';
 import type { RecordedStep, RecordedTree } from '../datasets/export/recorded-tree.ts';
-import { pathTo, type TreeNode } from '../domain/tree/grow-tree.ts';
+import { pathTo, type TreeNode, walkDown } from '../domain/tree/grow-tree.ts';
 import {
   type Environment,
   EnvironmentError,
@@ -32,25 +32,28 @@ export class ReplayRefused extends Error {
 /**
  * Executes every recorded action of a run again and compares what the environment says: observation, reward (as it was first assigned, whatever a scorer made
  * of it later), end, and the state's hash where there is one. Fingerprints are compared first: with another server or world, differences are to be expected, and
- * the report says so. Each action is executed once where the environment can be copied; elsewhere the way to a branch is walked again.
+ * the report says so. Each action is executed once where the environment can be copied; elsewhere the way to a branch is walked again. Where the episode ends
+ * now and went on then, what lies below is left out and counted in a note.
  */
 export async function replayEnvironment(platform: Platform, asked: EnvironmentReplay): Promise<ReplayReport> {
   const { db } = platform.database;
   const comparison = new Comparison('environment');
   const { kind, published } = await environmentOf(platform, asked);
   const seen = published ? asPublished(kind) : kind;
+  let skipped = 0;
   try {
     const trees = await db.selectFrom('trees').select('tree_id').where('run_id', '=', asked.runId).orderBy('tree_id').execute();
     for (const [index, { tree_id: treeId }] of trees.entries()) {
       asked.signal.throwIfAborted();
       const tree = (await db.transaction().execute((trx) => readTrees(trx, [treeId]))).get(treeId);
       const earned = await readEarned(db, treeId);
-      if (tree) await replayTree({ platform, comparison, kind: seen, earned, signal: asked.signal }, tree);
+      if (tree) skipped += await replayTree({ platform, comparison, kind: seen, earned, signal: asked.signal }, tree);
       asked.progress?.(index + 1, trees.length);
     }
   } finally {
     await kind.close();
   }
+  if (skipped > 0) comparison.note(`steps that were not executed, since the episode had ended before them: ${skipped}`);
   return comparison.report();
 }
 
@@ -91,7 +94,8 @@ async function readEarned(db: Db, treeId: string): Promise<ReadonlyMap<string, n
   return earned;
 }
 
-async function replayTree(replaying: Replaying, recorded: RecordedTree): Promise<void> {
+/** Gives how many steps were not executed. */
+async function replayTree(replaying: Replaying, recorded: RecordedTree): Promise<number> {
   const { comparison, kind } = replaying;
   const { head, tree } = recorded;
   const root = tree.root.step;
@@ -106,65 +110,103 @@ async function replayTree(replaying: Replaying, recorded: RecordedTree): Promise
       `the environment is not the one that was recorded (${kind.name}: fingerprint ${kind.fingerprint.slice(0, 16)}…, recorded ${head.serverFingerprint.slice(0, 16)}…): what follows may differ for that`,
     );
   const environment = await kind.create();
-  let opening: Opening;
   try {
-    opening = await environment.reset({ alias: head.alias, seed: head.seed });
-  } catch (error) {
+    const opening = await openAgain(replaying, recorded, environment);
+    if (!opening) return 0;
+    const observation = await textOf(replaying, root, 'observation');
+    comparison.compare(place(root.stepId, 'TreeOpened', head.treeId, 'observation'), observation, opening.observation);
+    return await replayBelow(replaying, recorded, tree.root, environment);
+  } finally {
     await environment.close();
-    if (!(error instanceof EnvironmentError) || error.code !== 'unknown-task') throw error;
-    comparison.compare(place(root.stepId, 'TreeOpened', head.treeId, 'alias'), head.alias, error.message);
-    return;
   }
-  const observation = await textOf(replaying, root, 'observation');
-  comparison.compare(place(root.stepId, 'TreeOpened', head.treeId, 'observation'), observation, opening.observation);
-  await replayBelow(replaying, recorded, tree.root, environment);
 }
 
-/** Executes what was done below a node, in an environment that stands there; it is closed at the end. */
+/** Starts the task of a tree; null, and a difference, where the environment does not know it. */
+async function openAgain(
+  { comparison }: Replaying,
+  { head, tree }: RecordedTree,
+  environment: Environment,
+): Promise<Opening | null> {
+  try {
+    return await environment.reset({ alias: head.alias, seed: head.seed });
+  } catch (error) {
+    if (!(error instanceof EnvironmentError) || error.code !== 'unknown-task') throw error;
+    comparison.compare(place(tree.root.step.stepId, 'TreeOpened', head.treeId, 'alias'), head.alias, error.message);
+    return null;
+  }
+}
+
+/** Executes what was done below a node, in an environment that stands there. Gives how many steps were not executed, the episode having ended before them. */
 async function replayBelow(
   replaying: Replaying,
   recorded: RecordedTree,
   node: TreeNode<RecordedStep>,
-  environment: Environment,
-): Promise<void> {
+  standing: Environment,
+): Promise<number> {
+  let skipped = 0;
   // A path is walked in one frame, so that long ones do not end the stack; branches are few.
-  let [at, standing]: [TreeNode<RecordedStep>, Environment | null] = [node, environment];
-  for (;;) {
+  for (let at = node; ; ) {
     replaying.signal.throwIfAborted();
     const [last] = at.children.slice(-1);
-    if (!last) break;
+    if (!last) return skipped;
     for (const child of at.children.slice(0, -1)) {
-      const branch: Environment = standing.clone ? await standing.clone() : await walkTo(replaying, recorded, at);
-      await executeStep(replaying, child, branch);
-      await replayBelow(replaying, recorded, child, branch);
+      const branch = standing.clone ? await standing.clone() : await replaying.kind.create();
+      try {
+        if (!standing.clone && !(await walkTo(replaying, recorded, at, branch))) skipped += stepsFrom(child);
+        else if (await executeStep(replaying, child, branch)) skipped += stepsFrom(child) - 1;
+        else skipped += await replayBelow(replaying, recorded, child, branch);
+      } finally {
+        await branch.close();
+      }
     }
-    await executeStep(replaying, last, standing);
+    // Ends differ between worlds: what the record has behind this one cannot be done here.
+    if (await executeStep(replaying, last, standing)) return skipped + stepsFrom(last) - 1;
     at = last;
   }
-  await standing.close();
 }
 
-async function walkTo(replaying: Replaying, { head, tree }: RecordedTree, node: TreeNode<RecordedStep>): Promise<Environment> {
-  const environment = await replaying.kind.create();
+/** Brings an environment to a node. False, and a difference, where the episode ends on the way, which it did not do the first time. */
+async function walkTo(
+  replaying: Replaying,
+  { head, tree }: RecordedTree,
+  node: TreeNode<RecordedStep>,
+  environment: Environment,
+): Promise<boolean> {
   await environment.reset({ alias: head.alias, seed: head.seed });
-  for (const step of pathTo(tree, node.step.stepId).slice(1)) await environment.step(await textOf(replaying, step, 'action'));
-  return environment;
+  for (const step of pathTo(tree, node.step.stepId).slice(1)) {
+    const ended = endOf(await environment.step(await textOf(replaying, step, 'action')));
+    if (ended === 'none') continue;
+    replaying.comparison.compare(ofStep(step, 'termination'), step.termination, ended);
+    return false;
+  }
+  return true;
 }
 
-async function executeStep(replaying: Replaying, { step }: TreeNode<RecordedStep>, environment: Environment): Promise<void> {
+/** Counts a step and all below it. */
+function stepsFrom(node: TreeNode<RecordedStep>): number {
+  return [...walkDown(node)].length;
+}
+
+/** Executes a step and compares what comes of it. Gives whether the episode ends there. */
+async function executeStep(replaying: Replaying, { step }: TreeNode<RecordedStep>, environment: Environment): Promise<boolean> {
   const { comparison, earned } = replaying;
   const result = await environment.step(await textOf(replaying, step, 'action'));
-  const at = (field: string) => ({ eventId: derivedId('StepTaken', step.stepId), stepId: step.stepId, field });
+  const at = (field: string) => ofStep(step, field);
   comparison.compare(at('observation'), await textOf(replaying, step, 'observation'), result.observation);
   comparison.compare(at('reward'), earned.get(step.stepId) ?? 0, result.reward.gain ?? result.reward.value);
   // A rollout that a limit of ours cut is truncated on record, whatever the environment would have said next.
   const ended = endOf(result);
   if (step.termination !== 'truncated' || ended === 'terminated') comparison.compare(at('termination'), step.termination, ended);
   if (step.stateHash !== null && result.stateHash !== null) comparison.compare(at('stateHash'), step.stateHash, result.stateHash);
+  return ended !== 'none';
 }
 
 function endOf({ terminated, truncated }: StepResult): 'terminated' | 'truncated' | 'none' {
   return terminated ? 'terminated' : truncated ? 'truncated' : 'none';
+}
+
+function ofStep({ stepId }: RecordedStep, field: string) {
+  return { eventId: derivedId('StepTaken', stepId), stepId, field };
 }
 
 function place(stepId: string, type: 'TreeOpened', id: string, field: string) {

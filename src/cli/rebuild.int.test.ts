@@ -99,6 +99,29 @@ test('a rebuild that is killed in the middle goes on where it was, takes over, g
   expect([await retired.ended, retired.stdout()]).toEqual([0, 'dropped step_tree_v1_b2\n']);
 });
 
+test('a way back that is killed in the middle leaves the version to go back to', async () => {
+  await givenTrees();
+  const { db } = platform.database;
+  expect(await rebuild().ended).toBe(0);
+  const reader = await db.startTransaction().setIsolationLevel('repeatable read').execute();
+  await sql`select 1`.execute(reader); // nothing is swapped while it is open
+  try {
+    const killed = rebuild('--back');
+    const told = () => db.selectFrom('projection_builds').select('told_at').executeTakeFirst();
+    await until(async () => (await told())?.told_at != null, 20_000);
+    killed.kill('SIGKILL');
+    expect(await killed.ended).toBe('SIGKILL');
+  } finally {
+    await reader.rollback().execute();
+  }
+  expect((await status()).builds).toEqual([expect.objectContaining({ version: 1, build: 1, state: 'kept', progress: null })]);
+  const back = rebuild('--back', '--json');
+  expect([await back.ended, back.stdout()]).toEqual([
+    0,
+    '{"kind":"swapped","from":{"version":1,"build":2},"to":{"version":1,"build":1}}\n',
+  ]);
+});
+
 test.each([
   [['--back', '--retire'], `option '--back' cannot be used with option '--retire'`],
   [['--back', '--repair'], `option '--back' cannot be used with option '--repair'`],

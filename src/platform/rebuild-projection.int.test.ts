@@ -3,6 +3,8 @@ import { sql } from 'kysely';
 import type { Subscription } from '../log/event-log.ts';
 import { topicsOf } from '../projections/apply-slice.ts';
 import type { Projection } from '../projections/projection.ts';
+import { reopenKept } from '../projections/rebuild/open-build.ts';
+import { readBuilds } from '../projections/rebuild/read-builds.ts';
 import { projections } from '../projections/registry.ts';
 import { runProjections } from '../projections/runner.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
@@ -11,6 +13,7 @@ import { readModels } from '../testing/read-models.ts';
 import { Story } from '../testing/story.ts';
 import { until } from '../testing/until.ts';
 import { NothingKept, rebuildProjection, retireVersions, swapBack } from './rebuild-projection.ts';
+import { replayProjections } from './replay-projections.ts';
 
 let world: TestWorld;
 const runners: Subscription[] = [];
@@ -169,6 +172,41 @@ describe('a rebuild', () => {
     if (difference) expect(first).toMatchObject(difference);
     else expect(first).toBeUndefined();
     expect(await liveVersion(name)).toBe(1);
+  });
+
+  test('whose way back is ended in the middle leaves the version to go back to, which never passes for a build', async () => {
+    const tell = teller();
+    await tell();
+    await project();
+    await world.settled();
+    const { db } = world.database;
+    await sql`update step_tree_v1.steps set action = 'forged' where depth = 2`.execute(db);
+    await rebuildProjection(world, stepTree, { ...quiet, differing: 'accept' });
+    await reopenKept(world.database, world.log, stepTree, 1); // a process that is killed from here on writes nothing but rows and cursors
+    expect(await readBuilds(db)).toMatchObject([{ build: 1, state: 'kept', progress: null }]);
+    expect(await db.selectFrom('projection_builds').select('digest').execute()).toEqual([{ digest: 'unknown' }]);
+
+    const { report } = await replayProjections(world, [stepTree], quiet);
+    expect(report).toMatchObject({ outcome: 'equal', differing: 0 });
+    expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ from: 1_000_001, to: 2_000_001 });
+    expect(await readBuilds(db)).toMatchObject([{ build: 2 }, { build: 1 }]);
+    await reopenKept(world.database, world.log, stepTree, 1_000_001);
+    expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 2_000_001, to: 1_000_001 });
+    await reopenKept(world.database, world.log, stepTree, 2_000_001);
+    expect(await retireVersions(world, stepTree)).toEqual([2_000_001, 1]);
+  });
+
+  test('that goes back meets a partition that came while the version was kept', async () => {
+    const tell = teller();
+    await tell();
+    await project();
+    await world.settled();
+    await rebuildProjection(world, stepTree, strict);
+    await sql`delete from cursors where projection = 'step-tree@1' and partition = 1`.execute(world.database.db);
+    expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 1_000_001, to: 1 });
+    await tell();
+    await world.settled();
+    expect(await countSteps()).toBe(14);
   });
 
   test('to newer code is folded beside the version of the older, whose projectors then stop and say why', async () => {

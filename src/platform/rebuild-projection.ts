@@ -4,7 +4,7 @@ import { whileCaughtUp } from '../projections/rebuild/catch-up.ts';
 import { agrees, type BuildComparison, compareBuild } from '../projections/rebuild/compare-build.ts';
 import { foldAnew } from '../projections/rebuild/fold-anew.ts';
 import { holdRebuild } from '../projections/rebuild/hold-rebuild.ts';
-import { dropBuild, keepBuild, reopenKept } from '../projections/rebuild/open-build.ts';
+import { dropBuild, reopenKept } from '../projections/rebuild/open-build.ts';
 import { swapVersions } from '../projections/rebuild/swap-versions.ts';
 import type { Watching } from '../projections/rebuild/watch-build.ts';
 import type { Platform } from './open-platform.ts';
@@ -61,16 +61,11 @@ export async function swapBack(
       throw new NothingKept(
         `version ${newest} of ${projection.name} was folded by other code; swap back with a checkout of version ${codeVersionOf(newest)}`,
       );
-    const build = await reopenKept(database, projection, newest);
-    try {
-      return await whileCaughtUp(parts, build, options, async () => ({
-        from: await swapVersions(database, build, options),
-        to: newest,
-      }));
-    } catch (error) {
-      await keepBuild(database, build).catch(() => undefined); // the fault that led here is the one to tell
-      throw error;
-    }
+    const build = await reopenKept(database, parts.log, projection, newest);
+    return whileCaughtUp(parts, build, options, async () => ({
+      from: await swapVersions(database, build, options),
+      to: newest,
+    }));
   });
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { sql } from 'kysely';
-import type { EventLog } from '../../log/event-log.ts';
+import type { EventLog, Offsets } from '../../log/event-log.ts';
 import type { Database, Db, Trx } from '../../postgres/database.ts';
 import { topicsOf } from '../apply-slice.ts';
 import { tablesFileOf } from '../install.ts';
@@ -50,37 +50,25 @@ export async function openBuild({ db }: Database, log: Pick<EventLog, 'ends'>, p
       deferred = projection.load !== undefined;
     }
     const beside = besideAt(projection, version);
-    // Also on going on: the log may have grown by a partition.
-    for (const [topic, partitions] of ends)
-      for (const partition of partitions.keys())
-        await sql`
-          insert into cursors (projection, version, topic, partition, next_offset)
-          values (${beside.name}, ${version}, ${topic}, ${partition}, 0) on conflict do nothing`.execute(trx);
+    await standEverywhere(trx, beside, ends);
     const next = !deferred ? 'fold' : (await isEmpty(trx, beside)) ? 'load' : 'index';
     return { projection, beside, version, schema: schemaNameOf(beside), resumed, next };
   });
 }
 
-/** Gives a version that was kept back into the hands of a fold, so that it can catch up. */
-export async function reopenKept({ db }: Database, projection: Projection, version: number): Promise<Build> {
-  await db
-    .updateTable('projection_builds')
-    .set({ state: 'building' })
-    .where('projection', '=', projection.name)
-    .where('version', '=', version)
-    .execute();
+/**
+ * Gives a version that was kept into the hands of a fold, so that it can catch up. It stays `kept`: whoever is killed here leaves the version to go
+ * back to, further on than before, and never rows that pass for a build.
+ */
+export async function reopenKept(
+  { db }: Database,
+  log: Pick<EventLog, 'ends'>,
+  projection: Projection,
+  version: number,
+): Promise<Build> {
   const beside = besideAt(projection, version);
+  await standEverywhere(db, beside, await log.ends(topicsOf(projection)));
   return { projection, beside, version, schema: schemaNameOf(beside), resumed: true, next: 'fold' };
-}
-
-/** Puts a version that was reopened back to rest. */
-export async function keepBuild({ db }: Database, { projection, version }: Build): Promise<void> {
-  await db
-    .updateTable('projection_builds')
-    .set({ state: 'kept' })
-    .where('projection', '=', projection.name)
-    .where('version', '=', version)
-    .execute();
 }
 
 /** Drops a version that is not live: its tables, cursors and quarantine. */
@@ -96,6 +84,15 @@ export async function digestOf(projection: Projection): Promise<string> {
   const hash = createHash('sha256');
   for (const file of files) hash.update(`${file}\0`).update(await readFile(new URL(file, folder)));
   return hash.digest('hex');
+}
+
+/** Gives a cursor at 0 for every partition that has none: also what goes on may find the log grown by one. */
+async function standEverywhere(db: Db, { name, version }: Projection, ends: Offsets): Promise<void> {
+  for (const [topic, partitions] of ends)
+    for (const partition of partitions.keys())
+      await sql`
+        insert into cursors (projection, version, topic, partition, next_offset)
+        values (${name}, ${version}, ${topic}, ${partition}, 0) on conflict do nothing`.execute(db);
 }
 
 /** Nothing was folded yet, so that there is nothing which a load would have to remember. */

@@ -54,7 +54,7 @@ export function addReplayFork(replay: Command): void {
         const forked = await forkInto(platform, { ...planned, concurrency, signal, progress });
         line.end();
         const { report, progress: done } = forked;
-        const state = report === null ? 'stopped' : report.outcome === 'equal' ? 'completed' : 'failed';
+        const state = report === null ? 'stopped' : done === null ? 'failed' : 'completed';
         if (wantsJson(command)) say(JSON.stringify({ run: planned.runId, state, ...planned.plan.fork, ...report, ...done }));
         else {
           if (report) say(describeReport(report));

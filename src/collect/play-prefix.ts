@@ -26,11 +26,14 @@ export interface TakenStep {
   /** The environment's. */
   readonly reward: number;
   readonly termination: 'none' | 'terminated' | 'truncated';
+  /** Null where the environment does not show its state. */
+  readonly stateHash: string | null;
 }
 
 export interface Prefix {
-  /** The task's first observation, where it is to be compared. */
+  /** The task's first observation and the state there, where they are to be compared. */
   readonly observation: string | null;
+  readonly stateHash: string | null;
   readonly steps: readonly ActedStep[];
 }
 
@@ -51,7 +54,7 @@ export async function playPrefix(tree: GrowingTree): Promise<string> {
   const { task, nodes, rootStepId, treeId } = tree;
   if (!task.behind) return rootStepId;
   const { steps } = task.behind;
-  const prefix = (await tree.readPrefix?.(task.behind)) ?? { observation: null, steps: [] };
+  const prefix = (await tree.readPrefix?.(task.behind)) ?? { observation: null, stateHash: null, steps: [] };
   if (prefix.steps.length !== steps)
     throw new RangeError(
       `${'stepId' in task.behind ? `the path to step ${task.behind.stepId}` : `rollout ${task.behind.rolloutId}`} has ${prefix.steps.length} steps on record, not the ${steps} that the plan goes on behind`,
@@ -64,6 +67,7 @@ export async function playPrefix(tree: GrowingTree): Promise<string> {
       recorded: prefix.observation,
       replayed: root.observation,
     });
+  if (isOtherState(prefix.stateHash, tree.opening.stateHash)) await leave(tree, [], rootStepId);
   const path = await recordedPath(tree, root, prefix);
   const last = path.at(-1) ?? root;
   if (path.length > steps) return last.stepId;
@@ -101,21 +105,24 @@ async function takeAgain(tree: GrowingTree, environment: Environment, at: TreeNo
   const parsed = taken ?? environment.parse(response);
   const result = await environment.step(parsed.action);
   const difference = taken ? differenceOf(taken, result) : null;
-  if (!difference && (result.terminated || result.truncated))
+  const isElsewhere = taken !== undefined && isOtherState(taken.stateHash, result.stateHash);
+  if (!difference && !isElsewhere && (result.terminated || result.truncated))
     throw new RangeError(
       `the episode of task ${tree.task.alias} ends at step ${at.depth + 1} of the ${tree.task.behind?.steps} that the plan goes on behind`,
     );
   const stepId = stepIdOf(tree.treeId, at.depth + 1);
   const act = { response, tokens: null, usage: null, finishReason: null };
   const timings = { policyMs: 0, environmentMs: Math.max(0, tree.clock() - began) };
+  const done = result.terminated || result.truncated; // only where the way differs, and the record is to show it
   const own = { ...tree, policy: { ...tree.policy, ref: policy } };
-  const data = stepData({ tree: own, stepId, rolloutId: null, at, act, parsed, result, timings, done: false });
+  const data = stepData({ tree: own, stepId, rolloutId: null, at, act, parsed, result, timings, done });
   const drafts = [
     stepEvent(tree, data),
     ...toolDrafts(tree, stepId, result),
-    ...rewards({ tree, rolloutId: null }, stepId, result, false),
+    ...rewards({ tree, rolloutId: null }, stepId, result, done),
   ];
   if (difference) await diverge(tree, drafts, stepId, difference);
+  if (isElsewhere) await leave(tree, drafts, stepId);
   await tree.appender.append(drafts);
   tree.onStep();
   const { observation, admissibleActions } = result;
@@ -138,20 +145,31 @@ function differenceOf(taken: TakenStep, result: StepResult): Difference | null {
   return same ? null : { field: 'termination', recorded: taken.termination, replayed: end };
 }
 
+/** Whether two hashes are those of other states: another world behind the same words, in which nothing follows from what was recorded. */
+function isOtherState(recorded: string | null, replayed: string | null): boolean {
+  return recorded !== null && replayed !== null && recorded !== replayed;
+}
+
 /** Puts a difference on record together with the step that showed it, and closes the tree. */
 async function diverge(tree: GrowingTree, drafts: readonly Draft[], stepId: string, difference: Difference): Promise<never> {
   const { treeId, runId } = tree;
-  await tree.appender.append([
-    ...drafts,
-    {
-      type: 'ReplayDiverged',
-      id: derivedId('ReplayDiverged', treeId, stepId),
-      correlationId: runId,
-      data: { treeId, stepId, ...difference },
-    },
-    closing(tree, 'failed'),
-  ]);
-  throw new PrefixDiverged(`step ${stepId} of tree ${treeId} shows another ${difference.field} than the step it repeats`);
+  const told: Draft = {
+    type: 'ReplayDiverged',
+    id: derivedId('ReplayDiverged', treeId, stepId),
+    correlationId: runId,
+    data: { treeId, stepId, ...difference },
+  };
+  return end(tree, [...drafts, told], stepId, difference.field);
+}
+
+/** Closes the tree at a step behind which the state is another. No event tells it: both steps are on record with their hashes. */
+function leave(tree: GrowingTree, drafts: readonly Draft[], stepId: string): Promise<never> {
+  return end(tree, drafts, stepId, 'state');
+}
+
+async function end(tree: GrowingTree, drafts: readonly Draft[], stepId: string, what: string): Promise<never> {
+  await tree.appender.append([...drafts, closing(tree, 'failed')]);
+  throw new PrefixDiverged(`step ${stepId} of tree ${tree.treeId} shows another ${what} than the step it repeats`);
 }
 
 function stepIdOf(treeId: string, depth: number): string {

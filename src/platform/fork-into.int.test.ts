@@ -191,6 +191,45 @@ describe('a fork', () => {
     expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
   });
 
+  test('ends as failed where the words are the same and the state is another, on the way and at the first observation', async () => {
+    const { db } = platform.database;
+    const asked = await collected('search-qa', 'ivo-daibaim-birthplace', { policy: 'random' });
+    const origin = await collected('textcraft', '90', { policy: 'random' });
+    const from = await stepAt(origin, 2);
+    const hash = 'f'.repeat(64);
+    const { parent_step_id: changed } = await db
+      .selectFrom('steps')
+      .select('parent_step_id')
+      .where('step_id', '=', from)
+      .executeTakeFirstOrThrow();
+    await db.updateTable('steps').set({ state_hash: hash }).where('step_id', '=', changed).execute();
+
+    const onTheWay = await fork(from);
+    expect(onTheWay.report).toMatchObject({
+      ...{ outcome: 'differs', compared: 2, differing: 1 },
+      differences: [{ stepId: changed, field: 'stateHash', recorded: hash }],
+      notes: [`run ${onTheWay.runId} ended where the environment answered otherwise: nothing follows from there`],
+    });
+    const atTheRoot = await fork(await stepAt(asked, 1), { environment: 'search-qa:turns=3' });
+    expect(atTheRoot.report).toMatchObject({
+      ...{ outcome: 'differs', compared: 1, differing: 1 },
+      differences: [{ stepId: await stepAt(asked, 0), field: 'stateHash' }],
+    });
+    for (const { runId, progress } of [onTheWay, atTheRoot]) {
+      expect(progress).toBeNull();
+      const run = await db.selectFrom('runs').select('outcome').where('run_id', '=', runId).executeTakeFirstOrThrow();
+      expect(run).toEqual({ outcome: 'failed' });
+      const rollouts = await db
+        .selectFrom('rollouts as o')
+        .innerJoin('trees as t', 't.tree_id', 'o.tree_id')
+        .select('rollout_id')
+        .where('t.run_id', '=', runId)
+        .execute();
+      expect(rollouts).toEqual([]);
+    }
+    expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+  });
+
   test('is refused from a step that is not there, from one that ended its episode, and in a world that has not the task', async () => {
     const nowhere = '00000000-0000-4000-8000-000000000000';
     await expect(fork(nowhere)).rejects.toMatchObject({ name: 'ReplayRefused', message: expect.stringContaining(nowhere) });

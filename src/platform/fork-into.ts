@@ -28,7 +28,7 @@ const CATCH_UP_MS = 60_000;
 
 /**
  * Starts a run that goes on from a recorded step (`planFork`), or goes on with it where its record ends: the way to the step is executed again in the fork's
- * own tree, everything the environment says compared, and the rollouts begin behind it. Where the environment answers otherwise the run ends there as failed.
+ * own tree, everything the environment says compared, and the rollouts begin behind it. Where the environment answers otherwise, or its state is another, the run ends there as failed.
  * What was compared is put on record at the run that it was forked from, once. A projector must be running.
  */
 export async function forkInto(platform: Platform, forking: Forking): Promise<Forked> {
@@ -50,7 +50,10 @@ export async function forkInto(platform: Platform, forking: Forking): Promise<Fo
   if (signal.aborted) return { report: null, progress };
   await settle(platform, signal);
   if (progress === null) await endAsFailed(platform, runId);
-  const report = await compareWays(platform, fork.stepId, { runId, treeId });
+  const comparison = await compareWays(platform, fork.stepId, treeId);
+  if (progress === null)
+    comparison.note(`run ${runId} ended where the environment answered otherwise: nothing follows from there`);
+  const report = comparison.report();
   const seconds = (Date.now() - began) / 1_000;
   const parameters = {
     run: runId,
@@ -76,11 +79,7 @@ async function isDiverged({ database }: Platform, treeId: string): Promise<boole
 }
 
 /** Compares the way to the fork, step by step, as both trees have it. */
-async function compareWays(
-  { database, blobs }: Platform,
-  stepId: string,
-  { runId, treeId }: { readonly runId: string; readonly treeId: string },
-): Promise<ReplayReport> {
+async function compareWays({ database, blobs }: Platform, stepId: string, treeId: string): Promise<Comparison> {
   const comparison = new Comparison('fork');
   const text = textReader(blobs);
   const recorded = await readRecordedPath(database.db, stepId, text);
@@ -110,9 +109,7 @@ async function compareWays(
       ...(step.stateHash !== null && other.stateHash !== null ? [part('stateHash', step.stateHash, other.stateHash)] : []),
     ]);
   }
-  if (comparison.differing > 0)
-    comparison.note(`run ${runId} ended where the environment answered otherwise: nothing follows from there`);
-  return comparison.report();
+  return comparison;
 }
 
 /** Ends a run whose way differed. Said again it changes nothing. */

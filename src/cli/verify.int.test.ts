@@ -111,6 +111,30 @@ describe('espalier verify', () => {
     expect(stdout).toContain(`event renumbered: trees.${partition}@${second}`);
   });
 
+  test('names an event that was moved behind the end of its partition, where it was and where it is', async () => {
+    const { id, place } = await someEvent();
+    const [partition = '', offset = ''] = place.slice('trees.'.length).split('@');
+    const move = (to: number) =>
+      sql`update journal_v1.events set "offset" = ${to} where event_id = ${id}`.execute(platform.database.db);
+    await move(1_000_000);
+    const { code, stdout } = await verify();
+    await move(Number(offset));
+    expect(code).toBe(1);
+    expect(stdout).toContain(`event missing: ${place} event ${id}\n`);
+    expect(stdout).toContain(`event inserted: trees.${partition}@1000000 event ${id}\n`);
+  });
+
+  test('names the column of an event that contradicts its record: what is looked for by type is not lost unseen', async () => {
+    const rename = (from: string, to: string) =>
+      sql`update journal_v1.events set type = ${to} where type = ${from}`.execute(platform.database.db);
+    await rename('BatchPlanned', 'Nothing');
+    const { code, stdout } = await verify();
+    await rename('Nothing', 'BatchPlanned');
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^2 faults in .* 0 batches/);
+    expect(stdout).toMatch(/(event changed: \S+ event \S+, column type\n){2}/);
+  });
+
   test('names a blob of which one byte was flipped, and the version whose checkpoint it is', async () => {
     const { id, blob } = checkpoint;
     const restore = await flip(join(platform.config.blobs, blob.slice(0, 2), blob.slice(2, 4), blob), 3);
@@ -156,6 +180,27 @@ describe('espalier verify', () => {
     const { code, stdout } = await verify(file);
     await restore();
     expect([code, stdout]).toEqual([1, expect.stringMatching(/dataset changed: .*released\.jsonl .*lessons version 1\)/)]);
+  });
+
+  test('names the manifest of a released file in which a field was changed, and the field; its name stands for its file', async () => {
+    const file = join(platform.home, 'told.jsonl');
+    const manifest = `${file}.manifest.json`;
+    const released = await runEspalier(['dataset', 'release', '--name', 'told', '--run', RUN, '--out', file], env);
+    expect(released).toMatchObject({ code: 0 });
+    expect(await verify(file, manifest)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^intact: .*, 1 files\n$/) });
+    const text = await readFile(manifest, 'utf8');
+    const restore = await flip(manifest, text.search(/(?<="bytes": \d+)\d,/));
+    const { code, stdout } = await verify(file);
+    await restore();
+    expect(code).toBe(1);
+    expect(stdout).toContain(`dataset changed: ${manifest} (not as `); // this content has two names
+    expect(stdout).toContain(' version 1 was released: bytes)\n');
+    await rename(manifest, `${manifest}.away`);
+    expect(await verify(file)).toMatchObject({ code: 0 });
+    expect(await verify(manifest)).toMatchObject({ code: 1, stdout: expect.stringContaining(`dataset missing: ${manifest}\n`) });
+    await rename(`${manifest}.away`, manifest);
+    await rename(file, `${file}.away`);
+    expect(await verify(manifest)).toMatchObject({ code: 1, stdout: expect.stringContaining(`dataset missing: ${file}\n`) });
   });
 
   test('names a file that no release has', async () => {

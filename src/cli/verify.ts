@@ -8,14 +8,14 @@ import { wantsJson, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 120_000;
 
-/** `espalier verify`: checks that events, blobs, batches and released files are what was written; exit code 1 when something is not. */
+/** `espalier verify`: checks that events, blobs, batches, checkpoints and released files are what was written; exit code 1 when something is not. */
 export function addVerify(program: Command): void {
   const command = program
     .command('verify')
     .description(
       'check the record against tampering and decay: the hash chain of the journal, blobs, batch manifests, checkpoints, released files',
     )
-    .argument('[files...]', 'files of released datasets, compared with the digests on record');
+    .argument('[files...]', 'files of released datasets, compared with their releases, as are the manifests beside them');
   command.action((files: string[]) =>
     withPlatform('verify', async (platform, signal) => {
       const projector = await ensureProjector(platform);

@@ -1,21 +1,17 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { z } from 'zod';
 import { BlobCorrupt, BlobMissing } from '../blobs/blob-store.ts';
 import { listFileBlobs } from '../blobs/file-blob-store.ts';
-import { manifestPath } from '../datasets/export/manifest.ts';
 import { decode } from '../events/codec.ts';
 import { manifestHashOf } from '../events/manifest-hash.ts';
 import { verifyChain } from '../projections/journal-chain/verify-chain.ts';
 import type { Platform } from './open-platform.ts';
 import { verifyCheckpoints } from './verify-checkpoints.ts';
+import { verifyFiles } from './verify-files.ts';
 
 /** Something of the record that is not as it was written. */
 export interface Fault {
   readonly what: 'event' | 'blob' | 'batch' | 'checkpoint' | 'dataset';
   readonly kind: 'changed' | 'missing' | 'inserted' | 'renumbered' | 'unchained' | 'unknown';
-  /** The event's place and id, the blob's name, the batch's id, the policy's version with its checkpoint, the file. */
+  /** The event's place and id (and the columns that contradict it), the blob's name, the batch's id, the policy's version with its checkpoint, the file (and the fields). */
   readonly place: string;
 }
 
@@ -35,7 +31,8 @@ const BLOB = /"blob":"([0-9a-f]{64})"/g;
 
 /**
  * Checks that the record is what was written: the hash chain of every partition of the journal, every blob against its name (those that events refer to
- * must be there: long texts, tokens, checkpoints), the chained manifests of all batches, checkpoints with the weights in them, and files of released datasets against their digests.
+ * must be there: long texts, tokens, checkpoints), the chained manifests of all batches, checkpoints with the weights in them, and files of released datasets, with the manifests beside them,
+ * against their releases.
  */
 export async function verifyRecord(
   platform: Platform,
@@ -64,12 +61,15 @@ export async function verifyRecord(
     },
   });
   faulty += chain.faulty - chain.faults.length;
-  for (const { kind, place, eventId } of chain.faults) fault({ what: 'event', kind, place: `${place} event ${eventId}` });
+  for (const { kind, place, eventId, columns } of chain.faults) {
+    const where = columns.length > 0 ? `, column ${columns.join(', ')}` : '';
+    fault({ what: 'event', kind, place: `${place} event ${eventId}${where}` });
+  }
   const blobs = await verifyBlobs(platform, referenced, signal, fault);
   const batches = await verifyBatches(platform, fault);
   const checkpoints = await verifyCheckpoints(platform, signal, fault);
-  for (const file of files) await verifyFile(platform, file, fault);
-  return { events: chain.events, blobs, batches, checkpoints, files: files.length, faulty, faults };
+  const checked = await verifyFiles(platform, files, fault);
+  return { events: chain.events, blobs, batches, checkpoints, files: checked, faulty, faults };
 }
 
 async function verifyBlobs(
@@ -117,28 +117,3 @@ async function verifyBatches({ database }: Platform, fault: (found: Fault) => vo
   }
   return seen.size;
 }
-
-/** Compares a file with the datasets that were released: its digest must be one of theirs. The manifest beside it says which one it should be. */
-async function verifyFile({ database }: Platform, file: string, fault: (found: Fault) => void): Promise<void> {
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
-  const digest = hash.digest('hex');
-  const releaseOf = (sha256: string) =>
-    database.db.selectFrom('datasets').select(['name', 'version']).where('sha256', '=', sha256).executeTakeFirst();
-  if (await releaseOf(digest)) return;
-  const said = named.safeParse(
-    await readFile(manifestPath(file), 'utf8')
-      .then(JSON.parse)
-      .catch(() => null),
-  );
-  const release = said.success ? await releaseOf(said.data.sha256) : undefined;
-  if (release)
-    fault({
-      what: 'dataset',
-      kind: 'changed',
-      place: `${file} (sha256 ${digest}: it was released as ${release.name} version ${release.version})`,
-    });
-  else fault({ what: 'dataset', kind: 'unknown', place: `${file} (sha256 ${digest}: no release has it)` });
-}
-
-const named = z.object({ sha256: z.string() });

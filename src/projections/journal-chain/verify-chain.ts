@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { CHAIN_START, chainDigest } from './chain.ts';
+import { columnsOffBody, type JournalRow, readRows } from './columns-off-body.ts';
+import { absencesOf, releasedBodies } from './empty-places.ts';
 import { splitDigests } from './journal-chain.ts';
+import { type Misplaced, readMisnumbered, readStrays } from './misplaced-events.ts';
 
 /** An event of the journal that is not as it was chained. */
 export interface ChainFault {
@@ -9,6 +12,8 @@ export interface ChainFault {
   /** topic.partition@offset. */
   readonly place: string;
   readonly eventId: string;
+  /** Of a record that is as it was chained: the columns beside it that say something else. */
+  readonly columns: readonly string[];
 }
 
 export interface ChainReport {
@@ -18,19 +23,13 @@ export interface ChainReport {
   readonly faulty: number;
 }
 
-interface Entry {
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: number;
-  readonly eventId: string;
-}
-
 const FAULTS_SHOWN = 20;
 const BLOCKS_AT_ONCE = 16;
 
 /**
  * Computes the chain of every partition again from the bodies that the journal holds and compares digest by digest. A record that differs is named; the
- * chain goes on from the recorded digest, so that one change is one fault. An event that was appended twice is kept once: its second place is no fault.
+ * chain goes on from the recorded digest, so that one changed record is one fault. The chain covers place, id and body: the other columns are compared with
+ * the body, positions with the places. What the journal did not keep at a place (a second append, what it set aside) is no fault where it says so itself.
  * @param visit hears every body, so that what it refers to can be checked in the same pass.
  */
 export async function verifyChain(
@@ -47,58 +46,101 @@ export async function verifyChain(
 ): Promise<ChainReport> {
   const faults: ChainFault[] = [];
   let [events, faulty] = [0, 0];
-  const fault = (kind: ChainFault['kind'], { topic, partition, offset, eventId }: Entry) => {
+  const fault = (kind: ChainFault['kind'], { topic, partition, offset, eventId }: Misplaced, columns: readonly string[] = []) => {
     faulty++;
-    if (faults.length < FAULTS_SHOWN) faults.push({ kind, place: `${topic}.${partition}@${offset}`, eventId });
+    if (faults.length < FAULTS_SHOWN) faults.push({ kind, place: `${topic}.${partition}@${offset}`, eventId, columns });
   };
   for (const { topic, partition, until } of await partitionsOf(db)) {
+    const at = (entry: { readonly offset: number; readonly eventId: string }) => ({ topic, partition, ...entry });
+    const hear = (row: JournalRow) => {
+      events++;
+      visit?.(row.body);
+    };
+    const compare = (row: JournalRow) => {
+      const columns = columnsOffBody(row);
+      if (columns.length > 0) fault('changed', at(row), columns);
+    };
     let before: Uint8Array = CHAIN_START;
     let [after, reached] = [-1, -1];
     for (;;) {
       signal.throwIfAborted();
       const blocks = await readBlocks(db, topic, partition, after);
       const whole = blocks.length < BLOCKS_AT_ONCE;
-      const end = whole ? until - 1 : (blocks.at(-1)?.offsets.at(-1) ?? reached);
-      const rows = await readBodies(db, topic, partition, reached, end);
+      const end = whole ? until - 1 : Math.min(until - 1, blocks.at(-1)?.offsets.at(-1) ?? reached);
+      const rows = await readRows(db, topic, partition, reached, end);
       const chained = blocks
         .flatMap(({ offsets, ids, digests }) => entriesOf(offsets, ids, splitDigests(digests)))
         .filter(({ offset }) => offset < until);
       const known = new Set(chained.map(({ offset }) => offset));
-      for (const row of rows.values()) if (!known.has(row.offset)) fault('inserted', { topic, partition, ...row });
-      const absent = chained.filter(({ offset }) => !rows.has(offset));
-      const kept = await keptElsewhere(
+      const unchained = [...rows.values()].filter(({ offset }) => !known.has(offset));
+      const released = await releasedBodies(
         db,
-        absent.map(({ eventId }) => eventId),
+        topic,
+        partition,
+        unchained.map(({ offset }) => offset),
+      );
+      for (const row of unchained) {
+        if (!released.get(row.offset)?.equals(Buffer.from(row.body))) {
+          fault('inserted', at(row));
+          continue;
+        }
+        hear(row);
+        compare(row);
+      }
+      const absences = await absencesOf(
+        db,
+        topic,
+        partition,
+        chained.filter(({ offset }) => !rows.has(offset)),
       );
       for (const { offset, eventId, digest } of chained) {
         const row = rows.get(offset);
-        const entry = { topic, partition, offset, eventId };
+        const isChained = (body: string | Uint8Array) => Buffer.compare(chainDigest(before, offset, body), digest) === 0;
         if (!row) {
-          if (!kept.has(eventId)) fault('missing', entry);
+          const absence = absences.get(offset);
+          if (!absence) fault('missing', at({ offset, eventId }));
+          else if (absence.kind === 'set-aside' && !isChained(absence.body)) fault('changed', at({ offset, eventId }));
         } else {
-          events++;
-          visit?.(row.body);
-          if (row.eventId !== eventId) fault('renumbered', entry);
-          else if (Buffer.compare(chainDigest(before, offset, row.body), digest) !== 0) fault('changed', entry);
+          hear(row);
+          if (row.eventId !== eventId) fault('renumbered', at({ offset, eventId }));
+          else if (isChained(row.body)) compare(row);
+          else fault('changed', at(row));
         }
         before = digest;
       }
       progress?.(events);
-      if (whole || end >= until) break;
+      if (whole || end >= until - 1) break;
       after = blocks.at(-1)?.block ?? after;
       reached = end;
     }
   }
+  signal.throwIfAborted();
+  const strays = await readStrays(db, FAULTS_SHOWN);
+  for (const stray of strays.first) fault('inserted', stray);
+  const misnumbered = await readMisnumbered(db, FAULTS_SHOWN);
+  for (const event of misnumbered.first) fault('changed', event, ['position']);
+  faulty += strays.all - strays.first.length + misnumbered.all - misnumbered.first.length;
   return { events, faults, faulty };
 }
 
-/** Lists the partitions, each with the offset up to which both the journal and the chain were folded. */
+/**
+ * Lists the partitions, each with the offset up to which both the journal and the chain were folded. The chain reaches as far as its last entry, whatever
+ * its cursor says. What the journal holds behind that is not chained yet.
+ */
 async function partitionsOf(
   db: Db,
 ): Promise<readonly { readonly topic: string; readonly partition: number; readonly until: number }[]> {
   const { rows } = await sql<{ topic: string; partition: number; until: number }>`
-    select topic, partition, min(next_offset) as until from cursors where projection in ('journal', 'journal-chain')
-    group by topic, partition having count(distinct projection) = 2 order by topic, partition`.execute(db);
+    select j.topic, j.partition, least(j.next_offset, greatest(coalesce(c.next_offset, 0), coalesce(b.until, 0))) as until
+    from cursors j
+    join projections p on p.name = j.projection and p.version = j.version
+    left join (cursors c join projections q on q.name = c.projection and q.version = c.version)
+      on c.projection = 'journal-chain' and c.topic = j.topic and c.partition = j.partition
+    left join lateral (
+      select offsets[cardinality(offsets)] + 1 as until from chain_blocks
+      where topic = j.topic and partition = j.partition order by block desc limit 1
+    ) b on true
+    where j.projection = 'journal' order by j.topic, j.partition`.execute(db);
   return rows;
 }
 
@@ -118,26 +160,4 @@ async function readBlocks(db: Db, topic: string, partition: number, after: numbe
     select block, to_json(offsets) as offsets, to_json(event_ids) as ids, digests from chain_blocks
     where topic = ${topic} and partition = ${partition} and block > ${after} order by block limit ${BLOCKS_AT_ONCE}`.execute(db);
   return rows;
-}
-
-interface Body {
-  readonly offset: number;
-  readonly eventId: string;
-  readonly body: string;
-}
-
-/** Reads what the journal holds behind `from` up to `to`. */
-async function readBodies(db: Db, topic: string, partition: number, from: number, to: number): Promise<Map<number, Body>> {
-  const { rows } = await sql<Body>`
-    select "offset", event_id as "eventId", body from events
-    where topic = ${topic} and partition = ${partition} and "offset" > ${from} and "offset" <= ${to}
-    order by "offset"`.execute(db);
-  return new Map(rows.map((row) => [row.offset, row]));
-}
-
-async function keptElsewhere(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  if (ids.length === 0) return new Set();
-  const { rows } = await sql<{ eventId: string }>`
-    select event_id as "eventId" from events where event_id = any(${[...ids]}::uuid[])`.execute(db);
-  return new Set(rows.map(({ eventId }) => eventId));
 }

@@ -1,0 +1,58 @@
+import type { RowManifest } from '../datasets/rows/export-rows.ts';
+import type { DataOf } from '../events/catalogue.ts';
+import { canonicalJson } from '../events/codec.ts';
+
+const SCHEMA: RowManifest['schema'] = 'espalier-rows-manifest/1';
+
+/**
+ * Names the fields of a manifest that say something else than the release does (`counts.lines`); `text` when only its blanks, escapes or repeated keys are
+ * not as a manifest is written: then no byte of it can change unseen. Empty when the manifest is as released.
+ */
+export function fieldsOffRelease(text: string, release: DataOf<'DatasetReleased'>): readonly string[] {
+  let said: unknown;
+  try {
+    said = JSON.parse(text);
+  } catch {
+    return ['it is no JSON'];
+  }
+  if (!isObject(said)) return ['it is no JSON object'];
+  const off = [...fieldsOff(said, manifestOf(release), '')];
+  if (off.length === 0 && `${JSON.stringify(said, null, 2)}\n` !== text) return ['text'];
+  return off;
+}
+
+/** Puts the manifest together again that a release was made of (`released` in datasets/release is the other way). */
+function manifestOf(release: DataOf<'DatasetReleased'>): { readonly [Field in keyof RowManifest]: unknown } {
+  const { format: kind, formatVersion, query, codeVersion, position, counts, runs, bytes, sha256 } = release;
+  const { general, metadata, span, ...parameters } = isObject(release.parameters) ? release.parameters : {};
+  const format = { kind, metadata, span };
+  return {
+    schema: SCHEMA,
+    format,
+    formatVersion,
+    query,
+    parameters,
+    general,
+    codeVersion,
+    position,
+    counts,
+    runs,
+    bytes,
+    sha256,
+  };
+}
+
+/** Walks two objects down to the fields in which they differ; lists are compared whole. */
+function* fieldsOff(said: object, released: object, path: string): Iterable<string> {
+  const [a, b] = [new Map<string, unknown>(Object.entries(said)), new Map<string, unknown>(Object.entries(released))];
+  for (const field of new Set([...b.keys(), ...a.keys()])) {
+    const [x, y] = [a.get(field), b.get(field)];
+    const name = `${path}${field}`;
+    if (isObject(x) && isObject(y)) yield* fieldsOff(x, y, `${name}.`);
+    else if (x === undefined || y === undefined ? x !== y : canonicalJson(x) !== canonicalJson(y)) yield name;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

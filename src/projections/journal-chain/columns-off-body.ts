@@ -1,0 +1,76 @@
+import { sql } from 'kysely';
+import { catalogue, isEventType } from '../../events/catalogue.ts';
+import { decode } from '../../events/codec.ts';
+import type { Db } from '../../postgres/database.ts';
+
+/** An event as the journal holds it; the chain speaks for `offset`, `eventId` and `body`. */
+export interface JournalRow {
+  readonly offset: number;
+  readonly eventId: string;
+  readonly type: string;
+  readonly stream: string;
+  readonly sequence: number;
+  readonly producer: string;
+  readonly correlationId: string;
+  /** Seconds since 1970 as text, to the microsecond: a Date would round away what was changed below the millisecond. */
+  readonly occurredAt: string;
+  readonly body: string;
+}
+
+/** Reads what the journal holds behind `from` up to `to`. */
+export async function readRows(
+  db: Db,
+  topic: string,
+  partition: number,
+  from: number,
+  to: number,
+): Promise<Map<number, JournalRow>> {
+  const { rows } = await sql<JournalRow>`
+    select "offset", event_id as "eventId", type, stream, sequence, producer, correlation_id as "correlationId",
+           extract(epoch from occurred_at)::text as "occurredAt", body
+    from events
+    where topic = ${topic} and partition = ${partition} and "offset" > ${from} and "offset" <= ${to}
+    order by "offset"`.execute(db);
+  return new Map(rows.map((row) => [row.offset, row]));
+}
+
+/** Names the columns of a row that its body contradicts. `position` is not in the body: it follows from the order of the log. */
+export function columnsOffBody(row: JournalRow): readonly string[] {
+  const said = eventOf(row.body);
+  if (!said) return ['body'];
+  return [
+    ...(said.id === row.eventId ? [] : ['event_id']),
+    ...(said.type === row.type ? [] : ['type']),
+    ...(said.stream === row.stream ? [] : ['stream']),
+    ...(said.sequence === row.sequence ? [] : ['sequence']),
+    ...(said.producer?.name === row.producer ? [] : ['producer']),
+    ...(said.correlationId === row.correlationId ? [] : ['correlation_id']),
+    ...(`${(Date.parse(said.occurredAt ?? '') / 1000).toFixed(3)}000` === row.occurredAt ? [] : ['occurred_at']),
+  ];
+}
+
+interface Said {
+  readonly id?: string;
+  readonly type?: string;
+  readonly schemaVersion?: number;
+  readonly stream?: string;
+  readonly sequence?: number;
+  readonly occurredAt?: string;
+  readonly correlationId?: string;
+  readonly producer?: { readonly name?: string };
+}
+
+/** Reads the metadata of a body. The journal's columns are those of the current version: only an older one takes the whole way of decoding. */
+function eventOf(body: string): Said | undefined {
+  let said: Said | null;
+  try {
+    said = JSON.parse(body) as Said | null; // every field is compared with a value of its type
+  } catch {
+    return undefined;
+  }
+  if (typeof said !== 'object' || said === null) return undefined;
+  if (typeof said.type !== 'string' || !isEventType(said.type) || said.schemaVersion === catalogue[said.type].version)
+    return said;
+  const decoded = decode(Buffer.from(body));
+  return decoded.kind === 'event' ? decoded.event : said;
+}

@@ -1,0 +1,55 @@
+import { sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+
+/**
+ * Why the journal holds nothing at a place that was chained: the event was appended before and is kept there, or the journal set it aside, with its
+ * bytes (`journal/fold-batch.ts`).
+ */
+export type Absence = { readonly kind: 'kept-elsewhere' } | { readonly kind: 'set-aside'; readonly body: Uint8Array };
+
+/**
+ * Gives the reasons that the journal itself wrote down for chained places where it holds nothing, by offset. That an event of this id is somewhere else is
+ * none: it may have been moved. Only of segments the journal notes no second append (two processes may both tell one, as they should);
+ * the one that was kept came first.
+ */
+export async function absencesOf(
+  db: Db,
+  topic: string,
+  partition: number,
+  absent: readonly { readonly offset: number; readonly eventId: string }[],
+): Promise<ReadonlyMap<number, Absence>> {
+  if (absent.length === 0) return new Map();
+  const { rows } = await sql<{ offset: number; body: Buffer | null }>`
+    select a."offset", q.body
+    from unnest(${absent.map(({ offset }) => offset)}::bigint[], ${absent.map(({ eventId }) => eventId)}::uuid[]) as a("offset", event_id)
+    left join quarantine q
+      on q.projection = 'journal' and q.topic = ${topic} and q.partition = ${partition} and q."offset" = a."offset"
+    left join events e on e.event_id = a.event_id
+    where q.body is not null
+       or e.type = 'SegmentRendered' and (e.topic <> ${topic} or e.partition <> ${partition} or e."offset" < a."offset")
+       or e.event_id is not null and exists (
+            select from anomalies n
+            where n.topic = ${topic} and n.partition = ${partition} and n."offset" = a."offset"
+              and n.kind = 'duplicate' and n.event_id = a.event_id)`.execute(db);
+  return new Map(
+    rows.map(({ offset, body }) => [offset, body ? { kind: 'set-aside', body } : { kind: 'kept-elsewhere' }] as const),
+  );
+}
+
+/**
+ * Gives, by offset, the bytes of what the journal took out of its quarantine at these places: a record that could not be read when the chain went by is in
+ * the journal since, and never in the chain.
+ */
+export async function releasedBodies(
+  db: Db,
+  topic: string,
+  partition: number,
+  offsets: readonly number[],
+): Promise<ReadonlyMap<number, Buffer>> {
+  if (offsets.length === 0) return new Map();
+  const { rows } = await sql<{ offset: number; body: Buffer }>`
+    select "offset", body from quarantine
+    where projection = 'journal' and topic = ${topic} and partition = ${partition} and "offset" = any(${[...offsets]}::bigint[])
+      and released_at is not null`.execute(db);
+  return new Map(rows.map(({ offset, body }) => [offset, body]));
+}

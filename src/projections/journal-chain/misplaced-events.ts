@@ -1,0 +1,53 @@
+import { sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+
+export interface Misplaced {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly eventId: string;
+}
+
+/** The first of them, by place, and how many there are. */
+export interface Found {
+  readonly first: readonly Misplaced[];
+  readonly all: number;
+}
+
+/**
+ * Finds events where the journal never was: in a partition without a cursor, at or behind the cursor's offset. Cursor and events come from one
+ * statement, one snapshot, and the journal moves both in one transaction: of what is appended meanwhile nothing is found.
+ */
+export async function readStrays(db: Db, limit: number): Promise<Found> {
+  const { rows } = await sql<Row>`
+    select e.topic, e.partition, e."offset", e.event_id as "eventId", count(*) over () as "all"
+    from events e
+    where e."offset" < 0 or not exists (
+      select from cursors c join projections p on p.name = c.projection and p.version = c.version
+      where c.projection = 'journal' and c.topic = e.topic and c.partition = e.partition and e."offset" < c.next_offset)
+    order by e.topic, e.partition, e."offset" limit ${limit}`.execute(db);
+  return found(rows);
+}
+
+/**
+ * Finds events whose position in their stream cannot be: none is before it and it is not the first (positions run from 1 without a hole), or the one
+ * before it lies behind it in the same partition. What was released from the journal's quarantine came late and is numbered last, wherever it lies.
+ */
+export async function readMisnumbered(db: Db, limit: number): Promise<Found> {
+  const { rows } = await sql<Row>`
+    select e.topic, e.partition, e."offset", e.event_id as "eventId", count(*) over () as "all"
+    from events e left join events b on b.stream = e.stream and b.position = e.position - 1
+    where (b.stream is null and e.position <> 1)
+       or (b.topic = e.topic and b.partition = e.partition and b."offset" > e."offset" and not exists (
+            select from quarantine q
+            where q.projection = 'journal' and q.topic = e.topic and q.partition = e.partition and q."offset" = e."offset"
+              and q.released_at is not null))
+    order by e.topic, e.partition, e."offset" limit ${limit}`.execute(db);
+  return found(rows);
+}
+
+type Row = Misplaced & { readonly all: number };
+
+function found(rows: readonly Row[]): Found {
+  return { first: rows, all: rows[0]?.all ?? 0 };
+}

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type RawBuilder, sql } from 'kysely';
+import { encode } from '../../events/codec.ts';
+import type { Envelope } from '../../events/envelope.ts';
+import { type Database, openDatabase } from '../../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
+import { emptyReadModels } from '../../testing/read-models.ts';
+import { Story } from '../../testing/story.ts';
+import { tellRenderSpec, tellSegment } from '../../testing/tell-images.ts';
+import { journal } from '../journal/journal.ts';
+import { releaseFromQuarantine } from '../quarantine.ts';
+import { journalChain } from './journal-chain.ts';
+import { verifyChain } from './verify-chain.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+let log: TestLog;
+let story: Story;
+let ids: readonly string[]; // of the events of `trees`, by offset
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase(testDatabase.url);
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+beforeEach(async () => {
+  await emptyReadModels(database.db);
+  log = testLog();
+  story = new Story('chained');
+  const tree = story.tree(story.run(), 'a');
+  const rolloutId = story.rollout(tree);
+  let from = tree.rootStepId;
+  for (let depth = 1; depth <= 5; depth++) from = story.step(tree, rolloutId, from, depth);
+  ids = story.events.slice(1).map(({ id }) => id);
+  appendTo(log, story.events);
+  await fold();
+});
+
+/** Folds what the log holds behind `from`. */
+async function fold(projections = [journal, journalChain], from: Readonly<Record<string, number>> = {}): Promise<void> {
+  for (const [topic, records] of log.topics)
+    await projectSlice(database.db, log, topic, from[topic] ?? 0, records.length, projections);
+}
+
+const run = (statement: RawBuilder<unknown>) => statement.execute(database.db);
+const found = async () => {
+  const { faulty, faults } = await verifyChain(database.db, { signal: new AbortController().signal });
+  expect(faults).toHaveLength(faulty);
+  return faults.map(({ kind, place, eventId, columns }) => [kind, place, eventId, ...columns]);
+};
+
+describe('the chain', () => {
+  test('is whole where the journal is ahead of it, and where it is ahead of the journal', async () => {
+    story.run('later');
+    appendTo(log, story.events.slice(-1));
+    await fold([journal], { runs: 1, trees: 7 });
+    expect(await found()).toEqual([]);
+    await fold([journalChain], { runs: 1, trees: 7 });
+    await run(sql`update cursors set next_offset = 1 where projection = 'journal' and topic = 'runs'`);
+    await run(sql`delete from journal_v1.events where topic = 'runs' and "offset" = 1`);
+    expect(await found()).toEqual([]);
+  });
+
+  test('is whole where the journal says why it holds nothing: appended again, a segment told twice, another fact under the id', async () => {
+    const [first] = story.events;
+    if (!first) throw new Error('the story is empty');
+    const spec = tellRenderSpec(story, story.id('run', 'run'));
+    tellSegment(story, story.id('run', 'run'), spec, 'a line');
+    const told = story.events.slice(-2);
+    const conflict = { ...first, data: { ...first.data, name: 'another' } } as typeof first;
+    appendTo(log, [first, conflict, ...told, ...told.slice(-1)]);
+    await fold(undefined, { runs: 1, trees: 7 });
+    expect(await found()).toEqual([]);
+    await run(sql`update quarantine set body = convert_to(replace(convert_from(body, 'UTF8'), 'another', 'an other'), 'UTF8')`);
+    expect(await found()).toEqual([['changed', 'runs.0@2', first.id]]);
+    await run(sql`delete from quarantine`);
+    await run(sql`delete from journal_v1.anomalies where kind = 'duplicate'`);
+    expect(await found()).toEqual([
+      ['missing', 'runs.0@1', first.id],
+      ['missing', 'runs.0@2', first.id],
+    ]);
+  });
+
+  test('goes on past a record that was released from quarantine, which it never held', async () => {
+    const unread = { ...story.events[0], id: story.id('unread'), sequence: 1 }; // the run's start, told once more under an id of its own
+    const place = { topic: 'runs', partition: 0, offset: 1 };
+    appendTo(log, [{ topic: 'runs', value: Buffer.from(JSON.stringify({ ...unread, schemaVersion: 99 })) }]);
+    story.run('later');
+    appendTo(log, story.events.slice(-1));
+    await fold(undefined, { runs: 1, trees: 7 });
+    expect(await found()).toEqual([]);
+    const readable = encode(unread as Envelope); // as after an upgrade that knows its version
+    await run(sql`update quarantine set body = ${readable}`);
+    for (const projection of [journal, journalChain])
+      expect(await releaseFromQuarantine(database.db, projection, place)).toEqual({ kind: 'released' });
+    expect(await found()).toEqual([]);
+    await run(sql`update journal_v1.events set body = replace(body, '"seed":1', '"seed":2') where event_id = ${unread.id}`);
+    expect(await found()).toEqual([['inserted', 'runs.0@1', unread.id]]);
+  });
+
+  test.each([
+    ['behind the end', 0, 1_000_000],
+    ['before the beginning', 0, -3],
+    ['to a partition that there is not', 9, 3],
+  ])('names an event that was moved %s, and where it is now', async (_, partition, offset) => {
+    await run(
+      sql`update journal_v1.events set partition = ${partition}, "offset" = ${offset} where topic = 'trees' and "offset" = 3`,
+    );
+    const faults = await found();
+    expect(faults).toContainEqual(['missing', 'trees.0@3', ids[3]]);
+    expect(faults).toContainEqual(['inserted', `trees.${partition}@${offset}`, ids[3]]);
+  });
+
+  test.each([
+    ['behind the end', 2_000_000],
+    ['before the beginning', -1],
+  ])('names a copy under a new id %s', async (_, offset) => {
+    const copy = story.id('copy');
+    await run(sql`
+      insert into journal_v1.events select topic, partition, ${offset}, ${copy}::uuid, type, stream, 8, sequence, producer, correlation_id,
+        occurred_at, body
+      from journal_v1.events where topic = 'trees' and "offset" = 6`);
+    expect(await found()).toContainEqual(['inserted', `trees.0@${offset}`, copy]);
+  });
+
+  test.each([
+    ['type', sql`type = 'Nothing'`],
+    ['stream', sql`stream = ${'0f000000-0000-4000-8000-000000000000'}::uuid, position = 1`],
+    ['sequence', sql`sequence = sequence + 1`],
+    ['producer', sql`producer = 'x'`],
+    ['correlation_id', sql`correlation_id = event_id`],
+    ['occurred_at', sql`occurred_at = occurred_at + interval '1 microsecond'`],
+  ])('names the column of %s that contradicts the body', async (column, change) => {
+    await run(sql`update journal_v1.events set ${change} where topic = 'trees' and "offset" = 6`); // the last of its stream: no hole behind it
+    expect(await found()).toEqual([['changed', 'trees.0@6', ids[6], column]]);
+  });
+
+  test('names a position that leaves a hole, one below the first, and two that were exchanged', async () => {
+    const move = (offset: number, position: number) =>
+      run(sql`update journal_v1.events set position = ${position} where topic = 'trees' and "offset" = ${offset}`);
+    await move(6, 1_000);
+    expect(await found()).toEqual([['changed', 'trees.0@6', ids[6], 'position']]);
+    await move(6, 0);
+    expect(await found()).toContainEqual(['changed', 'trees.0@6', ids[6], 'position']);
+    await move(5, 7);
+    await move(6, 6);
+    expect(await found()).toEqual([['changed', 'trees.0@5', ids[5], 'position']]);
+  });
+
+  test('reads as far as its entries reach where its cursor is gone', async () => {
+    await run(sql`delete from cursors where projection = 'journal-chain'`);
+    expect(await found()).toEqual([]);
+    await run(sql`update journal_v1.events set body = replace(body, 'step 2', 'step 3') where topic = 'trees' and "offset" = 3`);
+    expect(await found()).toEqual([['changed', 'trees.0@3', ids[3]]]);
+  });
+});

@@ -11,7 +11,10 @@ export class KeysRepeat extends Error {
   override readonly name = 'KeysRepeat';
 }
 
-/** Drops the plain indexes of a schema's empty tables, and the constraints that the load defers. Gives the statements that make them again. */
+/**
+ * Drops the plain indexes of a schema's empty tables, and the constraints that the load defers. Gives the statements that make them again, and
+ * those that then analyze the tables, for the plans of the first readers, before autovacuum comes by.
+ */
 export async function deferIndexes(trx: Trx, schema: string, { deferred }: Load): Promise<readonly string[]> {
   const { rows } = await sql<{ drop: string; make: string }>`
     select format('alter table %s drop constraint %I', c.conrelid::regclass, c.conname) as drop,
@@ -23,19 +26,24 @@ export async function deferIndexes(trx: Trx, schema: string, { deferred }: Load)
     where t.relnamespace = ${schema}::regnamespace and not exists (select from pg_constraint c where c.conindid = i.indexrelid)
     order by 2`.execute(trx);
   for (const { drop } of rows) await sql.raw(drop).execute(trx);
-  return rows.map(({ make }) => make);
+  const tables = await sql<{ analyze: string }>`
+    select format('analyze %I.%I', schemaname, tablename) as analyze from pg_tables where schemaname = ${schema} order by 1`.execute(
+    trx,
+  );
+  return [...rows.map(({ make }) => make), ...tables.rows.map(({ analyze }) => analyze)];
 }
 
 /**
- * Makes the indexes that waited, each in a transaction of its own, so that one who is killed here goes on with the next.
- * @throws KeysRepeat when a key is there twice.
+ * Makes the indexes that waited, each in a transaction of its own, so that one who is killed here, or told to end after the one in hand, goes on
+ * with the next. @throws KeysRepeat when a key is there twice; the signal's reason.
  */
-export async function makeDeferred({ db }: Database, { projection, version, schema }: Build): Promise<void> {
+export async function makeDeferred({ db }: Database, { projection, version, schema }: Build, signal: AbortSignal): Promise<void> {
   const build = () => db.selectFrom('projection_builds').where('projection', '=', projection.name).where('version', '=', version);
   for (;;) {
+    signal.throwIfAborted();
     const found = await build().select('deferred').executeTakeFirst();
     const [statement, ...left] = found?.deferred ?? [];
-    if (statement === undefined) break;
+    if (statement === undefined) return;
     try {
       await db.transaction().execute(async (trx) => {
         await sql`select set_config('maintenance_work_mem', ${SORT_MEMORY}, true)`.execute(trx);
@@ -52,7 +60,4 @@ export async function makeDeferred({ db }: Database, { projection, version, sche
       throw new KeysRepeat(`a key of ${schema} is there twice`, { cause: error });
     }
   }
-  const { rows } = await sql<{ table: string }>`
-    select format('%I.%I', schemaname, tablename) as "table" from pg_tables where schemaname = ${schema}`.execute(db);
-  for (const { table } of rows) await sql.raw(`analyze ${table}`).execute(db); // plans of the first readers, before autovacuum comes by
 }

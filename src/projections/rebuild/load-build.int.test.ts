@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { sql } from 'kysely';
 import type { Envelope } from '../../events/envelope.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
@@ -17,7 +18,7 @@ import { rewardsLoad } from '../rewards/load.ts';
 import { loadTrees } from '../step-tree/load.ts';
 import { compareBuild } from './compare-build.ts';
 import { KeysRepeat, makeDeferred } from './defer-indexes.ts';
-import { applyLoad } from './load-build.ts';
+import { applyLoad, loadBuild } from './load-build.ts';
 import { type Build, dropBuild, openBuild } from './open-build.ts';
 
 let made: TestDatabase;
@@ -68,11 +69,6 @@ function suffer(
   return told;
 }
 
-/** `rewards` lets a revision meet the rewards of its whole batch: what comes too late is folded otherwise in another cut, loaded or not. */
-function bearable({ name }: Projection): (one: { readonly kind: string }) => boolean {
-  return ({ kind }) => name !== 'rewards' || kind !== 'late';
-}
-
 const loadable: readonly (readonly [string, Projection])[] = [
   ...projections.filter(({ load }) => load !== undefined).map((projection) => [projection.name, projection] as const),
   ...projections
@@ -100,7 +96,7 @@ test.each(loadable)(
         async (events, mishaps, lengths, killedAfter) => {
           await emptyReadModels(database.db);
           const log = testLog();
-          appendTo(log, suffer(events, mishaps.filter(bearable(projection))));
+          appendTo(log, suffer(events, mishaps));
           for (const [topic, records] of log.topics) await projectSlice(database.db, log, topic, 0, records.length, [projection]);
 
           const build = await load(log, projection, lengths, killedAfter, seen);
@@ -141,7 +137,7 @@ async function load(
   const resumed = await open(projection);
   expect([resumed.version, resumed.next]).toEqual([build.version, expect.stringMatching(/load|index/)]); // 'load' where nothing was folded
   try {
-    await makeDeferred(database, resumed);
+    await makeDeferred(database, resumed, new AbortController().signal);
     await slices(log, build, lengths, Number.POSITIVE_INFINITY, applyIsolatingPoison);
     return build;
   } catch (error) {
@@ -205,4 +201,47 @@ test('a load that took a key for new which another row had is folded anew by loo
     .execute();
   expect(quarantined).toEqual([{ code: 'conflict' }]);
   await dropBuild(database.db, forgetful, build.version);
+});
+
+test('who is told to end while indexes are made ends after the one in hand; the next goes on with those that are left', async () => {
+  const stepTree = projections.find(({ name }) => name === 'step-tree');
+  if (!stepTree) throw new Error('there is a projection step-tree');
+  await emptyReadModels(database.db);
+  const log = testLog();
+  const story = new Story('ended');
+  story.walk(story.tree(story.run()), 0, 3, 1);
+  appendTo(log, story.events);
+  const ends: Offsets = new Map([...log.topics].map(([topic, records]) => [topic, new Map([[0, records.length]])]));
+  const open = () => openBuild(database, { ends: async () => ends }, stepTree);
+  const build = await open();
+  await slices(log, build, [40], Number.POSITIVE_INFINITY, applyLoad(build, new AbortController()));
+  const waiting = async () => {
+    const { db } = database;
+    return (await db.selectFrom('projection_builds').select('deferred').where('version', '=', build.version).executeTakeFirst())
+      ?.deferred;
+  };
+  const before = (await waiting()) ?? [];
+
+  const ending = new AbortController();
+  const unread = undefined as never; // a log: nothing is read of it once the load has ended
+  const ended = loadBuild(
+    { log: unread, database },
+    { ...build, next: 'index' },
+    { signal: ending.signal, progress: () => undefined },
+  );
+  ending.abort(new Error('told to end')); // it has the first in hand
+  await expect(ended).rejects.toThrow('told to end');
+  expect(await waiting()).toEqual(before.slice(1));
+
+  const resumed = await open();
+  expect([resumed.version, resumed.next]).toEqual([build.version, 'index']);
+  await makeDeferred(database, resumed, new AbortController().signal);
+  expect(await waiting()).toBeNull();
+  const { rows } = await sql<{ indexes: number; analyzed: number }>`
+    select (select count(*)::int from pg_indexes where schemaname = ${build.schema}) as indexes,
+      (select reltuples::int from pg_class where oid = ${`${build.schema}.steps`}::regclass) as analyzed`.execute(database.db);
+  const live = await sql<{ indexes: number }>`
+    select count(*)::int as indexes from pg_indexes where schemaname = 'step_tree_v1'`.execute(database.db);
+  expect(rows).toEqual([{ indexes: live.rows[0]?.indexes, analyzed: 4 }]);
+  await dropBuild(database.db, stepTree, build.version);
 });

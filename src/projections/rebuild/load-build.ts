@@ -30,7 +30,7 @@ export async function loadBuild(
       await loading.close();
     }
   }
-  const made = makeDeferred(database, build);
+  const made = makeDeferred(database, build, watching.signal);
   try {
     await watchBuild(database, build, 'indexing', { ...watching, finished: made });
   } finally {

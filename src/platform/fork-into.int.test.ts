@@ -149,6 +149,39 @@ describe('a fork', () => {
     expect((await fork(leaf, { maxSteps: 3 })).report).toMatchObject({ outcome: 'equal', compared: 3 });
   });
 
+  test('is planned with the steps that its rollout has left, whatever the way to where that began', async () => {
+    const left = async (stepId: string) => (await planFork(platform, stepId, { rollouts: 1 })).maxSteps;
+    const origin = await collected('textcraft', '90', { policy: 'random' });
+    expect([await left(await stepAt(origin, 0)), await left(await stepAt(origin, 2))]).toEqual([8, 6]);
+
+    const { runId: first } = await fork(await stepAt(origin, 3), { policy: 'random', maxSteps: 2, rollouts: 1 });
+    expect([await left(await stepAt(first, 1)), await left(await stepAt(first, 3))]).toEqual([2, 2]);
+    const { runId: second } = await fork(await stepAt(first, 4), { policy: 'random' });
+    const steps = await stepsOf(second);
+    expect(steps.filter(({ rollout_id }) => rollout_id !== null).map(({ depth }) => depth)).toEqual([5, 5, 5]);
+
+    const bushy = await collected('textcraft', '90', {
+      ...{ policy: 'random', tasks: [{ alias: '90', rollouts: 6, branching: 'anywhere' }] },
+    });
+    const late = await platform.database.db
+      .selectFrom('steps as s')
+      .innerJoin('rollouts as o', 'o.rollout_id', 's.rollout_id')
+      .innerJoin('steps as f', 'f.step_id', 'o.from_step_id')
+      .select(['s.step_id', 's.depth', 'f.depth as from_depth'])
+      .where('o.run_id', '=', bushy)
+      .where('f.depth', '>', 0)
+      .where('s.termination', '=', 'none')
+      .orderBy('s.depth', 'desc')
+      .limit(3)
+      .execute();
+    expect(late.length).toBeGreaterThan(0);
+    for (const { step_id, depth, from_depth } of late) expect(await left(step_id)).toBe(8 - (depth - from_depth));
+
+    const search = { iterations: 3, candidates: 2, maxDepth: 4, exploration: 0.25 };
+    const searched = await collected('textcraft', '40', { search, tasks: [{ alias: '40', rollouts: 3, branching: 'root' }] });
+    expect([await left(await stepAt(searched, 0)), await left(await stepAt(searched, 1))]).toEqual([5, 4]);
+  });
+
   test('said again is the same run, and puts what was compared on record once', async () => {
     const origin = await collected('textcraft', '40');
     const from = await stepAt(origin, 1);

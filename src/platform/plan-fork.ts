@@ -23,7 +23,10 @@ export async function planFork({ database }: Platform, stepId: string, changes: 
     .selectFrom('steps as s')
     .innerJoin('trees as t', 't.tree_id', 's.tree_id')
     .leftJoin('runs as r', 'r.run_id', 't.run_id')
+    .leftJoin('rollouts as o', 'o.rollout_id', 's.rollout_id')
+    .leftJoin('steps as f', 'f.step_id', 'o.from_step_id')
     .select(['s.tree_id', 's.parent_step_id', 's.depth', 's.termination', 't.run_id', 't.alias', 't.seed', 'r.config'])
+    .select(['s.rollout_id', 'f.depth as from_depth'])
     .where('s.step_id', '=', stepId)
     .executeTakeFirst();
   if (!step) throw new ReplayRefused(`there is no step ${stepId}; \`espalier tree TREE --ids\` shows the steps of a tree`);
@@ -41,7 +44,7 @@ export async function planFork({ database }: Platform, stepId: string, changes: 
   if (environment === null)
     throw new ReplayRefused(`run ${step.run_id} does not say in which environment it acted; name it with --environment`);
   if (policy === undefined) throw new ReplayRefused(`run ${step.run_id} was planned elsewhere; name who goes on with --policy`);
-  const maxSteps = changes.maxSteps ?? (recorded ? recorded.maxSteps - step.depth : MAX_STEPS);
+  const maxSteps = changes.maxSteps ?? (recorded ? stepsLeft(recorded, step) : MAX_STEPS);
   if (maxSteps < 1)
     throw new ReplayRefused(
       `the plan of run ${step.run_id} leaves no step behind depth ${step.depth}; say how many with --max-steps`,
@@ -54,6 +57,19 @@ export async function planFork({ database }: Platform, stepId: string, changes: 
     ...(recorded?.prompt ? { prompt: recorded.prompt } : {}),
     fork: { runId: step.run_id, treeId: step.tree_id, stepId },
   });
+}
+
+/**
+ * Gives how many steps the recorded plan leaves behind a step. Its limit counts what a rollout took itself, from the node where it began: the way to that node,
+ * as a fork or a bushy tree has it, costs nothing. A search has a limit of its own for the whole path (`gradeOutcome`): one action more than its depth.
+ */
+function stepsLeft(
+  { maxSteps, search }: CollectPlan,
+  { depth, ...step }: { readonly depth: number; readonly rollout_id: string | null; readonly from_depth: number | null },
+): number {
+  if (search) return search.maxDepth + 1 - depth;
+  if (step.rollout_id === null) return maxSteps; // the root, or on the way behind which the rollouts begin
+  return maxSteps - (depth - (step.from_depth ?? 0));
 }
 
 /** An environment that does not know the task is another world: told before a run is begun there. */

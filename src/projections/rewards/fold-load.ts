@@ -1,7 +1,7 @@
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { isOf, LoadEnds, type Poison } from '../projection.ts';
 import { emptyTree, type LoadedTree, noteReward, sumReturn } from './loaded-tree.ts';
-import { missingReward, missingTree } from './refused.ts';
+import { missingReward, missingStep, missingTree } from './refused.ts';
 import { type EdgeRow, type LatestRow, latestRow, type RevisionRow, type RewardRow, revisionRow, rewardRow } from './rows.ts';
 
 /** What a batch adds to the tables and what it changes in them. */
@@ -21,14 +21,13 @@ export interface LoadRows {
   readonly changed: { readonly rollout_id: string; readonly value: number }[];
 }
 
-/** Folds a batch into rows and into the trees that are remembered. As in `project`, a revision meets all rewards of its batch. */
+/** Folds a batch into rows and into the trees that are remembered. As in `project`, an event sees only what lies before it. */
 export function foldLoad(
   batch: readonly Delivery[],
   known: Map<string, LoadedTree>,
 ): { readonly rows: LoadRows; readonly poison: readonly Poison[] } {
   const rows: Mutable = { trees: [], edges: [], rewards: [], revisions: [], returns: [], changed: [] };
   const latest = new Map<string, LatestRow>();
-  const revised: (readonly [LoadedTree, Delivery<Envelope<'RewardRevised'>>])[] = [];
   const touched = new Set<LoadedTree>();
   const poison: Poison[] = [];
   for (const delivery of batch) {
@@ -42,32 +41,42 @@ export function foldLoad(
       poison.push({ delivery, ...missingTree(treeId) });
       continue;
     }
-    if (isOf(delivery, 'StepTaken')) addEdge(tree, delivery.event.data.stepId, delivery.event.data.parentStepId, rows);
+    if (isOf(delivery, 'StepTaken')) {
+      const { stepId, parentStepId } = delivery.event.data;
+      if (tree.parents.has(parentStepId)) addEdge(tree, stepId, parentStepId, rows);
+      else poison.push({ delivery, ...missingStep('data.parentStepId', parentStepId, treeId) });
+    }
     if (isOf(delivery, 'RewardAssigned') && !tree.rewards.has(delivery.event.data.rewardId)) {
       const row = rewardRow(delivery.event);
       noteReward(tree, row);
       rows.rewards.push(row);
       touched.add(tree);
     }
-    if (isOf(delivery, 'RewardRevised')) revised.push([tree, delivery]);
-    if (isOf(delivery, 'RolloutFinished') && !tree.finished.has(delivery.event.data.rolloutId)) {
-      tree.finished.set(delivery.event.data.rolloutId, { leafStepId: delivery.event.data.leafStepId, value: null });
+    if (isOf(delivery, 'RewardRevised')) {
+      const { id, data } = delivery.event;
+      const reward = tree.rewards.get(data.rewardId);
+      if (reward === undefined) {
+        poison.push({ delivery, ...missingReward(data) });
+        continue;
+      }
+      if (tree.revised.has(id)) continue;
+      tree.revised.add(id);
+      reward.revisions += 1;
+      reward.value = data.value;
+      rows.revisions.push(revisionRow(delivery.event, reward.revisions));
+      latest.set(data.rewardId, latestRow(delivery.event, reward.revisions));
       touched.add(tree);
     }
-  }
-  for (const [tree, delivery] of revised) {
-    const reward = tree.rewards.get(delivery.event.data.rewardId);
-    if (reward === undefined) {
-      poison.push({ delivery, ...missingReward(delivery.event.data) });
-      continue;
+    if (isOf(delivery, 'RolloutFinished')) {
+      const { rolloutId, leafStepId } = delivery.event.data;
+      if (!tree.parents.has(leafStepId)) {
+        poison.push({ delivery, ...missingStep('data.leafStepId', leafStepId, treeId) });
+        continue;
+      }
+      if (tree.finished.has(rolloutId)) continue;
+      tree.finished.set(rolloutId, { leafStepId, value: null });
+      touched.add(tree);
     }
-    if (tree.revised.has(delivery.event.id)) continue;
-    tree.revised.add(delivery.event.id);
-    reward.revisions += 1;
-    reward.value = delivery.event.data.value;
-    rows.revisions.push(revisionRow(delivery.event, reward.revisions));
-    latest.set(delivery.event.data.rewardId, latestRow(delivery.event, reward.revisions));
-    touched.add(tree);
   }
   for (const tree of touched) sumTree(tree, rows);
   return { rows: { ...rows, latest: [...latest.values()] }, poison };

@@ -13,3 +13,9 @@ export function missingReward({ treeId, rewardId }: DataOf<'RewardRevised'>): Re
   const reason = `tree ${treeId} has no reward ${rewardId}; append its RewardAssigned first`;
   return { code: 'missing-reward', field: 'data.rewardId', reason };
 }
+
+/** Refuses what hangs on a step that was not told before it: `step-tree` refuses it by the same words. */
+export function missingStep(field: string, stepId: string, treeId: string): Refused {
+  const reason = `tree ${treeId} has no step ${stepId}; append that step first, then release this event`;
+  return { code: 'missing-parent', field, reason };
+}

@@ -1,0 +1,54 @@
+import { sql } from 'kysely';
+import type { Delivery } from '../../events/envelope.ts';
+import type { Trx } from '../../postgres/database.ts';
+import { isOf } from '../projection.ts';
+
+/** What a batch refers to and the tables already hold; the fold adds what the batch itself brings, in its order: so an event never sees what lies behind it. */
+export interface Known {
+  /** Tree → its run. */
+  readonly runs: Map<string, string>;
+  /** Step → its tree. */
+  readonly steps: Map<string, string>;
+  readonly rewards: Map<string, { readonly treeId: string; revisions: number }>;
+  /** Revisions that were applied before, by their event. */
+  readonly revised: Set<string>;
+}
+
+/** Loads what the events of a batch refer to, in at most four look-ups by primary key; a batch without revisions needs two. */
+export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<Known> {
+  const known: Known = { runs: new Map(), steps: new Map(), rewards: new Map(), revised: new Set() };
+  const wanted = references(batch);
+  const trees = await sql<{ tree_id: string; run_id: string }>`
+    select tree_id, run_id from reward_trees where tree_id = any(${[...wanted.trees]}::uuid[])`.execute(trx);
+  for (const { tree_id, run_id } of trees.rows) known.runs.set(tree_id, run_id);
+  if (wanted.steps.size > 0) {
+    const steps = await sql<{ step_id: string; tree_id: string }>`
+      select step_id, tree_id from reward_edges where step_id = any(${[...wanted.steps]}::uuid[])`.execute(trx);
+    for (const { step_id, tree_id } of steps.rows) known.steps.set(step_id, tree_id);
+  }
+  if (wanted.revisions.length === 0) return known;
+  const rewards = await sql<{ reward_id: string; tree_id: string; revisions: number }>`
+    select reward_id, tree_id, revisions from rewards where reward_id = any(${[...wanted.rewards]}::uuid[])`.execute(trx);
+  for (const { reward_id, tree_id, revisions } of rewards.rows) known.rewards.set(reward_id, { treeId: tree_id, revisions });
+  const revised = await sql<{ event_id: string }>`
+    select event_id from reward_revisions where event_id = any(${wanted.revisions}::uuid[])`.execute(trx);
+  for (const { event_id } of revised.rows) known.revised.add(event_id);
+  return known;
+}
+
+/** Steps are asked for where something hangs on them: that a step is told again changes nothing, whatever the tables hold. */
+function references(batch: readonly Delivery[]) {
+  const trees = new Set<string>();
+  const steps = new Set<string>();
+  const rewards = new Set<string>();
+  const revisions: string[] = [];
+  for (const delivery of batch) {
+    trees.add((delivery.event.data as { treeId: string }).treeId); // every type that this projection handles names its tree
+    if (isOf(delivery, 'StepTaken')) steps.add(delivery.event.data.parentStepId);
+    if (isOf(delivery, 'RolloutFinished')) steps.add(delivery.event.data.leafStepId);
+    if (!isOf(delivery, 'RewardRevised')) continue;
+    rewards.add(delivery.event.data.rewardId);
+    revisions.push(delivery.event.id);
+  }
+  return { trees, steps, rewards, revisions };
+}

@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Envelope } from '../../events/envelope.ts';
+import { type Database, openDatabase } from '../../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { appendTo, givenEvents, projectSlice, testLog } from '../../testing/given-events.ts';
+import { emptyReadModels } from '../../testing/read-models.ts';
+import { Story } from '../../testing/story.ts';
+import { releaseFromQuarantine } from '../quarantine.ts';
+import { rewards } from './rewards.ts';
+import { foldRewardsAt } from './rewards-at.ts';
+
+let made: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  made = await createTestDatabase();
+  database = await openDatabase(made.url);
+});
+afterAll(async () => {
+  await database.close();
+  await made.drop();
+});
+beforeEach(() => emptyReadModels(database.db));
+
+/** A walk of two steps with a reward on its leaf that was revised, and one on the root. */
+function tell() {
+  const story = new Story('late');
+  const tree = story.tree(story.run());
+  const rolloutId = story.rollout(tree);
+  story.reward(tree, tree.rootStepId, 3);
+  const first = story.step(tree, rolloutId, tree.rootStepId, 1);
+  const leaf = story.step(tree, rolloutId, first, 2);
+  const rewardId = story.reward(tree, leaf, 1, { rolloutId });
+  const scorer = { name: 'judge', revision: '2' };
+  story.tell('RewardRevised', { rewardId, treeId: tree.treeId, value: 0.25, scorer, reason: 'again' }, tree.runId);
+  story.finishRollout(tree, rolloutId, leaf, { steps: 2 });
+  return { events: story.events, tree, first, leaf, rewardId };
+}
+
+/** Tells one event behind all others. */
+function last(events: readonly Envelope[], late: (event: Envelope) => boolean): readonly Envelope[] {
+  return [...events.filter((event) => !late(event)), ...events.filter(late)];
+}
+
+async function folded() {
+  const { db } = database;
+  return {
+    rewards: await db.selectFrom('rewards').select(['reward_id', 'value', 'revisions']).orderBy('reward_id').execute(),
+    returns: await db.selectFrom('returns').select('value').execute(),
+    waiting: await db
+      .selectFrom('quarantine')
+      .select(['type', 'code', 'field'])
+      .where('projection', '=', 'rewards')
+      .where('released_at', 'is', null)
+      .orderBy('offset')
+      .execute(),
+  };
+}
+
+/** Folds events in one batch and one at a time, sees that it makes no difference, and gives what came of it. */
+async function foldedEitherWay(events: readonly Envelope[]) {
+  const log = testLog();
+  appendTo(log, events);
+  for (const [topic, records] of log.topics)
+    for (let from = 0; from < records.length; from++) await projectSlice(database.db, log, topic, from, from + 1);
+  const oneByOne = await folded();
+  await emptyReadModels(database.db);
+  await givenEvents(database.db, events);
+  const atOnce = await folded();
+  expect(atOnce).toEqual(oneByOne);
+  return atOnce;
+}
+
+async function releaseAll(): Promise<void> {
+  const waiting = await database.db
+    .selectFrom('quarantine')
+    .select(['topic', 'partition', 'offset'])
+    .where('projection', '=', 'rewards')
+    .where('released_at', 'is', null)
+    .orderBy('offset')
+    .execute();
+  for (const place of waiting) expect(await releaseFromQuarantine(database.db, rewards, place)).toEqual({ kind: 'released' });
+}
+
+describe('what is told before that on which it hangs waits, in one batch as in many', () => {
+  test('a revision before its reward, which stands as it was assigned, here and in the fold of the journal', async () => {
+    const { events, tree, rewardId } = tell();
+    const {
+      rewards: rows,
+      returns,
+      waiting,
+    } = await foldedEitherWay(
+      last(events, ({ data }) => 'rewardId' in data && data.rewardId === rewardId && 'component' in data),
+    );
+    expect(rows).toContainEqual({ reward_id: rewardId, value: 1, revisions: 0 });
+    expect(returns).toEqual([{ value: 4 }]);
+    expect(waiting).toEqual([{ type: 'RewardRevised', code: 'missing-reward', field: 'data.rewardId' }]);
+    const end = new Map([['trees', new Map([[0, events.length]])]]);
+    const standing = await foldRewardsAt(database.db, [tree.treeId], end);
+    expect(standing.map(({ assigned, value, revisions }) => [assigned.rewardId, value, revisions]).sort()).toEqual(
+      rows.map((row) => [row.reward_id, row.value, row.revisions]),
+    );
+
+    await releaseAll();
+    expect(await folded()).toMatchObject({ returns: [{ value: 3.25 }], waiting: [] });
+  });
+
+  test('the end of a rollout before its leaf, which is summed when it is released', async () => {
+    const { events, leaf } = tell();
+    const { returns, waiting } = await foldedEitherWay(
+      last(events, ({ type, data }) => type === 'StepTaken' && 'stepId' in data && data.stepId === leaf),
+    );
+    expect(returns).toEqual([]);
+    expect(waiting).toEqual([{ type: 'RolloutFinished', code: 'missing-parent', field: 'data.leafStepId' }]);
+
+    await releaseAll();
+    expect(await folded()).toMatchObject({ returns: [{ value: 3.25 }], waiting: [] });
+  });
+
+  test('a step before its parent, with the end of the rollout that it would lead to the root', async () => {
+    const { events, first } = tell();
+    const { returns, waiting } = await foldedEitherWay(
+      last(events, ({ type, data }) => type === 'StepTaken' && 'stepId' in data && data.stepId === first),
+    );
+    expect(returns).toEqual([]);
+    expect(waiting).toEqual([
+      { type: 'StepTaken', code: 'missing-parent', field: 'data.parentStepId' },
+      { type: 'RolloutFinished', code: 'missing-parent', field: 'data.leafStepId' },
+    ]);
+
+    await releaseAll();
+    expect(await folded()).toMatchObject({ returns: [{ value: 3.25 }], waiting: [] });
+  });
+});
+
+test('a rollout that ends at the root, and one that nobody started, are finished all the same', async () => {
+  const story = new Story('short');
+  const tree = story.tree(story.run());
+  story.reward(tree, tree.rootStepId, 2);
+  story.finishRollout(tree, story.rollout(tree), tree.rootStepId, { steps: 0 });
+  story.finishRollout(tree, story.id('never started'), story.step(tree, null, tree.rootStepId, 1));
+  const { returns, waiting } = await foldedEitherWay(story.events);
+  expect(returns).toEqual([{ value: 2 }, { value: 2 }]);
+  expect(waiting).toEqual([]);
+});
+
+test('a tree that is opened in two runs stays in the first', async () => {
+  const story = new Story('twice');
+  const tree = story.tree(story.run('first'));
+  const [opened] = story.events.slice(-1);
+  if (opened?.type !== 'TreeOpened') throw new Error('a tree was opened last');
+  story.tell('TreeOpened', { ...(opened as Envelope<'TreeOpened'>).data, runId: story.id('second') }, tree.runId);
+  story.walk(tree, 0, 1, 1);
+  await foldedEitherWay(story.events);
+  const runs = await database.db.selectFrom('returns').select('run_id').execute();
+  expect(runs).toEqual([{ run_id: tree.runId }]);
+});

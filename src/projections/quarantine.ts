@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { decode } from '../events/codec.ts';
+import type { Delivery } from '../events/envelope.ts';
 import { insertRows } from '../postgres/bulk.ts';
 import type { Db, Trx } from '../postgres/database.ts';
 import type { Slice } from './apply-slice.ts';
@@ -82,7 +83,7 @@ export async function releaseFromQuarantine(db: Db, projection: Projection, plac
   }
 }
 
-interface Place {
+export interface Place {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
@@ -114,8 +115,52 @@ function release(db: Db, projection: Projection, place: Place): Promise<Released
   });
 }
 
+/** A record that waits, with its bytes. */
+export interface WaitingRecord extends Place {
+  readonly body: Buffer;
+}
+
+/**
+ * Offers records that wait to a projection again, together: a tree that hangs on one released event takes a few statements, not a transaction
+ * for each of its events. `settle` says in the same transaction what becomes of those that it took. Gives how many that were.
+ */
+export async function offerTogether(
+  begin: <T>(use: (trx: Trx) => Promise<T>) => Promise<T>,
+  projection: Projection,
+  waiting: readonly WaitingRecord[],
+  settle: (trx: Trx, taken: readonly Place[]) => Promise<void>,
+): Promise<number> {
+  const offered = waiting.flatMap(deliver);
+  if (offered.length === 0) return 0;
+  try {
+    return await begin(async (trx) => {
+      const refused = new Set((await projection.project(offered, trx)).map(({ delivery }) => delivery));
+      const taken = offered.filter((delivery) => !refused.has(delivery));
+      if (taken.length > 0) await settle(trx, taken);
+      return taken.length;
+    });
+  } catch (error) {
+    if (!isDataFault(error)) throw error;
+    if (waiting.length === 1) return 0; // Postgres cannot store it: it waits on
+    const middle = waiting.length >> 1;
+    const before = await offerTogether(begin, projection, waiting.slice(0, middle), settle);
+    return before + (await offerTogether(begin, projection, waiting.slice(middle), settle));
+  }
+}
+
+function deliver({ topic, partition, offset, body }: WaitingRecord): Delivery[] {
+  const decoded = decode(body);
+  return decoded.kind === 'refused' ? [] : [{ topic, partition, offset, event: decoded.event, body: body.toString('utf8') }];
+}
+
+/** Places as a relation `p (topic, partition, "offset")`. */
+export function placesOf(places: readonly Place[]) {
+  const rows = places.map(({ topic, partition, offset }) => ({ topic, partition, offset }));
+  return sql`jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as p(topic text, partition integer, "offset" bigint)`;
+}
+
 /** Turns to the tables of the version that is live, or of the one that is built beside it, and keeps another from taking over meanwhile. */
-async function foldsInto(trx: Trx, projection: Projection): Promise<void> {
+export async function foldsInto(trx: Trx, projection: Projection): Promise<void> {
   await sql`select from public.projections where name = ${projection.name} for share`.execute(trx);
   const version = (await readLiveVersions(trx)).get(projection.name) ?? projection.version;
   await sql`set local search_path = ${sql.raw(schemaNameOf(atVersion(projection, version)))}, public`.execute(trx);

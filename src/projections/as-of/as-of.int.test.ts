@@ -149,6 +149,60 @@ describe('the read models as of a position', () => {
   });
 });
 
+describe('what hangs on a released event', () => {
+  async function givenReleased() {
+    const told = new Story('hanging');
+    const tree = told.tree(told.run(), 'a');
+    const rollout = told.rollout(tree);
+    const first = told.step(tree, rollout, tree.rootStepId, 1);
+    const second = told.step(tree, rollout, first, 2);
+    const third = told.step(tree, rollout, second, 3);
+    told.finishRollout(tree, rollout, third, { steps: 3 });
+    const [run, opened, started, parent, early, ...later] = told.events as [Envelope, Envelope, Envelope, Envelope, Envelope];
+    const log = testLog();
+    appendTo(log, [run, opened, started, early, parent]);
+    await projectUpTo(live.db, log, ends(log));
+    const release = () => releaseFromQuarantine(live.db, stepTree, { topic: 'trees', partition: 0, offset: 2 });
+    return { log, later, release, opened };
+  }
+  const names = ['steps', 'rollouts', 'quarantine'];
+  const waiting = async (db: Db) => {
+    const ofTree = db.selectFrom('quarantine').select('offset').where('projection', '=', 'step-tree');
+    return (await ofTree.where('released_at', 'is', null).orderBy('offset').execute()).map(({ offset }) => offset);
+  };
+
+  test('is folded with it, and waits in no quarantine', async () => {
+    const { log, later, release } = await givenReleased();
+    await release();
+    appendTo(log, later);
+    await projectUpTo(live.db, log, ends(log));
+    const snapshot = await snapshots.at({ kind: 'position', position: ends(log) }, 'all', NEVER);
+    expect(await snapshot.db.selectFrom('steps').select('step_id').execute()).toHaveLength(4);
+    expect(await tablesOf(snapshot.db, names)).toEqual(await tablesOf(live.db, names));
+    snapshot.release();
+  });
+
+  test('waits with it at a position before its parent', async () => {
+    const { log, release } = await givenReleased();
+    await release();
+    const position = new Map([...ends(log), ['trees', new Map([[0, 3]])]]);
+    const snapshot = await snapshots.at({ kind: 'position', position }, 'all', NEVER);
+    expect(await snapshot.db.selectFrom('steps').select('step_id').execute()).toHaveLength(1);
+    expect(await waiting(snapshot.db)).toEqual([2]);
+    snapshot.release();
+  });
+
+  test('waits where live still sets it aside', async () => {
+    const { log, later, opened } = await givenReleased();
+    appendTo(log, [...later, opened]); // once more: another position, so that no snapshot of it is kept
+    await projectUpTo(live.db, log, ends(log)); // nothing was released
+    const snapshot = await snapshots.at({ kind: 'position', position: ends(log) }, 'all', NEVER);
+    expect(await waiting(snapshot.db)).toEqual([2, 4, 5]);
+    expect(await tablesOf(snapshot.db, names)).toEqual(await tablesOf(live.db, names));
+    snapshot.release();
+  });
+});
+
 async function givenTrees(...names: readonly string[]) {
   const told = new Story('trees');
   const run = told.run();

@@ -2,12 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database, Trx } from '../../postgres/database.ts';
 import { isDatabaseFault } from '../fault.ts';
-import { releaseFromQuarantine } from '../quarantine.ts';
+import { foldsInto, offerTogether, type Place, placesOf, releaseFromQuarantine, type WaitingRecord } from '../quarantine.ts';
 import type { Build } from './open-build.ts';
 
 const HELD_MS = 2_000; // how long the live version may be held at most; most often a build that has caught up needs a few milliseconds
 const POLL_MS = 5;
 const RETRY_MS = 250;
+const OFFERED = 1_000; // records of the quarantine in one transaction
 
 /** A moment came to nothing: the build is not there yet, a reader or writer was in the way. It is tried again. */
 export class NotNow extends Error {
@@ -29,6 +30,7 @@ export async function whileEqual<T>(
   for (let attempt = 0; ; attempt++) {
     signal.throwIfAborted();
     try {
+      await releaseAsLive(database, build); // most of it before the live version is held: a whole run may hang on one release
       return await database.db.transaction().execute(async (trx) => {
         await holdLive(trx, build);
         await untilPassed(trx, build);
@@ -75,12 +77,58 @@ async function untilPassed(trx: Trx, build: Build): Promise<void> {
   }
 }
 
-/** What was released from quarantine by hand is in the live tables and at no place of the log: it is released here in the same order. */
-async function releaseAsLive({ db }: Database, { projection, beside }: Build): Promise<void> {
-  const { rows } = await sql<{ topic: string; partition: number; offset: number }>`
-    select b.topic, b.partition, b."offset" from quarantine l
-    join quarantine b on b.topic = l.topic and b.partition = l.partition and b."offset" = l."offset"
-    where l.projection = ${projection.name} and b.projection = ${beside.name} and l.released_at is not null and b.released_at is null
+/**
+ * What was released from quarantine by hand is in the live tables and at no place of the log: it is released here in the same order. What live folded
+ * because of it found its parent missing in the build, and is offered again until nothing more goes. Of that the build keeps no row, as live has none.
+ */
+async function releaseAsLive(database: Database, build: Build): Promise<void> {
+  const { db } = database;
+  const { rows } = await sql<Place>`
+    select b.topic, b.partition, b."offset" from ${waitingInBuild(build)} and l.released_at is not null
     order by l.released_at, l.topic, l.partition, l."offset"`.execute(db);
-  for (const place of rows) await releaseFromQuarantine(db, beside, place);
+  for (const place of rows) await releaseFromQuarantine(db, build.beside, place);
+  while ((await offerAllAgain(database, build)) > 0);
+  await sql`
+    delete from quarantine b where b.projection = ${build.beside.name} and b.released_at is not null and not exists (
+      select from quarantine l where l.projection = ${build.projection.name} and l.topic = b.topic and l.partition = b.partition
+        and l."offset" = b."offset")`.execute(db);
+}
+
+/** Offers in log order what live does not hold in quarantine, or holds as released. Gives how much of it went. */
+async function offerAllAgain({ db }: Database, build: Build): Promise<number> {
+  const { beside } = build;
+  const begin = <T>(use: (trx: Trx) => Promise<T>) =>
+    db.transaction().execute(async (trx) => {
+      await foldsInto(trx, beside);
+      return use(trx);
+    });
+  let went = 0;
+  let after: Place = { topic: '', partition: -1, offset: -1 };
+  for (;;) {
+    const { rows } = await sql<WaitingRecord>`
+      select b.topic, b.partition, b."offset", b.body from ${waitingInBuild(build)}
+        and (b.topic, b.partition, b."offset") > (${after.topic}, ${after.partition}::integer, ${after.offset}::bigint)
+        and (l.projection is null or l.released_at is not null)
+      order by b.topic, b.partition, b."offset" limit ${OFFERED}`.execute(db);
+    went += await offerTogether(begin, beside, rows, (trx, taken) => settle(trx, build, taken));
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < OFFERED) return went;
+    after = last;
+  }
+}
+
+/** What waits in the quarantine of a build, `b`, with the row of the live version at the same place, `l`, if it has one. */
+function waitingInBuild({ projection, beside }: Build) {
+  return sql`
+    quarantine b left join quarantine l on l.projection = ${projection.name} and l.topic = b.topic and l.partition = b.partition
+      and l."offset" = b."offset"
+    where b.projection = ${beside.name} and b.released_at is null`;
+}
+
+async function settle(trx: Trx, { beside }: Build, taken: readonly Place[]): Promise<void> {
+  await sql`
+    update public.quarantine q set released_at = now() from ${placesOf(taken)}
+    where q.projection = ${beside.name} and q.topic = p.topic and q.partition = p.partition and q."offset" = p."offset"`.execute(
+    trx,
+  );
 }

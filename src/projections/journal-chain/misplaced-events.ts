@@ -16,15 +16,16 @@ export interface Found {
 
 /**
  * Finds events where the journal never was: in a partition without a cursor, at or behind the cursor's offset. Cursor and events come from one
- * statement, one snapshot, and the journal moves both in one transaction: of what is appended meanwhile nothing is found.
+ * statement, one snapshot, and the journal moves both in one transaction: of what is appended meanwhile nothing is found. A join,
+ * since under `not exists` beside an `or` Postgres looks the cursor up for each event (300,000 in 2.4 s, joined 0.7).
  */
 export async function readStrays(db: Db, limit: number): Promise<Found> {
   const { rows } = await sql<Row>`
     select e.topic, e.partition, e."offset", e.event_id as "eventId", count(*) over () as "all"
     from events e
-    where e."offset" < 0 or not exists (
-      select from cursors c join projections p on p.name = c.projection and p.version = c.version
-      where c.projection = 'journal' and c.topic = e.topic and c.partition = e.partition and e."offset" < c.next_offset)
+    left join (cursors c join projections p on p.name = c.projection and p.version = c.version)
+      on c.projection = 'journal' and c.topic = e.topic and c.partition = e.partition
+    where c.next_offset is null or e."offset" < 0 or e."offset" >= c.next_offset
     order by e.topic, e.partition, e."offset" limit ${limit}`.execute(db);
   return found(rows);
 }

@@ -13,6 +13,18 @@ import { horizon } from './read-records.ts';
 /** They are the record itself: as of a moment they are shown, not folded. */
 const SHOWN: readonly Projection[] = [journal, journalChain];
 
+/** The version of each projection that is shown. */
+export type ShownVersions = ReadonlyMap<string, number>;
+
+/**
+ * Reads which versions a snapshot made now shows. It holds no longer than they do: after a rebuild `--retire` drops what was live before, and its views
+ * with that.
+ */
+export async function readShownVersions(db: Db): Promise<ShownVersions> {
+  const live = await readLiveVersions(db);
+  return new Map(SHOWN.map(({ name, version }) => [name, live.get(name) ?? version]));
+}
+
 /** Gives the projections among these that are folded into a snapshot. */
 export function foldedIn(projections: readonly Projection[]): readonly Projection[] {
   return projections.filter((projection) => !SHOWN.includes(projection));
@@ -27,6 +39,7 @@ export async function createSnapshotSchema(
   schema: string,
   projections: readonly Projection[],
   position: Offsets,
+  shown: ShownVersions,
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await sql.raw(`create schema ${schema}`).execute(trx);
@@ -34,7 +47,7 @@ export async function createSnapshotSchema(
     for (const table of ['projections', 'projection_builds', 'cursors', 'quarantine'])
       await sql.raw(`create table ${table} (like public.${table} including all)`).execute(trx);
     for (const { name } of foldedIn(projections)) await sql.raw(await readFile(tablesFileOf(name), 'utf8')).execute(trx);
-    if (projections.includes(journal)) await showJournal(trx, position);
+    if (projections.includes(journal)) await showJournal(trx, position, shown);
     await stand(trx, projections, position);
   });
 }
@@ -45,10 +58,9 @@ export async function dropSnapshotSchema(db: Db, schema: string): Promise<void> 
   await sql.raw(`drop schema if exists ${schema} cascade`).execute(db);
 }
 
-async function showJournal(trx: Trx, position: Offsets): Promise<void> {
-  const live = await readLiveVersions(trx);
+async function showJournal(trx: Trx, position: Offsets, shown: ShownVersions): Promise<void> {
   const schemaOf = (projection: Projection) =>
-    sql.raw(schemaNameOf(atVersion(projection, live.get(projection.name) ?? projection.version)));
+    sql.raw(schemaNameOf(atVersion(projection, shown.get(projection.name) ?? projection.version)));
   await sql`create table horizon (topic text, partition integer, next bigint, primary key (topic, partition))`.execute(trx);
   await sql`insert into horizon select topic, partition, next from ${horizon(position)}`.execute(trx);
   for (const table of ['events', 'anomalies'])

@@ -8,7 +8,7 @@ import { type Moment, resolveMoment } from './moment.ts';
 import { countRecords } from './read-records.ts';
 import { type Entities, projectionsOf, type Scope, scopeOf } from './scope.ts';
 import { becomeOwner, type SnapshotOwner } from './snapshot-owner.ts';
-import { createSnapshotSchema, dropSnapshotSchema } from './snapshot-schema.ts';
+import { createSnapshotSchema, dropSnapshotSchema, readShownVersions, type ShownVersions } from './snapshot-schema.ts';
 
 /** The read models as of a moment, in hand until released. */
 export interface Snapshot {
@@ -51,13 +51,14 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
   async function at(moment: Moment, of: Entities | 'all', signal: AbortSignal): Promise<Snapshot> {
     const position = await resolveMoment(database.db, moment);
     const scope: Scope = of === 'all' ? { kind: 'all' } : await scopeOf(database.db, of);
+    const shown = await readShownVersions(database.db);
     signal.throwIfAborted();
     const key = createHash('sha256')
-      .update(JSON.stringify([formatPosition(position), scope]))
+      .update(JSON.stringify([formatPosition(position), scope, [...shown]]))
       .digest('hex');
     await forgetLost();
     if (closed) throw new Error('the snapshots are closed');
-    const entry = kept.get(key) ?? begin(position, scope);
+    const entry = kept.get(key) ?? begin(position, scope, shown);
     kept.delete(key);
     kept.set(key, entry);
     entry.users++;
@@ -79,9 +80,9 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
   }
 
   /** Begins a fold, one at a time: a second one would only make both take twice as long. */
-  function begin(position: Offsets, scope: Scope): Kept {
+  function begin(position: Offsets, scope: Scope, shown: ShownVersions): Kept {
     const stop = new AbortController();
-    const ready = turn.then(() => build(position, scope, stop.signal));
+    const ready = turn.then(() => build(position, scope, shown, stop.signal));
     const entry: Kept = { ready, stop, users: 0, settled: false };
     const settle = () => {
       entry.settled = true;
@@ -96,7 +97,7 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
     letGo(entry); // it may have been made in the same moment
   }
 
-  async function build(position: Offsets, scope: Scope, signal: AbortSignal): Promise<Built> {
+  async function build(position: Offsets, scope: Scope, shown: ShownVersions, signal: AbortSignal): Promise<Built> {
     signal.throwIfAborted();
     const records = await countRecords(database.db, position, scope);
     if (records > limits.records) throw tooLarge(records, limits.records, scope);
@@ -107,7 +108,7 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
     const schema = (await owner).nextSchema();
     const projections = projectionsOf(scope);
     try {
-      await createSnapshotSchema(database.db, schema, projections, position);
+      await createSnapshotSchema(database.db, schema, projections, position, shown);
       const folding = await openDatabase(url, { ...named('fold'), settings: { search_path: schema, synchronous_commit: 'off' } });
       try {
         await foldSnapshot({ from: database.db, into: folding.db }, projections, position, scope, signal);

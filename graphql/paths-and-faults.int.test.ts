@@ -122,6 +122,7 @@ describe('an argument is refused by its name:', () => {
       'a DateTime is an ISO 8601 instant with its zone, such as 2026-01-31T09:30:00Z, not "yesterday"',
     ],
     ['{ runs(filter: { started: { from: "2026-01-01T00:00:00" } }) { nodes { id } } }', 'with its zone'],
+    ['{ asOf(time: "2026-02-30T00:00:00Z") { position } }', 'not "2026-02-30T00:00:00Z"'], // there is no such day
   ])('%s', async (query, message) => {
     const answer = await api.ask(query);
     expect(answer.errors?.[0]?.message).toContain(message);

@@ -1,4 +1,5 @@
 import { GraphQLError, GraphQLScalarType, Kind, valueFromASTUntyped } from 'graphql';
+import { beginsWithDay } from '../../src/projections/as-of/calendar-day.ts';
 
 export const DateTime = new GraphQLScalarType<Date, string>({
   name: 'DateTime',
@@ -25,7 +26,7 @@ export const JSONValue = new GraphQLScalarType<unknown, unknown>({
 const INSTANT = /^[1-9]\d{3}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)$/;
 
 function instant(value: unknown): Date {
-  const date = typeof value === 'string' && INSTANT.test(value) ? new Date(value) : undefined;
+  const date = typeof value === 'string' && INSTANT.test(value) && beginsWithDay(value) ? new Date(value) : undefined;
   if (date && !Number.isNaN(date.getTime())) return date;
   throw new GraphQLError(`a DateTime is an ISO 8601 instant with its zone, such as 2026-01-31T09:30:00Z, not ${shown(value)}`);
 }

@@ -68,9 +68,12 @@ export function scoreTree(tree: ScorableTree, scoring: Scoring): ScoredTree {
   return { drafts, assigned, revised, standing };
 }
 
-/** Puts a rollout before a scorer: what was asked, what was said on its path, what would have been right. */
+/** What a scorer sees of a reward. */
+export type SeenReward = Pick<StandingReward, 'component' | 'stepId' | 'value'>;
+
+/** Puts a rollout before a scorer: what was asked, what was said on its path, what would have been right, and how the environment rewarded it. */
 export function episodeOf(
-  tree: ScorableTree,
+  tree: Pick<ScorableTree, 'goal'> & { readonly rewards: readonly SeenReward[] },
   path: readonly ScorableStep[],
   success: boolean | null,
   scoring: Scoring,

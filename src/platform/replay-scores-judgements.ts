@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { SeenReward } from '../collect/score-tree.ts';
 import type { DataOf } from '../events/catalogue.ts';
 import type { Db } from '../postgres/database.ts';
 
@@ -51,6 +52,19 @@ export async function readJudged(db: Db, treeId: string): Promise<JudgedTree> {
     }
   }
   return { rewards: [...rewards.values()].sort((a, b) => (a.rewardId < b.rewardId ? -1 : 1)), finished };
+}
+
+/**
+ * Gives the rewards of a tree as a scorer saw them when it made a judgement of a component: by what was said before it, but for what the scorer said of
+ * that component itself: a pass scores a whole tree before it tells anything.
+ */
+export function standingBefore({ rewards }: JudgedTree, component: string, { offset, scorer }: Judgement): readonly SeenReward[] {
+  return rewards.flatMap((reward) => {
+    const seen = reward.judgements.findLast(
+      (each) => each.offset < offset && !(each.scorer === scorer && reward.component === component), // a tree lies in one partition
+    );
+    return seen ? [{ component: reward.component, stepId: reward.stepId, value: seen.value }] : [];
+  });
 }
 
 /** The journal holds what was decoded once, so data is as its type says. */

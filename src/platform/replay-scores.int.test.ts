@@ -113,3 +113,42 @@ describe('under something else', () => {
     await expect(replayScores(platform, other)).rejects.toThrow(/there is no run/);
   });
 });
+
+describe('a scorer that looks at the rewards of the environment', () => {
+  test('is shown them as they stood when it judged, whatever was said of them since', async () => {
+    await score('exact-match', 'environment');
+    await score('environment-outcome', null);
+    expect(await valuesOf('environment-outcome')).toContain(1);
+    expect(await replay({ kind: 'as-recorded' })).toMatchObject({ outcome: 'equal', compared: 36, differing: 0 }); // 9 rollouts: 3 rewards and the return
+    await score('invalid-action', 'environment');
+    expect(await valuesOf('environment')).not.toContain(1);
+    expect(await replay({ kind: 'as-recorded' })).toMatchObject({ outcome: 'equal', compared: 36, differing: 0 });
+    await score('environment-outcome', 'environment');
+    expect(await replay({ kind: 'as-recorded' })).toMatchObject({ outcome: 'equal', compared: 36, differing: 0 });
+  });
+
+  test('is found out all the same where it said something else, by its event', async () => {
+    const { db } = platform.database;
+    const reward = await db
+      .selectFrom('rewards')
+      .select(['reward_id', 'value'])
+      .where('component', '=', 'environment-outcome')
+      .where('value', '=', 1)
+      .executeTakeFirstOrThrow();
+    const set = (value: number) => db.updateTable('rewards').set({ value }).where('reward_id', '=', reward.reward_id).execute();
+    await set(0);
+    try {
+      const { differences } = await replay({ kind: 'as-recorded' });
+      const told = await db.selectFrom('events').select('event_id').where('body', 'like', `%${reward.reward_id}%`).execute();
+      expect(differences[0]).toMatchObject({ eventId: told[0]?.event_id, recorded: '0', replayed: '1' });
+    } finally {
+      await set(reward.value);
+    }
+  });
+});
+
+async function valuesOf(component: string): Promise<readonly number[]> {
+  const { db } = platform.database;
+  const rows = await db.selectFrom('rewards').select('value').where('component', '=', component).execute();
+  return rows.map(({ value }) => value);
+}

@@ -1,16 +1,17 @@
 import { textReader } from '../blobs/read-text.ts';
 import { collectPlan } from '../collect/plan.ts';
-import { episodeOf, pathOf } from '../collect/score-tree.ts';
+import { episodeOf, pathOf, type SeenReward } from '../collect/score-tree.ts';
 import { findScorer, listScorers, type Scorer } from '../domain/reward/scorers.ts';
 import type { EnvironmentKind } from '../environments/environment.ts';
 import { derivedId } from '../events/derived-id.ts';
-import { readScorable, type ScorableTree, type StandingReward } from '../projections/rewards/read-scorable.ts';
+import { readScorable, type ScorableTree } from '../projections/rewards/read-scorable.ts';
 import { Comparison, type ReplayReport } from '../replay/replay-report.ts';
 import type { Platform } from './open-platform.ts';
 import { ReplayRefused } from './replay-environment.ts';
 import { changesOf, chooseEstimator, describeChange, estimateAdvantages, recordedEstimator } from './replay-scores-advantages.ts';
 import { type CompressionAsked, payCompression } from './replay-scores-compression.ts';
 import { type RewardPair, type ScoredGroup, sumGroup } from './replay-scores-groups.ts';
+import { type JudgedTree, readJudged, standingBefore } from './replay-scores-judgements.ts';
 import { comparePairs, type ThresholdsAsked } from './replay-scores-thresholds.ts';
 import { openTruth, profileOf, resolved } from './score-into.ts';
 
@@ -104,7 +105,7 @@ function standing({ rewards }: ScorableTree): RewardPair[] {
 async function scoreBy(scoring: Scoring, tree: ScorableTree, scorer: Scorer, component: string): Promise<RewardPair[]> {
   const pairs = new Map(standing(tree).map((pair) => [pair.rewardId, pair]));
   for (const rollout of tree.rollouts) {
-    const after = await scoreRollout(scoring, tree, rollout, scorer);
+    const after = await scoreRollout(scoring, tree, { rollout, scorer, seen: tree.rewards });
     const { rolloutId, leafStepId } = rollout;
     const place = [...pairs.values()].find(
       (pair) =>
@@ -116,21 +117,27 @@ async function scoreBy(scoring: Scoring, tree: ScorableTree, scorer: Scorer, com
   return [...pairs.values()];
 }
 
-async function scoreRollout(
-  scoring: Scoring,
-  tree: ScorableTree,
-  rollout: ScorableTree['rollouts'][number],
-  scorer: Scorer,
-): Promise<number> {
+interface Scored {
+  readonly rollout: ScorableTree['rollouts'][number];
+  readonly scorer: Scorer;
+  /** The rewards of the tree that the scorer may look at. */
+  readonly seen: readonly SeenReward[];
+}
+
+async function scoreRollout(scoring: Scoring, tree: ScorableTree, { rollout, scorer, seen }: Scored): Promise<number> {
   if (scorer.needs === 'ground-truth') scoring.kind ??= await openTruth(scoring.environment, scoring.runId, scorer.name);
   const truth = scorer.needs === 'ground-truth' ? (scoring.kind?.groundTruth?.(tree.alias) ?? null) : null;
   const own = { runId: scoring.runId, scorer, component: scorer.name, profile: profileOf(scoring.environment), truth };
-  return scorer.score(episodeOf(tree, pathOf(tree, rollout.leafStepId), rollout.success, own)).value;
+  return scorer.score(episodeOf({ ...tree, rewards: seen }, pathOf(tree, rollout.leafStepId), rollout.success, own)).value;
 }
 
-/** Computes the rewards of registered scorers and all returns again, and compares them with the record. */
+/**
+ * Computes the rewards of registered scorers and all returns again, and compares them with the record. A scorer is shown the other rewards as they stood when
+ * it judged: what was said of them since is no reason to doubt what it said.
+ */
 async function scoreAsRecorded(scoring: Scoring, tree: ScorableTree): Promise<ScoredGroup> {
   const { comparison, platform } = scoring;
+  let judged: JudgedTree | undefined;
   for (const reward of tree.rewards) {
     const scorer = findScorer(`${reward.scorer}@${reward.revision}`);
     const rollout = tree.rollouts.find(({ rolloutId, leafStepId }) =>
@@ -147,15 +154,12 @@ async function scoreAsRecorded(scoring: Scoring, tree: ScorableTree): Promise<Sc
       );
       continue;
     }
-    const value = await scoreRollout(scoring, tree, rollout, scorer);
+    judged ??= await readJudged(platform.database.db, tree.treeId);
+    const judgement = judged.rewards.find(({ rewardId }) => rewardId === reward.rewardId)?.judgements[reward.revisions];
+    const seen = judgement ? standingBefore(judged, reward.component, judgement) : tree.rewards;
+    const value = await scoreRollout(scoring, tree, { rollout, scorer, seen });
     const field = `${reward.component} by ${reward.scorer}@${reward.revision} of rollout ${rollout.rolloutId}`;
-    if (value === reward.value) comparison.compare({ eventId: null, stepId: null, field }, reward.value, value);
-    else
-      comparison.compare(
-        { eventId: await judgedBy(platform, tree, reward), stepId: rollout.leafStepId, field },
-        reward.value,
-        value,
-      );
+    comparison.compare({ eventId: judgement?.eventId ?? null, stepId: rollout.leafStepId, field }, reward.value, value);
   }
   const group = await sumGroup(platform.database.db, tree, standing(tree));
   const recorded = await platform.database.db
@@ -171,31 +175,6 @@ async function scoreAsRecorded(scoring: Scoring, tree: ScorableTree): Promise<Sc
       after,
     );
   return group;
-}
-
-/** Finds the event that gave a reward the value in force. */
-async function judgedBy(
-  { database }: Platform,
-  { treeId }: ScorableTree,
-  { rewardId, revisions }: StandingReward,
-): Promise<string | null> {
-  if (revisions > 0) {
-    const last = await database.db
-      .selectFrom('reward_revisions')
-      .select('event_id')
-      .where('reward_id', '=', rewardId)
-      .orderBy('ordinal', 'desc')
-      .executeTakeFirst();
-    return last?.event_id ?? null;
-  }
-  const assigned = await database.db
-    .selectFrom('events')
-    .select('event_id')
-    .where('stream', '=', treeId)
-    .where('type', '=', 'RewardAssigned')
-    .where('body', 'like', `%${rewardId}%`)
-    .executeTakeFirst();
-  return assigned?.event_id ?? null;
 }
 
 function compareGroups(

@@ -96,6 +96,33 @@ test('what live folded because of a release is folded anew as well, and waits in
   await dropBuild(database.db, stepTree, build.version);
 });
 
+test('what was set aside after a release says why as live does, which had met other events by then, and when', async () => {
+  const story = new Story('after');
+  const tree = story.tree(story.run(), 'a');
+  const first = story.step(tree, null, tree.rootStepId, 1);
+  const rollout = story.rollout(tree, 0, { fromStepId: first });
+  story.finishRollout(tree, rollout, story.id('a step that never came'));
+  const [, opened, parent, early, finished] = story.events as [Envelope, Envelope, Envelope, Envelope, Envelope];
+  const log = testLog();
+  await given(log, [opened, early, parent]);
+  await releaseAll();
+  await given(log, [finished]);
+  const times = (projection: string) =>
+    database.db
+      .selectFrom('quarantine')
+      .select(['offset', 'field', 'reason', 'quarantined_at', 'released_at'])
+      .where('projection', '=', projection)
+      .orderBy('offset')
+      .execute();
+
+  const build = await foldAnew(log);
+  expect((await times(build.beside.name))[1]?.field).toBe('data.rolloutId'); // live knew the rollout by then
+  const { differences } = await compareBuild(database, build, waiting);
+  expect(differences).toEqual([]);
+  expect(await times(build.beside.name)).toEqual(await times('step-tree'));
+  await dropBuild(database.db, stepTree, build.version);
+});
+
 test('whatever came early and whenever it was released, a fold anew holds the same rows and sets the same aside', async () => {
   const seen = { released: 0 };
   const early = fc.array(fc.tuple(fc.nat(), fc.nat()), { minLength: 1, maxLength: 6 });

@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database, Trx } from '../../postgres/database.ts';
 import { isDatabaseFault } from '../fault.ts';
+import { readLiveVersions } from '../live-versions.ts';
+import { codeVersionOf } from '../projection.ts';
 import { foldsInto, offerTogether, type Place, placesOf, releaseFromQuarantine, type WaitingRecord } from '../quarantine.ts';
 import type { Build } from './open-build.ts';
 
@@ -92,6 +94,30 @@ async function releaseAsLive(database: Database, build: Build): Promise<void> {
     delete from quarantine b where b.projection = ${build.beside.name} and b.released_at is not null and not exists (
       select from quarantine l where l.projection = ${build.projection.name} and l.topic = b.topic and l.partition = b.partition
         and l."offset" = b."offset")`.execute(db);
+  await sayAsLive(db, build);
+}
+
+/**
+ * Says of what both set aside when that was, and when it was released: so the order of releases outlives a swap. Why it was set aside follows from
+ * what was there by then, which after a release the build no longer knows: of the same code it takes the reason of the live version.
+ */
+async function sayAsLive(db: Database['db'], { projection, beside }: Build): Promise<void> {
+  const live = (await readLiveVersions(db)).get(projection.name);
+  const same = live !== undefined && codeVersionOf(live) === projection.version;
+  await sql`
+    with first as (select min(released_at) as released_at from quarantine where projection = ${projection.name}),
+    said as (
+      select l.topic, l.partition, l."offset", l.quarantined_at, l.released_at, r.code, r.field, r.reason
+      from first f, quarantine l join quarantine b using (topic, partition, "offset"),
+        lateral (select (case when ${same} and l.quarantined_at >= f.released_at then l else b end).*) r
+      where l.projection = ${projection.name} and b.projection = ${beside.name}
+        and (l.released_at is null) = (b.released_at is null)
+        and (l.quarantined_at, l.released_at) is distinct from (b.quarantined_at, b.released_at))
+    update quarantine b set quarantined_at = s.quarantined_at, released_at = s.released_at, code = s.code, field = s.field, reason = s.reason
+    from said s
+    where b.projection = ${beside.name} and b.topic = s.topic and b.partition = s.partition and b."offset" = s."offset"`.execute(
+    db,
+  );
 }
 
 /** Offers in log order what live does not hold in quarantine, or holds as released. Gives how much of it went. */

@@ -1,8 +1,6 @@
-import type { RowManifest } from '../datasets/rows/export-rows.ts';
+import { manifestOf } from '../datasets/release/release-manifest.ts';
 import type { DataOf } from '../events/catalogue.ts';
 import { canonicalJson } from '../events/codec.ts';
-
-const SCHEMA: RowManifest['schema'] = 'espalier-rows-manifest/1';
 
 /**
  * Names the fields of a manifest that say something else than the release does (`counts.lines`); `text` when only its blanks, escapes or repeated keys are
@@ -19,27 +17,6 @@ export function fieldsOffRelease(text: string, release: DataOf<'DatasetReleased'
   const off = [...fieldsOff(said, manifestOf(release), '')];
   if (off.length === 0 && `${JSON.stringify(said, null, 2)}\n` !== text) return ['text'];
   return off;
-}
-
-/** Puts the manifest together again that a release was made of (`released` in datasets/release is the other way). */
-function manifestOf(release: DataOf<'DatasetReleased'>): { readonly [Field in keyof RowManifest]: unknown } {
-  const { format: kind, formatVersion, query, codeVersion, position, counts, runs, bytes, sha256 } = release;
-  const { general, metadata, span, ...parameters } = isObject(release.parameters) ? release.parameters : {};
-  const format = { kind, metadata, span };
-  return {
-    schema: SCHEMA,
-    format,
-    formatVersion,
-    query,
-    parameters,
-    general,
-    codeVersion,
-    position,
-    counts,
-    runs,
-    bytes,
-    sha256,
-  };
 }
 
 /** Walks two objects down to the fields in which they differ; lists are compared whole. */

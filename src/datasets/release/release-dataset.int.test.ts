@@ -47,7 +47,13 @@ describe('a release', () => {
     expect(await releasing({ query, out: shop.path('old.jsonl') })).toMatchObject({
       kind: 'already-released',
       dataset: first.dataset,
+      manifest: first.manifest,
     });
+    const [old = '', made = ''] = await Promise.all(
+      ['old', 'mined'].map((name) => readFile(shop.path(`${name}.jsonl.manifest.json`), 'utf8')),
+    );
+    expect(JSON.parse(old)).toEqual(JSON.parse(made)); // of the moment of the release, though there was more on record by then
+    expect(JSON.parse(old)).toMatchObject({ query: first.manifest.query, position: first.manifest.position });
     expect((await releasing({ name: 'other', out: shop.path('other.jsonl') })).dataset).toMatchObject({
       name: 'other',
       version: 1,

@@ -7,6 +7,7 @@ import { type DatasetRecord, readDatasetsOfName } from '../../projections/datase
 import { DatasetError } from '../dataset-error.ts';
 import { exportRows, type RowExportOptions, type RowManifest } from '../rows/export-rows.ts';
 import type { WrittenExample } from '../rows/write-rows.ts';
+import { manifestOf, restoreManifest } from './release-manifest.ts';
 
 export interface ReleaseOptions extends Omit<RowExportOptions, 'existing' | 'onExample'> {
   readonly name: string;
@@ -30,7 +31,7 @@ const TRIES = 10; // each lost race is another release of the same name, which t
 
 /**
  * Freezes a dataset: the file and its manifest first, whole; then the event that names them. Who is killed between leaves a file that no release
- * names, and the repetition gives the same bytes and the event. Equal content under one name is the same release; other content is the
+ * names, and the repetition gives the same bytes and the event. Equal content under one name is the same release, with its manifest; other content is the
  * next version. The id is that of name and version, so of two at the same moment one is the fact and the other takes the version after.
  * With it goes what each example was made of; a repetition adds what is missing of that.
  * @throws DatasetError `invalid-query`, `nothing-matches`, `file-exists`, `conflict` for content that was withdrawn; then nothing is recorded.
@@ -50,7 +51,9 @@ export async function releaseDataset(options: ReleaseOptions): Promise<Release> 
     if (same && tried === 0) {
       const dataset = refuseWithdrawn(same);
       await completeSources(options, dataset, examples);
-      return { kind: 'already-released', dataset, manifest };
+      const recorded = manifestOf(dataset);
+      await restoreManifest(options.out, recorded);
+      return { kind: 'already-released', dataset, manifest: recorded };
     }
     if (same) return { kind: 'released', dataset: same, manifest };
     const release = released(name, nextVersion(known), manifest);

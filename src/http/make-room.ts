@@ -11,9 +11,9 @@ export interface Crowd {
 /**
  * Keeps a server within its connections so that those which ask nothing do not keep out those which do: for one too many the connection is cut that
  * keeps the server waiting for longest. One with a whole request in hand is never cut for that, unless its client does not read the answer; where
- * every connection has one, the new one is cut.
+ * every connection has one, the new one is cut. Gives how many requests of a connection are in hand, the one that just came among them.
  */
-export function makeRoom(server: Server, { limit, cut }: Crowd): void {
+export function makeRoom(server: Server, { limit, cut }: Crowd): (socket: Socket) => number {
   const held = new Map<Socket, Held>(); // in the order in which they began to keep us waiting
 
   server.on('connection', (socket: Socket) => {
@@ -40,6 +40,7 @@ export function makeRoom(server: Server, { limit, cut }: Crowd): void {
       if (held.delete(socket)) held.set(socket, of);
     });
   });
+  return (socket) => held.get(socket)?.inHand.size ?? 0;
 }
 
 interface Held {

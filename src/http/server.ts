@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { Db } from '../postgres/database.ts';
 import { DEFAULT_LIMITS } from '../runtime/config.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
@@ -64,7 +64,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     keepAliveTimeout: 5_000,
     requireHostHeader: false, // node's own refusal gives no reason; see refuseUnnamed
   });
-  makeRoom(server, { limit: options.connections ?? DEFAULT_LIMITS.connections, cut: cutForRoom });
+  const inHand = makeRoom(server, { limit: options.connections ?? DEFAULT_LIMITS.connections, cut: cutForRoom });
   server.setTimeout(timeouts.idleMs);
   const open = new Set<ServerResponse>();
   const answer = createAnswerer(options, door, local);
@@ -75,7 +75,10 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
       if (!server.listening) setImmediate(() => server.closeIdleConnections());
     });
     res.on('error', () => undefined); // a client that went away is not news
-    if (isPiled(req, res)) return finish(req, res, refusePile());
+    if (inHand(req.socket) > PIPELINED) {
+      res.shouldKeepAlive = false; // it is the last that this connection is served
+      return finish(req, res, refusePile());
+    }
     void answer(req, res);
   });
   server.on('checkExpectation', (_req: IncomingMessage, res: ServerResponse) =>
@@ -121,17 +124,6 @@ const LISTEN_REASONS: Readonly<Record<string, (host: string, port: number) => st
 };
 
 const PIPELINED = 64; // requests; node reads some thousand small ones at once, and keeps all their answers in memory until they are read
-const unanswered = new WeakMap<Socket, number>();
-
-/** Counts the requests of one connection that wait for their answers: true for one too many. It is the last that this connection is served. */
-function isPiled({ socket }: IncomingMessage, res: ServerResponse): boolean {
-  const before = unanswered.get(socket) ?? 0;
-  unanswered.set(socket, before + 1);
-  res.once('close', () => unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1));
-  if (before < PIPELINED) return false;
-  res.shouldKeepAlive = false;
-  return true;
-}
 
 function refusePile(): Reply {
   const remedy = 'read the answers before you ask on, or ask on other connections';

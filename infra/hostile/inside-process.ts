@@ -16,6 +16,7 @@ export interface Inside {
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CLOSE_MS = 15_000; // one that hangs does not hear that it is to end
+const READY_MS = 90_000;
 const HEAP_MB = 1_024; // a bomb that is not met at a limit of ours is met at this one, and ends the process
 
 /** Starts it and waits until it is ready. */
@@ -54,7 +55,14 @@ export async function startInside(env: Readonly<Record<string, string>>): Promis
       });
       send();
     });
-  await next<'ready'>(() => undefined, 90_000);
+  await next<'ready'>(() => undefined, READY_MS).catch((error: unknown) => {
+    throw new Error(
+      `the process that is tried from inside was not ready within ${READY_MS / 1_000} s; run again when the machine is less busy`,
+      {
+        cause: error,
+      },
+    );
+  });
   return {
     pid: child.pid ?? -1,
     stderr: () => said,

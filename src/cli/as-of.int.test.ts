@@ -76,6 +76,9 @@ describe('--as-of', () => {
     expect(await steps('--as-of', second.toISOString())).toBeLessThan(await steps());
     const visits = async (...more: string[]) => (await done('tree', tree, ...more)).split('\n')[0];
     expect(await visits('--simulation', '1')).not.toEqual(await visits());
+    await expect(done('tree', tree, '--simulation', '999')).rejects.toThrow(
+      /--simulation is at most \d+: so many the search of tree/,
+    );
     await expect(done('tree', tree, '--as-of', '2020-01-01')).rejects.toThrow(`there was no tree ${tree} then`);
   }, 120_000);
 

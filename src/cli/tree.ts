@@ -6,7 +6,12 @@ import { isUuid } from '../domain/ids.ts';
 import { drawSearch, drawTree, type Shown } from '../domain/tree/draw-tree.ts';
 import type { Db } from '../postgres/database.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
-import { type NodeStatistics, readStatistics, readStatisticsAsOf } from '../projections/search-statistics/read-statistics.ts';
+import {
+  countBackups,
+  type NodeStatistics,
+  readStatistics,
+  readStatisticsAsOf,
+} from '../projections/search-statistics/read-statistics.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { say } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
@@ -27,7 +32,10 @@ export function addTree(program: Command): void {
     .option('--as-of <moment>', `the tree ${AS_OF}`, parseMoment)
     .option('--simulation <n>', 'a search: visits and values after its first n simulations', wholeNumber('--simulation', 0))
     .option('--lines <n>', 'the most lines drawn', wholeNumber('--lines', 1, 1_000_000), 200)
-    .option('--ids', 'a line for every step, ending in its id, as `replay fork` and `trace` take it; --json lists the steps');
+    .option(
+      '--ids',
+      'a line for every step, ending in its id, as `replay fork` and `trace` take it; of steps that did the same, the first (--json lists all)',
+    );
   command.action((id: string, flags: TreeFlags) =>
     withPlatform('tree', async (platform, signal) => {
       if (!isUuid(id)) throw new Error(`a tree id is a UUID in lower case, not ${JSON.stringify(id)}`);
@@ -42,12 +50,20 @@ export function addTree(program: Command): void {
             JSON.stringify({ tree: id, digest, ...countsOf(tree), ...(flags.ids && { ids: [...tree.tree.nodes.keys()] }) }),
           );
         const { simulation } = flags;
+        if (simulation !== undefined) await refuseBeyond(db, id, simulation);
         const statistics = simulation === undefined ? readStatistics(db, [id]) : readStatisticsAsOf(db, [id], simulation);
         say(drawRecorded(tree, await statistics, { lines: flags.lines, ids: flags.ids ?? false }).join('\n'));
         say(`digest ${digest}`);
       });
     }),
   );
+}
+
+/** @throws Error when the tree was not searched, or had fewer simulations. */
+async function refuseBeyond(db: Db, id: string, simulation: number): Promise<void> {
+  const backups = (await countBackups(db, [id])).get(id) ?? 0;
+  if (backups === 0) throw new Error(`--simulation is of a search, and tree ${id} is none`);
+  if (simulation > backups) throw new Error(`--simulation is at most ${backups}: so many the search of tree ${id} has`);
 }
 
 function countsOf({ tree, rollouts }: RecordedTree) {

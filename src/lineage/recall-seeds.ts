@@ -55,11 +55,26 @@ export function seedThroughSteps(steps: RawBuilder<unknown>): RecallSeed {
   return { kind: 'rollouts', rollouts: rolloutsThrough(steps), steps };
 }
 
-/** Begins with a rollout and those that go on from its steps. */
+/**
+ * Begins with a rollout and those that go on from its steps. Steps that no rollout took (the inner ones of a search, a fork's way) belong to every trajectory
+ * through them: forks of those on its path are its forks too.
+ */
 export function seedOverRollout(rolloutId: string): RecallSeed {
-  const steps = sql`select step_id from steps where rollout_id = ${rolloutId}
-    and tree_id = (select tree_id from rollouts where rollout_id = ${rolloutId})`;
-  return { kind: 'rollouts', rollouts: sql`select ${rolloutId}::uuid union (${rolloutsThrough(steps)})`, steps };
+  const tree = sql`select tree_id from rollouts where rollout_id = ${rolloutId}`;
+  const taken = sql`select step_id from steps where rollout_id = ${rolloutId} and tree_id = (${tree})`;
+  const path = sql`
+    with recursive above as (
+      select s.step_id, s.parent_step_id, s.rollout_id from steps s
+      where s.step_id = (select coalesce(leaf_step_id, from_step_id) from rollouts where rollout_id = ${rolloutId})
+      union all
+      select s.step_id, s.parent_step_id, s.rollout_id from above a join steps s on s.step_id = a.parent_step_id
+    )
+    select step_id from above where rollout_id is null and parent_step_id is not null`;
+  return {
+    kind: 'rollouts',
+    rollouts: sql`select ${rolloutId}::uuid union (${rolloutsThrough(taken)})`,
+    steps: sql`(${taken}) union (${path})`,
+  };
 }
 
 /** Gives the rollouts that hold a step on their path: a query of `rollout_id`. `steps` gives `step_id`. */

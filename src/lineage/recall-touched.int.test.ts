@@ -113,7 +113,8 @@ function scan(events: readonly Envelope[], asked: RecallAsked) {
       const treeId = treeOfStep.get(stepId) ?? '';
       if (asked.kind === 'run') return runOf.get(treeId) === asked.runId;
       if (asked.kind === 'task') return taskOf.get(treeId) === asked.taskId;
-      return taker.get(stepId) === asked.rolloutId;
+      if (taker.get(stepId)) return taker.get(stepId) === asked.rolloutId;
+      return parents.has(stepId) && paths.get(asked.rolloutId)?.has(stepId) === true; // taken by nobody: a part of every trajectory through it
     };
     const forks = new Set<string>();
     for (let size = -1; size !== forks.size; ) {

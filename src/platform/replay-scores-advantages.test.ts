@@ -17,6 +17,12 @@ const group = (treeId: string, pairs: readonly (readonly [before: number, after:
 const grpo = chooseEstimator('grpo', {});
 const drGrpo = chooseEstimator('grpo', { scale: 'none' });
 
+test('estimators are known by the names of `espalier train` too', () => {
+  expect(chooseEstimator('ppo', {}).name).toBe('gae');
+  expect(chooseEstimator('reinforce++', {}).name).toBe('reinforce_plus_plus');
+  expect(() => chooseEstimator('dpo', {})).toThrow('there is no estimator dpo');
+});
+
 describe('advantages in two states', () => {
   const groups = [
     group('a', [

@@ -12,9 +12,12 @@ export interface AdvantagePair {
   readonly after: number;
 }
 
-/** Chooses an estimator by name and options. @throws ReplayRefused that lists those there are. */
+/** The names by which `espalier train` knows the estimators that it trains by. */
+const TRAINED_AS: Readonly<Record<string, string>> = { ppo: 'gae', 'reinforce++': 'reinforce_plus_plus' };
+
+/** Chooses an estimator by its name, or by that of `espalier train`, and options. @throws ReplayRefused that lists those there are. */
 export function chooseEstimator(name: string, options: Readonly<Record<string, unknown>>): ConfiguredEstimator {
-  const configured = configureEstimator(name, options);
+  const configured = configureEstimator(TRAINED_AS[name] ?? name, options);
   if (configured.kind === 'refused') throw new ReplayRefused(configured.reason);
   return configured.estimator;
 }

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BlobStore } from '../blobs/blob-store.ts';
@@ -120,4 +122,26 @@ export async function openTestApi(): Promise<TestApi> {
       for (const step of closing) await step();
     },
   };
+}
+
+/** Sends bytes as they are and gives all that comes back until the connection ends. */
+export async function sendRaw(text: string, url: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  let received = '';
+  socket.on('data', (chunk) => {
+    received += chunk.toString('utf8');
+  });
+  socket.on('error', () => undefined);
+  socket.write(text);
+  await once(socket, 'close');
+  return received;
+}
+
+/** Waits until something holds. @throws Error when it does not within 5 s. */
+export async function eventually(condition: () => Promise<boolean>): Promise<void> {
+  const until = Date.now() + 5_000;
+  while (!(await condition())) {
+    if (Date.now() > until) throw new Error('it did not come about within 5 s');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 }

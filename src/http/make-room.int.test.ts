@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { eventually, openTestApi, sendRaw, type TestApi } from './http-testing.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await openTestApi();
+  await api.project();
+});
+afterAll(() => api.close());
+
+describe('more connections than are held at once', () => {
+  const opened = async (url: string, text = '') => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    let received = '';
+    socket.on('data', (chunk) => {
+      received += chunk.toString('utf8');
+    });
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    socket.write(text);
+    const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(received)));
+    return { socket, closed, received: () => received };
+  };
+  const half = 'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n{';
+  const whole = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+  test('those that ask nothing make room, the longest waiting first, with the reason', async () => {
+    const { url } = await api.serve({ connections: 3 });
+    const silent: Awaited<ReturnType<typeof opened>>[] = [];
+    for (let i = 0; i < 5; i++) silent.push(await opened(url));
+    for (const { closed } of silent.slice(0, 2)) expect(await closed).toMatch(/^HTTP\/1.1 503 .*"code":"unavailable"/s);
+    expect(await sendRaw(whole.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'), url)).toMatch(/^HTTP\/1.1 200/);
+    expect(await silent[2]?.closed).toMatch(/^HTTP\/1.1 503/);
+    expect(silent[4]?.socket.destroyed).toBe(false);
+    for (const { socket } of silent) socket.destroy();
+  });
+
+  test('one that rests between requests goes before one whose body is on its way, without a word', async () => {
+    const { url } = await api.serve({ connections: 2, api: { graphql: (_, res) => res.end('taken') } });
+    const body = await opened(url, half);
+    const resting = await opened(url, whole);
+    await eventually(async () => resting.received().includes('200 OK'));
+    const answered = resting.received();
+    const third = await opened(url, whole);
+    expect(await resting.closed).toBe(answered);
+    body.socket.write('   ');
+    await eventually(async () => body.received().startsWith('HTTP/1.1 200'));
+    for (const { socket } of [body, third]) socket.destroy();
+  });
+
+  test('a whole request in hand is never cut; where every connection has one the new one is told to come again', async () => {
+    const asked: ServerResponse[] = [];
+    const { url } = await api.serve({ connections: 1, api: { graphql: (_, res) => void asked.push(res) } });
+    const inHand = await opened(url, `${half}   `);
+    await eventually(async () => asked.length === 1);
+    expect(await (await opened(url)).closed).toMatch(/^HTTP\/1.1 503/);
+    asked[0]?.end('done');
+    await eventually(async () => inHand.received().endsWith('done'));
+    inHand.socket.destroy();
+  });
+
+  test('a client that does not read its answer makes room', async () => {
+    const big = Buffer.alloc(64 * 1_048_576);
+    const { url } = await api.serve({ connections: 1, api: { graphql: (_, res) => res.end(big) } });
+    const unread = await opened(url);
+    unread.socket.pause();
+    unread.socket.write(`${half}   `);
+    await eventually(async () =>
+      (await sendRaw(whole.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'), url)).startsWith('HTTP/1.1 200'),
+    );
+    unread.socket.destroy();
+  });
+});

@@ -121,8 +121,8 @@ export interface WaitingRecord extends Place {
 }
 
 /**
- * Offers records that wait to a projection again, together: a tree that hangs on one released event takes a few statements, not a transaction
- * for each of its events. `settle` says in the same transaction what becomes of those that it took. Gives how many that were.
+ * Offers records that wait to a projection again, those of one partition together: a tree that hangs on one released event takes a few statements, not a
+ * transaction for each of its events. `settle` says in the same transaction what becomes of those that it took. Gives how many that were.
  */
 export async function offerTogether(
   begin: <T>(use: (trx: Trx) => Promise<T>) => Promise<T>,
@@ -130,21 +130,34 @@ export async function offerTogether(
   waiting: readonly WaitingRecord[],
   settle: (trx: Trx, taken: readonly Place[]) => Promise<void>,
 ): Promise<number> {
-  const offered = waiting.flatMap(deliver);
-  if (offered.length === 0) return 0;
-  try {
-    return await begin(async (trx) => {
-      const refused = new Set((await projection.project(offered, trx)).map(({ delivery }) => delivery));
-      const taken = offered.filter((delivery) => !refused.has(delivery));
-      if (taken.length > 0) await settle(trx, taken);
-      return taken.length;
-    });
-  } catch (error) {
-    if (!isDataFault(error)) throw error;
-    if (waiting.length === 1) return 0; // Postgres cannot store it: it waits on
-    const middle = waiting.length >> 1;
-    const before = await offerTogether(begin, projection, waiting.slice(0, middle), settle);
-    return before + (await offerTogether(begin, projection, waiting.slice(middle), settle));
+  const slices = new Map<string, WaitingRecord[]>(); // a projection is given slices of one partition
+  for (const record of waiting) {
+    const place = `${record.topic} ${record.partition}`;
+    const slice = slices.get(place) ?? [];
+    slice.push(record);
+    slices.set(place, slice);
+  }
+  let went = 0;
+  for (const slice of slices.values()) went += await offerSlice(slice);
+  return went;
+
+  async function offerSlice(slice: readonly WaitingRecord[]): Promise<number> {
+    const offered = slice.flatMap(deliver);
+    if (offered.length === 0) return 0;
+    try {
+      return await begin(async (trx) => {
+        const refused = new Set((await projection.project(offered, trx)).map(({ delivery }) => delivery));
+        const taken = offered.filter((delivery) => !refused.has(delivery));
+        if (taken.length > 0) await settle(trx, taken);
+        return taken.length;
+      });
+    } catch (error) {
+      if (!isDataFault(error)) throw error;
+      if (slice.length === 1) return 0; // Postgres cannot store it: it waits on
+      const middle = slice.length >> 1;
+      const before = await offerSlice(slice.slice(0, middle));
+      return before + (await offerSlice(slice.slice(middle)));
+    }
   }
 }
 

@@ -1,20 +1,10 @@
 import { rename, writeFile } from 'node:fs/promises';
+import type { DatasetRecord } from '../../projections/datasets/read-datasets.ts';
 import { manifestPath } from '../export/manifest.ts';
 import type { RowManifest } from '../rows/export-rows.ts';
 
 /** What a release is recorded by, as the event and the read model have it. */
-export interface RecordedRelease {
-  readonly format: string;
-  readonly formatVersion: number;
-  readonly query: unknown;
-  readonly parameters: unknown;
-  readonly position: Readonly<Record<string, string>>;
-  readonly counts: unknown;
-  readonly bytes: number;
-  readonly sha256: string;
-  readonly codeVersion: string;
-  readonly runs: readonly string[];
-}
+export type RecordedRelease = Omit<DatasetRecord, 'id' | 'name' | 'version' | 'releasedAt' | 'withdrawnAt' | 'withdrawReason'>;
 
 /** Puts the manifest together again that a release was made of. */
 export function manifestOf(release: RecordedRelease): RowManifest {

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { describe, expect, test } from '@jest/globals';
 import { readConfig } from '../../../runtime/config.ts';
-import { findPython } from './find-python.ts';
+import { pythonForTests } from '../../../testing/python.ts';
 
-const found = await findPython(readConfig().python);
+const found = await pythonForTests();
 const python = found.kind === 'found' ? found.python : (readConfig().python ?? 'python3');
 
 /** Runs the tests of the Python package. Without torch those of the protocol run, the others skip themselves. */

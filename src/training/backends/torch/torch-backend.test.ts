@@ -3,16 +3,15 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { readConfig } from '../../../runtime/config.ts';
+import { pythonForTests } from '../../../testing/python.ts';
 import type { Backend } from '../backend.ts';
 import type { StepRow } from '../step-row.ts';
 import { trainingSettings } from '../training-settings.ts';
-import { findPython } from './find-python.ts';
 import { openTorchBackend } from './torch-backend.ts';
 import { checkpointFolder, decodeTorchCheckpoint } from './torch-checkpoint.ts';
 import type { TorchOptions } from './torch-options.ts';
 
-const found = await findPython(readConfig().python);
+const found = await pythonForTests();
 const { signal } = new AbortController();
 
 /** A choice of one byte after a prompt. @param reward decides the advantage within the group. */

@@ -59,7 +59,7 @@ async function run(): Promise<number> {
     signal: stopping.signal,
   };
   const line = progressLine();
-  const unbundle = await bundlePrograms();
+  await bundlePrograms();
   const laboratory = await openLaboratory();
   process.once('SIGINT', () => stopping.abort()).once('SIGTERM', () => stopping.abort());
   try {
@@ -75,7 +75,6 @@ async function run(): Promise<number> {
   } finally {
     await killRunning();
     await laboratory.close();
-    await unbundle();
   }
 }
 

@@ -31,7 +31,7 @@ async function run(): Promise<number> {
   const [cases, seed] = [whole('--cases', values.cases), whole('--seed', values.seed)];
   const log = values.log === 'kafka' ? 'kafka' : 'embedded';
   const chosen = values.door === undefined ? doors : values.door.split(',').map(named);
-  const unbundle = await bundlePrograms();
+  await bundlePrograms();
   const laboratory = await openLaboratory();
   const began = performance.now();
   try {
@@ -50,7 +50,6 @@ async function run(): Promise<number> {
     }
   } finally {
     await laboratory.close();
-    await unbundle();
   }
 }
 

@@ -15,7 +15,6 @@ interface Opened {
 export function addAgentgym(program: Command): void {
   const command = program
     .command('agentgym')
-    .description('look at AgentGym servers')
     .command('check')
     .description('say which environment is behind a URL, which routes it has, and how to name it in a plan')
     .argument('<server>', `a URL, or NAME@URL to insist on one of ${SERVER_NAMES.join(', ')}`)

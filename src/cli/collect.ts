@@ -43,7 +43,6 @@ export interface CollectFlags extends PromptFlags {
 export function addCollect(program: Command): void {
   const command = program
     .command('collect')
-    .description('collect rollouts of a policy in an environment')
     .option('--environment <name>', `${ENVIRONMENT_FORMS}`, 'textcraft')
     .option('--policy <spec>', POLICY_FORMS, 'random')
     .option('--tasks <tasks>', 'how many tasks, spread over the depths; or a list of aliases: 3,17,40', '32')

@@ -36,7 +36,6 @@ const FACTORS = '1,1.1,1.2,1.28,1.5,2,3,4,5';
 export function addCompressionSweep(program: Command): void {
   const command = program
     .command('compression-sweep')
-    .description('count the vision tokens that the histories of a run cost at other compression factors, without a model')
     .requiredOption('--run <id>', 'the run; one in text is counted as if its histories had been shown as images')
     .option('--cf <list>', 'factors from 1 up', factors, factors(FACTORS))
     .option('--plot <file>', 'write tokens by factor as a drawing, an .svg or a .png', plotFile)

@@ -6,10 +6,7 @@ import { wantsJson } from './with-platform.ts';
 
 /** `espalier conformance DIR`: runs vector files through the public functions; exit code 1 when one fails. */
 export function addConformance(program: Command): void {
-  const command = program
-    .command('conformance')
-    .description('run vector files (of one system or of all) through the public functions')
-    .argument('<dir>', 'a folder of vector files');
+  const command = program.command('conformance').argument('<dir>', 'a folder of vector files');
   command.action(async (dir: string) => {
     const json = wantsJson(command);
     await stat(dir).catch((error: Error) => {

@@ -27,7 +27,7 @@ const WAIT_MS = 60_000;
 
 /** `espalier dataset`: freezes training data under a name and version, lists what was frozen, withdraws what must not be used. */
 export function addDataset(program: Command): void {
-  const dataset = program.command('dataset').description('release, list and withdraw frozen training data');
+  const dataset = program.command('dataset');
   addRelease(dataset);
   const list = dataset
     .command('list')

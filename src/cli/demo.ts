@@ -43,7 +43,6 @@ interface DemoFlags extends DemoSize {
 export function addDemo(program: Command): void {
   program
     .command('demo')
-    .description('collect a seeded run, show it, export it, and serve it')
     .option('--exit', 'end after showing, instead of serving until Ctrl-C')
     .option(
       '--crash',

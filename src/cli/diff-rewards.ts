@@ -25,7 +25,6 @@ interface DiffFlags {
 export function addDiffRewards(program: Command): void {
   const command = program
     .command('diff-rewards')
-    .description('compare the rewards of a run before and after they were judged again, with what it changes')
     .requiredOption('--run <id>', 'the run')
     .option('--before <name@revision>', 'the last word of this scorer …')
     .option('--after <name@revision>', '… against that of this one')

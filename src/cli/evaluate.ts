@@ -46,7 +46,6 @@ interface EvaluateFlags {
 export function addEvaluate(program: Command): void {
   const command = program
     .command('evaluate')
-    .description('measure a policy on a set of tasks: success, return, loops, with bootstrap intervals')
     .option('--environment <name>', ENVIRONMENT_FORMS, 'textcraft')
     .option('--policy <spec>', POLICY_FORMS, 'random')
     .option('--tasks <tasks>', 'how many tasks, spread over the depths; all; or a list of aliases: 3,17,40', 'all')

@@ -45,7 +45,6 @@ const WAIT_MS = 60_000;
 /** `espalier export`: trajectories, or examples mined from searched trees, as a file for a trainer, with a manifest that says what they are. */
 export function addExport(program: Command): void {
   const command = addQueryOptions(addRowOptions(program.command('export'), 'openai'))
-    .description('export trajectories, mined examples, or the history of batches: the same export twice gives the same bytes')
     .requiredOption('--out <file>', 'the file to make; its manifest stands beside it')
     .addOption(
       new Option('--weights <rule>', 'trajectories: which replies carry loss where rollouts share a prefix')

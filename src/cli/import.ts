@@ -17,9 +17,6 @@ const WAIT_MS = 120_000;
 export function addImport(program: Command): void {
   const command = program
     .command('import')
-    .description(
-      "import our own jsonl export, AgentTraj (a JSON array, or one item per line), or a folder of Agent-R's search_results_<n>.json",
-    )
     .argument('<file or folder>')
     .option('--agent-r', 'read search trees of Agent-R whatever the name of the file')
     .option('--run <id>', 'AgentTraj, Agent-R: the run to import into; derived from the content when left out')

@@ -5,7 +5,7 @@ import { wantsJson, withPlatform } from './with-platform.ts';
 
 /** `espalier keys`: who may connect when the server listens on more than loopback. */
 export function addKeys(program: Command): void {
-  const keys = program.command('keys').description('API keys: create, list, revoke');
+  const keys = program.command('keys');
   const create = keys
     .command('create')
     .description('make a key; it is shown once')

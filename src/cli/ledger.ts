@@ -16,7 +16,6 @@ const CATCH_UP_MS = 60_000;
 export function addLedger(program: Command): void {
   const command = program
     .command('ledger')
-    .description('account for every training sample: produced = trained + rejected + owed')
     .option('--policy <name>', 'one policy; all when left out')
     .option('--as-of <moment>', `the account ${AS_OF}`, parseMoment);
   command.action(({ policy, asOf }: { policy?: string; asOf?: Moment }) =>

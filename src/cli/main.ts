@@ -1,38 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { CODE_VERSION } from '../platform/code-version.ts';
-
-/** The commands, each loaded when it is wanted: all of them together take over a second of one core. In the order of the help. */
-const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
-  demo: async () => (await import('./demo.ts')).addDemo,
-  up: async () => (await import('./up.ts')).addUp,
-  collect: async () => (await import('./collect.ts')).addCollect,
-  revise: async () => (await import('./revise.ts')).addRevise,
-  score: async () => (await import('./score.ts')).addScore,
-  evaluate: async () => (await import('./evaluate.ts')).addEvaluate,
-  'self-train': async () => (await import('./self-train.ts')).addSelfTrain,
-  train: async () => (await import('./train.ts')).addTrain,
-  ledger: async () => (await import('./ledger.ts')).addLedger,
-  status: async () => (await import('./status.ts')).addStatus,
-  tree: async () => (await import('./tree.ts')).addTree,
-  export: async () => (await import('./export.ts')).addExport,
-  import: async () => (await import('./import.ts')).addImport,
-  prepare: async () => (await import('./prepare.ts')).addPrepare,
-  dataset: async () => (await import('./dataset.ts')).addDataset,
-  agentgym: async () => (await import('./agentgym.ts')).addAgentgym,
-  render: async () => (await import('./render.ts')).addRender,
-  tokens: async () => (await import('./tokens.ts')).addTokens,
-  'compression-sweep': async () => (await import('./compression-sweep.ts')).addCompressionSweep,
-  replay: async () => (await import('./replay.ts')).addReplay,
-  verify: async () => (await import('./verify.ts')).addVerify,
-  trace: async () => (await import('./trace.ts')).addTrace,
-  recall: async () => (await import('./recall.ts')).addRecall,
-  'diff-rewards': async () => (await import('./diff-rewards.ts')).addDiffRewards,
-  rebuild: async () => (await import('./rebuild.ts')).addRebuild,
-  schemas: async () => (await import('./schemas.ts')).addSchemas,
-  conformance: async () => (await import('./conformance.ts')).addConformance,
-  keys: async () => (await import('./keys.ts')).addKeys,
-  quarantine: async () => (await import('./quarantine.ts')).addQuarantine,
-};
+import { COMMANDS } from './commands.ts';
 
 /** Exit codes: 0 done, 1 a fault or a check that failed, 2 a command line that cannot be understood. */
 const program = new Command('espalier')
@@ -43,10 +11,14 @@ const program = new Command('espalier')
   .showHelpAfterError('(espalier COMMAND --help says more)')
   .exitOverride();
 
-// The first word names the command; help, and a word that names none, need all of them.
-const word = process.argv.slice(2).find((argument) => !argument.startsWith('-')) ?? '';
-const named = Object.entries(COMMANDS).filter(([name]) => name === word);
-for (const [, load] of named.length > 0 ? named : Object.entries(COMMANDS)) (await load())(program);
+// The first word names the command, and only its file is loaded; the list of commands needs none of them.
+const words = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
+const word = (words[0] === 'help' ? words[1] : words[0]) ?? '';
+for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
+  if (name === word) (await load())(program);
+  else program.command(name);
+  program.commands.find((command) => command.name() === name)?.description(summary);
+}
 
 // A reader that closes the pipe (`| head`) has what it wanted.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

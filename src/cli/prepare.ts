@@ -21,9 +21,6 @@ interface PrepareFlags {
 export function addPrepare(program: Command): void {
   const command = program
     .command('prepare')
-    .description(
-      'make tasks of a published data set: tasks.jsonl for search-qa and tool-env, train.parquet and test.parquet for verl',
-    )
     .addArgument(new Argument('<dataset>', 'which data set the files are').choices(Object.keys(RECIPES)))
     .requiredOption('--from <path>', 'a file of the data set (.json, .jsonl, .parquet), or a folder of them')
     .requiredOption('--out <folder>', 'the folder to make')

@@ -6,7 +6,7 @@ import { wantsJson, withPlatform } from './with-platform.ts';
 
 /** `espalier quarantine`: what no projection could fold, and why; `release` offers it again. */
 export function addQuarantine(program: Command): void {
-  const quarantine = program.command('quarantine').description('events that could not be folded: list, release');
+  const quarantine = program.command('quarantine');
   const list = quarantine.command('list').description('list what waits, oldest first');
   list.action(() =>
     withPlatform('quarantine', async ({ database }) => {

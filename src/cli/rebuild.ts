@@ -21,9 +21,6 @@ interface Flags {
 export function addRebuild(program: Command): void {
   const command = program
     .command('rebuild')
-    .description(
-      'fold a projection anew beside the live one, compare, and swap: readers never wait; ended in the middle, it goes on',
-    )
     .argument('<name>', 'the projection')
     .option('--to <version>', 'the version wanted: refused when this code folds another', wholeNumber('--to', 1, 999_999))
     .option('--repair', 'take over even where the tables differ from those of the same version that are live')

@@ -22,7 +22,6 @@ interface RecallFlags {
 export function addRecall(program: Command): void {
   const command = program
     .command('recall')
-    .description('list the releases, batches, policy versions and evaluations that something of the record went into')
     .option('--scorer <name@revision>', 'a scorer that was wrong; without a revision all of them')
     .option('--trajectory <rollout>', 'a rollout')
     .option('--task <id>', 'the id of a task: all of its trees')

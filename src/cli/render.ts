@@ -24,7 +24,6 @@ const INPUT_LIMIT = 16 * 2 ** 20; // bytes
 export function addRender(program: Command): void {
   const command = program
     .command('render')
-    .description('draw a text as a history image: each line that is not empty is a record')
     .argument('[file]', 'the text, in UTF-8; from the standard input when left out', '-')
     .addOption(new Option('--profile <name>', 'how it is drawn').choices([...RENDER_PROFILES]).default('crisp'))
     .option('--cf <factor>', 'compression factor, from 1 up', Number, 1)

@@ -31,9 +31,7 @@ export type RunReplay = typeof runReplay;
 
 /** `espalier replay MODE`: does something of a run over from the record and says whether it comes out the same; exit code 1 when it does not. */
 export function addReplay(program: Command): void {
-  const replay = program
-    .command('replay')
-    .description('do something of a run over from the record, and compare: equal, or where it differs');
+  const replay = program.command('replay');
   addReplayProjections(replay);
   addReplayScores(replay, runReplay);
   addReplayTraining(replay);

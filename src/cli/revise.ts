@@ -30,7 +30,6 @@ interface ReviseFlags extends FaithfulFlags {
 export function addRevise(program: Command): void {
   const command = program
     .command('revise')
-    .description('mine revision trajectories: pair good and bad ones, find the first error, splice, execute what was spliced')
     .requiredOption('--run <id>', 'the run whose trees are mined')
     .addOption(
       new Option('--mode <mode>', 'ours, recorded and executed, or rows as the published Agent-R writes them: see below')

@@ -9,7 +9,6 @@ import { say } from './terminal.ts';
 export function addSchemas(program: Command): void {
   program
     .command('schemas')
-    .description('print the JSON Schema of every event type, or write one file per type')
     .argument('[type]', 'one event type; all when left out')
     .option('--out <folder>', 'write <type>.schema.json files into this folder')
     .action(async (type: string | undefined, options: { out?: string }) => {

@@ -17,7 +17,6 @@ interface ScoreFlags {
 export function addScore(program: Command): void {
   const command = program
     .command('score')
-    .description('score the rollouts of a run later: assign rewards, or revise those that stand')
     .requiredOption('--run <id>', 'the run whose finished rollouts are scored')
     .requiredOption('--scorer <name>', `NAME or NAME@REVISION: ${listScorers()}`)
     .option('--component <name>', "the reward that is written: the scorer's name when left out; environment revises the outcome")

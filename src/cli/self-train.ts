@@ -55,7 +55,6 @@ and so does a corrected one with --run and the id that stands in the first line.
 export function addSelfTrain(program: Command): void {
   const command = program
     .command('self-train')
-    .description('let a policy improve itself by what it finds: search, mine, release, train, evaluate, repeat')
     .option('--environment <name>', 'an environment with a train and a test split', 'textcraft')
     .option('--iterations <n>', 'how many; as many as there are alphas when left out', wholeNumber('--iterations', 1, 100))
     .option(

@@ -13,7 +13,7 @@ import { wantsJson, withPlatform } from './with-platform.ts';
 
 /** `espalier status`: where the log and every projection stand, what is quarantined, which runs there are. */
 export function addStatus(program: Command): void {
-  const command = program.command('status').description('show log, projections, quarantine and runs');
+  const command = program.command('status');
   command.action(() =>
     withPlatform('status', async (platform) => {
       const status = await readStatus(platform);

@@ -8,7 +8,6 @@ import { wantsJson } from './with-platform.ts';
 export function addTokens(program: Command): void {
   const command = program
     .command('tokens')
-    .description('count the vision tokens of an image by its size')
     .requiredOption('--image <size>', 'width and height in pixels, such as 402x178', sizeOf)
     .addOption(new Option('--vision <name>', 'the vision processor').choices(Object.keys(VISION_PRESETS)).default('qwen2.5-vl'));
   command.action(({ image, vision }: { image: { width: number; height: number }; vision: string }) => {

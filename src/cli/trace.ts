@@ -15,7 +15,6 @@ const CATCH_UP_MS = 60_000;
 export function addTrace(program: Command): void {
   const command = program
     .command('trace')
-    .description('say what an id stands for, the events that made it, what it came from and what came of it')
     .argument(
       '<id>',
       'of an event, run, tree, step, rollout, reward, task, revision, dataset, batch or checkpoint; the SHA-256 of an image, segment, render spec, weights or manifest; NAME@V of a policy or release, NAME@V#LINE of a line of a release, POLICY#N of a batch',

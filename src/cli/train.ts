@@ -46,7 +46,6 @@ const { learningRate, epochs } = LINEAR_SETTINGS.grpo;
 export function addTrain(program: Command): void {
   const command = program
     .command('train')
-    .description('train the linear policy: collect groups, plan batches, update, and measure on other tasks')
     .option('--policy <name>', 'what its versions are filed under; left out, a name made of the options')
     .option('--environment <name>', ENVIRONMENT_FORMS, 'textcraft')
     .addOption(

@@ -27,7 +27,6 @@ interface TreeFlags {
 export function addTree(program: Command): void {
   const command = program
     .command('tree')
-    .description('draw a tree: what its rollouts did, merged where they did the same')
     .argument('<id>', 'the tree id')
     .option('--as-of <moment>', `the tree ${AS_OF}`, parseMoment)
     .option('--simulation <n>', 'a search: visits and values after its first n simulations', wholeNumber('--simulation', 0))

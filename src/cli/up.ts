@@ -8,26 +8,23 @@ import { say } from './terminal.ts';
 
 /** `espalier up`: database, log, projections and API in one process, until Ctrl-C. */
 export function addUp(program: Command): void {
-  program
-    .command('up')
-    .description('start everything and wait for work: projections, GraphQL, ingest')
-    .action(() =>
-      runUntilStopped(async () => {
-        const config = readConfig();
-        const platform = await openPlatform(config, 'up');
-        const all = await runAll(platform, createLogger({ level: config.logLevel })).catch(async (error: unknown) => {
+  program.command('up').action(() =>
+    runUntilStopped(async () => {
+      const config = readConfig();
+      const platform = await openPlatform(config, 'up');
+      const all = await runAll(platform, createLogger({ level: config.logLevel })).catch(async (error: unknown) => {
+        await platform.close();
+        throw error;
+      });
+      say(`log ${platform.mode.log}, database ${platform.mode.database}, data in ${config.home}`);
+      say(`GraphQL ${all.url}/graphql   events in: POST ${all.url}/v1/events   health ${all.url}/readyz`);
+      return {
+        finished: all.finished,
+        async close() {
+          await all.close();
           await platform.close();
-          throw error;
-        });
-        say(`log ${platform.mode.log}, database ${platform.mode.database}, data in ${config.home}`);
-        say(`GraphQL ${all.url}/graphql   events in: POST ${all.url}/v1/events   health ${all.url}/readyz`);
-        return {
-          finished: all.finished,
-          async close() {
-            await all.close();
-            await platform.close();
-          },
-        };
-      }),
-    );
+        },
+      };
+    }),
+  );
 }

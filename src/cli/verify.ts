@@ -12,9 +12,6 @@ const CATCH_UP_MS = 120_000;
 export function addVerify(program: Command): void {
   const command = program
     .command('verify')
-    .description(
-      'check the record against tampering and decay: the hash chain of the journal, blobs, batch manifests, checkpoints, released files',
-    )
     .argument('[files...]', 'files of released datasets, compared with their releases, as are the manifests beside them');
   command.action((files: string[]) =>
     withPlatform('verify', async (platform, signal) => {

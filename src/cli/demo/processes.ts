@@ -18,6 +18,8 @@ export interface WorkerProcess {
   kill(): Promise<void>;
 }
 
+/** Runs the compiled form of a program. */
+const RUN = fileURLToPath(new URL('../../../bin/run.js', import.meta.url));
 const READY_MS = 60_000;
 const STOP_MS = 15_000;
 
@@ -34,10 +36,7 @@ export async function startWorker(
   await mkdir(logs, { recursive: true });
   const logFile = join(logs, `${name}.log`);
   const out = createWriteStream(logFile, { flags: 'a' });
-  const script = fileURLToPath(new URL(`../../../workers/${name}.ts`, import.meta.url));
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), script, ...args], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  const child = spawn(process.execPath, [RUN, `workers/${name}.ts`, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
   const lines = createInterface({ input: child.stderr });
   let last = '';

@@ -25,7 +25,7 @@ export default async function setUp(config: JestConfig): Promise<void> {
   try {
     if (e2e || files.some((file) => file.endsWith('.int.test.ts'))) await startPostgres();
     if (e2e) await startKafka();
-    if (files.some(startsPrograms)) afterTests(await bundlePrograms());
+    if (files.some(startsPrograms)) await bundlePrograms();
   } catch (error) {
     await undoAll(); // jest calls no teardown after a failed setup
     throw error;

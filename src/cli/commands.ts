@@ -1,0 +1,122 @@
+import type { Command } from 'commander';
+
+/** A command of the command line: one line about it, and what adds it to the program. */
+export interface CommandEntry {
+  readonly summary: string;
+  /** Loads the file of the command: all of them together take most of a second. */
+  readonly load: () => Promise<(program: Command) => void>;
+}
+
+/** The commands in the order of the help. */
+export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
+  demo: {
+    summary: 'collect a seeded run, show it, export it, and serve it',
+    load: async () => (await import('./demo.ts')).addDemo,
+  },
+  up: {
+    summary: 'start everything and wait for work: projections, GraphQL, ingest',
+    load: async () => (await import('./up.ts')).addUp,
+  },
+  collect: {
+    summary: 'collect rollouts of a policy in an environment',
+    load: async () => (await import('./collect.ts')).addCollect,
+  },
+  revise: {
+    summary: 'mine revision trajectories: pair good and bad ones, find the first error, splice, execute what was spliced',
+    load: async () => (await import('./revise.ts')).addRevise,
+  },
+  score: {
+    summary: 'score the rollouts of a run later: assign rewards, or revise those that stand',
+    load: async () => (await import('./score.ts')).addScore,
+  },
+  evaluate: {
+    summary: 'measure a policy on a set of tasks: success, return, loops, with bootstrap intervals',
+    load: async () => (await import('./evaluate.ts')).addEvaluate,
+  },
+  'self-train': {
+    summary: 'let a policy improve itself by what it finds: search, mine, release, train, evaluate, repeat',
+    load: async () => (await import('./self-train.ts')).addSelfTrain,
+  },
+  train: {
+    summary: 'train the linear policy: collect groups, plan batches, update, and measure on other tasks',
+    load: async () => (await import('./train.ts')).addTrain,
+  },
+  ledger: {
+    summary: 'account for every training sample: produced = trained + rejected + owed',
+    load: async () => (await import('./ledger.ts')).addLedger,
+  },
+  status: { summary: 'show log, projections, quarantine and runs', load: async () => (await import('./status.ts')).addStatus },
+  tree: {
+    summary: 'draw a tree: what its rollouts did, merged where they did the same',
+    load: async () => (await import('./tree.ts')).addTree,
+  },
+  export: {
+    summary: 'export trajectories, mined examples, or the history of batches: the same export twice gives the same bytes',
+    load: async () => (await import('./export.ts')).addExport,
+  },
+  import: {
+    summary:
+      "import our own jsonl export, AgentTraj (a JSON array, or one item per line), or a folder of Agent-R's search_results_<n>.json",
+    load: async () => (await import('./import.ts')).addImport,
+  },
+  prepare: {
+    summary:
+      'make tasks of a published data set: tasks.jsonl for search-qa and tool-env, train.parquet and test.parquet for verl',
+    load: async () => (await import('./prepare.ts')).addPrepare,
+  },
+  dataset: {
+    summary: 'release, list and withdraw frozen training data',
+    load: async () => (await import('./dataset.ts')).addDataset,
+  },
+  agentgym: { summary: 'look at AgentGym servers', load: async () => (await import('./agentgym.ts')).addAgentgym },
+  render: {
+    summary: 'draw a text as a history image: each line that is not empty is a record',
+    load: async () => (await import('./render.ts')).addRender,
+  },
+  tokens: {
+    summary: 'count the vision tokens of an image by its size',
+    load: async () => (await import('./tokens.ts')).addTokens,
+  },
+  'compression-sweep': {
+    summary: 'count the vision tokens that the histories of a run cost at other compression factors, without a model',
+    load: async () => (await import('./compression-sweep.ts')).addCompressionSweep,
+  },
+  replay: {
+    summary: 'do something of a run over from the record, and compare: equal, or where it differs',
+    load: async () => (await import('./replay.ts')).addReplay,
+  },
+  verify: {
+    summary:
+      'check the record against tampering and decay: the hash chain of the journal, blobs, batch manifests, checkpoints, released files',
+    load: async () => (await import('./verify.ts')).addVerify,
+  },
+  trace: {
+    summary: 'say what an id stands for, the events that made it, what it came from and what came of it',
+    load: async () => (await import('./trace.ts')).addTrace,
+  },
+  recall: {
+    summary: 'list the releases, batches, policy versions and evaluations that something of the record went into',
+    load: async () => (await import('./recall.ts')).addRecall,
+  },
+  'diff-rewards': {
+    summary: 'compare the rewards of a run before and after they were judged again, with what it changes',
+    load: async () => (await import('./diff-rewards.ts')).addDiffRewards,
+  },
+  rebuild: {
+    summary: 'fold a projection anew beside the live one, compare, and swap: readers never wait; ended in the middle, it goes on',
+    load: async () => (await import('./rebuild.ts')).addRebuild,
+  },
+  schemas: {
+    summary: 'print the JSON Schema of every event type, or write one file per type',
+    load: async () => (await import('./schemas.ts')).addSchemas,
+  },
+  conformance: {
+    summary: 'run vector files (of one system or of all) through the public functions',
+    load: async () => (await import('./conformance.ts')).addConformance,
+  },
+  keys: { summary: 'API keys: create, list, revoke', load: async () => (await import('./keys.ts')).addKeys },
+  quarantine: {
+    summary: 'events that could not be folded: list, release',
+    load: async () => (await import('./quarantine.ts')).addQuarantine,
+  },
+};

@@ -1,5 +1,6 @@
 import type { BlobStore } from '../src/blobs/blob-store.ts';
 import { BlobMissing } from '../src/blobs/blob-store.ts';
+import { rangeOf } from '../src/domain/text/cut-text.ts';
 import type { BlobRef } from '../src/events/schemas/values.ts';
 import type { Blobs } from '../src/postgres/column-types.ts';
 import { bounded } from './connection.ts';
@@ -53,7 +54,7 @@ export class LargeTexts {
 
   async text(reference: BlobRef, offset = 0, length = SHOWN): Promise<string> {
     const text = Buffer.from(await this.bytes(reference)).toString('utf8');
-    return text.slice(offset, offset + length).toWellFormed(); // a cut may halve a surrogate pair
+    return rangeOf(text, offset, offset + length);
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { GraphQLError } from 'graphql';
+import { cutText } from '../src/domain/text/cut-text.ts';
 import { isDatabaseFault } from '../src/projections/fault.ts';
 import type { Logger } from '../src/runtime/logger.ts';
 import type { ErrorCode } from './errors.ts';
@@ -48,6 +49,6 @@ function shortened(error: GraphQLError): GraphQLError {
   if (!long) return error;
   const reason =
     typeof originalError === 'object' && originalError !== null && 'message' in originalError ? originalError.message : undefined;
-  const told = reason === undefined ? {} : { reason: String(reason).slice(0, LONGEST) };
-  return new GraphQLError(message.slice(0, LONGEST), { nodes, source, positions, path, extensions: { ...extensions, ...told } });
+  const told = reason === undefined ? {} : { reason: cutText(String(reason), LONGEST) };
+  return new GraphQLError(cutText(message, LONGEST), { nodes, source, positions, path, extensions: { ...extensions, ...told } });
 }

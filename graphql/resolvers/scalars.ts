@@ -1,4 +1,5 @@
 import { GraphQLError, GraphQLScalarType, Kind, valueFromASTUntyped } from 'graphql';
+import { cutText } from '../../src/domain/text/cut-text.ts';
 import { beginsWithDay } from '../../src/projections/as-of/calendar-day.ts';
 
 export const DateTime = new GraphQLScalarType<Date, string>({
@@ -37,5 +38,5 @@ function safe(value: unknown): number {
 }
 
 function shown(value: unknown): string {
-  return (JSON.stringify(value) ?? 'nothing').slice(0, 80);
+  return cutText(JSON.stringify(value) ?? 'nothing', 80);
 }

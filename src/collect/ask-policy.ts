@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../domain/history/prompt.ts';
 import { seedFrom } from '../domain/random/seed-from.ts';
+import { cutText } from '../domain/text/cut-text.ts';
 import type { Environment } from '../environments/environment.ts';
 import { RenderRefused } from '../images/history-sizes.ts';
 import { type Act, type ActRequest, PolicyError } from '../policies/policy.ts';
@@ -63,7 +64,7 @@ export async function askPolicy(
       : { kind: 'failed', reason: 'the policy gave no act' };
   } catch (error) {
     if (error instanceof PolicyError && error.code !== 'unreachable' && error.code !== 'refused')
-      return { kind: 'failed', reason: error.message.slice(0, 9_000) };
+      return { kind: 'failed', reason: cutText(error.message, 9_000) };
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import type { RevisedTurn } from '../domain/revision/splice.ts';
 import { isGood, type Thresholds } from '../domain/revision/thresholds.ts';
+import { cutText } from '../domain/text/cut-text.ts';
 import type { EnvironmentKind } from '../environments/environment.ts';
 import type { DataOf } from '../events/catalogue.ts';
 import type { SearchedTree } from '../projections/revisions/read-searched-trees.ts';
@@ -55,5 +56,5 @@ function rejected(reason: Rejected['reason'], reached: number | null, stepId: st
 const SHOWN = 2_000; // an observation may be a whole web page
 
 function seen(observation: string): string {
-  return `the environment answered ${JSON.stringify(observation.slice(0, SHOWN))}`.toWellFormed();
+  return `the environment answered ${JSON.stringify(cutText(observation, SHOWN))}`;
 }

@@ -1,4 +1,5 @@
 import type { Draft } from '../append/appender.ts';
+import { cutText } from '../domain/text/cut-text.ts';
 import type { ParsedResponse, StepResult } from '../environments/environment.ts';
 import type { DataOf } from '../events/catalogue.ts';
 import { derivedId } from '../events/derived-id.ts';
@@ -104,7 +105,7 @@ export function rewards(
   const environment = {
     component: 'environment',
     value,
-    scorer: { ...(scorer ?? { name: tree.kind.name, revision: tree.kind.fingerprint.slice(0, 200) }) },
+    scorer: { ...(scorer ?? { name: tree.kind.name, revision: cutText(tree.kind.fingerprint, 200) }) },
     raw: { value: raw, scale, kind },
   };
   const components = (result.components ?? []).map((each) => ({ ...each, scorer: { ...each.scorer }, raw: null }));

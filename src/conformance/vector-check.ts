@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { cutText } from '../domain/text/cut-text.ts';
 
 /** A case of a vector file, judged. `detail` gives the reason of a failure or a skip, and is empty otherwise. */
 export interface JudgedCase {
@@ -45,5 +46,5 @@ export function skipped(name: string, detail: string): JudgedCase {
 
 function abridge(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
-  return text.length <= 300 ? text : `${text.slice(0, 300)}…`;
+  return text.length <= 300 ? text : `${cutText(text, 300)}…`;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { cutText } from '../domain/text/cut-text.ts';
 import { catalogue, type EventType, isEventType } from './catalogue.ts';
 import { type Envelope, envelopeFields } from './envelope.ts';
 import { streamOf } from './stream-of.ts';
@@ -51,7 +52,7 @@ export function parseEnvelope(value: unknown): Decoded {
     return refuse(
       'unknown-type',
       'type',
-      `${JSON.stringify(type.slice(0, 80))} is not in the catalogue; \`espalier schemas\` lists it`,
+      `${JSON.stringify(cutText(type, 80))} is not in the catalogue; \`espalier schemas\` lists it`,
     );
   const version = 'schemaVersion' in value ? value.schemaVersion : undefined;
   if (typeof version !== 'number' || !Number.isInteger(version) || version < 1) {

@@ -1,3 +1,4 @@
+import { cutText } from '../domain/text/cut-text.ts';
 import type { Projection } from '../projections/projection.ts';
 import { type BuildComparison, compareBuild } from '../projections/rebuild/compare-build.ts';
 import { type FieldDifference, isSame } from '../projections/rebuild/compare-tables.ts';
@@ -54,7 +55,7 @@ function tell(comparison: Comparison, { table, key, field, live, anew }: FieldDi
     .map((value) => ` ${value}`)
     .join('');
   const id = (column: string) => (typeof key[column] === 'string' ? key[column] : null);
-  const place = `${table}${row}${field === '' ? '' : `, ${field}`}`.slice(0, 200);
+  const place = cutText(`${table}${row}${field === '' ? '' : `, ${field}`}`, 200);
   // A value that is not there reads as the text `null`: where it could be either, both are told as JSON.
   const [before, after] = live === 'null' || anew === 'null' ? [JSON.stringify(live), JSON.stringify(anew)] : [live, anew];
   comparison.compare({ ...at(place), eventId: id('event_id'), stepId: id('step_id') }, before, after);

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { cutText } from '../domain/text/cut-text.ts';
 import type { ConfiguredEstimator } from '../domain/training/advantages/estimator.ts';
 import { configureEstimator } from '../domain/training/advantages/estimators.ts';
 import type { Db } from '../postgres/database.ts';
@@ -101,5 +102,5 @@ export function changesOf(
 export function describeChange({ treeId, alias, members, returns, otherAdvantages, turned, largest }: GroupChange): string {
   const mean = `mean return ${returns.before.toFixed(4)} → ${returns.after.toFixed(4)}`;
   const moved = `${otherAdvantages} of ${members} advantages other, by ${largest.toPrecision(3)} at most, ${turned} with the other sign`;
-  return `group ${treeId} (${alias.slice(0, 60)}): ${mean}; ${moved}`;
+  return `group ${treeId} (${cutText(alias, 60)}): ${mean}; ${moved}`;
 }

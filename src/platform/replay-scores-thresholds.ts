@@ -1,5 +1,6 @@
 import { type Pairing, pairPaths } from '../domain/revision/pair-paths.ts';
 import { refuseThresholds, THRESHOLD_DEFAULTS, type Thresholds } from '../domain/revision/thresholds.ts';
+import { cutText } from '../domain/text/cut-text.ts';
 import type { Db } from '../postgres/database.ts';
 import { readJudgements } from '../projections/revisions/read-judgements.ts';
 import { type RevisionRecord, readRevisions } from '../projections/revisions/read-revisions.ts';
@@ -125,7 +126,7 @@ function describeTree(
   const verified = lost.filter(({ state }) => state === 'verified').length;
   const unjudged = after.bad.filter(({ leafStepId }) => !judged.has(leafStepId)).length;
   const counts = `good ${before.good.length} → ${after.good.length}, pairs ${before.pairs.length} → ${after.pairs.length}`;
-  return `tree ${treeId} (${alias.slice(0, 60)}): ${counts}; ${lost.length} of its ${revisions.length} revisions (${verified} verified) would not be mined; bad trajectories that nobody judged: ${unjudged}`;
+  return `tree ${treeId} (${cutText(alias, 60)}): ${counts}; ${lost.length} of its ${revisions.length} revisions (${verified} verified) would not be mined; bad trajectories that nobody judged: ${unjudged}`;
 }
 
 function goodOf({ good }: Pairing): ReadonlySet<string> {

@@ -1,5 +1,6 @@
 import { fitJudgeLog, judgePrompt } from '../domain/revision/judge-prompt.ts';
 import { parseVerdict } from '../domain/revision/verdict.ts';
+import { cutText } from '../domain/text/cut-text.ts';
 import type { Judge, JudgeRequest } from './judge.ts';
 import { type ActRequest, type Policy, PolicyError } from './policy.ts';
 
@@ -10,7 +11,7 @@ import { type ActRequest, type Policy, PolicyError } from './policy.ts';
  */
 export function modelJudge(policy: Policy, sampling = ''): Judge {
   return {
-    name: `model:${policy.ref.policyId}`.slice(0, 200), // a model may be called planner
+    name: cutText(`model:${policy.ref.policyId}`, 200), // a model may be called planner
     revision: `1/v${policy.ref.version}${sampling}`,
     async judge(request, signal) {
       const [act] = await askShortening(policy, request, signal);

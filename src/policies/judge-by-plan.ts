@@ -1,4 +1,5 @@
 import type { Verdict } from '../domain/revision/verdict.ts';
+import { cutText } from '../domain/text/cut-text.ts';
 import { type Judge, JudgeUnfit, type PlanAround } from './judge.ts';
 
 export type Strictness = 'lenient' | 'strict';
@@ -13,7 +14,7 @@ export type Strictness = 'lenient' | 'strict';
 export function planJudge(world: string, strictness: Strictness = 'lenient'): Judge {
   return {
     name: strictness === 'strict' ? 'planner-strict' : 'planner',
-    revision: `1/${world}`.slice(0, 200),
+    revision: cutText(`1/${world}`, 200),
     async judge({ planAround }, signal) {
       signal.throwIfAborted();
       const around = await planAround();

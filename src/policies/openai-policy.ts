@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ChatMessage, mergeSystem, promptMessages } from '../domain/history/prompt.ts';
 import { approximateTokens, countTurns, dropTurns, type TurnRange, trimTurns } from '../domain/history/trim-turns.ts';
+import { cutText } from '../domain/text/cut-text.ts';
 import { wellFormed } from '../events/well-formed.ts';
 import { parseCompletion } from './openai/completion.ts';
 import { postJson } from './openai/post-json.ts';
@@ -67,7 +68,7 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
     maxResponseBytes: options.maxResponseBytes ?? 64 * 2 ** 20,
   };
   return {
-    ref: { policyId: (options.policyId ?? options.model).slice(0, 200), version: options.policyVersion ?? 0 },
+    ref: { policyId: cutText(options.policyId ?? options.model, 200), version: options.policyVersion ?? 0 },
     async act(request, signal) {
       const acts: Act[] = [];
       const shown = request.shown ? await shownMessages(request.shown) : null;

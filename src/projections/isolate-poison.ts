@@ -3,7 +3,7 @@ import { type Applied, applySlice, type Slice } from './apply-slice.ts';
 import type { Item } from './decode-records.ts';
 import { isDataFault } from './fault.ts';
 import type { Projection } from './projection.ts';
-import { cannotStore, quarantine } from './quarantine.ts';
+import { setAsideUnstorable } from './quarantine.ts';
 
 /**
  * Applies a slice, and when Postgres refuses a value in it (which the schemas should have caught) halves it until the one event to blame
@@ -14,7 +14,10 @@ export async function applyIsolatingPoison(db: Db, projection: Projection, slice
     return await applySlice(db, projection, slice);
   } catch (error) {
     if (!isDataFault(error)) throw error;
-    if (slice.items.length <= 1) return setAside(db, projection, slice, error);
+    if (slice.items.length <= 1)
+      return applySlice(db, projection, slice, (trx, _projection, _slice, items) =>
+        setAsideUnstorable(trx, projection, slice, items, error),
+      );
   }
   const middle = slice.items[slice.items.length >> 1] as Item; // there are at least two items
   const cut = middle.kind === 'event' ? middle.delivery.offset : middle.offset;
@@ -23,15 +26,4 @@ export async function applyIsolatingPoison(db: Db, projection: Projection, slice
   if (first.cursor < cut) return first;
   const second = await applyIsolatingPoison(db, projection, { ...slice, from: cut, items: slice.items.slice(before.length) });
   return { cursor: second.cursor, quarantined: first.quarantined + second.quarantined };
-}
-
-function setAside(db: Db, projection: Projection, slice: Slice, error: unknown): Promise<Applied> {
-  const reason = cannotStore(error);
-  return applySlice(db, projection, slice, async (trx, _projection, _slice, items) => {
-    const poison = items.flatMap((item) =>
-      item.kind === 'event' ? [{ delivery: item.delivery, code: 'unstorable' as const, field: '', reason }] : [],
-    );
-    await quarantine(trx, projection, slice, poison, []);
-    return poison.length;
-  });
 }

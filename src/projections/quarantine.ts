@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
+import { cutText } from '../domain/text/cut-text.ts';
 import { decode } from '../events/codec.ts';
 import type { Delivery } from '../events/envelope.ts';
+import { wellFormed } from '../events/well-formed.ts';
 import { insertRows } from '../postgres/bulk.ts';
 import type { Db, Trx } from '../postgres/database.ts';
 import type { Slice } from './apply-slice.ts';
@@ -34,15 +36,36 @@ export async function quarantine(
       ...place,
       offset,
       event_id: null,
-      type: type?.replaceAll('\0', '\uFFFD').toWellFormed().slice(0, 200) ?? null,
+      type: type === null ? null : cutText(wellFormed(type).value, 200),
       stream: null,
       code: refusal.code,
-      field: refusal.path.replaceAll('\0', '\uFFFD').toWellFormed(),
-      reason: refusal.message.replaceAll('\0', '\uFFFD').toWellFormed(),
+      field: wellFormed(refusal.path).value,
+      reason: wellFormed(refusal.message).value,
       body: hex(Buffer.from(bytes)),
     })),
   ];
   await insertRows(trx, 'quarantine', rows, COLUMNS); // in public, but where a snapshot as of a moment keeps one of its own
+}
+
+/**
+ * Sets aside the items of a slice that Postgres refused to store: events with its reason, what is no event with the reason it had before, so that
+ * neither is passed over. Returns how many that were.
+ */
+export async function setAsideUnstorable(
+  trx: Trx,
+  projection: Projection,
+  slice: Slice,
+  items: readonly Item[],
+  error: unknown,
+): Promise<number> {
+  const poison: Poison[] = [];
+  const refused: Extract<Item, { kind: 'refused' }>[] = [];
+  for (const item of items) {
+    if (item.kind === 'refused') refused.push(item);
+    else poison.push({ delivery: item.delivery, code: 'unstorable', field: '', reason: cannotStore(error) });
+  }
+  await quarantine(trx, projection, slice, poison, refused);
+  return items.length;
 }
 
 /** Says why an event waits that no check of ours refused, but Postgres. */

@@ -1,3 +1,5 @@
+import { cutText } from '../domain/text/cut-text.ts';
+import { wellFormed } from '../events/well-formed.ts';
 import type { EventLog, LogBatch, Subscription } from '../log/event-log.ts';
 import type { Database } from '../postgres/database.ts';
 import { passCursors, type Slice, topicsOf, VersionGone } from './apply-slice.ts';
@@ -174,7 +176,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     report({ kind: 'stopped', projection: projection.name, reason });
     await database.db
       .updateTable('projections')
-      .set({ state: 'stopped', reason: reason.slice(0, 2_000) })
+      .set({ state: 'stopped', reason: cutText(wellFormed(reason).value, 2_000) })
       .where('name', '=', projection.name)
       .execute();
   }

@@ -1,5 +1,6 @@
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { textReader } from '../blobs/read-text.ts';
+import { cutText } from '../domain/text/cut-text.ts';
 import { composeHistory, type HistoryImage } from '../images/compose-history.ts';
 import { RenderRefused } from '../images/history-sizes.ts';
 import { segmentId } from '../images/image-id.ts';
@@ -159,5 +160,5 @@ function isBlobDamage(error: unknown): boolean {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message.slice(0, 500) : String(error);
+  return error instanceof Error ? cutText(error.message, 500) : String(error);
 }

@@ -1,3 +1,4 @@
+import { cutText } from '../domain/text/cut-text.ts';
 import type { DataOf } from '../events/catalogue.ts';
 
 export type ReplayMode = DataOf<'ReplayFinished'>['mode'];
@@ -52,7 +53,7 @@ export class Comparison {
     if (before === after) return true;
     this.#differing++;
     if (this.#differences.length < SHOWN)
-      this.#differences.push({ ...at, recorded: before.slice(0, TEXT_LIMIT), replayed: after.slice(0, TEXT_LIMIT) });
+      this.#differences.push({ ...at, recorded: cutText(before, TEXT_LIMIT), replayed: cutText(after, TEXT_LIMIT) });
     return false;
   }
 
@@ -65,15 +66,16 @@ export class Comparison {
     for (const { at, recorded, replayed } of differing.slice(0, SHOWN - this.#differences.length))
       this.#differences.push({
         ...at,
-        recorded: shown(recorded).slice(0, TEXT_LIMIT),
-        replayed: shown(replayed).slice(0, TEXT_LIMIT),
+        recorded: cutText(shown(recorded), TEXT_LIMIT),
+        replayed: cutText(shown(replayed), TEXT_LIMIT),
       });
     return false;
   }
 
   /** Says something that a reader should know beside the differences. */
   note(text: string): void {
-    if (this.#notes.length < SHOWN && !this.#notes.includes(text)) this.#notes.push(text.slice(0, TEXT_LIMIT));
+    const said = cutText(text, TEXT_LIMIT);
+    if (this.#notes.length < SHOWN && !this.#notes.includes(said)) this.#notes.push(said);
   }
 
   report(): ReplayReport {

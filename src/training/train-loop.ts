@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BlobStore } from '../blobs/blob-store.ts';
+import { cutText } from '../domain/text/cut-text.ts';
+import { wellFormed } from '../events/well-formed.ts';
 import { isPassingFault } from '../projections/passing-fault.ts';
 import type { Backend, Updated } from './backends/backend.ts';
 import { CheckpointDamaged } from './backends/backend.ts';
@@ -137,7 +139,9 @@ async function trainBatch(options: TrainLoopOptions, lease: Lease, signal: Abort
     if (!signal.aborted && isPassingFault(error)) throw error;
     const reason = signal.aborted ? 'the trainer was stopped' : error instanceof Error ? error.message : String(error);
     // Not heard, the batch comes back at the deadline.
-    await desk.nack({ leaseId: lease.leaseId, fence: lease.fence, reason: reason.slice(0, 9_000) }).catch(() => undefined);
+    await desk
+      .nack({ leaseId: lease.leaseId, fence: lease.fence, reason: cutText(wellFormed(reason).value, 9_000) })
+      .catch(() => undefined);
     if (error instanceof CheckpointDamaged) throw error;
     return signal.aborted ? { kind: 'stopped' } : { kind: 'failed', reason };
   }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { SearchedStep } from '../../domain/search/searched-step.ts';
+import { cutText } from '../../domain/text/cut-text.ts';
 import { type TreeNode, walkDown } from '../../domain/tree/grow-tree.ts';
 import { parseReact } from '../../environments/parse-react.ts';
 import type { DataOf, EventType } from '../../events/catalogue.ts';
@@ -107,7 +108,7 @@ class AgentRRun {
     return this.#draft('RunStarted', runId, {
       runId,
       experimentId: null,
-      name: `Agent-R ${environment} ${sha256.slice(0, 8)}`.slice(0, 200),
+      name: cutText(`Agent-R ${environment} ${sha256.slice(0, 8)}`, 200),
       kind: 'import',
       seed: 0,
       codeVersion: IMPORTER,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { contextOf } from '../../domain/dataset/turn-weights.ts';
+import { cutText } from '../../domain/text/cut-text.ts';
 import { parseReact } from '../../environments/parse-react.ts';
 import type { DataOf, EventType } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
@@ -59,7 +60,7 @@ class AgentTrajFile {
     return this.#draft('RunStarted', this.#runId, {
       runId: this.#runId,
       experimentId: null,
-      name: `AgentTraj ${environments.join(', ')} ${sha256.slice(0, 8)}`.slice(0, 200),
+      name: cutText(`AgentTraj ${environments.join(', ')} ${sha256.slice(0, 8)}`, 200),
       kind: 'import',
       seed: 0,
       codeVersion: IMPORTER,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { cutText } from '../../domain/text/cut-text.ts';
 import { EnvironmentError } from '../environment.ts';
 import { SERVER_NAMES, type ServerDescriptor } from './descriptor.ts';
 import { DESCRIPTORS } from './descriptors.ts';
@@ -49,7 +50,7 @@ export async function livenessOf(calls: CallOptions): Promise<string> {
   if (status !== 200)
     throw new EnvironmentError('protocol', `${calls.baseUrl.href} is no AgentGym server: GET / answers HTTP ${status}`);
   const said = z.string().safeParse(softJson(body));
-  return said.success ? said.data : body.slice(0, 200);
+  return said.success ? said.data : cutText(body, 200);
 }
 
 type Routes = Pick<ServerReport, 'routes' | 'routesFrom'>;

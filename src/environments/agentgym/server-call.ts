@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { cutText } from '../../domain/text/cut-text.ts';
 import { EnvironmentError } from '../environment.ts';
 import { type Exchange, exchange } from './http-exchange.ts';
 
@@ -103,5 +104,5 @@ function reasonOf(cause: Error): string {
 export function abridge(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
   const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length <= 300 ? line || 'nothing' : `${line.slice(0, 300)}…`;
+  return line.length <= 300 ? line || 'nothing' : `${cutText(line, 300)}…`;
 }

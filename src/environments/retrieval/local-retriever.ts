@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import MiniSearch from 'minisearch';
+import { cutText } from '../../domain/text/cut-text.ts';
 import type { CorpusDocument, RetrievedDocument, Retriever } from './retriever.ts';
 
 /** Raised when the same corpus gives other answers; it stands for MiniSearch 7.2 with the settings below. */
@@ -51,7 +52,7 @@ export async function openLocalRetriever(documents: readonly CorpusDocument[]): 
     fingerprint: fingerprintCorpus(documents),
     search: async (queries, topK, signal) => {
       signal?.throwIfAborted();
-      return queries.map((query) => find(query.slice(0, QUERY_LIMIT), topK));
+      return queries.map((query) => find(cutText(query, QUERY_LIMIT), topK));
     },
     close: async () => {},
   };

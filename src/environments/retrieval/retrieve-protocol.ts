@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { cutText } from '../../domain/text/cut-text.ts';
 import { type RetrievedDocument, SearchFailure } from './retriever.ts';
 
 /**
@@ -62,5 +63,5 @@ function parse(body: string): z.output<typeof answerSchema> {
 /** Shortens what a server said to what a message can hold. */
 export function abridge(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length <= 200 ? line || 'nothing' : `${line.slice(0, 200)}…`;
+  return line.length <= 200 ? line || 'nothing' : `${cutText(line, 200)}…`;
 }

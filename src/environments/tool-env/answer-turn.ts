@@ -1,3 +1,4 @@
+import { cutText } from '../../domain/text/cut-text.ts';
 import { answerFailure, type PlannedCall, planTurn, type ToolProfile } from '../../domain/tools/plan-turn.ts';
 import { truncateCodePoints } from '../../domain/tools/truncate.ts';
 import type { ToolCallRecord } from '../environment.ts';
@@ -44,7 +45,7 @@ export async function answerTurn(rules: TurnRules, response: string, limits: Cal
     kind: 'calls',
     results: answered.map(({ result }) => truncateCodePoints(result, KEPT)),
     calls: answered.map(({ tool, text, result, outcome, durationMs, reward, note }) => ({
-      tool: tool === '' ? '(none)' : tool.slice(0, 200),
+      tool: tool === '' ? '(none)' : cutText(tool, 200),
       arguments: truncateCodePoints(text, RECORDED),
       output: truncateCodePoints(result, RECORDED) + note,
       outcome,

@@ -1,5 +1,6 @@
 import type { Score, ScoredEpisode } from '../../domain/reward/scored-episode.ts';
 import { findScorer, listScorers, type Scorer, scorerOfSource } from '../../domain/reward/scorers.ts';
+import { cutFront, cutText } from '../../domain/text/cut-text.ts';
 import type { ScorerName } from '../environment.ts';
 import { isModule, loadExport } from '../tools/load-export.ts';
 import { ToolError } from '../tools/tool.ts';
@@ -43,7 +44,7 @@ async function userReward(text: string): Promise<Reward> {
   const { value, place, sha256 } = await loadExport(text, 'reward', 'reward');
   if (typeof value !== 'function') throw new ToolError(`reward ${place}: the export must be a function, not ${typeof value}`);
   const rule = value as UserReward; // any function may be called with an episode; what it gives is checked below
-  const scorer = { name: place.slice(-200), revision: sha256.slice(0, 16) };
+  const scorer = { name: cutFront(place, 200), revision: sha256.slice(0, 16) };
   return {
     fingerprint: `${sha256} ${place.split('#')[1]}`,
     score: async (episode) => {
@@ -51,7 +52,7 @@ async function userReward(text: string): Promise<Reward> {
         return { ...checkScore(await inTime(rule, episode)), scorer, refusal: null };
       } catch (error) {
         const message = String((error as { message?: unknown } | null)?.message ?? error); // read by field: whatever was thrown
-        return { value: 0, success: null, parts: {}, scorer, refusal: message.slice(0, 2_000) };
+        return { value: 0, success: null, parts: {}, scorer, refusal: cutText(message, 2_000) };
       }
     },
   };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { lastAnswer } from '../../domain/reward/exact-match.ts';
 import { goldsOf } from '../../domain/reward/scored-episode.ts';
+import { cutText } from '../../domain/text/cut-text.ts';
 import type { ToolProfile } from '../../domain/tools/plan-turn.ts';
 import { frameTurn, type ToolTurn, writeChat } from '../../domain/tools/profile-chat.ts';
 import {
@@ -103,7 +104,7 @@ function createEpisode(kind: Kind, initial: Situation | null): Environment {
       return {
         instruction: kind.instruction,
         observation: task.prompt,
-        goal: task.prompt.slice(0, 10_000),
+        goal: cutText(task.prompt, 10_000),
         depth: task.queries?.length ?? null,
         split: task.split,
         admissibleActions: null,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { cutText } from '../../domain/text/cut-text.ts';
 import { ToolError } from './tool.ts';
 
 /** Something that a module of the user's exports, still to be checked. */
@@ -67,5 +68,5 @@ async function importModule(url: string): Promise<Readonly<Record<string, unknow
 }
 
 function messageOf(error: unknown): string {
-  return String((error as { message?: unknown } | null)?.message ?? error).slice(0, 1_000); // read by field: whatever was thrown
+  return cutText(String((error as { message?: unknown } | null)?.message ?? error), 1_000); // read by field: whatever was thrown
 }

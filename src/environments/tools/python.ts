@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { cutText } from '../../domain/text/cut-text.ts';
 import { type Tool, ToolError } from './tool.ts';
 
 export interface PythonOptions {
@@ -114,10 +115,10 @@ async function send(url: URL, body: string, timeoutMs: number, signal: AbortSign
     if (!response.ok)
       return {
         kind: response.status >= 500 || response.status === 429 ? 'passing' : 'final',
-        reason: `the sandbox answered HTTP ${response.status}: ${text.slice(0, 500)}`,
+        reason: `the sandbox answered HTTP ${response.status}: ${cutText(text, 500)}`,
       };
     const parsed = answerShape.safeParse(parseOrNull(text));
-    if (!parsed.success) return { kind: 'final', reason: `the sandbox answered something else: ${text.slice(0, 200)}` };
+    if (!parsed.success) return { kind: 'final', reason: `the sandbox answered something else: ${cutText(text, 200)}` };
     if (parsed.data.status === 'SandboxError')
       return { kind: 'passing', reason: `the sandbox failed: ${parsed.data.message ?? 'no reason given'}` };
     return { kind: 'answered', answer: parsed.data };

@@ -1,3 +1,4 @@
+import { cutText } from '../../domain/text/cut-text.ts';
 import type { ToolCall } from '../../domain/tools/parse-calls.ts';
 import { isJsonObject } from '../../domain/tools/read-python-json.ts';
 import type { Tool, ToolArguments, ToolResult } from './tool.ts';
@@ -112,7 +113,7 @@ function outcomeOf(tool: Tool, args: ToolArguments, result: ToolResult | undefin
     };
   }
   if (reward !== null && !(typeof reward === 'number' && Number.isFinite(reward))) {
-    const refusal = `its reward ${String(reward).slice(0, 80)} is no finite number`;
+    const refusal = `its reward ${cutText(String(reward), 80)} is no finite number`;
     return { kind: 'done', output: whole.content, success, reward: 0, refusal, durationMs };
   }
   return { kind: 'done', output: whole.content, success, reward: reward as number | null, refusal: null, durationMs }; // checked above
@@ -126,5 +127,5 @@ const REASON = 2_000; // characters
 
 function reasonOf(error: unknown): string {
   const message = (error as { message?: unknown } | null)?.message; // read by field: a tool may throw anything
-  return String(typeof message === 'string' && message !== '' ? message : error).slice(0, REASON);
+  return cutText(String(typeof message === 'string' && message !== '' ? message : error), REASON);
 }

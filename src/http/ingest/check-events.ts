@@ -1,3 +1,4 @@
+import { cutText } from '../../domain/text/cut-text.ts';
 import { catalogue } from '../../events/catalogue.ts';
 import { contentHash, parseEnvelope, type Refusal } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
@@ -81,7 +82,7 @@ function check(value: unknown, index: number): Sent | Problem {
 }
 
 function wordsOf({ code, path, message }: Refusal): Pick<Problem, 'path' | 'message' | 'remedy'> {
-  const words = { path: path.toWellFormed().slice(0, 200), message: message.toWellFormed().slice(0, 500) };
+  const words = { path: cutText(path.toWellFormed(), 200), message: cutText(message.toWellFormed(), 500) };
   return code === 'unknown-type' || code === 'unknown-version'
     ? { ...words, remedy: 'GET /v1/schemas lists types and versions' }
     : words;
@@ -90,5 +91,5 @@ function wordsOf({ code, path, message }: Refusal): Pick<Problem, 'path' | 'mess
 function idOf(value: unknown): { readonly id?: string } {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, 'id')) return {};
   const { id } = value as { id: unknown }; // its own, as just seen
-  return typeof id === 'string' ? { id: id.toWellFormed().slice(0, 80) } : {};
+  return typeof id === 'string' ? { id: cutText(id.toWellFormed(), 80) } : {};
 }

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { cutText } from '../../domain/text/cut-text.ts';
 import { PROBLEM_LIMIT, type Problem, type Reply, refuse } from '../reply.ts';
 
 export type Values =
@@ -102,5 +103,5 @@ function refused(status: number, message: string, remedy: string): Values {
 }
 
 function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message.toWellFormed().slice(0, 200) : String(error);
+  return error instanceof Error ? cutText(error.message.toWellFormed(), 200) : String(error);
 }

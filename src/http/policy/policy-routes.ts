@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
+import { cutText } from '../../domain/text/cut-text.ts';
 import { newId } from '../../events/new-id.ts';
 import { type Act, type Policy, PolicyError } from '../../policies/policy.ts';
 import { createBodyBudget } from '../ingest/body-budget.ts';
@@ -50,7 +51,7 @@ export function policyRoutes(policy: Policy, clock: () => number): readonly Rout
       return failure(
         404,
         'model_not_found',
-        `The model \`${request.model.slice(0, 200)}\` does not exist; there is ${policyId}`,
+        `The model \`${cutText(request.model, 200)}\` does not exist; there is ${policyId}`,
         'model',
       );
     const chat = readSituation(request);
@@ -99,7 +100,7 @@ function parseChat(bytes: Uint8Array): ChatRequest | string {
     return 'We could not parse the JSON body of your request';
   }
   const parsed = chatRequest.safeParse(value);
-  return parsed.success ? parsed.data : z.prettifyError(parsed.error).slice(0, 2_000);
+  return parsed.success ? parsed.data : cutText(z.prettifyError(parsed.error), 2_000);
 }
 
 function completionOf(acts: readonly Act[], request: ChatRequest, policy: Policy, now: number): unknown {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
+import { cutText } from '../../domain/text/cut-text.ts';
 import type { Share } from '../ingest/body-budget.ts';
 import { mediaOf } from '../ingest/parse-body.ts';
 import { readBody } from '../ingest/read-body.ts';
@@ -28,7 +29,7 @@ export async function readRequest<T extends z.ZodType>(
   } catch (error) {
     // By its field: an error of the parser may come from another realm.
     const why = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : 'not JSON';
-    return refused(400, `the body is no JSON: ${why.slice(0, 200)}`, 'send one JSON object');
+    return refused(400, `the body is no JSON: ${cutText(why, 200)}`, 'send one JSON object');
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return { kind: 'asked', request: parsed.data };

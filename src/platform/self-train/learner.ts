@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { cutText } from '../../domain/text/cut-text.ts';
 import { decodeWeights, type LinearWeights, zeroWeights } from '../../policies/linear/weights.ts';
 import { type PolicySpec, parsePolicyText } from '../../policies/policy-spec.ts';
 import { writeWeights } from '../../training/weights-file.ts';
@@ -51,7 +52,7 @@ export async function takePolicy(folder: string, spec: PolicySpec, from: string,
   }
   const digest = sha256(`${JSON.stringify(spec)}\n${data}`);
   if (spec.kind !== 'openai') return { text: JSON.stringify(spec), digest, weights: null };
-  const policyId = spec.policyId ?? `${spec.model.slice(0, 100)}-${digest.slice(0, 12)}`;
+  const policyId = spec.policyId ?? `${cutText(spec.model, 100)}-${digest.slice(0, 12)}`;
   return { text: JSON.stringify({ ...spec, policyId }), digest, weights: null };
 }
 

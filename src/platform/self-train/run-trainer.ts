@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, open, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { cutFront } from '../../domain/text/cut-text.ts';
 import { type PolicySpec, parsePolicySpec } from '../../policies/policy-spec.ts';
 import { childEnvironment } from '../../runtime/config.ts';
 
@@ -57,7 +58,7 @@ export async function runTrainer(
   const ending = await execute(command, variablesOf(task, out), { logFile, timeoutMs, signal });
   signal.throwIfAborted();
   const failed = async (why: string) => {
-    const said = (await readFile(logFile, 'utf8')).trim().slice(-SHOWN);
+    const said = cutFront((await readFile(logFile, 'utf8')).trim(), SHOWN);
     return new TrainerFailed(
       `the trainer ${why} (${said === '' ? 'it said nothing' : `it said last: ${said}`}); all it said: ${logFile}`,
     );

@@ -1,3 +1,4 @@
+import { cutText } from '../../domain/text/cut-text.ts';
 import { PolicyError } from '../policy.ts';
 
 /** Turns a final 4xx into the error it means, with the server's own words and the remedy where one is known. */
@@ -14,7 +15,7 @@ export function refusalOf(status: number, body: string, url: string): PolicyErro
 /** Takes the message out of an error body in any of the known shapes; the raw text, cut, where it has none. */
 export function serverMessage(body: string): string {
   const found = errorFields(body).message ?? (body.trim() || 'no message');
-  return found.length > 1_000 ? `${found.slice(0, 1_000)}…` : found;
+  return found.length > 1_000 ? `${cutText(found, 1_000)}…` : found;
 }
 
 /** OpenAI gives the code; vLLM and SGLang only words, and older vLLM complains that nothing is left for the reply. */

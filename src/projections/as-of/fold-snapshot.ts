@@ -6,7 +6,7 @@ import { concerns, type Slice, topicsOf } from '../apply-slice.ts';
 import { decodeRecords, type Item } from '../decode-records.ts';
 import { isDataFault } from '../fault.ts';
 import type { Projection } from '../projection.ts';
-import { cannotStore, offerTogether, type Place, placesOf, quarantine, type WaitingRecord } from '../quarantine.ts';
+import { offerTogether, type Place, placesOf, quarantine, setAsideUnstorable, type WaitingRecord } from '../quarantine.ts';
 import { horizon, readRecords } from './read-records.ts';
 import type { Scope } from './scope.ts';
 import { foldedIn } from './snapshot-schema.ts';
@@ -57,19 +57,13 @@ async function foldSlice(into: Db, projection: Projection, slice: Slice, signal:
   } catch (error) {
     if (!isDataFault(error)) throw error;
     const middle = items.length >> 1;
-    if (middle === 0) return setAside(into, projection, slice, items, error);
+    if (middle === 0) {
+      await into.transaction().execute((trx) => setAsideUnstorable(trx, projection, slice, items, error));
+      return;
+    }
     await foldSlice(into, projection, { ...slice, items: items.slice(0, middle) }, signal);
     await foldSlice(into, projection, { ...slice, items: items.slice(middle) }, signal);
   }
-}
-
-async function setAside(into: Db, projection: Projection, slice: Slice, items: readonly Item[], error: unknown): Promise<void> {
-  const poison = items.flatMap((item) =>
-    item.kind === 'event'
-      ? [{ delivery: item.delivery, code: 'unstorable' as const, field: '', reason: cannotStore(error) }]
-      : [],
-  );
-  await into.transaction().execute((trx) => quarantine(trx, projection, slice, poison, []));
 }
 
 /** What the quarantine of now says of records below the position: those of the journal itself, when each was set aside, which were released. */

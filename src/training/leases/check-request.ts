@@ -1,4 +1,5 @@
 import { isUuid } from '../../domain/ids.ts';
+import { cutText } from '../../domain/text/cut-text.ts';
 import { method } from '../../events/schemas/training.ts';
 import { blobRef, sha256 } from '../../events/schemas/values.ts';
 import { parsePosition } from '../../log/position.ts';
@@ -51,7 +52,7 @@ export function checkAck(ack: AckRequest): Refused | undefined {
   const bad = names.find((name) => checkName('metrics', name) !== undefined || !Number.isFinite(metrics[name]));
   return bad === undefined
     ? undefined
-    : invalid(`metrics.${bad.slice(0, 80)}`, 'must be a finite number under a name of 1 to 200 characters');
+    : invalid(`metrics.${cutText(bad, 80)}`, 'must be a finite number under a name of 1 to 200 characters');
 }
 
 function isPosition(text: string): boolean {

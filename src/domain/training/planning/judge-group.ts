@@ -1,3 +1,4 @@
+import { cutText } from '../../text/cut-text.ts';
 import type { Readiness } from '../advantages/estimator.ts';
 import type { PlanRules } from './plan-rules.ts';
 import type { PoolGroup, PoolSample } from './pool.ts';
@@ -137,7 +138,7 @@ function faultOf(sample: PoolSample, { policyId, version, rules, readiness }: Gr
     return { reason: 'empty', rule: 'no token of it was sampled', measured: sample.steps };
   const foreign = sample.policies.find((policy) => policy !== policyId);
   if (foreign !== undefined)
-    return { reason: 'foreign-policy', rule: `spans of it were sampled by ${foreign}`.slice(0, 2_000), measured: null };
+    return { reason: 'foreign-policy', rule: cutText(`spans of it were sampled by ${foreign}`, 2_000), measured: null };
   if (rules.maxStaleness !== null && version - oldestVersion > rules.maxStaleness) {
     const rule = `its oldest span is of version ${oldestVersion}, the next batch takes ${version - rules.maxStaleness} and newer`;
     return { reason: 'stale', rule, measured: version - oldestVersion };

@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { cutFront } from '../../../domain/text/cut-text.ts';
 import { childEnvironment } from '../../../runtime/config.ts';
 import { BackendFailed, failureCode } from './backend-failed.ts';
 import { type Frame, frameReader, writeFrame } from './frames.ts';
@@ -60,7 +61,7 @@ function connect(child: ChildProcessWithoutNullStreams): Omit<PythonProcess, 'fa
     settle(failed);
   };
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said = (said + text).slice(-STDERR_KEPT);
+    said = cutFront(said + text, STDERR_KEPT);
   });
   const gone = new Promise<void>((resolve) => {
     child.once('error', (error) => {

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type Database, openDatabase } from '../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { appendTo, projectSlice, testLog } from '../testing/given-events.ts';
+import { emptyReadModels } from '../testing/read-models.ts';
+import { journal } from './journal/journal.ts';
+
+let made: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  made = await createTestDatabase();
+  database = await openDatabase(made.url);
+});
+afterAll(async () => {
+  await database.close();
+  await made.drop();
+});
+beforeEach(() => emptyReadModels(database.db));
+
+async function given(values: readonly Buffer[]): Promise<void> {
+  const log = testLog();
+  appendTo(
+    log,
+    values.map((value) => ({ topic: 'trees', value })),
+  );
+  await projectSlice(database.db, log, 'trees', 0, values.length, [journal]);
+}
+
+const setAside = () =>
+  database.db
+    .selectFrom('quarantine')
+    .select(['topic', 'partition', 'offset', 'type', 'code', 'field', 'reason', 'body'])
+    .orderBy('offset')
+    .execute();
+
+test('a record whose type is cut where a surrogate pair lies is set aside with its place, its reason and its bytes', async () => {
+  const records = [198, 199, 200].map((length) => Buffer.from(JSON.stringify({ type: `${'x'.repeat(length)}😀` })));
+  await given(records);
+  const place = {
+    topic: 'trees',
+    partition: 0,
+    code: 'unknown-type',
+    field: 'type',
+    reason: expect.stringContaining('is not in'),
+  };
+  expect(await setAside()).toEqual([
+    { ...place, offset: 0, type: `${'x'.repeat(198)}😀`, body: records[0] },
+    { ...place, offset: 1, type: 'x'.repeat(199), body: records[1] },
+    { ...place, offset: 2, type: 'x'.repeat(200), body: records[2] },
+  ]);
+});
+
+test('whatever bytes lie in the log, every record that is no event is set aside once, with its place and its bytes', async () => {
+  const text = fc.array(fc.constantFrom('\0', '\ud83d', '\ude00', '😀', 'x'.repeat(99), 'é'), { maxLength: 8 });
+  const claimed = text.map((parts) => JSON.stringify({ type: parts.join(''), schemaVersion: 1, [parts.join('.')]: 1 }));
+  const known = text.map((parts) => JSON.stringify({ type: 'TreeOpened', schemaVersion: 1, data: { [parts.join('')]: 1 } }));
+  const value = fc.oneof(
+    claimed.map((json) => Buffer.from(json)),
+    known.map((json) => Buffer.from(json)),
+    fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(value, { minLength: 1, maxLength: 6 }), async (values) => {
+      await emptyReadModels(database.db);
+      await given(values);
+      expect((await setAside()).map(({ offset, body }) => [offset, Buffer.from(body).toString('hex')])).toEqual(
+        values.map((bytes, offset) => [offset, bytes.toString('hex')]),
+      );
+    }),
+    { numRuns: 60 },
+  );
+});

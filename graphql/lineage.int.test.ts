@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { seedOf } from '../src/lineage/recall-seeds.ts';
 import { readTouched } from '../src/lineage/recall-touched.ts';
 import { traceRecord } from '../src/lineage/trace-record.ts';
-import { givenEvents } from '../src/testing/given-events.ts';
+import { appendTo, givenEvents, testLog } from '../src/testing/given-events.ts';
 import { Story } from '../src/testing/story.ts';
 import { tellWeb, WEB_SCORERS } from '../src/testing/tell-web.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
@@ -90,6 +90,41 @@ test('a recall lists what a scorer, a trajectory, a task or a run went into, cut
   );
   expect(data.recall.versionsTotal).toBeGreaterThan(1);
   expect(data.recall.versions).toHaveLength(1);
+});
+
+test('a recall as of a position lists what it listed when the record stood there', async () => {
+  const then = await openTestGraphql();
+  try {
+    const { db } = then.database;
+    const half = story.events.findLastIndex(({ type }) => type === 'BatchAcked');
+    const early = story.events.slice(0, half);
+    await givenEvents(db, early);
+    const of = (type: string, field: string) =>
+      early.filter((event) => event.type === type).map(({ data }) => (data as Record<string, unknown>)[field])[0];
+    const asked = [
+      ...WEB_SCORERS.map(({ name, revision }) => ({ scorer: `${name}@${revision}` })),
+      { trajectory: of('RolloutFinished', 'rolloutId') },
+      { run: of('RunStarted', 'runId') },
+      { task: story.id('task', 'x') },
+    ];
+    const recalls = [];
+    for (const what of asked) recalls.push(await then.ask(RECALL, { what }));
+    await givenEvents(db, story.events.slice(half));
+    const log = testLog();
+    appendTo(log, early);
+    const position = [...log.topics].map(([topic, records]) => `${topic}.0:${records.length}`).join(',');
+    for (const [i, what] of asked.entries()) {
+      const { data, errors } = await then.ask(
+        `query ($what: RecallInput!, $position: String) { recall(what: $what) { rollouts } asOf(position: $position) { recall(what: $what) { ${TOUCHED} } } }`,
+        { what, position },
+      );
+      expect(errors).toBeUndefined();
+      expect({ data: data.asOf }).toEqual(recalls[i]);
+      expect(data.asOf.recall.rollouts).toBeGreaterThan(0);
+    }
+  } finally {
+    await then.close();
+  }
 });
 
 test.each([

@@ -74,6 +74,12 @@ function questions(events: readonly Envelope[]): readonly string[] {
   return [
     everything(typeNamed('Query'), 3),
     ...one('run', 'id', run, 'Run', 1),
+    ...one('trace', 'id', run, 'Trace', 2),
+    ...one('trace', 'id', tree, 'Trace', 2),
+    ...one('trace', 'id', step, 'Trace', 2),
+    ...one('revision', 'id', of('RevisionComposed', 'revisionId')[0], 'Revision', 1),
+    ...one('dataset', 'id', of('DatasetReleased', 'datasetId')[0], 'Dataset', 1),
+    ...one('batch', 'id', of('BatchPlanned', 'batchId')[0], 'Batch', 1),
     ...one('tree', 'id', tree, 'Tree', 2),
     ...(tree === undefined ? [] : [`tree(id: "${String(tree)}") { ${OF_TREE} }`]),
     ...(tree === undefined || run === undefined
@@ -85,6 +91,7 @@ function questions(events: readonly Envelope[]): readonly string[] {
     ...(rollout === undefined
       ? []
       : [
+          `trace(id: "${String(rollout)}") { ${everything(typeNamed('Trace'), 2)} }`,
           `rollout(id: "${String(rollout)}") { ${OF_ROLLOUT} } trajectory(rollout: "${String(rollout)}") { return length returns { component value } }`,
         ]),
   ];

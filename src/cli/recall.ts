@@ -3,7 +3,9 @@ import { isUuid } from '../domain/ids.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import { type RecallAsked, seedOf } from '../lineage/recall-seeds.ts';
 import { readTouched, type Touched } from '../lineage/recall-touched.ts';
+import type { Moment } from '../projections/as-of/moment.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
+import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { say, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
@@ -16,6 +18,7 @@ interface RecallFlags {
   readonly trajectory?: string;
   readonly task?: string;
   readonly run?: string;
+  readonly asOf?: Moment;
 }
 
 /** `espalier recall`: lists what must be looked at again when something that was recorded turns out to be wrong. */
@@ -25,7 +28,8 @@ export function addRecall(program: Command): void {
     .option('--scorer <name@revision>', 'a scorer that was wrong; without a revision all of them')
     .option('--trajectory <rollout>', 'a rollout')
     .option('--task <id>', 'the id of a task: all of its trees')
-    .option('--run <id>', 'a run');
+    .option('--run <id>', 'a run')
+    .option('--as-of <moment>', AS_OF, parseMoment);
   command.action((flags: RecallFlags) => {
     const asked = askedOf(flags);
     return withPlatform('recall', async (platform, signal) => {
@@ -33,7 +37,9 @@ export function addRecall(program: Command): void {
       try {
         const { db } = platform.database;
         await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
-        const touched = await readTouched(db, await seedOf(db, asked));
+        const touched = await atMoment(platform, flags.asOf, 'all', signal, async (source) =>
+          readTouched(source, await seedOf(source, asked)),
+        );
         say(wantsJson(command) ? JSON.stringify({ asked, ...touched }) : describeTouched(touched));
       } finally {
         await projector.close();

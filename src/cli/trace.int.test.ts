@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import type { Platform } from '../platform/open-platform.ts';
 import { readReplays } from '../projections/replays/read-replays.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
@@ -43,6 +44,24 @@ test('recall gives every list whole as JSON, and refuses two things at once', as
   expect(JSON.parse(stdout)).toMatchObject({ asked: { kind: 'run', runId: run }, runs: [run], trees: 3, rollouts: 9 });
   const two = await espalier('recall', '--run', run, '--scorer', 'judge@1');
   expect([two.code, two.stderr]).toEqual([1, expect.stringContaining('name one thing to recall')]);
+});
+
+test('trace and recall show what the record held at a position, and nothing that came after', async () => {
+  const { rows } = await sql<{ position: string }>`
+    select string_agg(topic || '.' || partition || ':' || next, ',') as position
+    from (select topic, partition, max("offset") + 1 as next from events where topic in ('runs', 'trees') group by 1, 2) e`.execute(
+    platform.database.db,
+  );
+  const untrained = rows[0]?.position ?? '';
+  const { code, stdout } = await espalier('--json', 'recall', '--run', run, '--as-of', untrained);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ runs: [run], trees: 3, rollouts: 9, datasets: [], batches: [], versions: [] });
+  const now = JSON.parse((await espalier('--json', 'recall', '--run', run)).stdout);
+  expect(now.versions.length).toBeGreaterThan(0);
+  const traced = await espalier('--json', 'trace', run, '--as-of', untrained);
+  expect([traced.code, JSON.parse(traced.stdout).touched.versions.total]).toEqual([0, 0]);
+  const unknown = await espalier('trace', 'web-a@1', '--as-of', untrained);
+  expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('nothing on record has the id "web-a@1"')]);
 });
 
 test('diff-rewards counts what other judgements change, by component', async () => {

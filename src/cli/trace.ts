@@ -3,7 +3,9 @@ import { TOPICS } from '../events/catalogue.ts';
 import type { Touched } from '../lineage/recall-touched.ts';
 import type { Links } from '../lineage/trace-links.ts';
 import { type Trace, traceRecord } from '../lineage/trace-record.ts';
+import type { Moment } from '../projections/as-of/moment.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
+import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { describeTouched } from './recall.ts';
 import { say } from './terminal.ts';
@@ -19,13 +21,14 @@ export function addTrace(program: Command): void {
       '<id>',
       'of an event, run, tree, step, rollout, reward, task, revision, dataset, batch or checkpoint; the SHA-256 of an image, segment, render spec, weights or manifest; NAME@V of a policy or release, NAME@V#LINE of a line of a release, POLICY#N of a batch',
     );
-  command.action((id: string) =>
+  command.option('--as-of <moment>', AS_OF, parseMoment);
+  command.action((id: string, { asOf }: { readonly asOf?: Moment }) =>
     withPlatform('trace', async (platform, signal) => {
       const projector = await ensureProjector(platform);
       try {
         const { db } = platform.database;
         await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
-        const trace = await traceRecord(db, id);
+        const trace = await atMoment(platform, asOf, 'all', signal, (source) => traceRecord(source, id));
         say(
           wantsJson(command)
             ? JSON.stringify({ ...trace, touched: trace.touched && cutTouched(trace.touched) })

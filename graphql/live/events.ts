@@ -4,7 +4,7 @@ import { argumentId } from '../argument-id.ts';
 import type { Context } from '../context.ts';
 import { refusal } from '../errors.ts';
 import type { SubscriptionEventsArgs } from '../generated/types.ts';
-import { argumentPosition, logEnd } from './log-end.ts';
+import { argumentPosition, logEnd, mustLieWithin } from './log-end.ts';
 import { type TailItem, tail } from './tail.ts';
 
 export interface EventDeliveryModel {
@@ -25,7 +25,7 @@ export interface EventDeliveryModel {
   readonly position: string;
 }
 
-/** Answers `Subscription.events`. @throws BAD_USER_INPUT on a position, type or id that is none. */
+/** Answers `Subscription.events`. @throws BAD_USER_INPUT on a position, type or id that is none, and on a position beyond the log. */
 export async function subscribeToEvents(
   args: Partial<SubscriptionEventsArgs>,
   { sources, signal }: Context,
@@ -46,7 +46,9 @@ export async function subscribeToEvents(
     ...(run ? { runId: argumentId('run', run) } : {}),
     ...(tree ? { treeId: argumentId('tree', tree) } : {}),
   };
-  const from = typeof after === 'string' ? argumentPosition('after', after) : await logEnd(sources);
+  const end = await logEnd(sources);
+  const from = typeof after === 'string' ? argumentPosition('after', after) : end;
+  mustLieWithin('after', from, end); // beyond it every event would be passed over in silence until the log has come there
   return mapped(tail(sources.db, sources.notices, from, filter, signal));
 }
 

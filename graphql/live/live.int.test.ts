@@ -143,6 +143,27 @@ describe('waiting for a position', () => {
     expect(nonsense.errors?.[0]?.message).toMatch(/position: "soon" is not topic.partition:offset; a position looks like/);
   });
 
+  test.each([
+    [
+      'treez.0:999',
+      'position names the topic "treez", which the log does not have; it has datasets, images, runs, training, trees',
+    ],
+    [
+      'x.trees.0:0',
+      'position names the topic "x.trees", which the log does not have; it has datasets, images, runs, training, trees',
+    ],
+    ['runs.0:0,trees.7:0', 'position names partition 7 of trees, which has 0, 1'],
+    ['trees.7:1', 'position names partition 7 of trees, which has 0, 1'],
+  ])('%s, of a topic or partition that the log does not have, is refused with those that it has', async (position, message) => {
+    const answer = await api.ask('query ($position: String!) { waitFor(position: $position) { waitedMs } }', { position });
+    expect(answer.errors).toEqual([
+      expect.objectContaining({
+        message: `${message}; pass a position that this server gave`,
+        extensions: expect.objectContaining({ code: 'BAD_USER_INPUT', argument: 'position' }),
+      }),
+    ]);
+  });
+
   test('ends in time with who is behind while no projector runs, and says when one has stopped', async () => {
     await projector.close();
     const story = tell('late', 1);
@@ -263,6 +284,12 @@ describe('the live tail', () => {
 
   test.each([
     [{ after: 'yesterday' }, /after: \\?"yesterday\\?" is not topic/],
+    [
+      { after: 'trees.0:999999999' },
+      /after lies past the end of the log, .*trees\.0:\d+.*; pass a position that this server gave/,
+    ],
+    [{ after: 'treez.0:0' }, /after names the topic .*treez.*, which the log does not have; it has datasets, images, runs/],
+    [{ after: 'trees.2:0' }, /after names partition 2 of trees, which has 0, 1/],
     [{ types: ['StepsTaken'] }, /no event type; `espalier schemas` lists them/],
     [{ run: '1' }, /run must be a UUID/],
   ])('by %p is refused', async (variables, message) => {

@@ -1,5 +1,5 @@
 import type { Offsets } from '../../src/log/event-log.ts';
-import { parsePosition } from '../../src/log/position.ts';
+import { formatPosition, nameUnknown, parsePosition, reached } from '../../src/log/position.ts';
 import { topicsOf } from '../../src/projections/apply-slice.ts';
 import type { Projection } from '../../src/projections/projection.ts';
 import type { Sources } from '../context.ts';
@@ -24,4 +24,17 @@ export function argumentPosition(argument: string, text: string): Offsets {
     if (!(error instanceof RangeError)) throw error;
     throw refusal('BAD_USER_INPUT', `${argument}: ${error.message}`, { argument });
   }
+}
+
+/** Checks that the log has come as far as a position of the caller: what lies beyond it comes from another log. @throws BAD_USER_INPUT that names the end. */
+export function mustLieWithin(argument: string, position: Offsets, end: Offsets): void {
+  const unknown = nameUnknown(position, end);
+  if (unknown !== null)
+    throw refusal('BAD_USER_INPUT', `${argument} ${unknown}; pass a position that this server gave`, { argument });
+  if (!reached(end, position))
+    throw refusal(
+      'BAD_USER_INPUT',
+      `${argument} lies past the end of the log, ${formatPosition(end)}; pass a position that this server gave`,
+      { argument },
+    );
 }

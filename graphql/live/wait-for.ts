@@ -5,14 +5,15 @@ import { bounded } from '../connection.ts';
 import type { Sources } from '../context.ts';
 import { refusal } from '../errors.ts';
 import type { ReachedModel } from '../models.ts';
-import { argumentPosition, logEnd, within } from './log-end.ts';
+import { argumentPosition, logEnd, mustLieWithin, within } from './log-end.ts';
 
 const LONGEST_MS = 60_000;
 const POLL_MS = 500; // the net below lost notices; a notice wakes at once
 
 /**
  * Waits until every projection has folded the log up to a position, so that who appended reads what was written. Woken by notices of moved
- * cursors. @throws TIMED_OUT saying which projection is how far behind; PROJECTION_STOPPED; BAD_USER_INPUT past the end of the log.
+ * cursors. @throws TIMED_OUT saying which projection is how far behind; PROJECTION_STOPPED; BAD_USER_INPUT past the end of the log, or for a topic or
+ * partition that it does not have.
  */
 export async function waitFor(sources: Sources, text: string, timeoutMs: number, signal: AbortSignal): Promise<ReachedModel> {
   const position = argumentPosition('position', text);
@@ -20,7 +21,10 @@ export async function waitFor(sources: Sources, text: string, timeoutMs: number,
   const limit = bounded('timeoutMs', timeoutMs, LONGEST_MS);
   for (let first = true; ; first = false) {
     const { count } = sources.notices; // before the look, so that a move after it wakes us
-    const waiting = behind(await readCursors(sources.db), sources, position);
+    const standings = await readCursors(sources.db);
+    // A position beyond the log would be waited for in vain, and one of a topic that nobody reads would be reached at once.
+    if (first && !isRead(standings, position)) mustLieWithin('position', position, await logEnd(sources));
+    const waiting = behind(standings, sources, position);
     if (waiting.length === 0) return { position: text, waitedMs: performance.now() - started, query: {} };
     const stopped = waiting.find(({ state }) => state === 'stopped');
     if (stopped)
@@ -28,7 +32,6 @@ export async function waitFor(sources: Sources, text: string, timeoutMs: number,
         'PROJECTION_STOPPED',
         `the projection ${stopped.name} stopped and will not reach the position: ${stopped.reason ?? 'no reason is known'}; see the projector's log, mend it and start it again`,
       );
-    if (first) await mustExist(sources, position);
     const left = limit - (performance.now() - started);
     if (left <= 0 || signal.aborted) throw timedOut(waiting, sources, limit);
     await sources.notices.beyond(count, Math.min(POLL_MS, left), signal);
@@ -42,16 +45,12 @@ function behind(standings: readonly ProjectionStanding[], { projections }: Sourc
   });
 }
 
-/** A position past the end of the log would be waited for in vain: it comes from another log. */
-async function mustExist(sources: Sources, position: Offsets): Promise<void> {
-  const end = await logEnd(sources);
-  if (reached(end, position)) return;
-  throw refusal(
-    'BAD_USER_INPUT',
-    `position lies past the end of the log, ${formatPosition(end)}; pass one that this server gave`,
-    {
-      argument: 'position',
-    },
+/** Tells whether every partition of a position was read up to it by some projection; what none reads is no proof that the log has it. */
+function isRead(standings: readonly ProjectionStanding[], position: Offsets): boolean {
+  return [...position].every(([topic, partitions]) =>
+    [...partitions].every(([partition, next]) =>
+      standings.some(({ cursors }) => (cursors.get(topic)?.get(partition) ?? -1) >= next),
+    ),
   );
 }
 

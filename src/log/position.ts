@@ -1,6 +1,7 @@
 import type { Offsets, Receipt } from './event-log.ts';
 
 const TEXT_LIMIT = 200_000; // characters: five topics of a thousand partitions each fit
+const SHOWN = 20; // partitions in a message
 const ENTRY = /^([A-Za-z0-9._-]{1,249})\.(\d{1,9}):(\d{1,16})$/; // 249: the longest topic name Kafka takes
 
 /**
@@ -39,6 +40,24 @@ export function reached(cursors: Offsets, target: Offsets): boolean {
     for (const [partition, next] of partitions) if ((own?.get(partition) ?? 0) < next) return false;
   }
   return true;
+}
+
+/**
+ * Says which topic or partition of a position the log does not have, and which it has; null when it has all of them. What nobody reads is never behind, so
+ * that a wait for a misspelt topic would end at once.
+ */
+export function nameUnknown(position: Offsets, end: Offsets): string | null {
+  for (const [topic, partitions] of position) {
+    const own = end.get(topic);
+    if (!own)
+      return `names the topic ${JSON.stringify(topic)}, which the log does not have; it has ${[...end.keys()].sort().join(', ') || 'none'}`;
+    for (const partition of partitions.keys()) {
+      if (own.has(partition)) continue;
+      const known = [...own.keys()].sort((a, b) => a - b);
+      return `names partition ${partition} of ${topic}, which has ${known.slice(0, SHOWN).join(', ')}${known.length > SHOWN ? `, … ${known.at(-1)}` : ''}`;
+    }
+  }
+  return null;
 }
 
 /** Gives the position that lies just after all of the receipts: what to wait for in order to read what was appended. */

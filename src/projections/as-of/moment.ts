@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { TOPICS } from '../../events/catalogue.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import { formatPosition, reached } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
@@ -19,6 +20,12 @@ export type Moment =
 export async function resolveMoment(db: Db, moment: Moment): Promise<Offsets> {
   const journalled = await readJournalled(db);
   if (moment.kind === 'time') return before(db, moment.time, journalled);
+  const unknown = [...moment.position.keys()].find((topic) => !TOPICS.some((known) => known === topic));
+  if (unknown !== undefined)
+    throw new AsOfError(
+      'not-reached',
+      `the position names the topic ${JSON.stringify(unknown)}, which the log does not have; it has ${TOPICS.join(', ')}`,
+    );
   if (!reached(journalled, moment.position))
     throw new AsOfError(
       'not-reached',

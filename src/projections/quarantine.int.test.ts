@@ -172,25 +172,6 @@ describe('an event that fits its schema', () => {
     expect(await database.db.selectFrom('runs').select(['name', 'config']).execute()).toEqual([{ name: 'a', config: {} }]);
   });
 
-  test('and would take a sum out of the range of a number waits; the sum stays', async () => {
-    const story = new Story('overflow');
-    const runId = story.run();
-    const tree = story.tree(runId);
-    for (const [simulation, value] of [1.7e308, 1.7e308, -1].entries())
-      story.tell(
-        'ValueBackedUp',
-        { treeId: tree.treeId, simulation, leafStepId: tree.rootStepId, value, path: [tree.rootStepId] },
-        runId,
-      );
-    await given(story.events);
-    expect(await waiting()).toEqual([
-      expect.objectContaining({ projection: 'search-statistics', offset: 2, code: 'unstorable', field: 'data.value' }),
-    ]);
-    expect(await database.db.selectFrom('node_statistics').select(['visits', 'value_sum']).execute()).toEqual([
-      { visits: 2, value_sum: 1.7e308 },
-    ]);
-  });
-
   test('and names its parents in a ring waits; the walk up to the root ends', async () => {
     const story = new Story('ring');
     const runId = story.run();

@@ -1,3 +1,4 @@
+import { isAmount, whyNoAmount } from '../../domain/reward/amount.ts';
 import type { Score, ScoredEpisode } from '../../domain/reward/scored-episode.ts';
 import { findScorer, listScorers, type Scorer, scorerOfSource } from '../../domain/reward/scorers.ts';
 import { cutFront, cutText } from '../../domain/text/cut-text.ts';
@@ -75,8 +76,8 @@ function checkScore(given: unknown): Score {
   const whole: { value?: unknown; success?: unknown; parts?: unknown } =
     typeof given === 'object' && given !== null ? given : { value: given };
   const { value, success, parts } = whole;
-  if (typeof value !== 'number' || !Number.isFinite(value))
-    throw new Error(`it gave ${typeof value === 'number' ? value : typeof value}, which is no finite number`);
+  if (!isAmount(value))
+    throw new Error(`it gave ${typeof value === 'number' ? value : typeof value}, which ${whyNoAmount(value)}`);
   return {
     value,
     success: typeof success === 'boolean' ? success : whole === given ? null : value >= 1,
@@ -85,7 +86,5 @@ function checkScore(given: unknown): Score {
 }
 
 function onlyNumbers(parts: object): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(parts).filter((part): part is [string, number] => typeof part[1] === 'number' && Number.isFinite(part[1])),
-  );
+  return Object.fromEntries(Object.entries(parts).filter((part): part is [string, number] => isAmount(part[1])));
 }

@@ -1,3 +1,4 @@
+import { isAmount, whyNoAmount } from '../../domain/reward/amount.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { ToolCall } from '../../domain/tools/parse-calls.ts';
 import { isJsonObject } from '../../domain/tools/read-python-json.ts';
@@ -112,11 +113,11 @@ function outcomeOf(tool: Tool, args: ToolArguments, result: ToolResult | undefin
       durationMs,
     };
   }
-  if (reward !== null && !(typeof reward === 'number' && Number.isFinite(reward))) {
-    const refusal = `its reward ${cutText(String(reward), 80)} is no finite number`;
+  if (reward !== null && !isAmount(reward)) {
+    const refusal = `its reward ${cutText(String(reward), 80)} ${whyNoAmount(reward)}`;
     return { kind: 'done', output: whole.content, success, reward: 0, refusal, durationMs };
   }
-  return { kind: 'done', output: whole.content, success, reward: reward as number | null, refusal: null, durationMs }; // checked above
+  return { kind: 'done', output: whole.content, success, reward, refusal: null, durationMs };
 }
 
 function failed(reason: string, durationMs: number): CallOutcome {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, finite, id, json, name, sha256, text } from './values.ts';
+import { amount, count, id, json, name, sha256, text } from './values.ts';
 
 /** Pixels. A history without a line may have none. */
 const size = z.strictObject({ width: count, height: count });
@@ -44,7 +44,7 @@ export const historyRendered = z.strictObject({
   segments: z.array(sha256).max(10_000),
   /** What was shown: segments, or in their place a history without a character, or none because nothing has happened yet. */
   history: z.enum(['segments', 'blank', 'absent']),
-  factor: finite.min(1),
+  factor: amount.min(1),
   factorChosenBy: id.nullable(),
   sizes: z.strictObject({ raw: size, resized: size, bordered: size, model: size }),
   visionTokens: z.strictObject({ count, preset: name }),
@@ -54,5 +54,5 @@ export const historyRendered = z.strictObject({
   cut: z.strictObject({ segments: count, lines: count }),
   outside: count,
   cache: z.strictObject({ missed: z.array(count).max(10_000) }),
-  timings: z.strictObject({ renderMs: finite.min(0) }),
+  timings: z.strictObject({ renderMs: amount.min(0) }),
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, counter, finite, id, name, packed, policyRef, scorer, sha256, task, text } from './values.ts';
+import { amount, count, counter, finite, id, name, packed, policyRef, scorer, sha256, task, text } from './values.ts';
 
 /** The root of a tree: the task, its first observation and the instruction that every prompt of the tree begins with. */
 export const treeOpened = z.strictObject({
@@ -30,7 +30,7 @@ const modelCall = z.strictObject({
   model: z.string().max(500).nullable(),
   requestHash: sha256,
   attempts: z.int().min(1).max(1_000_000),
-  latencyMs: finite.min(0),
+  latencyMs: amount.min(0),
   usage: z.strictObject({ promptTokens: count, completionTokens: count }).nullable(),
   trimmed: z.strictObject({ from: count, to: count }).nullable(),
 });
@@ -61,7 +61,7 @@ export const stepTaken = z.strictObject({
   usage: z.strictObject({ promptTokens: count, completionTokens: count }).nullable(),
   finishReason: name.nullable(),
   call: modelCall.nullable(),
-  timings: z.strictObject({ policyMs: finite.min(0), environmentMs: finite.min(0) }),
+  timings: z.strictObject({ policyMs: amount.min(0), environmentMs: amount.min(0) }),
   stateHash: sha256.nullable(),
   admissibleActions: z.array(z.string()).max(10_000).nullable(),
 });
@@ -75,7 +75,7 @@ export const toolCalled = z.strictObject({
   arguments: text,
   output: text,
   outcome: z.enum(['ok', 'error']),
-  durationMs: finite.min(0),
+  durationMs: amount.min(0),
 });
 
 /** A scalar on a step (or, with `stepId` null, on a whole rollout). `raw` keeps what the environment said before normalisation. */
@@ -85,7 +85,7 @@ export const rewardAssigned = z.strictObject({
   stepId: id.nullable(),
   rolloutId: id.nullable(),
   component: name,
-  value: finite,
+  value: amount,
   scorer,
   raw: z.strictObject({ value: finite, scale: finite, kind: z.enum(['final', 'cumulative', 'delta']) }).nullable(),
 });
@@ -94,7 +94,7 @@ export const rewardAssigned = z.strictObject({
 export const rewardRevised = z.strictObject({
   rewardId: id,
   treeId: id,
-  value: finite,
+  value: amount,
   scorer,
   reason: z.string().max(10_000),
 });
@@ -109,7 +109,7 @@ export const nodeAdded = z.strictObject({
   parentStepId: id,
   simulation: counter,
   ordinal: count,
-  score: finite,
+  score: amount,
   end: z.enum(['none', 'terminated', 'truncated', 'disaster', 'depth']),
   equivalentTo: id.nullable(),
 });
@@ -129,7 +129,7 @@ export const valueBackedUp = z.strictObject({
   treeId: id,
   simulation: counter,
   leafStepId: id,
-  value: finite,
+  value: amount,
   path: z.array(id).min(1).max(10_000),
 });
 

@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { AMOUNT_LIMIT } from '../../domain/reward/amount.ts';
+
+const BEYOND = `must lie between -${AMOUNT_LIMIT} and ${AMOUNT_LIMIT}, so that no sum leaves the range of a number`;
 
 /** The values that events are made of. Every object is strict: an unknown field is a typing error of the producer, not an extension. */
 
@@ -13,6 +16,8 @@ export const count = z.int().min(0).max(2_147_483_647);
 /** A counter without such a bound: a sequence, a simulation, a training step. */
 export const counter = z.int().min(0);
 export const finite = z.number();
+/** A number that is added up: rewards, values of a search, durations. No sum of them leaves the range of a double. */
+export const amount = z.number().min(-AMOUNT_LIMIT, BEYOND).max(AMOUNT_LIMIT, BEYOND);
 
 export const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hex');
 

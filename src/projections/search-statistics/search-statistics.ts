@@ -19,30 +19,21 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   if (fresh.length === 0) return [];
 
   const nodes = await statisticsOf([...new Set(fresh.flatMap(({ event }) => event.data.path))], trx);
-  const counting: typeof fresh = [];
-  const poison: Poison[] = [];
-  for (const delivery of fresh) {
-    const { path, value, treeId } = delivery.event.data;
-    // A sum beyond the range of a number is Infinity, which JSON and the table turn into nothing at all.
-    if (path.some((stepId) => !Number.isFinite((nodes.get(stepId)?.value_sum ?? 0) + value * path.length))) {
-      const reason = `the sum of the values of a step could leave the range of a number; is ${value} meant?`;
-      poison.push({ delivery, code: 'unstorable', field: 'data.value', reason });
-      continue;
-    }
-    counting.push(delivery);
+  for (const { event } of fresh) {
+    const { path, value, treeId } = event.data;
     for (const stepId of path) {
       const node = nodes.get(stepId) ?? { step_id: stepId, tree_id: treeId, visits: 0, value_sum: 0 };
       nodes.set(stepId, { ...node, visits: node.visits + 1, value_sum: node.value_sum + value });
     }
   }
 
-  await insertRows(trx, 'backups', counting.map(backupRow), BACKUP_COLUMNS);
+  await insertRows(trx, 'backups', fresh.map(backupRow), BACKUP_COLUMNS);
   await sql`
     insert into node_statistics (step_id, tree_id, visits, value_sum)
     select step_id, tree_id, visits, value_sum
     from ${recordset([...nodes.values()], { step_id: 'uuid', tree_id: 'uuid', visits: 'bigint', value_sum: 'double precision' })}
     on conflict (step_id) do update set visits = excluded.visits, value_sum = excluded.value_sum`.execute(trx);
-  return poison;
+  return [];
 }
 
 interface NodeRow {

@@ -129,15 +129,19 @@ function progressText({ trees, plannedTrees, pairs, judged, revisions, verified 
 
 /** Writes what a mining gave, one subject a line. */
 export function describeCounts(runId: string, state: 'completed' | 'stopped', counts: ReviseCounts): string {
-  const { trees, plannedTrees, good, bad, pairs, judged, asked, verdicts, revisions, dropped, verified, rejected } = counts;
+  const { trees, plannedTrees, unfinished, good, bad, pairs, judged, asked, verdicts, revisions, dropped, verified, rejected } =
+    counts;
   const length = counts.meanRevisionLength?.toFixed(2) ?? '–';
   return [
-    `run ${runId} revised, ${state}: ${trees} of ${plannedTrees} trees`,
+    `run ${runId} revised, ${state}: ${trees} of ${plannedTrees} trees${unfinished > 0 ? `; ${unfinished} unfinished` : ''}`,
     `  pairs      ${pairs} of ${good} good and ${bad} bad trajectories`,
     `  judged     ${judged} steps (${asked} asked now): ${told(verdicts)}`,
     `  composed   ${revisions}, mean revision length ${length}; dropped: ${told(dropped)}`,
     `  verified   ${verified}; rejected: ${told(rejected)}`,
     ...(state === 'stopped' ? ['go on with the same command'] : []),
+    ...(unfinished > 0
+      ? [`finish the run with: espalier collect --resume ${runId}`, 'then the same command adds what is new']
+      : []),
   ].join('\n');
 }
 

@@ -7,11 +7,11 @@ export interface PublishedFile {
   readonly alias: string;
 }
 
-/** Reads the finished trees of a run in the order in which the published program takes its files, that of their numbers, and counts the others. */
+/** Reads the finished trees of a run in the order in which the published program takes its files, that of their numbers, and counts all that were opened. */
 export async function readPublishedFiles(
   db: Db,
   runId: string,
-): Promise<{ readonly files: readonly PublishedFile[]; readonly unfinished: number }> {
+): Promise<{ readonly files: readonly PublishedFile[]; readonly opened: number }> {
   const rows = await db
     .selectFrom('trees')
     .select(['tree_id', 'alias', 'close_reason'])
@@ -21,7 +21,7 @@ export async function readPublishedFiles(
     .execute();
   const whole = rows.filter(({ close_reason: reason }) => reason === 'completed' || reason === 'exhausted');
   const files = whole.map(({ tree_id: treeId, alias }) => ({ treeId, alias })).sort((a, b) => compareAliases(a.alias, b.alias));
-  return { files, unfinished: rows.length - whole.length };
+  return { files, opened: rows.length };
 }
 
 /** Numbers first, by their size; what is none, which the published program would not read, keeps its place behind them. */

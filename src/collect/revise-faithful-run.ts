@@ -37,6 +37,8 @@ export type PublishedRun = { readonly rewardScale: number } & (
 export interface FaithfulOptions {
   readonly db: Db;
   readonly runId: string;
+  /** How many trees the run was to collect; null where its plan is not known: then it is those that were opened. */
+  readonly plannedTrees: number | null;
   readonly run: PublishedRun;
   readonly plan: FaithfulPlan;
   /** Null when nobody is asked. */
@@ -56,7 +58,7 @@ export interface FaithfulOptions {
 export interface FaithfulCounts {
   readonly trees: number;
   readonly plannedTrees: number;
-  /** Trees of which the published program would have no file: not searched to their end. */
+  /** Planned trees of which the published program would have no file: never opened, or not searched to their end. */
   readonly unfinished: number;
   /** Trees that earned nothing. */
   readonly skipped: number;
@@ -79,7 +81,8 @@ export interface FaithfulCounts {
  */
 export async function reviseFaithfully(options: FaithfulOptions): Promise<FaithfulCounts & { readonly whole: boolean }> {
   const { db, judge, plan } = options;
-  const { files, unfinished } = await readPublishedFiles(db, options.runId);
+  const { files, opened } = await readPublishedFiles(db, options.runId);
+  const unfinished = Math.max(options.plannedTrees ?? 0, opened) - files.length;
   const verdicts = plan.revise && plan.dataType === 'centric' ? judge && openVerdicts(judge, db, options.appender) : null;
   const told = { trees: 0, skipped: 0, found: 0, accepted: 0, rows: 0, judged: 0 };
   const counts = () => ({ ...told, plannedTrees: files.length, unfinished, asked: verdicts?.asked() ?? 0 });

@@ -95,6 +95,7 @@ async function revise(
     return await reviseRun({
       db,
       runId,
+      plannedTrees: null,
       appender,
       plan: { alpha: 0.5, beta: 0.2, seed: 1, signal: 'thought', beforeBranch: 'clamp', unparsed: 'continue' },
       judge: await createJudge(parseJudgeText(options.judgeText ?? 'planner', null), textcraft.fingerprint),

@@ -3,7 +3,12 @@ import { measureRevisions } from '../domain/revision/revision-metrics.ts';
 import type { EnvironmentKind } from '../environments/environment.ts';
 import type { Judge } from '../policies/judge.ts';
 import type { Db } from '../postgres/database.ts';
-import { readSearchedTree, readTreeIds, type SearchedTree } from '../projections/revisions/read-searched-trees.ts';
+import {
+  countClosedTrees,
+  readSearchedTree,
+  readTreeIds,
+  type SearchedTree,
+} from '../projections/revisions/read-searched-trees.ts';
 import { allOrStop } from './all-or-stop.ts';
 import { readRecordedRevisions } from './revise-record.ts';
 import { type RevisedTree, type RevisePlan, reviseTree } from './revise-tree.ts';
@@ -12,6 +17,8 @@ import { openVerdicts } from './revise-verdicts.ts';
 export interface ReviseOptions {
   readonly db: Db;
   readonly runId: string;
+  /** How many trees the run was to collect; null where its plan is not known: then it is those that were opened. */
+  readonly plannedTrees: number | null;
   readonly plan: RevisePlan;
   /** Null for direct revision: nobody is asked and the whole bad trajectory is kept. */
   readonly judge: Judge | null;
@@ -32,6 +39,8 @@ export interface ReviseOptions {
 export interface ReviseCounts {
   readonly trees: number;
   readonly plannedTrees: number;
+  /** Planned trees that were never opened, or to which something may still come: of those that were opened, what ended in them is mined. */
+  readonly unfinished: number;
   readonly good: number;
   readonly bad: number;
   readonly pairs: number;
@@ -66,7 +75,9 @@ export async function reviseRun(options: ReviseOptions): Promise<ReviseCounts> {
   const treeIds = await readTreeIds(db, runId);
   const verdicts = judge && openVerdicts(judge, db, appender);
   const done: RevisedTree[] = [];
-  const counts = () => count(done, treeIds.length, verdicts?.asked() ?? 0);
+  const plannedTrees = Math.max(options.plannedTrees ?? 0, treeIds.length);
+  const unfinished = plannedTrees - (await countClosedTrees(db, runId));
+  const counts = () => count(done, { plannedTrees, unfinished, asked: verdicts?.asked() ?? 0 });
   const queue = treeIds.values();
 
   async function work(signal: AbortSignal): Promise<void> {
@@ -107,7 +118,10 @@ export function refuseAnotherWorld(tree: SearchedTree, kind: EnvironmentKind): v
   );
 }
 
-function count(trees: readonly RevisedTree[], plannedTrees: number, asked: number): ReviseCounts {
+function count(
+  trees: readonly RevisedTree[],
+  { plannedTrees, unfinished, asked }: Pick<ReviseCounts, 'plannedTrees' | 'unfinished' | 'asked'>,
+): ReviseCounts {
   const verdicts = { good: 0, bad: 0, uncertain: 0, unparsed: 0 };
   const dropped = { 'not-judged': 0, 'before-branch': 0, unparsed: 0, duplicate: 0 };
   const outcomes = { composed: 0, verified: 0, diverged: 0, impossible: 0, below: 0 };
@@ -121,6 +135,7 @@ function count(trees: readonly RevisedTree[], plannedTrees: number, asked: numbe
   return {
     trees: trees.length,
     plannedTrees,
+    unfinished,
     good: sum(({ pairing }) => pairing.good.length),
     bad: sum(({ pairing }) => pairing.bad.length),
     pairs: sum(({ pairing }) => pairing.pairs.length),

@@ -51,6 +51,7 @@ export async function reviseFaithfullyInto(platform: Platform, revising: Faithfu
       converted = xtuner === null ? null : await openArrayFile(xtuner, existing);
       const { whole, ...counts } = await reviseFaithfully({
         ...{ db: platform.database.db, runId: revising.runId, run: publishedRunOf(run, revising.runId), plan },
+        plannedTrees: run.planned?.tasks.length ?? null,
         ...{ judge: run.judge, kind: run.kind, appender: run.appender, resolve: run.resolve },
         ...{ concurrency: revising.concurrency, signal },
         ...(revising.progress ? { progress: revising.progress } : {}),

@@ -25,8 +25,9 @@ export async function reviseInto(platform: Platform, revising: Revising): Promis
   if (wrong !== null) throw new RunRefused(wrong);
   const { db } = platform.database;
   return withJudgedRun(platform, { ...revising, needsWorld: revising.checking === 'execute' }, async (run) => {
-    const { judge, kind, appender, resolve } = run;
-    const counts = await reviseRun({ ...revising, db, judge, kind, appender, resolve });
+    const { planned, judge, kind, appender, resolve } = run;
+    const plannedTrees = planned?.tasks.length ?? null;
+    const counts = await reviseRun({ ...revising, db, plannedTrees, judge, kind, appender, resolve });
     return { ...counts, judge: judgeText(judge ?? DIRECT) };
   });
 }

@@ -17,7 +17,20 @@ export interface SearchedTree {
   readonly instruction: string;
   /** The task's first observation: what a judge is told as the task description. */
   readonly firstObservation: string;
+  /** A search backed values up in it; else what its steps are worth follows from the returns of its rollouts. */
+  readonly searched: boolean;
   readonly tree: Tree<SearchedStep>;
+}
+
+/** Counts the trees of a run to which nothing more comes. */
+export async function countClosedTrees(db: Db, runId: string): Promise<number> {
+  const row = await db
+    .selectFrom('trees')
+    .select(({ fn }) => fn.countAll<string>().as('closed'))
+    .where('run_id', '=', runId)
+    .where('closed_at', 'is not', null)
+    .executeTakeFirstOrThrow();
+  return Number(row.closed);
 }
 
 /** Reads the ids of the trees of a run, in the order in which they were opened. */
@@ -41,10 +54,10 @@ export async function readSearchedTree(db: Db, treeId: string, resolve: ResolveT
 }
 
 /**
- * Reads trees whole, with what each step was worth, in three statements. Where a search backed values up, those are the visits and values; elsewhere
- * (a group of rollouts) every ended rollout counts as one visit of its path with its return. Terminal is what ended: the environment
- * said so, or a limit did. A node that a search gave up for want of replies is no end of a trajectory. Children stand in the
- * order of the log. Trees that are not there are left out.
+ * Reads trees whole, with what each step was worth. Where a search backed values up, those are the visits and values; a leaf that ended
+ * before the search was stopped and was not backed up yet counts as its back-up will count it. Elsewhere (a group of rollouts) every ended
+ * rollout counts as one visit of its path with its return. Terminal is what ended: the environment said so, or a limit did. A node that a
+ * search gave up for want of replies is no end of a trajectory. Children are in the order of the log. Trees that are not there are left out.
  */
 export async function readSearchedTrees(
   db: Db,
@@ -65,23 +78,24 @@ export async function readSearchedTrees(
     from rollouts o left join returns r on r.rollout_id = o.rollout_id
     where o.tree_id = any(${ids}::uuid[]) and o.outcome in ('terminated', 'truncated')
     order by o.tree_id, o.ordinal, o.rollout_id`.execute(db);
+  const earned = await readEarned(db, steps, ends);
   const trees = new Map<string, SearchedTree>();
   for (const head of heads) {
     const own = <Row extends { readonly treeId: string }>(rows: readonly Row[]) =>
       rows.filter((row) => row.treeId === head.treeId);
-    trees.set(head.treeId, await growSearched(head, own(steps), own(ends), resolve));
+    trees.set(head.treeId, await growSearched(head, { rows: own(steps), ends: own(ends), earned }, resolve));
   }
   return trees;
 }
 
 async function growSearched(
   { blobs, ...head }: HeadRow,
-  rows: readonly StepRow[],
-  ends: readonly EndRow[],
+  { rows, ends, earned }: TreeRows,
   resolve: ResolveText,
 ): Promise<SearchedTree> {
   const text = (inline: string, reference: BlobRef | undefined) => (reference ? resolve(reference.blob, reference.size) : inline);
-  const worth = rows.some(({ visits }) => visits !== null) ? backedUp(rows) : summed(rows, ends);
+  const searched = isSearched(rows);
+  const worth = searched ? backedUp(rows, ends, earned) : summed(rows, ends);
   const ended = new Set(ends.map(({ leafStepId }) => leafStepId));
   const steps: SearchedStep[] = [];
   for (const row of rows) {
@@ -102,10 +116,17 @@ async function growSearched(
   }
   const { instruction } = blobs ?? {};
   const tree = growTree(steps);
-  return { ...head, instruction: await text(head.instruction, instruction), firstObservation: tree.root.step.observation, tree };
+  const { observation: firstObservation } = tree.root.step;
+  return { ...head, instruction: await text(head.instruction, instruction), firstObservation, searched, tree };
 }
 
-type HeadRow = Omit<SearchedTree, 'firstObservation' | 'tree'> & { readonly blobs: Blobs | null };
+type HeadRow = Omit<SearchedTree, 'firstObservation' | 'searched' | 'tree'> & { readonly blobs: Blobs | null };
+
+interface TreeRows {
+  readonly rows: readonly StepRow[];
+  readonly ends: readonly EndRow[];
+  readonly earned: ReadonlyMap<string, number>;
+}
 
 interface EndRow {
   readonly treeId: string;
@@ -132,19 +153,67 @@ interface Worth {
 }
 const UNVISITED: Worth = { visits: 0, valueSum: 0 };
 
-function backedUp(rows: readonly StepRow[]): ReadonlyMap<string, Worth> {
-  return new Map(rows.map(({ stepId, visits, valueSum }) => [stepId, { visits: visits ?? 0, valueSum: valueSum ?? 0 }]));
+function isSearched(rows: readonly StepRow[]): boolean {
+  return rows.some(({ visits }) => visits !== null);
 }
 
-/** Walks up from every end. Rollouts come by ordinal, so that the sums have one order. */
-function summed(rows: readonly StepRow[], ends: readonly EndRow[]): ReadonlyMap<string, Worth> {
-  const parents = new Map(rows.map(({ stepId, parentStepId }) => [stepId, parentStepId]));
-  const worth = new Map<string, Worth>();
-  for (const { leafStepId, value } of ends) {
-    for (let id: string | null = leafStepId; id !== null; id = parents.get(id) ?? null) {
-      const { visits, valueSum } = worth.get(id) ?? UNVISITED;
-      worth.set(id, { visits: visits + 1, valueSum: valueSum + value });
-    }
+/**
+ * Reads what the environment paid at the steps of searched trees in which a leaf ended that was not backed up: step → reward. A search counts
+ * the environment's score alone, so other components are left out.
+ */
+async function readEarned(db: Db, steps: readonly StepRow[], ends: readonly EndRow[]): Promise<ReadonlyMap<string, number>> {
+  const visited = new Set(steps.flatMap(({ stepId, visits }) => (visits === null ? [] : [stepId])));
+  const searched = new Set(steps.flatMap(({ treeId, visits }) => (visits === null ? [] : [treeId])));
+  const open = ends.filter(({ treeId, leafStepId }) => searched.has(treeId) && !visited.has(leafStepId));
+  if (open.length === 0) return new Map();
+  const { rows } = await sql<{ readonly stepId: string; readonly value: number }>`
+    select step_id as "stepId", value from rewards
+    where tree_id = any(${[...new Set(open.map(({ treeId }) => treeId))]}::uuid[])
+      and component = 'environment' and step_id is not null`.execute(db);
+  return new Map(rows.map(({ stepId, value }) => [stepId, value]));
+}
+
+/** Takes what the search backed up, and adds the leaves that it has not backed up yet, in the order in which they ended. */
+function backedUp(
+  rows: readonly StepRow[],
+  ends: readonly EndRow[],
+  earned: ReadonlyMap<string, number>,
+): ReadonlyMap<string, Worth> {
+  const worth = new Map(rows.map(({ stepId, visits, valueSum }) => [stepId, { visits: visits ?? 0, valueSum: valueSum ?? 0 }]));
+  const parents = parentsOf(rows);
+  for (const { leafStepId } of ends) {
+    if (worth.get(leafStepId)?.visits !== 0) continue;
+    const path = upFrom(leafStepId, parents);
+    const score = path.reduceRight((sum, stepId) => sum + (earned.get(stepId) ?? 0), 0);
+    count(worth, path, Math.max(0, score)); // below 0 is a disaster, which counts as nothing (specification of Agent-R, §1.5)
   }
   return worth;
+}
+
+/** Counts every end. Rollouts come by ordinal, so that the sums have one order. */
+function summed(rows: readonly StepRow[], ends: readonly EndRow[]): ReadonlyMap<string, Worth> {
+  const parents = parentsOf(rows);
+  const worth = new Map<string, Worth>();
+  for (const { leafStepId, value } of ends) count(worth, upFrom(leafStepId, parents), value);
+  return worth;
+}
+
+function count(worth: Map<string, Worth>, path: readonly string[], value: number): void {
+  for (const stepId of path) {
+    const { visits, valueSum } = worth.get(stepId) ?? UNVISITED;
+    worth.set(stepId, { visits: visits + 1, valueSum: valueSum + value });
+  }
+}
+
+type Parents = ReadonlyMap<string, string | null>;
+
+function parentsOf(rows: readonly StepRow[]): Parents {
+  return new Map(rows.map(({ stepId, parentStepId }) => [stepId, parentStepId]));
+}
+
+/** Gives the steps from a leaf to the root, both included. */
+function upFrom(leafStepId: string, parents: Parents): readonly string[] {
+  const path: string[] = [];
+  for (let id: string | null = leafStepId; id !== null; id = parents.get(id) ?? null) path.push(id);
+  return path;
 }

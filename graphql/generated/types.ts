@@ -576,6 +576,8 @@ export type EstimateReward = {
   readonly component: Scalars['String']['output'];
   /** The judgement. */
   readonly value: Scalars['Float']['output'];
+  /** What a unit of the component counts in its batch. */
+  readonly weight: Scalars['Float']['output'];
   /** Who judged. */
   readonly scorer: Scorer;
 };
@@ -3609,6 +3611,7 @@ export type StepEstimateResolvers<ContextType = Context, ParentType extends Reso
 export type EstimateRewardResolvers<ContextType = Context, ParentType extends ResolversParentTypes['EstimateReward'] = ResolversParentTypes['EstimateReward']> = {
   component?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   value?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  weight?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
   scorer?: Resolver<ResolversTypes['Scorer'], ParentType, ContextType>;
 };
 

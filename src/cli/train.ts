@@ -25,6 +25,7 @@ interface TrainFlags {
   readonly groups: number;
   readonly group: number;
   readonly keepZeroVariance?: true;
+  readonly rewards?: Readonly<Record<string, number>>;
   readonly staleness: number;
   readonly temperature: number;
   readonly maxSteps: number;
@@ -56,6 +57,11 @@ export function addTrain(program: Command): void {
     .option('--split <name>', 'tasks to train on; "all" for every one', 'train')
     .option('--groups <n>', 'groups of a batch', wholeNumber('--groups', 1, 5_000), 8)
     .option('--group <n>', 'rollouts of a group', wholeNumber('--group', 1, 5_000), 8)
+    .option(
+      '--rewards <list>',
+      'reward components that are trained on with their weights, as environment=1,answer-f1=0.1; the environment alone when left out',
+      rewardWeights,
+    )
     .option('--keep-zero-variance', 'train on groups whose rollouts all earned the same, too')
     .option(
       '--staleness <n>',
@@ -115,12 +121,27 @@ function planOf(flags: TrainFlags): TrainPlan {
       taskSeed: 0,
     },
     ...{ groupsPerBatch: flags.groups, groupSize: flags.group, zeroVariance: flags.keepZeroVariance ? 'keep' : 'reject' },
+    ...(flags.rewards === undefined ? {} : { rewards: flags.rewards }),
     ...{ mode: flags.staleness === 0 ? 'strict' : 'bounded', maxStaleness: flags.staleness },
     evaluation:
       tasks === 0 ? null : { split: named(flags.testSplit), tasks, rollouts: flags.rollouts, every: flags.every ?? updates },
   };
   const digest = createHash('sha256').update(canonicalJson(plan)).digest('hex').slice(0, 8);
   return trainPlan.parse({ policyId: flags.policy ?? `linear-${flags.estimator}-${digest}`, ...plan });
+}
+
+/** Reads `component=weight,…`. @throws which names the part that is wrong. */
+function rewardWeights(text: string): Readonly<Record<string, number>> {
+  const weights = new Map<string, number>();
+  for (const part of text.split(',')) {
+    const [component = '', given = '', ...rest] = part.split('=').map((each) => each.trim());
+    if (component === '' || rest.length > 0 || weights.has(component))
+      throw new Error(
+        `--rewards takes component=weight, each component once, as environment=1,answer-f1=0.1, not ${JSON.stringify(part)}`,
+      );
+    weights.set(component, numberBetween(`--rewards ${component}`, -1e6, 1e6)(given));
+  }
+  return Object.fromEntries(weights);
 }
 
 /** A name that is taken is refused unless it is to go on: versions of two trainings under one name could not be told apart. */

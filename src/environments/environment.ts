@@ -10,6 +10,8 @@ export interface EnvironmentKind {
   readonly fingerprint: string;
   /** The aliases of its task instances, in order. */
   readonly taskAliases: readonly string[];
+  /** The components that its steps may assign beside `environment`; none when left out. */
+  readonly components?: readonly string[];
   create(): Promise<Environment>;
   /** What would be right in a task, for scorers: where the environment knows it. Null for a task that there is not. */
   groundTruth?(alias: string): { readonly groundTruth: Json; readonly dataSource: string } | null;

@@ -4,10 +4,12 @@ import { chooseTasks } from '../collect/choose-tasks.ts';
 import type { CollectPlan } from '../collect/plan.ts';
 import { createRandom } from '../domain/random/random.ts';
 import { seedFrom } from '../domain/random/seed-from.ts';
+import { SCORERS } from '../domain/reward/scorers.ts';
 import type { EnvironmentKind } from '../environments/environment.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import { canonicalJson } from '../events/codec.ts';
 import { derivedId } from '../events/derived-id.ts';
+import { planRules } from '../events/schemas/training.ts';
 import { readLineages } from '../projections/training-pool/read-lineages.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { linearBackend } from '../training/backends/linear/linear-backend.ts';
@@ -31,10 +33,25 @@ export type PlannedRun = Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>;
  * processes. Said again with the same plan it changes nothing. A projector must be running. @throws TrainingRefused for another plan under the same name.
  */
 export async function beginTraining(platform: Platform, plan: TrainPlan, kind: EnvironmentKind): Promise<PlannedRun> {
+  refuseUnknownRewards(kind, plan);
   const collected = await planCollection(kind, plan);
   await declare(platform, plan);
   const runId = derivedId('train run', plan.policyId, plan.updates); // asked for more updates, the policy goes on in a run of its own
   return { runId, name: `train ${plan.policyId}`, seed: seedFrom('train', plan.seed), plan: collected };
+}
+
+/** A component that nothing ever assigns would weigh nothing, and nobody would see it. */
+function refuseUnknownRewards({ components = [] }: EnvironmentKind, { environment, rewards = {} }: TrainPlan): void {
+  const known = new Set(['environment', ...components, 'invalid-action', 'compression', ...SCORERS.map(({ name }) => name)]);
+  const unknown = Object.keys(rewards).find((component) => !known.has(component));
+  if (unknown !== undefined)
+    throw new TrainingRefused(
+      `rewards: there is no component ${unknown} in ${environment}; there are ${[...known].join(', ')}, the last ones by \`espalier score\``,
+    );
+  if (Object.keys(rewards).length > 0 && !rewards.environment)
+    throw new TrainingRefused(
+      'rewards: the component environment has no weight; groups wait for it and are filtered by it, so give it one',
+    );
 }
 
 /** Says how the policy is trained, and makes its first version; both are recognised when they were said before. */
@@ -46,7 +63,10 @@ async function declare(platform: Platform, plan: TrainPlan): Promise<void> {
   const rules = rulesOf(plan);
   const [known] = await readLineages(database.db, [plan.policyId]);
   if (known) {
-    const same = canonicalJson([known.rules, known.trainer, known.seed]) === canonicalJson([rules, trainer, plan.seed]);
+    // A policy that was declared before components had weights goes on under its own rule, unless the plan names others.
+    const followsOldRule = plan.rewards === undefined && planRules.parse(known.rules).rewards === undefined;
+    const asked = followsOldRule ? { ...rules, rewards: undefined } : rules;
+    const same = canonicalJson([known.rules, known.trainer, known.seed]) === canonicalJson([asked, trainer, plan.seed]);
     if (!same)
       throw new TrainingRefused(
         `the policy ${plan.policyId} is trained by another plan; repeat its options, or name another policy`,

@@ -1,14 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createAppender } from '../append/appender.ts';
 import { openEnvironment } from '../environments/open-environment.ts';
+import { TOPICS } from '../events/catalogue.ts';
 import { runProjections } from '../projections/runner.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
 import { SILENT } from '../runtime/logger.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { aTrainPlan } from '../testing/train-plan.ts';
 import { keepCheckpoint } from '../training/checkpoints/checkpoint-store.ts';
+import { lineageIdOf } from '../training/leases/lineage-id.ts';
 import type { Platform } from './open-platform.ts';
 import { beginTraining } from './train-begin.ts';
 import { type TrainedPolicy, type Training, trainInto } from './train-into.ts';
-import type { TrainPlan } from './train-plan.ts';
+import { rulesOf, type TrainPlan } from './train-plan.ts';
 import { trainPolicy } from './train-policy.ts';
 
 type Home = Platform & { readonly home: string };
@@ -65,6 +69,37 @@ describe('a training', () => {
     expect(trained.version).toBe(4);
     expect(trained.ledger).toMatchObject({ rejected: {}, difference: 0 });
     for (const { batch, version } of await spans()) expect([0, 1]).toContain(batch - version);
+  });
+
+  test('is trained on the components that its plan names, which every manifest records', async () => {
+    const { db } = platform.database;
+    await training(aTrainPlan({ updates: 1, rewards: { environment: 1, 'answer-f1': 0.1 } }));
+    const rules = async () => (await db.selectFrom('batches').select('rules').execute()).map((row) => row.rules);
+    expect(await rules()).toEqual([
+      expect.objectContaining({ metric: 'environment', rewards: { environment: 1, 'answer-f1': 0.1 } }),
+    ]);
+    const refused = training(aTrainPlan({ policyId: 'other', rewards: { environment: 1, format: 0.1 } }));
+    await expect(refused).rejects.toThrow(/no component format in search-qa; there are environment, invalid-action/);
+    const unweighted = training(aTrainPlan({ policyId: 'other', rewards: { compression: 1 } }));
+    await expect(unweighted).rejects.toThrow(/environment has no weight/);
+  });
+
+  test('that was declared before components had weights goes on under its own rule, and not under another', async () => {
+    const plan = aTrainPlan();
+    const { rewards: _, ...rules } = rulesOf(plan);
+    const lineageId = lineageIdOf(plan.policyId);
+    const estimator = { name: 'grpo', revision: '1', mode: {} };
+    const trainer = { backend: 'linear', settings: plan.settings };
+    const data = { lineageId, policyId: plan.policyId, estimator, rules, seed: plan.seed, trainer };
+    const { log, blobs } = platform;
+    const appender = createAppender({ log, blobs, producer: { name: 'test', version: '1' }, clock: Date.now });
+    await appender.append([{ type: 'TrainingDeclared', correlationId: lineageId, data }]);
+    await waitUntilProjected(platform.database.db, await log.ends(TOPICS), { timeoutMs: 30_000 });
+    const kind = await openEnvironment(plan.environment);
+    await expect(beginTraining(platform, plan, kind)).resolves.toMatchObject({ name: 'train searcher' });
+    const other = { ...plan, rewards: { environment: 0.5 } };
+    await expect(beginTraining(platform, other, kind)).rejects.toThrow(/trained by another plan/);
+    await kind.close();
   });
 
   test('that was stopped again and again comes to the weights of one that was not', async () => {

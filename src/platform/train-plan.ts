@@ -18,6 +18,8 @@ export const trainPlan = z.strictObject({
   groupSize: z.int().min(1).max(5_000),
   /** Groups whose rollouts all earned the same teach a group estimator nothing. */
   zeroVariance: z.enum(['reject', 'keep']),
+  /** The reward components that are trained on, with their weights; left out: what the environment says of success, alone. */
+  rewards: z.record(name, z.number().min(-1e6).max(1e6)).optional(),
   mode: z.enum(['strict', 'bounded']),
   maxStaleness: z.int().min(0).max(1_000),
   temperature: z.number().gt(0).max(100),
@@ -31,13 +33,16 @@ export const trainPlan = z.strictObject({
 });
 export type TrainPlan = z.infer<typeof trainPlan>;
 
+const METRIC = 'environment'; // the component of every environment's own reward
+
 /** What the batcher goes by. One row of a policy that chooses among actions is one token, so a budget cuts nothing. */
 export function rulesOf(plan: TrainPlan): PlanRules {
   return {
     groupsPerBatch: plan.groupsPerBatch,
     group: { kind: 'all' },
     maxStaleness: plan.mode === 'strict' ? 0 : plan.maxStaleness,
-    ...{ offPolicy: 'any', metric: 'environment', unscored: 'reject', zeroVariance: plan.zeroVariance, band: null },
+    ...{ offPolicy: 'any', metric: METRIC, unscored: 'reject', zeroVariance: plan.zeroVariance, band: null },
+    rewards: plan.rewards ?? { [METRIC]: 1 },
     ...{ truncated: 'keep', maxTokens: null, layout: 'step', tokenBudget: 1_000_000 },
   };
 }

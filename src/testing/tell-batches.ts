@@ -1,4 +1,5 @@
 import type { PlanRules } from '../domain/training/planning/plan-rules.ts';
+import type { RewardWeights } from '../domain/training/planning/reward-weights.ts';
 import type { DataOf } from '../events/catalogue.ts';
 import { catalogue } from '../events/catalogue.ts';
 import { encode } from '../events/codec.ts';
@@ -24,6 +25,8 @@ export interface BatchShape {
   readonly tokens?: number;
   /** Record the tokens of observations too, masked 0 behind those of the policy. */
   readonly observationTokens?: number;
+  /** What a unit of each component counts; left out: the rule of old declarations, the sum of all. */
+  readonly rewards?: RewardWeights;
 }
 export interface ToldBatches {
   readonly lineageId: string;
@@ -50,7 +53,7 @@ export function tellBatches(story: Story, shape: BatchShape): ToldBatches {
     const manifest: Omit<DataOf<'BatchPlanned'>, 'manifestHash'> = {
       ...{ lineageId, policyId, batchId, ordinal, policyVersion: 0, seed: ordinal, position: '' },
       estimator: { name: 'grpo', revision: '1', mode: {} },
-      rules: { ...RULES, groupsPerBatch: groups },
+      rules: { ...RULES, groupsPerBatch: groups, ...(shape.rewards ? { rewards: shape.rewards } : {}) },
       groups: told,
       ...{ samples, tokens: samples * (shape.steps ?? 2) * (shape.tokens ?? 3) },
       shards: [Array.from({ length: samples }, (_, place) => place)],

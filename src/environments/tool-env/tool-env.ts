@@ -62,6 +62,7 @@ export function openToolEnv(options: ToolEnvOptions): EnvironmentKind {
   return {
     name: 'tool-env',
     fingerprint: kind.fingerprint,
+    components: ['tool'],
     taskAliases: [...byAlias.keys()],
     groundTruth: (alias) => {
       const task = byAlias.get(alias);

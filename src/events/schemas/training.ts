@@ -21,7 +21,8 @@ export type Channel = (typeof CHANNELS)[number];
 /** The part `training` of a run's configuration that puts its rollouts into the pool of a policy; a plan may say more beside it. */
 export const trainingChannel = z.object({ policyId: name, channel: z.enum(CHANNELS) });
 
-/** Which groups make a batch, and how it is cut. Recorded whole: no rule has a default that could change under a record. */
+/** Which groups make a batch, and how it is cut. Recorded whole: no rule has a default that could
+ * change under a record. */
 export const planRules = z.strictObject({
   groupsPerBatch: z.int().min(1).max(5_000),
   group: z.discriminatedUnion('kind', [
@@ -32,6 +33,11 @@ export const planRules = z.strictObject({
   maxStaleness: count.nullable(),
   offPolicy: z.enum(['any', 'log-probs']),
   metric: name,
+  /** Every declaration of today names its components; older ones have none, and mean the sum of all. */
+  rewards: z
+    .record(name, finite)
+    .refine((weights) => Object.values(weights).some((weight) => weight !== 0), 'names a component with a weight other than 0')
+    .optional(),
   unscored: z.enum(['wait', 'reject']),
   zeroVariance: z.enum(['reject', 'keep']),
   band: z.strictObject({ low: finite, high: finite }).nullable(),

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { BatchReward, BatchRows, BatchStep, BatchTrajectory } from '../rows/batch-rows.ts';
 import { stepRowsOf } from './step-rows-of.ts';
 
-const reward = (value: number): BatchReward => ({ component: 'c', value, scorer: { name: 's', revision: '1' } });
+const reward = (value: number): BatchReward => ({ component: 'c', value, weight: 1, scorer: { name: 's', revision: '1' } });
 
 function aStep(place: number, part: Partial<BatchStep> = {}): BatchStep {
   return {

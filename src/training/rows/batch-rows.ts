@@ -85,9 +85,12 @@ export interface PolicySpan {
   readonly version: number;
 }
 
+/** A reward of a component that the batch is trained on. */
 export interface BatchReward {
   readonly component: string;
   readonly value: number;
+  /** What a unit of the component counts, as the batch was planned. */
+  readonly weight: number;
   readonly scorer: { readonly name: string; readonly revision: string };
 }
 

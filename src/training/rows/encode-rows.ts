@@ -11,7 +11,7 @@ export type Layout = (typeof LAYOUTS)[number];
 /** The format of the body; a change of what is in it is a new number. */
 export const ROWS_FORMAT = 'espalier.rows/1';
 
-const CHANGING: ReadonlySet<string> = new Set(['rewards', 'trajectory_rewards', 'token_level_scores']); // a reward may be revised
+const CHANGING: ReadonlySet<string> = new Set(['rewards', 'trajectory_rewards', 'step_scores', 'token_level_scores']); // a reward may be revised
 
 /** The columns of a layout, and the texts beside them. */
 export interface LaidOut {

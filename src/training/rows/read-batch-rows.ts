@@ -15,7 +15,7 @@ import { type RolloutRow, readRewards, readRewardsAt, readRolloutsOfBatch } from
 import { type RecordedStep, readRecordedSteps } from './read-recorded-steps.ts';
 
 /**
- * Reads a planned batch with all that its trajectories recorded: paths, texts, token arrays as sampled, spans, and the rewards in force, now or as they stood at a
+ * Reads a planned batch with all that its trajectories recorded: paths, texts, token arrays as sampled, spans, and the rewards in force of the components that it is trained on, now or as they stood at a
  * position of the log, revisions that came later left out.
  * @throws RowsError when the batch is unknown, or a part of the record is missing or damaged.
  */
@@ -32,7 +32,9 @@ export async function readBatchRows(
   const paths = await readPaths(db, leaves);
   const steps = await readRecordedSteps(db, blobs, [...new Set([...paths.values()].flat())]);
   const trees = batch.groups.map(({ treeId }) => treeId);
-  const rewards = rewardsAt === 'now' ? await readRewards(db, trees) : await readRewardsAt(db, trees, rewardsAt);
+  const weights = batch.rules.rewards;
+  const rewards =
+    rewardsAt === 'now' ? await readRewards(db, trees, weights) : await readRewardsAt(db, trees, rewardsAt, weights);
   const world: World = { batch, rollouts, paths, steps, rewards, unpacked: new Map() };
   const trajectories = batch.groups.flatMap(({ rolloutIds }, group) =>
     rolloutIds.map((rolloutId) => trajectoryOf(world, group, rolloutId)),

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { type RewardWeights, weightOf } from '../../domain/training/planning/reward-weights.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
@@ -47,11 +48,15 @@ export async function readRolloutsOfBatch(db: Db, blobs: BlobReader, ids: readon
 }
 
 /** Reads the rewards in force of trees by the step, or else the rollout, that they are of. By reward id: sums have one order. */
-export async function readRewards(db: Db, trees: readonly string[]): Promise<ReadonlyMap<string, readonly BatchReward[]>> {
+export async function readRewards(
+  db: Db,
+  trees: readonly string[],
+  weights: RewardWeights | undefined,
+): Promise<ReadonlyMap<string, readonly BatchReward[]>> {
   const { rows } = await sql<RewardRow>`
     select coalesce(step_id, rollout_id) as owner, component, value, scorer, scorer_revision as revision
     from rewards where tree_id = any(${[...trees]}::uuid[]) order by reward_id`.execute(db);
-  return byOwner(rows);
+  return byOwner(rows, weights);
 }
 
 /** Reads the rewards of trees as they stood at a position, from the journal, which must reach there; by owner and in the order of `readRewards`. */
@@ -59,6 +64,7 @@ export async function readRewardsAt(
   db: Db,
   trees: readonly string[],
   position: Offsets,
+  weights: RewardWeights | undefined,
 ): Promise<ReadonlyMap<string, readonly BatchReward[]>> {
   const standing = [...(await foldRewardsAt(db, trees, position))].sort((a, b) =>
     a.assigned.rewardId < b.assigned.rewardId ? -1 : 1,
@@ -68,15 +74,19 @@ export async function readRewardsAt(
       const owner = stepId ?? rolloutId;
       return owner === null ? [] : [{ owner, component, value, scorer, revision }];
     }),
+    weights,
   );
 }
 
-function byOwner(rows: readonly RewardRow[]): ReadonlyMap<string, readonly BatchReward[]> {
+/** Groups rewards by their owner, those of components that are not trained on left out. */
+function byOwner(rows: readonly RewardRow[], weights: RewardWeights | undefined): ReadonlyMap<string, readonly BatchReward[]> {
   const rewards = new Map<string, BatchReward[]>();
   for (const { owner, component, value, scorer, revision } of rows) {
+    const weight = weightOf(weights, component);
+    if (weight === 0) continue;
     const list = rewards.get(owner) ?? [];
     rewards.set(owner, list);
-    list.push({ component, value, scorer: { name: scorer, revision } });
+    list.push({ component, value, weight, scorer: { name: scorer, revision } });
   }
   return rewards;
 }

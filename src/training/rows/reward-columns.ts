@@ -24,7 +24,7 @@ export function rewardTensor(name: string, components: readonly string[], rows: 
   return { name, shape: [rows.length, components.length], data };
 }
 
-/** Sums rewards, in their order. */
+/** Sums rewards by their weights, in their order. */
 export function totalOf(rewards: readonly BatchReward[]): number {
-  return rewards.reduce((sum, { value }) => sum + value, 0);
+  return rewards.reduce((sum, { value, weight }) => sum + weight * value, 0);
 }

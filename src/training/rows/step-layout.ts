@@ -1,12 +1,13 @@
 import type { BatchRows, BatchStep, BatchTrajectory } from './batch-rows.ts';
 import type { LaidOut } from './encode-rows.ts';
 import { countTokens, JaggedTokens, ownSteps } from './jagged.ts';
-import { componentsOf, rewardTensor } from './reward-columns.ts';
+import { componentsOf, rewardTensor, totalOf } from './reward-columns.ts';
 
 /**
  * Lays a batch out with one row per step that its rollouts took. A step without recorded tokens has a row of length 0: a policy over
  * candidates is trained by texts. `texts` holds each trajectory's situation once (goal, first observation, then step by step what was done,
- * seen and could have been done), so the whole is linear in the record.
+ * seen and could have been done), so the whole is linear in the record. `rewards` and `trajectory_rewards` have the record's own values, `step_scores`
+ * what is trained on: their sum by the weights of the plan, rewards of the whole rollout on its last step.
  */
 export function stepLayout(rows: BatchRows): LaidOut {
   const { batch, trajectories } = rows;
@@ -19,6 +20,10 @@ export function stepLayout(rows: BatchRows): LaidOut {
     tokens.endRow();
   }
   const components = componentsOf(rows);
+  const trainedOn = steps.map(({ step, number, trajectory }) => {
+    const isLast = number === ownSteps(trajectory).length - 1;
+    return totalOf(step.rewards) + (isLast ? totalOf(trajectory.rewards) : 0);
+  });
   const stepRewards = steps.map(({ step }) => step.rewards);
   const ofSteps = (value: (row: (typeof steps)[number]) => number) => Int32Array.from(steps, value);
   const shape = [steps.length];
@@ -32,6 +37,7 @@ export function stepLayout(rows: BatchRows): LaidOut {
         components,
         trajectories.map(({ rewards }) => rewards),
       ),
+      { name: 'step_scores', shape, data: Float64Array.from(trainedOn) },
       { name: 'trajectory_index', shape, data: ofSteps(({ index }) => index) },
       { name: 'group_index', shape, data: ofSteps(({ trajectory }) => trajectory.group) },
       { name: 'step_indices', shape, data: ofSteps(({ number }) => number) },

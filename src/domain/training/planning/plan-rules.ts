@@ -1,3 +1,5 @@
+import type { RewardWeights } from './reward-weights.ts';
+
 /** Which groups make a batch, and how it is cut into micro-batches. */
 export interface PlanRules {
   /** Groups of one batch: exactly as many, so that no batch waits for a slow group and none is larger than the others. */
@@ -10,6 +12,11 @@ export interface PlanRules {
   readonly offPolicy: 'any' | 'log-probs';
   /** The reward component that filters look at: what the environment said, never a shaped sum. */
   readonly metric: string;
+  /**
+   * The components that are trained on, with their weights; the metric is one of them. Left out only in declarations from before there was a
+   * choice: their batches are trained on the sum of all components.
+   */
+  readonly rewards?: RewardWeights | undefined;
   /** Whether a group whose members lack the metric waits for it (scorers that work later) or loses them. */
   readonly unscored: 'wait' | 'reject';
   /** Whether a group whose members all have the same metric is refused: group-relative advantages are all zero there. */

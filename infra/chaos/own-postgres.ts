@@ -20,9 +20,10 @@ export async function startOwnPostgres(folder: string): Promise<OwnPostgres> {
   const url = servers[0]?.url ?? '';
   const port = Number(new URL(url).port);
   const pid = async () => Number((await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8')).split('\n')[0]);
-  async function start(): Promise<void> {
+  async function start(): Promise<EmbeddedPostgres> {
     const server = await startEmbeddedPostgres({ folder, durability: 'fsync', port });
-    if (server.owned) servers.push(server);
+    servers.push(server);
+    return server;
   }
   return {
     url,
@@ -31,12 +32,12 @@ export async function startOwnPostgres(folder: string): Promise<OwnPostgres> {
       await start();
     },
     async revive() {
-      const before = servers.length;
+      let started = false;
       for (let tries = 0; !(await answers(url)); tries++) {
         if (tries > 0) await delay(200); // it may be recovering
-        await start();
+        started = (await start()).started || started;
       }
-      return servers.length > before;
+      return started;
     },
     async close() {
       for (const server of servers) await server.close();

@@ -1,11 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createRandom } from '../domain/random/random.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-server.ts';
 import { connect } from './pool.ts';
 
@@ -28,7 +30,7 @@ afterEach(async () => {
 describe('starting', () => {
   test('a new folder becomes a Postgres 18 in UTF-8 and C order, on 127.0.0.1 only, whose commits are synced', async () => {
     const server = await start();
-    expect(server.owned).toBe(true);
+    expect(server.started).toBe(true);
     expect(new URL(server.url)).toMatchObject({ hostname: '127.0.0.1', pathname: '/espalier' });
     const settings = [
       'listen_addresses',
@@ -74,23 +76,23 @@ describe('sharing', () => {
   test('a second process attaches to the running server, and its close leaves the server alone', async () => {
     const owner = await startElsewhere();
     const attached = await start('none');
-    expect(attached).toMatchObject({ url: owner.url, owned: false });
+    expect(attached).toMatchObject({ url: owner.url, started: false });
     await attached.close();
     expect(await value(attached.url, 'select 1')).toBe(1);
   });
 
-  test('of processes that start at the same moment on a new folder one owns the server and the others attach', async () => {
+  test('of processes that start at the same moment on a new folder one starts the server and the others attach', async () => {
     const processes = await Promise.all([startElsewhere(), startElsewhere(), startElsewhere()]);
-    expect(processes.filter(({ owned }) => owned)).toHaveLength(1);
+    expect(processes.filter(({ started }) => started)).toHaveLength(1);
     expect(new Set(processes.map(({ url }) => url)).size).toBe(1);
     expect(await value(processes[0].url, 'select 1')).toBe(1);
-    expect((await readdir(folder)).sort()).toEqual(['data', 'password', 'postgres.log']);
+    expect((await readdir(folder)).sort()).toEqual(['data', 'password', 'postgres.log', 'users']);
   });
 });
 
-describe('ending with its owner', () => {
+describe('ending behind its last user', () => {
   test.each(['SIGKILL', 'SIGTERM'] as const)(
-    'the server stops when its process ends by %s, and what was committed is there',
+    'the server stops when its only process ends by %s, and what was committed is there',
     async (signal) => {
       const owner = await startElsewhere();
       await value(owner.url, 'create table kept as select generate_series(1, 1000) as n');
@@ -99,10 +101,88 @@ describe('ending with its owner', () => {
       await until('the postmaster ended', () => !exists(pid));
       await expect(connect(owner.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
       const next = await start('none');
-      expect(next.owned).toBe(true);
+      expect(next.started).toBe(true);
       expect(await value(next.url, 'select count(*)::int from kept')).toBe(1_000);
     },
   );
+
+  test.each([
+    ['its process', (pid: number) => pid],
+    ['its process group', (pid: number) => -pid],
+  ])(
+    'when %s is killed that started the server, the server stays for the others and stops behind the last',
+    async (_name, target) => {
+      const starter = await startElsewhere({ detached: true });
+      const survivor = await startElsewhere();
+      const attached = await start('none');
+      expect([starter.started, survivor.started, attached.started]).toEqual([true, false, false]);
+      const client = await connect(attached.url);
+      const pid = await postmasterPid();
+      process.kill(target(starter.process.pid ?? 0), 'SIGKILL');
+      await once(starter.process, 'exit');
+      survivor.process.kill('SIGTERM');
+      await once(survivor.process, 'exit');
+      expect((await client.query('select 1 as n')).rows).toEqual([{ n: 1 }]);
+      await client.end();
+      const next = await startElsewhere();
+      expect(next).toMatchObject({ url: attached.url, started: false });
+      await attached.close();
+      expect(exists(pid)).toBe(true);
+      next.process.kill('SIGKILL');
+      await until('the postmaster ended', () => !exists(pid));
+    },
+  );
+
+  test('processes that end in any order, closing or killed, leave the server to those that remain', async () => {
+    const random = createRandom(7);
+    for (let round = 0; round < 2; round++) {
+      const users = [await startElsewhere(), ...(await Promise.all([startElsewhere(), startElsewhere()]))];
+      const pid = await postmasterPid();
+      for (const user of random.shuffle(users)) {
+        expect([exists(pid), await value(user.url, 'select 1')]).toEqual([true, 1]);
+        user.process.kill(random.choice(['SIGKILL', 'SIGTERM', 'SIGINT'] as const));
+        await once(user.process, 'exit');
+      }
+      await until('the postmaster ended', () => !exists(pid));
+    }
+  });
+
+  test('who arrives while the last one leaves has a server until it leaves itself', async () => {
+    const random = createRandom(11);
+    await (await start('none')).close();
+    const comeAndGo = async () => {
+      for (let turn = 0; turn < 8; turn++) {
+        const server = await startEmbeddedPostgres({ folder, durability: 'none' });
+        const client = await connect(server.url);
+        for (let asked = random.int(6); asked >= 0; asked--)
+          expect((await client.query('select 1 as n')).rows).toEqual([{ n: 1 }]);
+        await client.end();
+        await server.close();
+      }
+    };
+    await Promise.all([comeAndGo(), comeAndGo(), comeAndGo()]);
+    expect((await readdir(join(folder, 'users'))).sort()).toEqual(['attached']);
+    expect(await readdir(join(folder, 'data'))).not.toContain('postmaster.pid');
+  });
+
+  test('a server whose guard was killed serves on; the next start takes it over, and it stops behind the last user', async () => {
+    const first = await start('none');
+    await killGuardOf(await postmasterPid());
+    expect(await value(first.url, 'select 1')).toBe(1);
+    const second = await start('none');
+    expect(second).toMatchObject({ url: first.url, started: false });
+    await first.close();
+    expect(await value(second.url, 'select 1')).toBe(1);
+    await second.close();
+    await expect(connect(second.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  test('the last user stops a server whose guard was killed', async () => {
+    const server = await start('none');
+    await killGuardOf(await postmasterPid());
+    await server.close();
+    await expect(connect(server.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
 
   test('a process killed while it prepares the folder leaves nothing that a later start stumbles over', async () => {
     for (const made of ['password', 'data.new-', 'data']) {
@@ -120,7 +200,7 @@ describe('ending with its owner', () => {
     await value(first.url, 'create table kept as select 7 as n');
     process.kill(await postmasterPid(), 'SIGKILL');
     const second = await start();
-    expect(second.owned).toBe(true);
+    expect(second.started).toBe(true);
     expect(await value(second.url, 'select n from kept')).toBe(7);
   });
 });
@@ -137,7 +217,7 @@ describe('obstacles', () => {
     const port = Number(new URL(first.url).port);
     const again = await startEmbeddedPostgres({ folder, port });
     opened.push(again);
-    expect([again.owned, Number(new URL(again.url).port)]).toEqual([true, port]);
+    expect([again.started, Number(new URL(again.url).port)]).toEqual([true, port]);
     await answer;
     await client.end().catch(() => undefined);
   });
@@ -148,7 +228,7 @@ describe('obstacles', () => {
     const other = spawn('sleep', ['60'], { ...(process.getuid?.() === 0 ? { uid, gid } : {}), stdio: 'ignore' });
     owners.push(other);
     await writeFile(join(folder, 'data/postmaster.pid'), `${other.pid}\n${folder}/data\n1\n5432\n\n127.0.0.1\n\nready   \n`);
-    expect(await start('none')).toMatchObject({ owned: true });
+    expect(await start('none')).toMatchObject({ started: true });
   });
 
   test('a folder of another major version is refused with both versions and the way out', async () => {
@@ -199,20 +279,22 @@ async function start(durability: 'fsync' | 'none' = 'fsync'): Promise<EmbeddedPo
 const MODULE = fileURLToPath(new URL('./embedded-server.ts', import.meta.url));
 const PROGRAM = `
   import { startEmbeddedPostgres } from ${JSON.stringify(MODULE)};
-  const { url, owned } = await startEmbeddedPostgres({ folder: process.argv[1] });
-  console.log(JSON.stringify({ url, owned }));
+  const { url, started } = await startEmbeddedPostgres({ folder: process.argv[1] });
+  console.log(JSON.stringify({ url, started }));
   setInterval(() => {}, 1000);
 `;
 
-function spawnOwner(): ChildProcess {
+function spawnOwner(options: { readonly detached?: boolean } = {}): ChildProcess {
   const args = ['--import', 'tsx', '--input-type=module', '-e', PROGRAM, folder];
-  const owner = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const owner = spawn(process.execPath, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
   owners.push(owner);
   return owner;
 }
 
-async function startElsewhere(): Promise<{ url: string; owned: boolean; process: ChildProcess }> {
-  const owner = spawnOwner();
+async function startElsewhere(
+  options: { readonly detached?: boolean } = {},
+): Promise<{ url: string; started: boolean; process: ChildProcess }> {
+  const owner = spawnOwner(options);
   for await (const line of createInterface({ input: owner.stdout! })) return { ...JSON.parse(line), process: owner }; // stdout is a pipe
   throw new Error('the process ended before it said its address');
 }
@@ -229,6 +311,19 @@ async function value(url: string, sql: string): Promise<unknown> {
 
 async function postmasterPid(): Promise<number> {
   return Number((await readFile(join(folder, 'data/postmaster.pid'), 'utf8')).split('\n')[0]);
+}
+
+/** Kills the guard, and the part of it that waits for the last user. */
+async function killGuardOf(postmaster: number): Promise<void> {
+  const run = promisify(execFile);
+  const guard = Number((await run('ps', ['-o', 'ppid=', '-p', String(postmaster)])).stdout);
+  const { stdout } = await run('ps', ['-e', '-o', 'pid=,ppid=']);
+  const pairs = stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number));
+  const parts = pairs.filter(([pid, parent]) => parent === guard && pid !== postmaster).map(([pid]) => pid ?? 0);
+  for (const pid of [guard, ...parts]) process.kill(pid, 'SIGKILL');
 }
 
 function exists(pid: number): boolean {

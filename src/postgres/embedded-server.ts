@@ -5,20 +5,24 @@ import { chooseAccount } from './embedded-server-account.ts';
 import { findPostgresBinaries, type PostgresBinaries } from './embedded-server-binaries.ts';
 import { EmbeddedServerError, folderError, outputError, REMEDY } from './embedded-server-error.ts';
 import { type Durability, ensureDataFolder, passwordOf, SUPERUSER } from './embedded-server-folder.ts';
-import { findPostmaster, type Guarded, type Postmaster, startPostmaster } from './embedded-server-process.ts';
+import { type Guard, type GuardStart, startGuard } from './embedded-server-guard.ts';
+import { findPostmaster, type Postmaster, startPostmaster } from './embedded-server-process.ts';
+import { openUsers } from './embedded-server-users.ts';
 import { connect } from './pool.ts';
 
 export interface EmbeddedPostgres {
   /** The address of the database `espalier`, password included; 127.0.0.1 only. */
   readonly url: string;
-  /** False when another process started the server: it ends with that process, and `close` does nothing. */
-  readonly owned: boolean;
+  /** Whether this call started the server, or found it running. */
+  readonly started: boolean;
+  /** Leaves the server to its other users. When there are none it stops, and has stopped when this resolves. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a real Postgres 18 on a folder, or attaches to the one that already runs there. The folder holds `data/`, `password` (0600) and
- * `postgres.log`. The server stops with the process that started it, even when that is killed with SIGKILL, and what was committed stays.
+ * Starts a real Postgres 18 on a folder, or attaches to the one that already runs there. The folder holds `data/`, `password` (0600), `users/`
+ * and `postgres.log`. The server belongs to the folder, not to the process that started it: it stops behind its last user, however each of
+ * them ends, SIGKILL included, and what was committed stays.
  * @throws EmbeddedServerError with the remedy.
  */
 export async function startEmbeddedPostgres(options: {
@@ -52,20 +56,26 @@ async function startOrAttach(
   const account = await chooseAccount(join(folder, 'data'), [folder, binaries.postgres]);
   const data = await ensureDataFolder(folder, binaries, account, durability);
   const password = await passwordOf(folder);
+  const users = await openUsers(folder, account);
+  const shared = { folder, data, account, users };
   const deadline = Date.now() + READY_MS;
-  let own: Guarded | undefined;
+  let own: Guard | undefined;
+  let started: number | undefined;
   let output: string | undefined;
   try {
     for (let launches = 0; Date.now() < deadline; ) {
       const found = await findPostmaster(data);
       if (found?.status === 'ready') {
-        const url = await openedUrl(found, password);
-        if (url !== undefined) return opened(url, own?.pid === found.pid ? own : undefined);
+        const answer = await users.join(found.pid);
+        if (answer === 'unguarded') await startGuard({ ...shared, server: found.pid }); // its guard was killed
+        const url = answer === 'joined' ? await openedUrl(found, password) : undefined;
+        if (url !== undefined) return { url, started: found.pid === started, close: closeOnce(shared) };
       } else if (!found && !own) {
         if (output !== undefined && stillEnding(output)) await delay(ENDING_MS);
         else if (++launches > LAUNCHES || (output !== undefined && !worthAnotherTry(output)))
           throw outputError(folder, 'postgres', output ?? '');
-        own = await startPostmaster({ folder, data, postgres: binaries.postgres, account, durability, port });
+        own = await startPostmaster({ ...shared, postgres: binaries.postgres, durability, port });
+        started = own.pid;
       }
       const ended = await Promise.race([own?.ended, delay(LOOK_MS)]);
       if (own && ended !== undefined) {
@@ -78,7 +88,7 @@ async function startOrAttach(
       `Postgres in ${folder} was not ready after ${READY_MS / 1000} s; see postgres.log there, or ${REMEDY}`,
     );
   } catch (error) {
-    await own?.stop();
+    await leave(shared);
     throw error;
   }
 }
@@ -86,9 +96,9 @@ async function startOrAttach(
 const LOOK_MS = 20;
 const ENDING_MS = 100;
 
-/** Tells whether a launch failed by a coincidence: the port was taken, another process won. */
+/** Tells whether a launch failed by a coincidence: the port was taken, another process won, or has just made its lock file. */
 function worthAnotherTry(output: string): boolean {
-  return /could not bind|Address already in use|lock file .* already exists/.test(output);
+  return /could not bind|Address already in use|lock file .* (already exists|is empty)/.test(output);
 }
 
 /** Tells whether children of a killed server are still at work: one that computes sees the death of its server only when its statement ends. */
@@ -96,8 +106,35 @@ function stillEnding(output: string): boolean {
   return /shared memory block .* is still in use/.test(output);
 }
 
-function opened(url: string, own: Guarded | undefined): EmbeddedPostgres {
-  return { url, owned: own !== undefined, close: async () => own?.stop() };
+function closeOnce(shared: Shared): () => Promise<void> {
+  let closed: Promise<void> | undefined;
+  return () => {
+    closed ??= leave(shared);
+    return closed;
+  };
+}
+
+type Shared = Omit<GuardStart, 'server'>;
+const STOP_MS = 20_000; // a fast shutdown takes well under a second, its checkpoint on a slow disk some seconds
+
+/** Ends being a user. Where nobody else is one, waits until the guard has stopped the server; a guard that was killed is replaced first. */
+async function leave(shared: Shared): Promise<void> {
+  const { data, users } = shared;
+  await users.leave();
+  const deadline = Date.now() + STOP_MS;
+  for (let forced = false; !users.anyone(); ) {
+    const found = await findPostmaster(data);
+    if (!found) return;
+    if (!users.guarded()) {
+      await startGuard({ ...shared, server: found.pid });
+      await users.leave();
+    }
+    if (Date.now() > deadline && !forced) {
+      process.kill(found.pid, 'SIGQUIT'); // without a checkpoint: the next start recovers from the WAL
+      forced = true;
+    }
+    await delay(LOOK_MS);
+  }
 }
 
 /** Gives the address once the server answers and the database exists; undefined when it is just going away. */

@@ -2,12 +2,14 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { openFileBlobStore } from '../blobs/file-blob-store.ts';
 import { decode } from '../events/codec.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { pack } from '../events/packed.ts';
 import type { Text } from '../events/schemas/values.ts';
+import { wellFormed } from '../events/well-formed.ts';
 import type { EventLog, LogRecord } from '../log/event-log.ts';
 import { Story } from '../testing/story.ts';
 import { type Appender, type AppenderOptions, createAppender, type Draft } from './appender.ts';
@@ -149,6 +151,67 @@ describe('text that no store can hold', () => {
     await open().append([step({ response: 'whole \u{1F333}' })]);
     expect(events()[0]).not.toHaveProperty('repaired');
   });
+});
+
+describe('free-form JSON', () => {
+  const started = (config: unknown): Draft => ({
+    type: 'RunStarted',
+    correlationId: runId,
+    data: {
+      ...{ runId, experimentId: null, name: 'run', kind: 'collect', seed: 1, codeVersion: '1' },
+      ...{ config, environments: [], policy: null },
+    },
+  });
+  const configOf = (event: Envelope | undefined) => (event?.type === 'RunStarted' ? event.data.config : undefined);
+
+  test('has its keys repaired as its values are; none takes the place of another, and the event lists where', async () => {
+    await open().append([started(JSON.parse('{"k\\ud800":1,"k\\u0000":2,"k\\ufffd":3,"in":[{"\\udfff":"\\ud800"}]}'))]);
+    const [event] = events();
+    expect(configOf(event)).toEqual({ 'k\uFFFD\uFFFD': 1, 'k\uFFFD\uFFFD\uFFFD': 2, 'k\uFFFD': 3, in: [{ '\uFFFD': '\uFFFD' }] });
+    expect(event?.repaired).toEqual([
+      ...['k\uFFFD\uFFFD', 'k\uFFFD\uFFFD\uFFFD', 'in.0.\uFFFD', 'in.0.\uFFFD'].map((key) => `data.config.${key}`),
+    ]);
+  });
+
+  test('keeps a key __proto__ as data, beside repaired keys and long texts too', async () => {
+    const text = `{"__proto__":{"a\\u0000":1},"b":{"__proto__":5},"long":"${'x'.repeat(70_000)}"}`;
+    await open().append([started(JSON.parse(text))]);
+    expect(JSON.stringify(configOf(events()[0]))).toBe(text.replace('\\u0000', '\uFFFD'));
+  });
+
+  test('keeps long texts and what looks like a blob reference as they were given, and nothing goes to the store', async () => {
+    const config = {
+      prompt: 'x'.repeat(INLINE_LIMIT + 1),
+      tokens: { dtype: 'int32', length: 20_000, bytes: 'A'.repeat(80_000) },
+      reference: { blob: 'a'.repeat(64), size: 1, mediaType: 'text/plain' },
+    };
+    await open().append([started(config)]);
+    expect(configOf(events()[0])).toEqual(config);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('any JSON comes back as it was given when its texts can be stored', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.jsonValue({ maxDepth: 4 }), async (config) => {
+        const { value, repaired } = wellFormed(config);
+        const given: unknown = JSON.parse(JSON.stringify(value)); // −0 is written as 0
+        records.length = 0;
+        await open().append([started(given)]);
+        const back = configOf(events()[0]);
+        expect(back).toEqual(given);
+        if (repaired.length === 0) expect(JSON.stringify(back)).toBe(JSON.stringify(config));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+test('of more repairs than an event can list it lists the first, and paths that are too long are cut', async () => {
+  const admissibleActions = Array.from({ length: 1_001 }, () => '\ud800');
+  await open().append([step({ admissibleActions })]);
+  const [event] = events();
+  expect(event?.repaired).toHaveLength(1_000);
+  expect(event?.type === 'StepTaken' && event.data.admissibleActions).toEqual(admissibleActions.map(() => '\uFFFD'));
 });
 
 describe('a payload over 64 KiB', () => {

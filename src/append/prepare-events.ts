@@ -1,7 +1,9 @@
 import type { BlobStore } from '../blobs/blob-store.ts';
+import { cutText } from '../domain/text/cut-text.ts';
 import { catalogue } from '../events/catalogue.ts';
 import { encode, parseEnvelope } from '../events/codec.ts';
 import type { Envelope } from '../events/envelope.ts';
+import { freeFormFields, pathIn } from '../events/free-form.ts';
 import type { BlobRef } from '../events/schemas/values.ts';
 import { LOOK_DEPTH, wellFormed } from '../events/well-formed.ts';
 import type { LogRecord } from '../log/event-log.ts';
@@ -9,9 +11,16 @@ import type { LogRecord } from '../log/event-log.ts';
 /** Payloads above this many UTF-8 bytes leave the event for the blob store. */
 export const INLINE_LIMIT = 64 * 1024;
 
+/** The media types under which this program puts texts and packed arrays. */
+export const TEXT_MEDIA = 'text/plain; charset=utf-8';
+export const BYTES_MEDIA = 'application/octet-stream';
+
+const REPAIRS_LISTED = 1_000; // as the envelope's schema lets in; what is beyond is repaired and not listed
+const PATH_LIMIT = 500; // characters, likewise
+
 /**
- * Makes events ready for the log: text made well-formed (the event lists where), payloads over 64 KiB put into the blob store, the result
- * checked against its schema once more. Blobs are durable before the events that name them are appended.
+ * Makes events ready for the log: text made well-formed (the event lists where), payloads over 64 KiB put into the blob store (free-form JSON
+ * stays whole), the result checked against its schema once more. Blobs are durable before the events that name them are appended.
  * @throws EventRefused for an event that does not fit its schema.
  */
 export async function prepareEvents(events: readonly Envelope[], blobs: BlobStore): Promise<readonly LogRecord[]> {
@@ -31,37 +40,46 @@ export class EventRefused extends Error {
 
 async function prepare(event: Envelope, blobs: BlobStore): Promise<LogRecord> {
   const repair = wellFormed(event.data);
-  const data = await offload(repair.value, blobs);
-  const paths = [...(event.repaired ?? []), ...repair.repaired.map((path) => `data.${path}`)];
-  const parsed = parseEnvelope({ ...event, data, ...(paths.length > 0 ? { repaired: paths } : {}) });
+  const data = await offload(repair.value, { blobs, kept: freeFormFields(event.type) }, '', 0);
+  const paths = [...(event.repaired ?? []), ...repair.repaired.map((path) => `data.${path}`)].slice(0, REPAIRS_LISTED);
+  const repaired = paths.length > 0 ? { repaired: paths.map((path) => cutText(path, PATH_LIMIT)) } : {};
+  const parsed = parseEnvelope({ ...event, data, ...repaired });
   if (parsed.kind === 'refused') throw new EventRefused(event.type, parsed.refusal.path, parsed.refusal.message);
   return { topic: catalogue[event.type].topic, key: event.stream, value: encode(parsed.event) };
 }
 
-/** Replaces every long string inside a value by a blob reference; fields that may not be references are refused by the schema after. */
-async function offload(value: unknown, blobs: BlobStore, depth = 0): Promise<unknown> {
-  if (typeof value === 'string')
-    return isLong(value) ? blobs.put(Buffer.from(value, 'utf8'), 'text/plain; charset=utf-8') : value;
-  if (typeof value !== 'object' || value === null || depth === LOOK_DEPTH) return value;
+interface Offloading {
+  readonly blobs: BlobStore;
+  /** The free-form fields, which stay as they are. */
+  readonly kept: ReadonlySet<string>;
+}
+
+/** Replaces every long text of the typed fields by a blob reference; fields that may not be references are refused by the schema after. */
+async function offload(value: unknown, into: Offloading, path: string, depth: number): Promise<unknown> {
+  if (typeof value === 'string') return isLong(value) ? into.blobs.put(Buffer.from(value, 'utf8'), TEXT_MEDIA) : value;
+  if (typeof value !== 'object' || value === null || depth === LOOK_DEPTH || into.kept.has(path)) return value;
   if (Array.isArray(value)) {
     // Arrays of the catalogue hold short items; walking them only when one is long keeps the common case free.
     return value.some((item) => typeof item === 'object' || isLong(item))
-      ? Promise.all(value.map((item) => offload(item, blobs, depth + 1)))
+      ? Promise.all(value.map((item) => offload(item, into, pathIn(path, '*'), depth + 1)))
       : value;
   }
-  const copy: Record<string, unknown> = {};
+  const entries: [string, unknown][] = [];
   for (const [key, item] of Object.entries(value)) {
+    const field = pathIn(path, key);
     const packedBytes = key === 'bytes' && 'dtype' in value && typeof item === 'string' && isLong(item);
-    copy[key] = packedBytes ? await putBytes(item, blobs) : await offload(item, blobs, depth + 1);
+    if (into.kept.has(field)) entries.push([key, item]);
+    else entries.push([key, packedBytes ? await putBytes(item, into.blobs) : await offload(item, into, field, depth + 1)]);
   }
-  return copy;
+  return Object.fromEntries(entries);
 }
 
 function putBytes(base64: string, blobs: BlobStore): Promise<BlobRef> {
-  return blobs.put(Buffer.from(base64, 'base64'), 'application/octet-stream');
+  return blobs.put(Buffer.from(base64, 'base64'), BYTES_MEDIA);
 }
 
-function isLong(value: unknown): boolean {
+/** Whether a value is a text that leaves its event. */
+export function isLong(value: unknown): boolean {
   // A UTF-16 unit is at most three UTF-8 bytes: only texts near the limit are measured.
   return typeof value === 'string' && value.length * 3 > INLINE_LIMIT && Buffer.byteLength(value) > INLINE_LIMIT;
 }

@@ -160,6 +160,14 @@ describe('bytes that are no event', () => {
 });
 
 describe('hostile keys', () => {
+  test('that no store can keep are replaced when a record of before is read', () => {
+    const text = JSON.stringify(started()).replace('"config":{}', '"config":{"a\\u0000b":{"\\ud800":1},"a\\ufffdb":2}');
+    const decoded = decode(Buffer.from(text));
+    if (decoded.kind !== 'event' || decoded.event.type !== 'RunStarted') throw new Error('it is a RunStarted');
+    expect(decoded.event.data.config).toEqual({ 'a\uFFFDb\uFFFD': { '\uFFFD': 1 }, 'a\uFFFDb': 2 });
+    expect(decode(encode(decoded.event))).toEqual(decoded);
+  });
+
   test('stay data: no prototype is touched', () => {
     const text = JSON.stringify(started()).replace(
       '"config":{}',

@@ -5,7 +5,7 @@ import { catalogue, type EventType, isEventType } from './catalogue.ts';
 import { type Envelope, envelopeFields } from './envelope.ts';
 import { streamOf } from './stream-of.ts';
 import { upcast } from './upcasters.ts';
-import { wellFormed } from './well-formed.ts';
+import { wellFormed, wellFormedKeys } from './well-formed.ts';
 
 /** A refusal in words for people: the path of the field, what is wrong with it, and what to do. */
 export interface Refusal {
@@ -36,8 +36,9 @@ export function decode(bytes: Uint8Array): Decoded {
   if (decoded.kind === 'refused' || !text.includes('\\u')) return decoded;
   // Only an escape can bring a NUL or half a surrogate pair through UTF-8. Our doors repair them; a producer that wrote past the doors did not.
   // Looked for in what fits the schema, whose depth is bounded: the look is recursive, and the bytes may be nested without end.
-  const [broken] = wellFormed(decoded.event).repaired;
-  if (broken === undefined) return decoded;
+  const event = wellFormedKeys(decoded.event);
+  const [broken] = wellFormed(event).repaired;
+  if (broken === undefined) return { kind: 'event', event };
   return refuse('invalid', broken, 'holds NUL or half a surrogate pair, which no store can keep; replace it by U+FFFD');
 }
 

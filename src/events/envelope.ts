@@ -9,7 +9,7 @@ export type Producer = z.infer<typeof producer>;
 /**
  * The metadata of every event. `stream` is the id that `data` names as its stream and is the log key. `sequence` is the producer's own
  * counter in that stream, from 0, so gaps and reordering are seen. `correlationId` is the run, `causationId` the event that led to this
- * one. `repaired` lists the fields in which half surrogates or NUL characters were replaced by U+FFFD on append. Topic, partition and
+ * one. `repaired` lists the fields (the first 1,000) whose text or name held half surrogates or NUL, replaced by U+FFFD on append. Topic, partition and
  * offset belong to the delivery, never to the event.
  */
 export const envelopeFields = {

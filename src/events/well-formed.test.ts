@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { LOOK_DEPTH, wellFormed } from './well-formed.ts';
+import { LOOK_DEPTH, wellFormed, wellFormedKeys } from './well-formed.ts';
 
 /** Text with halves of surrogate pairs and NUL in it. */
 const broken = fc
@@ -34,6 +34,22 @@ describe('wellFormed', () => {
         }
         expect([...paths].sort()).toEqual(changed.sort());
         expect(wellFormed(repaired)).toEqual({ value: repaired, repaired: [] });
+      }),
+    );
+  });
+
+  test('makes every key storable, keeps every field, and lists the keys that it changed', () => {
+    const keyed = fc.dictionary(broken, fc.oneof(broken, fc.dictionary(broken, fc.nat(), { maxKeys: 4 })), { maxKeys: 6 });
+    fc.assert(
+      fc.property(keyed, (given) => {
+        const { value: repaired, repaired: paths } = wellFormed(given);
+        expect(Object.keys(repaired)).toHaveLength(Object.keys(given).length);
+        for (const key of Object.keys(repaired)) expect(key.isWellFormed() && !key.includes('\0')).toBe(true);
+        for (const [key, item] of Object.entries(given))
+          if (key.isWellFormed() && !key.includes('\0')) expect(repaired[key]).toEqual(wellFormed(item).value);
+        expect(paths.length === 0).toBe(JSON.stringify(repaired) === JSON.stringify(given));
+        expect(wellFormed(repaired)).toEqual({ value: repaired, repaired: [] });
+        expect(Object.keys(wellFormedKeys(given))).toEqual(Object.keys(repaired));
       }),
     );
   });

@@ -2,30 +2,56 @@
 export const LOOK_DEPTH = 100;
 
 /**
- * Makes every text inside a JSON value storable: half surrogates and NUL become U+FFFD. Postgres and UTF-8 can hold neither, and models
+ * Makes every text inside a JSON value storable, keys included: half surrogates and NUL become U+FFFD. Postgres and UTF-8 can hold neither, and models
  * do emit them. It is done once, on append; the event lists the paths it touched. Nothing is looked for below LOOK_DEPTH.
  */
 export function wellFormed<T>(value: T): { readonly value: T; readonly repaired: readonly string[] } {
   const repaired: string[] = [];
-  const repair = (v: unknown, path: string, depth: number): unknown => {
-    if (typeof v === 'string') {
-      if (v.isWellFormed() && !v.includes('\0')) return v;
-      repaired.push(path);
-      return v.toWellFormed().replaceAll('\0', '\uFFFD');
-    }
-    if (typeof v !== 'object' || v === null || depth === LOOK_DEPTH) return v;
-    if (Array.isArray(v)) return mapKeeping(v, (item, i) => repair(item, `${path}.${i}`, depth + 1));
-    let copy: Record<string, unknown> | undefined;
-    for (const [key, item] of Object.entries(v)) {
-      const next = repair(item, path === '' ? key : `${path}.${key}`, depth + 1);
-      if (next !== item) {
-        copy ??= { ...v };
-        copy[key] = next;
-      }
-    }
-    return copy ?? v;
-  };
-  return { value: repair(value, '', 0) as T, repaired }; // repair keeps the shape and changes only strings
+  return { value: repair(value, '', 0, storable, repaired) as T, repaired }; // repair keeps the shape and changes only texts
+}
+
+/** Makes the keys alone storable. Records of before may hold broken ones in free-form parts: only HTTP refused them. */
+export function wellFormedKeys<T>(value: T): T {
+  return repair(value, '', 0, (text) => text, []) as T; // as above
+}
+
+function repair(v: unknown, path: string, depth: number, text: (text: string) => string, repaired: string[]): unknown {
+  if (typeof v === 'string') {
+    const next = text(v);
+    if (next !== v) repaired.push(path);
+    return next;
+  }
+  if (typeof v !== 'object' || v === null || depth === LOOK_DEPTH) return v;
+  if (Array.isArray(v)) return mapKeeping(v, (item, i) => repair(item, `${path}.${i}`, depth + 1, text, repaired));
+  const entries = Object.entries(v);
+  const names = namesOf(entries.map(([key]) => key));
+  let changed = false;
+  const next = entries.map(([key, item], i): [string, unknown] => {
+    const name = names[i] ?? key;
+    const at = path === '' ? name : `${path}.${name}`;
+    if (name !== key) repaired.push(at);
+    const repairedItem = repair(item, at, depth + 1, text, repaired);
+    changed ||= name !== key || repairedItem !== item;
+    return [name, repairedItem];
+  });
+  return changed ? Object.fromEntries(next) : v; // also of `__proto__`, which an assignment would take for the prototype
+}
+
+/** Gives each key a name that can be stored. One that another key has already gets a further U+FFFD: no field takes the place of another. */
+function namesOf(keys: readonly string[]): readonly string[] {
+  if (keys.every((key) => storable(key) === key)) return keys;
+  const taken = new Set(keys);
+  return keys.map((key) => {
+    let name = storable(key);
+    if (name === key) return key;
+    while (taken.has(name)) name += '\uFFFD';
+    taken.add(name);
+    return name;
+  });
+}
+
+function storable(text: string): string {
+  return text.isWellFormed() && !text.includes('\0') ? text : text.toWellFormed().replaceAll('\0', '\uFFFD');
 }
 
 function mapKeeping(items: readonly unknown[], change: (item: unknown, index: number) => unknown): readonly unknown[] {

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { AMOUNT_LIMIT } from '../domain/reward/amount.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { pack } from '../events/packed.ts';
 import { Story } from './story.ts';
@@ -9,6 +10,8 @@ const text = fc.oneof(
   { weight: 1, arbitrary: fc.string({ minLength: 1, maxLength: 4 }).map((s) => s.repeat(70_000).toWellFormed()) },
 );
 
+const amount = fc.double({ noNaN: true, min: -AMOUNT_LIMIT, max: AMOUNT_LIMIT });
+
 const tree = fc.record({
   parents: fc.array(fc.nat(), { maxLength: 10 }),
   rollouts: fc.array(fc.record({ from: fc.nat(), open: fc.boolean(), success: fc.option(fc.boolean()) }), {
@@ -16,12 +19,9 @@ const tree = fc.record({
     maxLength: 4,
   }),
   texts: fc.array(text, { minLength: 3, maxLength: 3 }),
-  rewards: fc.array(
-    fc.record({ at: fc.nat(), value: fc.double({ noNaN: true, noDefaultInfinity: true }), revised: fc.boolean() }),
-    {
-      maxLength: 4,
-    },
-  ),
+  rewards: fc.array(fc.record({ at: fc.nat(), value: amount, revised: fc.boolean() }), {
+    maxLength: 4,
+  }),
   closed: fc.boolean(),
 });
 

@@ -108,13 +108,14 @@ function rankOf(file: string): number | undefined {
   return rank < 0 ? undefined : rank;
 }
 
-/** Tests, what only tests use, the crash laboratory, and benchmarks (which measure libraries without our doors as the baseline) may import anything. */
+/** Tests, what only tests use, the crash laboratory, what makes the reference, and benchmarks (which measure libraries without our doors as the baseline) may import anything. */
 function isTesting(file: string): boolean {
   return (
     /\.(test|contract)\.ts$/.test(file) ||
     file.startsWith('src/testing/') ||
     file.startsWith('graphql/testing/') ||
     file.startsWith('infra/bench/') ||
+    file.startsWith('infra/docs/') ||
     file.startsWith('infra/chaos/') ||
     file.startsWith('infra/hostile/') ||
     file.includes('/contract/') ||

@@ -8,8 +8,8 @@ import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../testing/openai-server.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
 
-// As the README writes it.
-const README =
+// As the guide writes it.
+const GUIDE =
   'tool-env:profile=v0.1;tools=calculator,./examples/count-letters.ts;reward=./examples/count-letters.ts#honest;tasks=./examples/letters.jsonl;max-turns=4';
 
 // Tools that do what tools should not, by the word they are given; a reward that is no number.
@@ -92,9 +92,9 @@ const rewardsOf = (runId: string) =>
     .orderBy('component')
     .execute();
 
-test('a tool and a reward of one’s own work as the README says: collected, paid, scored again', async () => {
+test('a tool and a reward of one’s own work as the guide says: collected, paid, scored again', async () => {
   const count = '<tool_call>{"name": "count_letter", "arguments": {"word": "strawberry", "letter": "r"}}</tool_call>';
-  const { code, stdout, stderr, runId } = await collect(await saying([count]), README, '3', '2');
+  const { code, stdout, stderr, runId } = await collect(await saying([count]), GUIDE, '3', '2');
   expect([code, stderr.includes('rror')]).toEqual([0, false]);
   expect(stdout).toMatch(/completed: 6 rollouts, 12 steps, \d succeeded/);
   expect(await callsOf(runId)).toEqual(

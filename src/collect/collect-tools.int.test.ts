@@ -9,7 +9,7 @@ import { waitUntilProjected } from '../projections/wait-until.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../testing/openai-server.ts';
 
-// The example of the README, as it is written there.
+// The example of docs/guides/tools-and-rewards.md, as it is written there.
 const ENVIRONMENT =
   'tool-env:profile=v0.1;tools=calculator,./examples/count-letters.ts;reward=./examples/count-letters.ts#honest;tasks=./examples/letters.jsonl;max-turns=4';
 const COUNT =

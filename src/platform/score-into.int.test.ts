@@ -10,7 +10,7 @@ import { type Collection, collectInto } from './collect-into.ts';
 import type { Platform } from './open-platform.ts';
 import { scoreInto } from './score-into.ts';
 
-// The example of the README, as it is written there.
+// The example of docs/guides/tools-and-rewards.md, as it is written there.
 const ENVIRONMENT =
   'tool-env:profile=v0.1;tools=calculator,./examples/count-letters.ts;reward=./examples/count-letters.ts#honest;tasks=./examples/letters.jsonl;max-turns=4';
 const COUNT =

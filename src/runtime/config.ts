@@ -69,7 +69,7 @@ const brokers = z
   .transform((text) => text.split(',').map((broker) => broker.trim()))
   .pipe(z.array(z.string().regex(/^[^\s:/]+:\d{1,5}$|^\[[0-9a-fA-F:]+\]:\d{1,5}$/, 'must be a list host:port,host:port')).min(1));
 
-/** One environment variable: its rule, what an unset one means, and what it is for. The README's table is written from this list. */
+/** One environment variable: its rule, what an unset one means, and what it is for. docs/reference/configuration.md is made from this list. */
 export const VARIABLES = {
   ESPALIER_HOME: { rule: z.string(), unset: '.espalier', about: 'folder of the embedded database, blobs and exports' },
   DATABASE_URL: { rule: url(['postgres:', 'postgresql:']), unset: 'the embedded server', about: 'Postgres to use' },

@@ -1,0 +1,67 @@
+import { defineConfig } from 'vitepress';
+
+const page = (text: string, link: string) => ({ text, link });
+
+export default defineConfig({
+  title: 'Espalier',
+  description: 'An event-sourced research data platform for reinforcement learning of language agents',
+  outDir: '../.espalier/site',
+  cacheDir: '../.espalier/site-cache',
+  ignoreDeadLinks: [/\.\.\/(README|ARCHITECTURE|CONTRIBUTING|examples)/], // files of the repository, outside the site
+  themeConfig: {
+    search: { provider: 'local' },
+    sidebar: [
+      {
+        text: 'Tutorials',
+        items: [
+          page('First run', '/tutorials/first-run'),
+          page('Record your own agent', '/tutorials/record-your-own-agent'),
+          page('Bring your own trainer', '/tutorials/bring-your-own-trainer'),
+        ],
+      },
+      {
+        text: 'Guides',
+        items: [
+          page('Command line', '/guides/command-line'),
+          page('Search and revise', '/guides/search-and-revise'),
+          page('History as images', '/guides/history-as-images'),
+          page('Train', '/guides/train'),
+          page('Tools and rewards', '/guides/tools-and-rewards'),
+          page('Published data sets', '/guides/published-data-sets'),
+          page('GraphQL', '/guides/graphql'),
+          page('Cluster', '/guides/cluster'),
+          page('Replay and verify', '/guides/replay-and-verify'),
+          page('Quarantine', '/guides/quarantine'),
+        ],
+      },
+      {
+        text: 'Concepts',
+        items: [
+          page('Log and projections', '/concepts/log-and-projections'),
+          page('Exactly-once', '/concepts/exactly-once'),
+          page('Leases and ledger', '/concepts/leases-and-ledger'),
+          page('As of a moment', '/concepts/as-of'),
+          page('Identity', '/concepts/identity'),
+        ],
+      },
+      {
+        text: 'Reference',
+        items: [
+          page('Command line', '/reference/cli'),
+          page('Events', '/reference/events'),
+          page('GraphQL', '/reference/graphql'),
+          page('Configuration', '/reference/configuration'),
+        ],
+      },
+      {
+        text: 'Evidence',
+        items: [
+          page('Benchmarks', '/evidence/benchmarks'),
+          page('Crashes', '/evidence/crashes'),
+          page('Hostile input', '/evidence/hostile-input'),
+        ],
+      },
+      { text: 'Decisions', items: [page('Records', '/decisions/README')] },
+    ],
+  },
+});

@@ -41,6 +41,7 @@ export function addImport(program: Command): void {
           form: agentR ? 'agent-r' : 'detect',
           db: database.db,
           appender: createAppender({ log, blobs, producer: { name: 'importer', version: CODE_VERSION }, clock: Date.now }),
+          blobs,
           agentTraj,
           signal,
           onProgress: (p) =>

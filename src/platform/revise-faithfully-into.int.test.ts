@@ -82,6 +82,7 @@ async function imported(name: string, files: Readonly<Record<string, object>>, r
   const { log, blobs, database } = platform;
   const report = await importTrajectories({
     ...{ source, form: 'detect', db: database.db, signal: new AbortController().signal, onProgress: () => undefined },
+    blobs,
     appender: createAppender({ log, blobs, producer: { name: 'importer', version: 'test' }, clock: Date.now }),
     agentTraj: { ...agentTrajDefaults, environment: 'textcraft', rewardScale },
   });

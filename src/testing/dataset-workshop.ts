@@ -77,6 +77,7 @@ export function datasetWorkshop(): DatasetWorkshop {
         form,
         db: database.db,
         appender,
+        blobs,
         agentTraj: agentTrajDefaults,
         signal,
         onProgress,

@@ -115,7 +115,14 @@ async function imported({ platform }: World, source: string): Promise<Outcome> {
   const appender = createAppender({ log, blobs, producer: { name: 'importer', version: '1' }, clock: () => 0 });
   try {
     const { events, alreadyThere } = await importTrajectories({
-      ...{ source, form: 'detect', db: database.db, appender, agentTraj: { ...agentTrajDefaults, environment: 'textcraft' } },
+      ...{
+        source,
+        form: 'detect',
+        db: database.db,
+        appender,
+        blobs,
+        agentTraj: { ...agentTrajDefaults, environment: 'textcraft' },
+      },
       ...{ signal: AbortSignal.timeout(60_000), onProgress: () => undefined },
     });
     return { kind: 'accepted', appended: events - alreadyThere };

@@ -4,6 +4,7 @@ import { decode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { streamOf } from '../../events/stream-of.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { type CarriedBlob, readCarried } from '../carried-blob.ts';
 import { inlinePayloads } from '../inline-payloads.ts';
 import { keepTouched, orderEvents } from './keep-events.ts';
 import { type SelectedTree, selectTrees } from './select-trajectories.ts';
@@ -11,8 +12,13 @@ import { batchTrees } from './stream-trajectories.ts';
 import type { TrajectoryQuery } from './trajectory-query.ts';
 
 export type EventPart =
-  | { readonly kind: 'run'; readonly events: readonly Envelope[] }
-  | { readonly kind: 'tree'; readonly tree: SelectedTree; readonly events: readonly Envelope[] };
+  | { readonly kind: 'run'; readonly events: readonly Envelope[]; readonly blobs: readonly CarriedBlob[] }
+  | {
+      readonly kind: 'tree';
+      readonly tree: SelectedTree;
+      readonly events: readonly Envelope[];
+      readonly blobs: readonly CarriedBlob[];
+    };
 
 /**
  * Streams the events of the chosen trees in the order that an import wants: the start of a run, its trees by task, its end; before a tree, the
@@ -27,6 +33,11 @@ export async function* streamEvents(
 ): AsyncGenerator<EventPart> {
   const told = new Set<string>();
   const drawn = new Set<string>();
+  const carried = new Set<string>();
+  const whole = async (events: readonly Envelope[]) => {
+    const own = await inlined(events, blobs);
+    return { events: own, blobs: await readCarried(own, blobs, carried) };
+  };
   let run: { readonly id: string; readonly end: readonly Envelope[] } | undefined;
   for await (const batch of batchTrees(trx, selectTrees(trx, query))) {
     const streams = await readStreams(
@@ -35,20 +46,19 @@ export async function* streamEvents(
     );
     for (const tree of batch) {
       if (tree.runId !== run?.id) {
-        if (run) yield { kind: 'run', events: run.end };
+        if (run) yield { kind: 'run', ...(await whole(run.end)) };
         const { start, end } = await readRun(trx, tree.runId, told);
-        yield { kind: 'run', events: start };
+        yield { kind: 'run', ...(await whole(start)) };
         run = { id: tree.runId, end };
       }
       const ordered = orderEvents(streams.get(tree.treeId) ?? []);
       const kept = scope === 'trees' ? ordered : keepTouched(ordered, new Set(tree.rollouts.map(({ rolloutId }) => rolloutId)));
       const segments = await readSegments(trx, kept, drawn);
-      if (segments.length > 0) yield { kind: 'run', events: await inlined(segments, blobs) };
-      const events = await inlined(kept, blobs);
-      yield { kind: 'tree', tree, events };
+      if (segments.length > 0) yield { kind: 'run', ...(await whole(segments)) };
+      yield { kind: 'tree', tree, ...(await whole(kept)) };
     }
   }
-  if (run) yield { kind: 'run', events: run.end };
+  if (run) yield { kind: 'run', ...(await whole(run.end)) };
 }
 
 /** Reads a run's own events: the experiment it belongs to (told once per file) and its start; and what comes after its trees. */

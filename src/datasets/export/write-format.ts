@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { blobLine } from '../carried-blob.ts';
 import { type EndLine, eventLine, HEADER } from '../event-line.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import type { ExportCounts } from './manifest.ts';
@@ -115,9 +116,12 @@ async function writeVerl(job: WriteJob<Extract<ExportFormat, { kind: 'verl' }>>)
 async function writeEvents(job: WriteJob<Extract<ExportFormat, { kind: 'jsonl' }>>): Promise<ExportCounts> {
   const { trx, query, blobs, format, file, signal, onDone } = job;
   const counts = zero();
+  let payloads = 0;
   await file.write(`${JSON.stringify(HEADER)}\n`);
   for await (const part of streamEvents(trx, query, blobs, format.scope)) {
     signal.throwIfAborted();
+    for (const blob of part.blobs) await file.write(blobLine(blob));
+    payloads += part.blobs.length;
     for (const event of part.events) {
       await file.write(eventLine(event));
       counts.lines += 1;
@@ -132,7 +136,7 @@ async function writeEvents(job: WriteJob<Extract<ExportFormat, { kind: 'jsonl' }
   }
   const end: EndLine = { end: { events: counts.lines } };
   await file.write(`${JSON.stringify(end)}\n`);
-  return { ...counts, lines: counts.lines + 2 };
+  return { ...counts, lines: counts.lines + payloads + 2 };
 }
 
 /** Looks up how a run's source acknowledged instructions. Trajectories come run by run, so one answer is kept. */

@@ -1,4 +1,7 @@
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import { blobReferences } from '../../events/blob-references.ts';
 import type { Envelope } from '../../events/envelope.ts';
+import type { CarriedBlob } from '../carried-blob.ts';
 import { HEADER, parseEventLine } from '../event-line.ts';
 import { isTreeEvent, TreeShape } from '../tree-shape.ts';
 import type { LinedDraft } from './lined-draft.ts';
@@ -11,11 +14,13 @@ export function isEventFile(firstRow: unknown): boolean {
 
 /**
  * Reads our own JSONL as events with their own ids, times and causes, and checks that they hang together: each tree's events stand together
- * and each after what it refers to, a run's events after its start, the last line tells their number. In memory: one tree's ids, and the
+ * and each after what it refers to, a run's events after its start, payloads before the event that names them, the last line tells the number of events. In memory: one tree's ids, and the
  * ids of runs and trees passed. @throws DatasetError `bad-row` with the line.
  */
-export async function* eventFileDrafts(path: string): AsyncGenerator<LinedDraft> {
+export async function* eventFileDrafts(path: string, blobs: Pick<BlobStore, 'has'>): AsyncGenerator<LinedDraft> {
   const rules = new FileRules();
+  const carried = new Set<string>();
+  let before: CarriedBlob[] = []; // the payloads since the event before
   let state: 'header' | 'events' | 'ended' = 'header';
   let events = 0;
   let last = 1;
@@ -36,10 +41,16 @@ export async function* eventFileDrafts(path: string): AsyncGenerator<LinedDraft>
       state = 'ended';
       continue;
     }
-    const refused = rules.refuse(parsed.event);
+    if (parsed.kind === 'blob') {
+      carried.add(parsed.blob.sha256);
+      before.push(parsed.blob);
+      continue;
+    }
+    const refused = rules.refuse(parsed.event) ?? (await missingPayload(parsed.event, carried, blobs));
     if (refused) throw badRow(path, line, `${parsed.event.type} ${parsed.event.id}: ${refused}`);
     events += 1;
-    yield { line, draft: draftOf(parsed.event) };
+    yield { line, draft: draftOf(parsed.event), ...(before.length > 0 ? { blobs: before } : {}) };
+    before = [];
   }
   if (state !== 'ended') throw badRow(path, last, `the file is cut off after ${events} events: its last line is missing`);
 }
@@ -52,6 +63,19 @@ function refuseOtherVersion(path: string, header: unknown): void {
       1,
       `the file has version ${String(version)} of ${HEADER.format}; this program reads version ${HEADER.version}`,
     );
+}
+
+/** An event must not point at nothing. What looks like a reference in free-form JSON may be the producer's own. */
+async function missingPayload(
+  event: Envelope,
+  carried: ReadonlySet<string>,
+  blobs: Pick<BlobStore, 'has'>,
+): Promise<string | null> {
+  for (const { path, reference, part } of blobReferences(event)) {
+    if (part === 'free-form' || carried.has(reference.blob) || (await blobs.has(reference.blob))) continue;
+    return `${path} names the payload ${reference.blob}, which neither the file before this line nor the blob store holds`;
+  }
+  return null;
 }
 
 function draftOf({ id, type, correlationId, causationId, occurredAt, data }: Envelope): LinedDraft['draft'] {

@@ -11,6 +11,8 @@ import { tellHistory, tellRenderSpec, tellSegment } from '../../testing/tell-ima
 import type { ExportFormat } from '../export/format.ts';
 import type { ImportOptions } from './import-trajectories.ts';
 
+const ABSENT = { blob: 'a'.repeat(64), size: 1, mediaType: 'text/plain' };
+
 const shop = datasetWorkshop();
 const allEvents: ExportFormat = { kind: 'jsonl', scope: 'trajectories' };
 
@@ -136,6 +138,83 @@ describe('our own JSONL', () => {
       [shared, large, shared],
     ]);
     expect(await readFile(await shop.exportTo('second', allEvents, successes), 'utf8')).toBe(first);
+  });
+
+  describe('payloads that a producer put into the blob store itself', () => {
+    const config = (reference: unknown) => ({ note: reference, prompt: 'x'.repeat(70_000), looksLikeOne: ABSENT });
+
+    /** A tree whose texts and arrays are references of every kind that no append gives, and one that an append gives. */
+    async function producersOwn(): Promise<void> {
+      const put = (bytes: Buffer, mediaType: string) => shop.blobs.put(bytes, mediaType);
+      const text = 'text/plain; charset=utf-8';
+      const told = new Story('own');
+      const runId = told.run('run', { config: config(await put(Buffer.from('a note'), 'text/markdown')) });
+      const tree = told.tree(runId, 'a', {
+        instruction: await put(Buffer.from('short'), text),
+        observation: await put(Buffer.from('<p>'.repeat(30_000)), 'text/html'),
+      });
+      const rollout = told.rollout(tree);
+      const first = told.step(tree, rollout, tree.rootStepId, 1, {
+        response: await put(Buffer.alloc(70_000, 0xff), text),
+        observation: await put(Buffer.from('y'.repeat(70_000)), text),
+        thought: { ...(await put(Buffer.from('z'.repeat(70_000)), text)), size: 1 },
+        action: await put(Buffer.from(`NUL\0${'.'.repeat(70_000)}`), text),
+        tokens: {
+          ids: { dtype: 'int32', length: 1, bytes: await put(Buffer.alloc(4, 7), 'application/octet-stream') },
+          logProbs: { dtype: 'float32', length: 20_000, bytes: await put(Buffer.alloc(80_000, 7), 'application/octet-stream') },
+          mask: null,
+        },
+      });
+      told.finishRollout(tree, rollout, first, { steps: 1 });
+      await givenPrepared(shop.db, told.events, shop.blobs);
+    }
+
+    const bodies = async () =>
+      (await shop.db.selectFrom('events').select('body').orderBy('event_id').execute()).map(({ body }) => {
+        const { sequence: _, producer: __, ...rest } = JSON.parse(body);
+        return rest;
+      });
+
+    test('come back with their hash, media type and bytes; events of the import are those of the record', async () => {
+      await producersOwn();
+      const [before, held] = [await bodies(), new Map(shop.blobs.held)];
+      const first = await readFile(await shop.exportTo('first', allEvents), 'utf8');
+      await shop.startAnew();
+      await shop.importing({ source: shop.path('first') });
+      expect(await bodies()).toEqual(before);
+      expect(new Map([...shop.blobs.held].sort())).toEqual(new Map([...held].sort()));
+      expect(await readFile(await shop.exportTo('second', allEvents), 'utf8')).toBe(first);
+      const lines = first
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      expect(lines.filter((line) => 'blob' in line)).toHaveLength(7); // the two that an append gives again are inline
+      expect(lines.at(-1)).toEqual({ end: { events: 5 } });
+    });
+
+    test('are imported into the record that they came from as nothing new', async () => {
+      await producersOwn();
+      const report = await shop.importing({ source: await shop.exportTo('first', allEvents) });
+      expect(report).toMatchObject({ events: 5, alreadyThere: 5 });
+    });
+
+    test.each<[string, (line: string) => string | null, string]>([
+      ['is missing', (line) => (line.includes('"blob":{"sha256"') ? null : line), 'which neither the file before this line nor'],
+      ['has other content', (line) => line.replace(/"base64":"....../, '"base64":"AAAAAA'), 'has the content of'],
+      ['is no base64', (line) => line.replace(/"base64":"....../, '"base64":"?'), 'the payload does not fit: blob.base64'],
+    ])('refuse the file with its line when one %s, and nothing is appended or stored', async (_, edit, message) => {
+      await producersOwn();
+      const lines = (await readFile(await shop.exportTo('first', allEvents), 'utf8')).trimEnd().split('\n');
+      await shop.startAnew();
+      const edited = lines.map((line) => (line.includes('"sha256"') ? edit(line) : line)).filter((line) => line !== null);
+      await writeFile(shop.path('source'), `${edited.join('\n')}\n`);
+      const appender = projectingAppender(shop.db, shop.blobs);
+      await expect(shop.importing({ appender })).rejects.toMatchObject({
+        code: 'bad-row',
+        message: expect.stringMatching(new RegExp(` line \\d+: .*${message}`)),
+      });
+      expect([appender.appended, shop.blobs.held.size]).toEqual([[], 0]);
+    });
   });
 
   test('importing into the record it came from, or twice, appends nothing', async () => {

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { Appender } from '../../append/appender.ts';
+import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Receipt } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import { codeOf, DatasetError, reasonOf } from '../dataset-error.ts';
@@ -24,6 +25,8 @@ export interface ImportOptions {
   /** The read models, asked which events the record already holds. */
   readonly db: Db;
   readonly appender: Appender;
+  /** Where the appender puts payloads; those that a file brings go there before the events that name them. */
+  readonly blobs: BlobStore;
   /** What files of others do not say; our own JSONL says all itself. */
   readonly agentTraj: AgentTrajOptions;
   readonly signal: AbortSignal;
@@ -74,6 +77,7 @@ export async function importTrajectories(options: ImportOptions): Promise<Import
     for await (const chunk of chunkDrafts(plan.drafts())) {
       signal.throwIfAborted();
       const fresh = await newToRecord(options.db, source, chunk);
+      for (const { blobs = [] } of chunk) for (const { bytes, mediaType } of blobs) await options.blobs.put(bytes, mediaType);
       if (fresh.length > 0) report.appended(await options.appender.append(fresh.map(({ draft }) => draft)));
       done += fresh.length;
       onProgress({ kind: 'appending', done, total });
@@ -94,9 +98,9 @@ async function planSearches({ source, agentTraj }: ImportOptions): Promise<Impor
   return { source: 'agent-r', withoutConversation: 0, drafts: () => agentRDrafts(survey, agentTraj) };
 }
 
-async function planImport({ source, agentTraj }: ImportOptions): Promise<ImportPlan> {
+async function planImport({ source, agentTraj, blobs }: ImportOptions): Promise<ImportPlan> {
   if (isEventFile(await firstRow(source)))
-    return { source: 'events', withoutConversation: 0, drafts: () => eventFileDrafts(source) };
+    return { source: 'events', withoutConversation: 0, drafts: () => eventFileDrafts(source, blobs) };
   const survey = await surveyAgentTraj(source, agentTraj);
   if (survey.episodes.size === 0)
     throw new DatasetError(

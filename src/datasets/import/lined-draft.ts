@@ -1,4 +1,5 @@
 import type { Draft } from '../../append/appender.ts';
+import type { CarriedBlob } from '../carried-blob.ts';
 
 /** An event to append, with the line of the file it comes from. Its id is of the file or its content, never fresh. */
 export interface LinedDraft {
@@ -6,6 +7,8 @@ export interface LinedDraft {
   /** The file, where an import reads several. */
   readonly file?: string;
   readonly draft: Draft & { readonly id: string };
+  /** Payloads that the file brings before this event. */
+  readonly blobs?: readonly CarriedBlob[];
 }
 
 const CHUNK = 500; // drafts per look-up and append: 500–1,000 is flat for both
@@ -18,6 +21,7 @@ export async function* chunkDrafts(drafts: AsyncIterable<LinedDraft>): AsyncGene
   for await (const lined of drafts) {
     chunk.push(lined);
     for (const value of Object.values(lined.draft.data)) if (typeof value === 'string') text += value.length;
+    for (const { bytes } of lined.blobs ?? []) text += bytes.length;
     if (chunk.length < CHUNK && text < CHUNK_TEXT) continue;
     yield chunk;
     chunk = [];

@@ -19,6 +19,7 @@ import { wantsJson, withPlatform } from './with-platform.ts';
 interface ReleaseFlags extends QueryFlags, RowFlags {
   readonly name: string;
   readonly out: string;
+  readonly includeEvaluations?: true;
   readonly force?: boolean;
   readonly asOf?: Moment;
 }
@@ -57,15 +58,24 @@ export function addDataset(program: Command): void {
 
 function addRelease(dataset: Command): void {
   const command = addQueryOptions(addRowOptions(dataset.command('release'), 'xtuner'))
-    .description('freeze mined examples: no duplicates, no task of a test split; the same release twice is one release')
+    .description(
+      'freeze mined examples: no duplicates, no task of a test split, nothing of evaluations; the same release twice is one release',
+    )
     .requiredOption('--name <name>', 'the name of the dataset; other content under it becomes its next version')
     .requiredOption('--out <file>', 'the file to make; its manifest stands beside it')
     .option('--as-of <moment>', `examples of the record ${AS_OF}`, parseMoment)
+    .option(
+      '--include-evaluations',
+      'take rollouts of evaluations and of channels other than train too, and tasks that an evaluation saw',
+    )
     .option('--force', 'replace a file that is there with other content');
   command.action((flags: ReleaseFlags) => {
     const query = parseTrajectoryQuery(queryTexts(flags));
     const format = rowFormatOf(flags);
-    const parameters = parametersOf(flags, { duplicates: 'remove', testTasks: 'remove' });
+    const parameters = parametersOf(flags, {
+      ...{ duplicates: 'remove', testTasks: 'remove' },
+      evaluations: flags.includeEvaluations ? 'keep' : 'remove',
+    });
     return withWriting(async (writing, platform, signal) => {
       const line = progressLine();
       const {

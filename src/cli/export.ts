@@ -81,7 +81,7 @@ export function addExport(program: Command): void {
           ...common,
           existing,
           format: rowFormatOf(flags),
-          parameters: parametersOf(flags, { duplicates: 'remove', testTasks: 'keep' }),
+          parameters: parametersOf(flags, { duplicates: 'remove', testTasks: 'keep', evaluations: 'keep' }),
           general: generalOf(flags),
           onProgress: (lines) => line.show(`exporting: ${lines} lines`),
         });

@@ -122,6 +122,50 @@ describe('a release', () => {
     await expect(releasing({ name: 'two words' })).rejects.toMatchObject({ code: 'invalid-query' });
   });
 
+  test('leaves out what measures: evaluations, channels other than train, and tasks that an evaluation saw', async () => {
+    const story = new Story('measured');
+    const walk = (runId: string, task: string) => {
+      const tree = story.tree(runId, task);
+      const rolloutId = story.rollout(tree, 0);
+      const leaf = story.step(tree, rolloutId, tree.rootStepId, 1, {
+        response: `Action: ${runId} ${task}`,
+        termination: 'terminated',
+      });
+      story.reward(tree, leaf, 1, { rolloutId });
+      story.finishRollout(tree, rolloutId, leaf, { success: true, steps: 1 });
+    };
+    const channel = (name: string) => ({ config: { training: { policyId: 'p', channel: name } } });
+    const learning = story.run('learning', channel('train'));
+    const plain = story.run('plain');
+    const held = story.run('held', { kind: 'evaluate', ...channel('held-out') });
+    const greedy = story.run('greedy', channel('baseline'));
+    const validating = story.run('validating', channel('validation'));
+    for (const [run, task] of [
+      [learning, 'learned'],
+      [plain, 'collected'],
+      [plain, 'examined'],
+      [held, 'examined'],
+      [greedy, 'learned'],
+      [validating, 'validated'],
+      [learning, 'validated'],
+    ] as const)
+      walk(run, task);
+    await givenEvents(shop.db, story.events);
+    const query = { ...everyTrajectory, runs: [learning, plain, held, greedy, validating] };
+    const { manifest } = await releasing({ query });
+    expect([...manifest.runs].sort()).toEqual([learning, plain].sort());
+    expect(manifest.counts).toMatchObject({
+      good: 2,
+      dropped: { evaluation: 1, 'other-channel': 2, 'evaluated-task': 2, 'test-task': 0, duplicate: 0 },
+    });
+    expect(manifest.parameters.gates).toMatchObject({ evaluations: 'remove' });
+    const all = await releasing({
+      ...{ query, name: 'all', out: shop.path('all.jsonl') },
+      parameters: { ...manifest.parameters, gates: { ...manifest.parameters.gates, evaluations: 'keep' } },
+    });
+    expect(all.manifest.counts).toMatchObject({ good: 7, dropped: { evaluation: 0, 'other-channel': 0, 'evaluated-task': 0 } });
+  });
+
   test('is withdrawn with a reason, once; the same content is not released again', async () => {
     const { dataset } = await releasing();
     const writing = { db: shop.db, appender, settled: async () => undefined };
@@ -134,7 +178,7 @@ describe('a release', () => {
   });
 
   function releasing(change: Partial<ReleaseOptions> = {}) {
-    const gates = { duplicates: 'remove', testTasks: 'remove', maxPerTask: null } as const;
+    const gates = { duplicates: 'remove', testTasks: 'remove', evaluations: 'remove', maxPerTask: null } as const;
     return releaseDataset({
       ...{ db: shop.db, blobs: shop.blobs, query: everyTrajectory, general: null, name: 'mined', out: shop.path('mined.jsonl') },
       format: { kind: 'trl', metadata: 'include', span: 'reply' },

@@ -16,7 +16,7 @@ const KEEP: RowParameters = {
   data: 'both',
   thresholds: { alpha: 0.5, beta: 0.2 },
   state: 'verified',
-  gates: { duplicates: 'keep', testTasks: 'keep', maxPerTask: null },
+  gates: { duplicates: 'keep', testTasks: 'keep', evaluations: 'keep', maxPerTask: null },
 };
 
 describe('training rows of the record', () => {

@@ -10,7 +10,7 @@ const check =
         data,
         thresholds: { alpha: 0.5, beta: 0.2 },
         state: 'verified',
-        gates: { duplicates: 'remove', testTasks: 'remove', maxPerTask: null },
+        gates: { duplicates: 'remove', testTasks: 'remove', evaluations: 'remove', maxPerTask: null },
         ...change,
       },
     );
@@ -29,7 +29,11 @@ describe('row options', () => {
     ['a percentage for alpha', { thresholds: { alpha: 50, beta: 0.2 } }, 'alpha is 50'],
     ['alpha 0, at which a failure is good', { thresholds: { alpha: 0, beta: 0.2 } }, 'alpha is 0'],
     ['a negative beta', { thresholds: { alpha: 0.5, beta: -1 } }, 'beta is -1'],
-    ['a balance of nothing', { gates: { duplicates: 'remove', testTasks: 'remove', maxPerTask: 0 } }, 'at most 0 examples'],
+    [
+      'a balance of nothing',
+      { gates: { duplicates: 'remove', testTasks: 'remove', evaluations: 'remove', maxPerTask: 0 } },
+      'at most 0 examples',
+    ],
   ] as const)('%s is refused', (_, change, message) => {
     expect(check('xtuner', 'both', change)).toThrow(message);
   });

@@ -37,6 +37,11 @@ export interface RowGates {
   readonly duplicates: 'keep' | 'remove';
   /** Examples of tasks that are in a test split anywhere in the record, by fingerprint. */
   readonly testTasks: 'keep' | 'remove';
+  /**
+   * What measures and does not teach: rollouts of evaluations, those of channels other than `train`, and every task that an evaluation saw, whoever
+   * collected it. Environments without splits have no other line between the two.
+   */
+  readonly evaluations: 'keep' | 'remove';
   /** At most so many examples of one task and kind, the first in their order: good ones do not take the place of revisions. */
   readonly maxPerTask: number | null;
 }

@@ -2,7 +2,7 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Trx } from '../../postgres/database.ts';
 import type { ByteSink } from '../export/format.ts';
 import type { TrajectoryQuery } from '../export/trajectory-query.ts';
-import { type Dropped, openGate } from './gate.ts';
+import { DROPPED, type Dropped, openGate } from './gate.ts';
 import { type GeneralData, generalBodies } from './general-data.ts';
 import { rowBodies } from './row-bodies.ts';
 import type { RowFormat, RowParameters } from './row-options.ts';
@@ -62,7 +62,8 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
   const { trx, blobs, query, format, parameters, general, file, signal, onDone } = job;
   const gate = await openGate(trx, parameters.gates);
   const counts = { good: 0, revisions: 0, pairs: 0, general: 0, lines: 0, trained: 0 };
-  const dropped = { 'test-task': 0, balance: 0, duplicate: 0 };
+  // One entry for each reason, so that it is complete.
+  const dropped = Object.fromEntries(DROPPED.map((reason) => [reason, 0])) as Record<Dropped, number>;
   const trees = new Set<string>();
   const tasks = new Set<string>();
   const runs = new Set<string>();

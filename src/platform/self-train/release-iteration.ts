@@ -69,7 +69,7 @@ export async function releaseIteration({ database, log, blobs }: Platform, wante
       parameters: {
         ...{ data: judge === null ? 'good' : 'both', thresholds, state: 'verified' },
         ...(judge === null ? {} : { judge }),
-        gates: { duplicates: 'remove', testTasks: 'remove', maxPerTask: perTask },
+        gates: { duplicates: 'remove', testTasks: 'remove', evaluations: 'remove', maxPerTask: perTask },
       },
       existing: 'replace', // the name holds the id of the self-training: nobody else's file stands there
       settled: (receipts) => waitUntilProjected(db, positionAfter(receipts), { timeoutMs: WAIT_MS, signal }),

@@ -35,10 +35,17 @@ def choose_options(name, given):
     return {**OPTIONS[name], **given}
 
 
+def trained_span(mask):
+    """Counts the tokens of a row from its first trained one to its last, those between them included: its response, whatever prompt it holds."""
+    trained = mask.nonzero()
+    return int(trained[-1] - trained[0]) + 1 if len(trained) else 0
+
+
 def token_shares(mask, mode, *, tokens=None, rows=None, shards=1, loss_scale=None):
     """Gives each token's share in the aggregated loss: loss = sum(share * token loss).
 
-    `tokens` and `rows` are those of the whole optimiser step of which these rows are one micro-batch; None takes the rows at hand.
+    `tokens`, `rows` and `loss_scale` (what `seq-mean-token-sum-norm` divides by: the longest trained span) are those of the whole optimiser step
+    of which these rows are one micro-batch; None takes the rows at hand.
     """
     counts = mask.sum(-1, keepdim=True)
     tokens = float(mask.sum()) if tokens is None else tokens
@@ -52,7 +59,7 @@ def token_shares(mask, mode, *, tokens=None, rows=None, shards=1, loss_scale=Non
     if mode == "seq-mean-token-mean":
         return mask * (shards / rows) / (counts + 1e-8)
     if mode == "seq-mean-token-sum-norm":
-        return mask / (loss_scale or mask.shape[-1])
+        return mask / (loss_scale or max(trained_span(row) for row in mask))
     raise LossRefused(f"there is no aggregation {mode!r}; there are {', '.join(AGGREGATIONS)}")
 
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import torch
 
+from . import losses
+
 
 class RowsRefused(Exception):
     """The tensors of a request do not fit together; the message names the one that does not."""
@@ -23,6 +25,9 @@ class Rows:
 
     def trained(self, index):
         return int(self.mask[self.offsets[index] : self.offsets[index + 1]].sum())
+
+    def span(self, index):
+        return losses.trained_span(self.mask[self.offsets[index] : self.offsets[index + 1]])
 
     def length(self, index):
         return self.offsets[index + 1] - self.offsets[index]

@@ -81,7 +81,7 @@ class Trainer:
                 tokens, filled = sum(counts), sum(1 for count in counts if count > 0)
                 if tokens == 0:
                     continue
-                widest = settings.get("lossScale") or max(rows.length(i) for i in every)
+                widest = settings.get("lossScale") or max(rows.span(i) for i in every)
                 shared = {"tokens": tokens, "rows": filled, "loss_scale": widest}
                 parts = _Metrics()
                 for indices in micro_batches:

@@ -1,4 +1,4 @@
-import { countTrained, type Masks, type Rows, rowAt } from '../rows/rows.ts';
+import { countTrained, type Masks, type Rows, rowAt, trainedSpan } from '../rows/rows.ts';
 import { MASKED_EPSILON } from '../statistics/masked.ts';
 import { startSum, sumOf } from '../statistics/sum.ts';
 
@@ -16,7 +16,10 @@ export type Denominators =
 export interface Aggregation {
   readonly mode: AggregationMode;
   readonly denominators: Denominators;
-  /** What `seq-mean-token-sum-norm` divides by; null: the longest row, which is the padded response width. */
+  /**
+   * What `seq-mean-token-sum-norm` divides by; null: the longest trained span (`trainedSpan`), which is the response width. The prompt is no part of
+   * it, whether rows hold it or not.
+   */
   readonly lossScale: number | null;
   /** Rows without a trained token: left out of the row count (verl ≥ 0.7), or counted and divided 0/0, so that one padding row makes the mean NaN (verl ≤ 0.6). */
   readonly emptyRows: 'left-out' | 'counted';
@@ -37,7 +40,7 @@ export function aggregationWeights(masks: Masks, aggregation: Aggregation): Floa
   const ownTokens = sumOf(counts) + (emptyRows === 'counted' ? MASKED_EPSILON : 0);
   const [tokens, rows, shards] =
     denominators.kind === 'own' ? [ownTokens, ownRows, 1] : [denominators.tokens, denominators.rows, denominators.shards];
-  const width = aggregation.lossScale ?? masks.reduce((longest, { length }) => Math.max(longest, length), 0);
+  const width = aggregation.lossScale ?? Math.max(0, ...masks.map(trainedSpan));
   const weightOf = (count: number): number => {
     switch (mode) {
       case 'token-mean':

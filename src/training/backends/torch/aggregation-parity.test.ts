@@ -1,0 +1,62 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type AggregationMode, aggregate, aggregationWeights, TOKEN_MEAN } from '../../../domain/training/losses/aggregation.ts';
+import { pythonForTests } from '../../../testing/python.ts';
+import { startTorch, type TorchProcess } from './torch-session.ts';
+
+const found = await pythonForTests();
+const signal = new AbortController().signal;
+const MODES: readonly AggregationMode[] = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'];
+const RESPONSES = [
+  [66, 67, 68, 69],
+  [70, 71],
+];
+const ADVANTAGES = [Float64Array.of(1, -0.5, 2, 0.25), Float64Array.of(-1.5, 0.75)];
+
+/** At the weights that sampled, every ratio is 1 and the loss of a token is −A. */
+function expectedLoss(mode: AggregationMode): number {
+  const losses = ADVANTAGES.map((row) => row.map((value) => -value));
+  const masks = RESPONSES.map(({ length }) => new Uint8Array(length).fill(1));
+  return aggregate(losses, aggregationWeights(masks, { ...TOKEN_MEAN, mode }));
+}
+
+(found.kind === 'found' ? describe : describe.skip)(
+  found.kind === 'found' ? `aggregated losses of torch ${found.torch}` : `aggregated losses of torch: skipped, ${found.reason}`,
+  () => {
+    let folder: string;
+    let torch: TorchProcess;
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'espalier-torch-'));
+      const model = { kind: 'tiny', layers: 1, width: 16, heads: 2, context: 256 } as const;
+      const python = found.kind === 'found' ? found.python : '';
+      torch = await startTorch({ python, model, folder, device: 'cpu' }, 1, signal);
+    }, 200_000);
+    afterAll(async () => {
+      await torch?.close();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    test.each(MODES)(
+      'are those of src/domain/training by %s, however long the prompts are',
+      async (mode) => {
+        for (const lengths of [
+          [4, 4],
+          [200, 1],
+          [30, 100],
+        ]) {
+          const rows = RESPONSES.map((sampled, i) => ({ prompt: Array<number>(lengths[i] ?? 0).fill(65), sampled }));
+          const session = torch.under(signal);
+          const old_log_probs = (await session.read(rows, [[0, 1]], 1))('log_probs');
+          for (const micro of [[[0, 1]], [[1], [0]]]) {
+            const settings = { loss: { name: 'dual_clip' }, aggregation: mode, miniBatches: [micro], learningRate: 1e-12 };
+            const metrics = await session.update(rows, { old_log_probs, advantages: ADVANTAGES }, settings);
+            expect(metrics.policyLoss).toBeCloseTo(expectedLoss(mode), 4);
+          }
+        }
+      },
+      60_000,
+    );
+  },
+);

@@ -46,11 +46,20 @@ export interface Readiness {
   readonly groupSize: number;
   /** Trained tokens that the batch must hold at least: whitening one value divides by zero. */
   readonly trainedTokens: number;
+  /** Steps that it must hold at least: where steps are whitened, the tokens of one step are one value. */
+  readonly trainedSteps: number;
   /** Whether the estimator must know a truncated end from a terminated one. */
   readonly ends: 'needed' | 'not-needed';
 }
 
-export const ANY_ROWS: Readiness = { waitsFor: 'rows', columns: [], groupSize: 1, trainedTokens: 0, ends: 'not-needed' };
+export const ANY_ROWS: Readiness = {
+  waitsFor: 'rows',
+  columns: [],
+  groupSize: 1,
+  trainedTokens: 0,
+  trainedSteps: 0,
+  ends: 'not-needed',
+};
 
 export interface Estimated {
   readonly kind: 'estimated';
@@ -113,13 +122,14 @@ export function closedGroups(singleton: Singleton): Readiness {
   return { ...ANY_ROWS, waitsFor: 'closed-groups', groupSize: singleton === 'forbidden' ? 2 : 1 };
 }
 
-function findUnready(batch: EstimatorBatch, { columns, groupSize, trainedTokens }: Readiness): string | null {
+function findUnready(batch: EstimatorBatch, { columns, groupSize, trainedTokens, trainedSteps }: Readiness): string | null {
   const missing = columns.find((column) => batch[column] === null);
   if (missing !== undefined) return `it has no ${missing}`;
   for (const [group, rows] of positionsByKey(batch.groups)) {
     const members = new Set(rows.map((row) => batch.trajectories[row])).size;
     if (members < groupSize) return `group ${group} has ${members} member, ${groupSize} are needed`;
   }
+  if (batch.masks.length < trainedSteps) return `it has ${batch.masks.length} steps, ${trainedSteps} are needed`;
   const trained = countMasked(batch.masks);
   return trained < trainedTokens ? `it has ${trained} trained tokens, ${trainedTokens} are needed` : null;
 }

@@ -41,6 +41,16 @@ const EVERY_MODE: readonly (readonly [name: string, options: Readonly<Record<str
   ['gigpo', { mode: 'mean_norm', episode: 'rows', anchors: 'similar' }],
 ];
 
+/** Draws batches that a mode takes: with trajectories of several rows, unless it is of whole rows. */
+function batchesFor({ variant }: Readonly<Record<string, unknown>>): typeof someBatch {
+  if (variant !== 'carry' && variant !== 'compact') return someBatch;
+  return someBatch.map((batch) => ({
+    ...batch,
+    trajectories: batch.masks.map((_, row) => `${row}`),
+    steps: batch.masks.map(() => 0),
+  }));
+}
+
 describe('every estimator', () => {
   test('stands in the list of modes that are tested here', () => {
     // The optimal token baseline takes no split trajectories: its tests stand beside it.
@@ -49,7 +59,7 @@ describe('every estimator', () => {
 
   test.each(EVERY_MODE)('%s %o: padding at the end of rows, whatever it holds, changes no trained token', (name, options) => {
     fc.assert(
-      fc.property(someBatch, fc.double({ min: -9, max: 9, noNaN: true }), (batch, garbage) => {
+      fc.property(batchesFor(options), fc.double({ min: -9, max: 9, noNaN: true }), (batch, garbage) => {
         fc.pre(batch.masks.flatMap((mask) => [...mask]).reduce((a, b) => a + b, 0) > 1);
         const longer = (rows: readonly Float64Array[], value: number) => rows.map((row) => Float64Array.of(...row, value, value));
         const padded: EstimatorBatch = {
@@ -73,7 +83,7 @@ describe('every estimator', () => {
     '%s %o: the order of rows does not matter',
     (name, options) => {
       fc.assert(
-        fc.property(someBatch, fc.infiniteStream(fc.nat()), (batch, keys) => {
+        fc.property(batchesFor(options), fc.infiniteStream(fc.nat()), (batch, keys) => {
           // Equal best scores: which of two rows is the best one is a matter of order, and the advantage is 0 for both.
           const order = batch.masks
             .map((_, row) => ({ row, key: keys.next().value }))
@@ -106,7 +116,7 @@ describe('every estimator', () => {
     expect(configured('gae', { gamma: 0.5 })).toMatchObject({
       name: 'gae',
       revision: '1',
-      mode: { variant: 'carry', gamma: 0.5, lambda: 1 },
+      mode: { variant: 'token-across-steps', gamma: 0.5, lambda: 1 },
     });
   });
 
@@ -165,6 +175,25 @@ describe('a trajectory', () => {
     );
   });
 
+  test('of several turns earns what the turns behind it earn by the default of gae, as one row and as a row for each turn', () => {
+    // Two rollouts of two turns: the first ends with 1, the second with nothing; the critic says 0.5 everywhere.
+    const rows = [[0], [1], [0], [0]];
+    const values = givenRows(rows.map(() => [0.5]));
+    const batch = givenBatch(
+      rows,
+      rows.map(() => [1]),
+      { values, trajectories: ['r', 'r', 'q', 'q'], steps: [0, 1, 0, 1] },
+    );
+    const found = estimated('gae', {}, batch);
+    expect(found.returns.map(([each]) => each)).toEqual([1, 1, 0, 0]);
+    expect((found.advantages[0]?.[0] ?? 0) > 0.8 && (found.advantages[2]?.[0] ?? 0) < -0.8).toBe(true);
+    for (const variant of ['carry', 'compact', 'dense'])
+      expect(configured('gae', { variant }).estimate(batch)).toEqual({
+        kind: 'refused',
+        reason: expect.stringContaining('trajectory r has several: choose variant=token-across-steps'),
+      });
+  });
+
   test('of several rows is refused by REINFORCE++ as shipped, unless rows are told to stand alone', () => {
     const batch = givenBatch([[0], [1]], [[1], [1]], { trajectories: ['t', 't'], steps: [0, 1] });
     expect(configured('reinforce_plus_plus', { variant: 'shipped' }).estimate(batch)).toMatchObject({ kind: 'refused' });
@@ -191,18 +220,51 @@ describe('a trajectory', () => {
 
 describe('readiness', () => {
   test.each([
-    ['gae', {}, { waitsFor: 'rows', columns: ['values'], groupSize: 1, trainedTokens: 2, ends: 'needed' }],
-    ['grpo', {}, { waitsFor: 'closed-groups', columns: [], groupSize: 1, trainedTokens: 0, ends: 'not-needed' }],
+    ['gae', {}, { waitsFor: 'rows', columns: ['values'], groupSize: 1, trainedTokens: 2, trainedSteps: 0, ends: 'needed' }],
+    [
+      'gae',
+      { variant: 'step' },
+      { waitsFor: 'rows', columns: ['values'], groupSize: 1, trainedTokens: 0, trainedSteps: 2, ends: 'needed' },
+    ],
+    [
+      'reinforce_step',
+      {},
+      { waitsFor: 'rows', columns: [], groupSize: 1, trainedTokens: 0, trainedSteps: 2, ends: 'not-needed' },
+    ],
+    ['grpo', {}, { waitsFor: 'closed-groups', columns: [], groupSize: 1, trainedTokens: 0, trainedSteps: 0, ends: 'not-needed' }],
     [
       'grpo',
       { singleton: 'forbidden' },
-      { waitsFor: 'closed-groups', columns: [], groupSize: 2, trainedTokens: 0, ends: 'not-needed' },
+      { waitsFor: 'closed-groups', columns: [], groupSize: 2, trainedTokens: 0, trainedSteps: 0, ends: 'not-needed' },
     ],
-    ['pass_at_k', {}, { waitsFor: 'closed-groups', columns: [], groupSize: 2, trainedTokens: 0, ends: 'not-needed' }],
-    ['rloo', {}, { waitsFor: 'closed-groups', columns: [], groupSize: 2, trainedTokens: 0, ends: 'not-needed' }],
-    ['reinforce_plus_plus', {}, { waitsFor: 'rows', columns: [], groupSize: 1, trainedTokens: 2, ends: 'not-needed' }],
-    ['remax', {}, { waitsFor: 'greedy-sibling', columns: ['greedyScores'], groupSize: 1, trainedTokens: 0, ends: 'not-needed' }],
-    ['gigpo', {}, { waitsFor: 'closed-groups', columns: ['anchors'], groupSize: 1, trainedTokens: 0, ends: 'not-needed' }],
+    [
+      'pass_at_k',
+      {},
+      { waitsFor: 'closed-groups', columns: [], groupSize: 2, trainedTokens: 0, trainedSteps: 0, ends: 'not-needed' },
+    ],
+    ['rloo', {}, { waitsFor: 'closed-groups', columns: [], groupSize: 2, trainedTokens: 0, trainedSteps: 0, ends: 'not-needed' }],
+    [
+      'reinforce_plus_plus',
+      {},
+      { waitsFor: 'rows', columns: [], groupSize: 1, trainedTokens: 2, trainedSteps: 0, ends: 'not-needed' },
+    ],
+    [
+      'remax',
+      {},
+      {
+        waitsFor: 'greedy-sibling',
+        columns: ['greedyScores'],
+        groupSize: 1,
+        trainedTokens: 0,
+        trainedSteps: 0,
+        ends: 'not-needed',
+      },
+    ],
+    [
+      'gigpo',
+      {},
+      { waitsFor: 'closed-groups', columns: ['anchors'], groupSize: 1, trainedTokens: 0, trainedSteps: 0, ends: 'not-needed' },
+    ],
   ])('%s %o needs %o', (name, options, readiness) => {
     expect(configured(name, options).readiness).toEqual(readiness);
   });
@@ -225,7 +287,7 @@ describe('readiness', () => {
     ['a group of one', 'rloo', { ...two, groups: ['g', 'h'] }, /group g has 1 member, 2 are needed/],
     ['two steps of one trajectory as a group', 'rloo', { ...two, trajectories: ['t', 't'], steps: [0, 1] }, /1 member/],
     ['one trained token', 'reinforce_plus_plus', givenBatch([[1, 0]], [[1, 0]]), /1 trained tokens, 2 are needed/],
-    ['one step', 'reinforce_step', givenBatch([[1, 0]], [[1, 1]]), /two steps/],
+    ['one step', 'reinforce_step', givenBatch([[1, 0]], [[1, 1]]), /it has 1 steps, 2 are needed/],
     [
       'rewards of another length',
       'grpo',

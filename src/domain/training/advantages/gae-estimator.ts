@@ -4,23 +4,30 @@ import { maskedWhiten } from '../statistics/masked.ts';
 import { standardise } from '../statistics/standardise.ts';
 import { ANY_ROWS, defineEstimator, type Estimated } from './estimator.ts';
 import { carryGae, compactGae, denseGae, findUntrainedSpan, type RawGae } from './gae.ts';
+import { findSplitTrajectory } from './members.ts';
 import { stepGae, tokenGaeAcrossSteps } from './step-gae.ts';
 
 /**
  * Generalised advantage estimation (Schulman et al. 2016), A whitened over the trained tokens of the batch, or over its steps; returns are not. The
- * variants differ in what a token of a tool does to the recursion: see `gae.ts` and `step-gae.ts`. `dense` is refused where it would be wrong.
+ * variants differ in what a token of a tool does to the recursion: see `gae.ts` and `step-gae.ts`. The default gives the numbers of `carry` where a row
+ * is a whole trajectory, and goes on over the rows of one that has several; `carry`, `compact` and `dense` are refused there.
  */
 export const gaeEstimator = defineEstimator({
   name: 'gae',
   revision: '1',
   options: {
-    variant: choiceOption('carry', 'compact', 'dense', 'step', 'token-across-steps'),
+    variant: choiceOption('token-across-steps', 'carry', 'compact', 'dense', 'step'),
     gamma: numberOption(1, 0, 1),
     lambda: numberOption(1, 0, 1),
   },
-  readiness: () => ({ ...ANY_ROWS, columns: ['values'], trainedTokens: 2, ends: 'needed' }),
+  readiness: ({ variant }) => {
+    const least = variant === 'step' ? { trainedSteps: 2 } : { trainedTokens: 2 };
+    return { ...ANY_ROWS, columns: ['values'], ...least, ends: 'needed' };
+  },
   estimate({ rewards, masks, values, bootstraps, trajectories, steps }, { variant, ...decay }) {
     if (values === null) return refused('gae needs values');
+    const split = ONE_ROW.has(variant) ? findSplitTrajectory(trajectories) : null;
+    if (split !== null) return refusedSplit(variant, split);
     const input = { rewards, masks, values, bootstraps };
     const whitened = ({ raw, returns }: RawGae): Omit<Estimated, 'kind'> => ({ advantages: maskedWhiten(raw, masks), returns });
     switch (variant) {
@@ -37,13 +44,22 @@ export const gaeEstimator = defineEstimator({
       case 'step': {
         const empty = masks.findIndex((mask) => mask.length === 0);
         if (empty !== -1) return refused(`row ${empty} has no token to take a value from`);
-        if (masks.length < 2) return refused('step whitening needs two steps');
         const { raw, returns } = stepGae(input, { trajectories, steps }, decay);
         return { advantages: spreadScalars(standardise(raw), masks), returns: spreadScalars(returns, masks) };
       }
     }
   },
 });
+
+/** The variants that end at the end of a row: with a row for each turn, a turn would earn nothing of what the turns behind it earn. */
+const ONE_ROW: ReadonlySet<string> = new Set(['carry', 'compact', 'dense']);
+
+function refusedSplit(variant: string, trajectory: string): Refused {
+  return refused(
+    `gae with variant=${variant} ends at the end of a row, and trajectory ${trajectory} has several: ` +
+      'choose variant=token-across-steps (the default), or variant=step to take each step as one action',
+  );
+}
 
 function refusedSpan(row: number): Refused {
   return refused(

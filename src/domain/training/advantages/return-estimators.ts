@@ -54,9 +54,8 @@ export const reinforceStepEstimator = defineEstimator({
   name: 'reinforce_step',
   revision: '1',
   options: { gamma: numberOption(1, 0, 1) },
-  readiness: () => ANY_ROWS,
+  readiness: () => ({ ...ANY_ROWS, trainedSteps: 2 }),
   estimate({ rewards, masks, trajectories, steps }, { gamma }) {
-    if (masks.length < 2) return refused('step whitening needs two steps');
     const returns = stepReturns(scoreRows(rewards, masks, 'trained-tokens'), { trajectories, steps }, gamma);
     return { advantages: spreadScalars(standardise(returns), masks), returns: spreadScalars(returns, masks) };
   },

@@ -51,7 +51,8 @@ export function planBatches({ state, rules, readiness, seed, groups }: PlanReque
     for (const sample of judgement.rejected) decisions.push({ kind: 'reject', ...sample });
     if (judgement.kind !== 'fit') continue;
     taken.push({ treeId: group.treeId, members: judgement.chosen });
-    if (taken.length < rules.groupsPerBatch || sampledTokens(taken) < readiness.trainedTokens) continue;
+    if (taken.length < rules.groupsPerBatch || sum(taken, 'sampledTokens') < readiness.trainedTokens) continue;
+    if (sum(taken, 'steps') < readiness.trainedSteps) continue;
     const policyVersion = versionOf(state, ordinal);
     decisions.push({ kind: 'plan', batch: composeBatch(taken, { ordinal, policyVersion, rules, seed }) });
     ordinal += 1;
@@ -92,6 +93,7 @@ function composeBatch(
   };
 }
 
-function sampledTokens(taken: readonly Taken[]): number {
-  return taken.reduce((sum, { members }) => members.reduce((tokens, sample) => tokens + sample.sampledTokens, sum), 0);
+/** Adds up what the members of all taken groups have: tokens, or steps where rows are steps. */
+function sum(taken: readonly Taken[], what: 'sampledTokens' | 'steps'): number {
+  return taken.reduce((total, { members }) => members.reduce((own, sample) => own + sample[what], total), 0);
 }

@@ -31,7 +31,7 @@ const settingsOf = (estimator: string, more: Record<string, unknown> = {}) =>
   trainingSettings.parse({
     objective: {
       kind: 'policy-gradient',
-      estimator: { name: estimator, options: estimator === 'gae' ? { variant: 'carry' } : {} },
+      estimator: { name: estimator, options: {} },
       loss: { name: 'dual_clip', options: {} },
     },
     learningRate: 0.01,

@@ -114,7 +114,7 @@ async function addChild({
   const parent = searchNode(state, step.stepId);
   const stepId = stepIdOf(step.stepId, candidate.ordinal);
   const began = tree.clock();
-  const result = await child.step(candidate.action);
+  const result = await child.step(candidate.action, tree.signal);
   const timings = { policyMs, environmentMs: Math.max(0, tree.clock() - began) };
   const graded = gradeOutcome(
     { score: rules.scoreAfter(parent.score, result), terminated: result.terminated, truncated: result.truncated },

@@ -103,7 +103,7 @@ async function takeAgain(tree: GrowingTree, environment: Environment, at: TreeNo
   const { response, policy, taken } = step;
   const began = tree.clock();
   const parsed = taken ?? environment.parse(response);
-  const result = await environment.step(parsed.action);
+  const result = await environment.step(parsed.action, tree.signal);
   const difference = taken ? differenceOf(taken, result) : null;
   const isElsewhere = taken !== undefined && isOtherState(taken.stateHash, result.stateHash);
   if (!difference && !isElsewhere && (result.terminated || result.truncated))

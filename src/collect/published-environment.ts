@@ -10,8 +10,8 @@ export function asPublished(kind: EnvironmentKind): EnvironmentKind {
   const wrap = ({ clone, ...inner }: Environment): Environment => ({
     ...inner,
     parse: (response) => ({ ...inner.parse(response), action: readPublishedReply(response, style).action }),
-    step: async (action) => {
-      const result = await inner.step(action);
+    step: async (action, signal) => {
+      const result = await inner.step(action, signal);
       return { ...result, observation: cleanPublishedObservation(result.observation) };
     },
     ...(clone ? { clone: async () => wrap(await clone()) } : {}),

@@ -18,7 +18,7 @@ export async function restoreEnvironment(
   await environment.reset({ alias: tree.task.alias, seed: tree.plan.taskSeed });
   let last: StepResult | undefined;
   for (const node of path.slice(1)) {
-    last = await environment.step(node.action);
+    last = await environment.step(node.action, tree.signal);
     if (sameText(last.observation, node.observation)) continue;
     const data = {
       treeId: tree.treeId,

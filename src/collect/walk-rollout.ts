@@ -1,6 +1,6 @@
 import type { Draft } from '../append/appender.ts';
 import { seedFrom } from '../domain/random/seed-from.ts';
-import type { Environment, StepResult } from '../environments/environment.ts';
+import { type Environment, EnvironmentError, type StepResult } from '../environments/environment.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Act } from '../policies/policy.ts';
 import { askPolicy } from './ask-policy.ts';
@@ -24,7 +24,8 @@ import {
 
 /**
  * Walks one rollout from a node to its end. The environment is brought to the node by reset and replay of the recorded actions, and every
- * observation is compared with the recorded one; a difference is an event, and ends the rollout as failed. A rollout that the record holds
+ * observation is compared with the recorded one; a difference is an event, and ends the rollout as failed. So does a server behind the
+ * environment that stays away: what it would have answered is not for the policy to learn from. A rollout that the record holds
  * in part goes on behind its last step. Each step is durable before the next action is chosen.
  */
 export async function walkRollout(tree: GrowingTree, ordinal: number, fromStepId: string): Promise<void> {
@@ -46,7 +47,8 @@ export async function walkRollout(tree: GrowingTree, ordinal: number, fromStepId
   try {
     if (!recorded) await append(walk, [started(walk)]);
     const path = pathTo(tree, taken.at(-1)?.stepId ?? fromStepId);
-    const replayed = await restoreEnvironment(tree, environment, path, rolloutId);
+    const replayed = await orUnavailable(restoreEnvironment(tree, environment, path, rolloutId));
+    if (replayed.kind === 'unavailable') return await finish(walk, path.at(-1), 'failed', null, replayed.reason);
     if (replayed.kind === 'diverged')
       return await finish(walk, path.at(-1), 'failed', null, 'the environment did not repeat what was recorded');
     if (taken.length > 0 && replayed.last && (endsIn(replayed.last) || isLast(walk, taken.length))) {
@@ -75,7 +77,11 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
     const act = asked.acts[0] as Act; // there is at least one
     const decided = tree.clock();
     const parsed = tree.prompter ? readAnswer(tree.prompter, act.response) : environment.parse(act.response);
-    const result = await environment.step(parsed.action);
+    const answered = await orUnavailable(
+      environment.step(parsed.action, tree.signal).then((result) => ({ kind: 'answered' as const, result })),
+    );
+    if (answered.kind === 'unavailable') return finish(walk, at, 'failed', null, answered.reason);
+    const { result } = answered;
     const done = endsIn(result) || isLast(walk, steps + 1);
     const timings = { policyMs: Math.max(0, decided - began), environmentMs: Math.max(0, tree.clock() - decided) };
     const { rolloutId } = walk;
@@ -114,6 +120,16 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
 function closing({ tree, rolloutId, fromStepId }: Walk, path: readonly TreeNode[], success: boolean): Promise<Draft[]> {
   const fromDepth = tree.nodes.get(fromStepId)?.depth ?? 0;
   return closingRewards(tree, path, { rolloutId, fromDepth, success });
+}
+
+/** Waits for an environment; a server behind it that stayed away is an answer here. Other faults of it are thrown and end the run, which can be resumed. */
+async function orUnavailable<T>(working: Promise<T>): Promise<T | { readonly kind: 'unavailable'; readonly reason: string }> {
+  try {
+    return await working;
+  } catch (error) {
+    if (!(error instanceof EnvironmentError) || error.code !== 'backend') throw error;
+    return { kind: 'unavailable', reason: error.message.slice(0, 9_000) };
+  }
 }
 
 function endsIn(result: StepResult): boolean {

@@ -21,8 +21,12 @@ export interface EnvironmentKind {
 export interface Environment {
   /** Starts the task anew. Equal alias and seed give an equal opening. @throws EnvironmentError with code `unknown-task`. */
   reset(task: { readonly alias: string; readonly seed: number }): Promise<Opening>;
-  /** Executes one action text (already parsed out of the model's response). An action that makes no sense is an observation, not an error. */
-  step(action: string): Promise<StepResult>;
+  /**
+   * Executes one action text (already parsed out of the model's response). An action that makes no sense is an observation, not an error; what a server
+   * behind the environment fails to answer is an error (`backend`), not an observation. An aborted signal ends a wait with its reason, where the
+   * environment waits for others.
+   */
+  step(action: string, signal?: AbortSignal): Promise<StepResult>;
   /** Splits a model's response into thought and action as this environment's clients do. */
   parse(response: string): ParsedResponse;
   /** Copies the episode as it stands, where that is cheaper than reset and replay. */
@@ -111,7 +115,11 @@ export interface ParsedResponse {
 
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError';
-  readonly code: 'unknown-task' | 'unreachable' | 'protocol' | 'gone';
+  /**
+   * `backend`: a server that the environment itself asks (a retriever, a sandbox) did not answer, after everything that may be tried again was: the episode
+   * cannot go on, and its policy has no part in that.
+   */
+  readonly code: 'unknown-task' | 'unreachable' | 'protocol' | 'gone' | 'backend';
   readonly retryable: boolean;
   constructor(code: EnvironmentError['code'], message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
     super(message, { cause: options.cause });

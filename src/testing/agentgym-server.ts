@@ -26,7 +26,12 @@ export interface GymRequest {
 
 export type Fault =
   | { readonly kind: 'none' }
-  | { readonly kind: 'status'; readonly status: number; readonly body?: string }
+  | {
+      readonly kind: 'status';
+      readonly status: number;
+      readonly body?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
   | { readonly kind: 'body'; readonly body: string }
   /** Never answers. `acts`: the environment has executed the request all the same. */
   | { readonly kind: 'silent'; readonly acts: boolean }
@@ -83,7 +88,8 @@ export async function startAgentGymServer(world: () => GymWorld, options: GymSer
     requests.push({ method, route: url.pathname, body });
 
     const fault = faults.get(url.pathname)?.shift() ?? { kind: 'none' };
-    if (fault.kind === 'status') return send(response, fault.status, fault.body ?? 'Internal Server Error', PLAIN);
+    if (fault.kind === 'status')
+      return send(response, fault.status, fault.body ?? 'Internal Server Error', { ...PLAIN, ...fault.headers });
     if (fault.kind === 'body') return send(response, 200, fault.body);
     if ((fault.kind === 'silent' || fault.kind === 'cut') && !fault.acts) return stop(incoming, response, fault);
     const [status, text] = await outcomeOf(method, url, body);

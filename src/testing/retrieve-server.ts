@@ -17,7 +17,7 @@ export interface RetrieveServer {
 }
 
 export type RetrieveFault =
-  | { readonly kind: 'status'; readonly status: number }
+  | { readonly kind: 'status'; readonly status: number; readonly headers?: Readonly<Record<string, string>> }
   | { readonly kind: 'body'; readonly body: string }
   | { readonly kind: 'silent' }
   | { readonly kind: 'cut' };
@@ -43,7 +43,7 @@ export async function startRetrieveServer(retriever: Retriever, dialect: 'query'
     const fault = faults.shift();
     switch (fault?.kind) {
       case 'status':
-        return send(response, fault.status, 'Internal Server Error');
+        return send(response, fault.status, 'Internal Server Error', fault.headers);
       case 'body':
         return send(response, 200, fault.body);
       case 'silent':
@@ -92,6 +92,6 @@ async function bodyOf(incoming: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function send(response: ServerResponse, status: number, body: string): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+function send(response: ServerResponse, status: number, body: string, headers: Readonly<Record<string, string>> = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
 }

@@ -18,7 +18,7 @@ export interface SandboxServer {
 }
 
 export type SandboxFault =
-  | { readonly kind: 'status'; readonly status: number }
+  | { readonly kind: 'status'; readonly status: number; readonly headers?: Readonly<Record<string, string>> }
   | { readonly kind: 'body'; readonly body: string }
   | { readonly kind: 'sandbox-error' }
   | { readonly kind: 'silent' }
@@ -54,7 +54,7 @@ export async function startSandboxServer(python: (code: string) => Ran | Promise
     const fault = faults.shift();
     switch (fault?.kind) {
       case 'status':
-        return send(response, fault.status, { detail: 'Internal Server Error' });
+        return send(response, fault.status, { detail: 'Internal Server Error' }, fault.headers);
       case 'body':
         return void response.writeHead(200, { 'content-type': 'application/json' }).end(fault.body);
       case 'sandbox-error':
@@ -117,6 +117,6 @@ async function bodyOf(incoming: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function send(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+function send(response: ServerResponse, status: number, body: object, headers: Readonly<Record<string, string>> = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 }

@@ -181,6 +181,33 @@ describe('a server that does not answer', () => {
     expect(count('/reset')).toBe(before + 3);
   });
 
+  test.each([408, 425, 429])(
+    'a step that is put off with HTTP %i is sent again; not before the server asks for it',
+    async (status) => {
+      await given('textcraft', { patienceMs: 5_000 });
+      await start();
+      server.fail('/step', { kind: 'status', status });
+      expect((await environment.step('inventory')).executable).toBe(true);
+      expect(count('/step')).toBe(2);
+      server.fail('/step', { kind: 'status', status, headers: { 'retry-after': '60' } });
+      await expect(environment.step('inventory')).rejects.toMatchObject({ code: 'unreachable', retryable: true });
+      expect(count('/step')).toBe(3);
+    },
+  );
+
+  test.each([502, 504])(
+    'a step over which a proxy lost its server (HTTP %i) is no observation: the episode is gone',
+    async (status) => {
+      await given('textcraft', { patienceMs: 5_000 });
+      await start();
+      server.fail('/step', { kind: 'status', status, body: 'Bad Gateway' });
+      await expect(environment.step('inventory')).rejects.toMatchObject({
+        ...{ code: 'gone', retryable: true, message: expect.stringContaining('whether it was executed is unknown') },
+      });
+      expect(count('/step')).toBe(1);
+    },
+  );
+
   test('what is put off (503) is sent again while patience lasts', async () => {
     await given('textcraft', { patienceMs: 5_000 });
     await start();

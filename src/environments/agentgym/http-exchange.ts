@@ -1,9 +1,10 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { retryAfterMs } from '../../runtime/retry-after.ts';
 
-/** What became of one HTTP request. */
+/** What became of one HTTP request. `restMs`: for how long the server asks to be left alone (`Retry-After`), null when it does not. */
 export type Exchange =
-  | { readonly kind: 'answered'; readonly status: number; readonly body: string }
+  | { readonly kind: 'answered'; readonly status: number; readonly body: string; readonly restMs: number | null }
   /** It never left: nobody listens there, or the name is unknown. Safe to send again, whatever it asks for. */
   | { readonly kind: 'unsent'; readonly cause: Error }
   /** It left, and the connection broke before the whole answer was here: whether the server acted is unknown. */
@@ -66,9 +67,11 @@ export function exchange({ method, url, json, timeoutMs }: HttpRequest): Promise
       });
       response.on('error', fail);
       response.on('aborted', () => fail(new Error('the connection was closed within the answer')));
-      response.on('end', () =>
-        end({ kind: 'answered', status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
-      );
+      response.on('end', () => {
+        const header = (name: string) => [response.headers[name]].flat()[0];
+        const restMs = retryAfterMs(header, Date.now());
+        end({ kind: 'answered', status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8'), restMs });
+      });
     });
     sent.end(payload);
   });

@@ -30,9 +30,12 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 const BROKEN_LIMIT = 3; // tries of a repeatable request whose connection breaks: a server that dies over it dies again
 
+const PUT_OFF = new Set([408, 425, 429, 503]); // the server did not act, and may later
+const CUT_OFF = new Set([502, 504]); // of a proxy: whether the server behind it acted is unknown
+
 /**
- * Calls a server. What never reached it is tried again while patience lasts, and so is what it put off (429, 503); a broken connection is
- * tried again only where that is safe.
+ * Calls a server. What never reached it is tried again while patience lasts, and so is what it put off (408, 425, 429, 503), not before the pause
+ * that it asks for is over; a broken connection, or a proxy that lost its server (502, 504), is tried again only where that is safe.
  * @throws EnvironmentError `unreachable` when nobody answers in time (retryable); `gone` when an unsafe request was cut off, so that the
  * episode's state is unknown (retryable: on a fresh environment).
  */
@@ -42,11 +45,13 @@ export async function callServer(call: Call, options: CallOptions): Promise<Answ
   let broken = 0;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     const result = await exchange({ method: call.method, url, json: call.json, timeoutMs: options.timeoutMs });
-    if (result.kind === 'answered' && result.status !== 429 && result.status !== 503) return result;
-    if (result.kind === 'broken') broken++;
-    const mayRepeat = result.kind === 'broken' ? call.repeat === 'safe' && broken < BROKEN_LIMIT : result.kind !== 'late';
-    if (!mayRepeat || performance.now() + pause > deadline) throw failure(call, url, options, result);
-    await delay(pause);
+    if (result.kind === 'answered' && !PUT_OFF.has(result.status) && !CUT_OFF.has(result.status)) return result;
+    const isBroken = result.kind === 'broken' || (result.kind === 'answered' && CUT_OFF.has(result.status));
+    if (isBroken) broken++;
+    const mayRepeat = isBroken ? call.repeat === 'safe' && broken < BROKEN_LIMIT : result.kind !== 'late';
+    const rest = Math.max(pause, result.kind === 'answered' ? (result.restMs ?? 0) : 0);
+    if (!mayRepeat || performance.now() + rest > deadline) throw failure(call, url, options, result);
+    await delay(rest);
   }
 }
 
@@ -69,6 +74,12 @@ function failure(call: Call, url: URL, { timeoutMs }: CallOptions, result: Excha
   const what = `${call.method} ${url}`;
   switch (result.kind) {
     case 'answered':
+      if (CUT_OFF.has(result.status) && call.repeat === 'unsafe')
+        return new EnvironmentError(
+          'gone',
+          `${what} answered HTTP ${result.status}, so whether it was executed is unknown: ${abridge(result.body)}`,
+          { retryable: true },
+        );
       return new EnvironmentError('unreachable', `${what} is put off: HTTP ${result.status}, ${abridge(result.body)}`, {
         retryable: true,
       });

@@ -95,11 +95,11 @@ describe('the protocol', () => {
 });
 
 describe('failures that may pass', () => {
-  test('HTTP 500, 502, 503 and 504, a cut connection and silence are tried again', async () => {
+  test('HTTP 408, 425, 429, 5xx, a cut connection and silence are tried again', async () => {
     const retriever = await open({ timeoutMs: 1_000 });
-    server.fail(status(500), status(502), status(503), status(504), { kind: 'cut' }, { kind: 'silent' });
+    server.fail(...[408, 425, 429, 500, 502, 503, 504].map(status), { kind: 'cut' }, { kind: 'silent' });
     expect((await retriever.search(['volcano'], 1))[0]?.[0]?.id).toBe('3');
-    expect(asked()).toBe(7);
+    expect(asked()).toBe(10);
   });
 
   test('after ten attempts the failure stands', async () => {
@@ -123,11 +123,85 @@ describe('failures that may pass', () => {
   });
 });
 
-describe('failures that stand at once', () => {
-  test.each([400, 404, 422, 501])('HTTP %i is the request’s own fault', async (code) => {
+describe('a server that asks to be left alone', () => {
+  const START = Date.parse('Sun, 06 Nov 1994 08:49:37 GMT');
+  const put = (code: number, retryAfter: string) =>
+    ({ kind: 'status', status: code, headers: { 'retry-after': retryAfter } }) as const;
+
+  /** A clock that only waits move, and the waits. */
+  function clock() {
+    const waits: number[] = [];
+    let at = START;
+    return {
+      waits,
+      options: {
+        pauseMs: 1_000,
+        now: () => at,
+        sleep: async (ms: number, signal: AbortSignal) => {
+          signal.throwIfAborted();
+          waits.push(ms);
+          at += ms;
+        },
+      },
+    };
+  }
+
+  test.each([
+    [429, '30'],
+    [503, 'Sun, 06 Nov 1994 08:50:07 GMT'],
+  ])('HTTP %i with Retry-After %s is asked again after 30 s, not before', async (code, retryAfter) => {
+    const { waits, options } = clock();
+    const retriever = await open(options);
+    server.fail(put(code, retryAfter));
+    expect((await retriever.search(['volcano'], 1))[0]?.[0]?.id).toBe('3');
+    expect([asked(), waits]).toEqual([2, [1_000, 29_000]]);
+  });
+
+  test('is not asked by another search either, and another server is asked meanwhile', async () => {
+    const second = await startRetrieveServer(local);
+    try {
+      const { waits, options } = clock();
+      const retriever = await open({ ...options, urls: [server.url, second.url] });
+      server.fail(put(429, '60'));
+      await Promise.all([retriever.search(['volcano'], 1), retriever.search(['bird'], 1)]);
+      for (let i = 0; i < 3; i++) await retriever.search(['bird'], 1);
+      expect([asked(), second.requests.length, waits]).toEqual([1, 5, [1_000]]);
+    } finally {
+      await second.close();
+    }
+  });
+
+  test('for longer than two minutes is reported at once with the time, as unreachable', async () => {
+    const { waits, options } = clock();
+    const retriever = await open(options);
+    server.fail(put(429, '3600'));
+    await expect(retriever.search(['x'], 1)).rejects.toMatchObject({
+      code: 'unreachable',
+      message: expect.stringMatching(/HTTP 429: .*; it asks to be left alone for 3599 s$/),
+    });
+    expect(waits).toEqual([1_000]);
+  });
+
+  test('at the opening is waited for: it is there', async () => {
+    const { waits, options } = clock();
+    server.fail(put(429, '2'), put(503, '1'));
+    await open(options);
+    expect(waits).toEqual([1_000, 1_000, 2_000]);
+  });
+});
+
+describe('failures that are final', () => {
+  test.each([
+    [400, 'refused'],
+    [413, 'refused'],
+    [422, 'refused'],
+    [401, 'protocol'],
+    [404, 'protocol'],
+    [501, 'protocol'],
+  ])('HTTP %i is %s: only what is said of the query is the query’s own fault', async (code, kind) => {
     const retriever = await open();
     server.fail(status(code));
-    await expect(retriever.search(['x'], 1)).rejects.toMatchObject({ code: 'refused' });
+    await expect(retriever.search(['x'], 1)).rejects.toMatchObject({ code: kind });
     expect(asked()).toBe(1);
   });
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isPassingStatus, LONGEST_PAUSE_MS, retryAfterMs } from '../../runtime/retry-after.ts';
 import { abridge, type RetrieveDialect, readAnswer, writeRequests } from './retrieve-protocol.ts';
 import { type RetrievedDocument, type Retriever, SearchFailure } from './retriever.ts';
 
@@ -15,6 +16,9 @@ export interface HttpRetrieverOptions {
   readonly pauseMs?: number;
   /** What the server is asked at the opening, to take its fingerprint. */
   readonly probes?: readonly string[];
+  /** Ms since 1970, and the wait; a test's own. */
+  readonly now?: () => number;
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 const TIMEOUT_MS = 60_000; // the time-out, attempts and waits are those of Search-R1's client as AgentOCR configures it
@@ -22,42 +26,66 @@ const ATTEMPTS = 10;
 const PAUSE_MS = 1_000;
 const PROBES = ['capital', 'who was born first', 'river'];
 const PROBED = 3; // documents looked at for each probe
-const RETRIED_STATUS = new Set([500, 502, 503, 504]);
+const REFUSED_STATUS = new Set([400, 413, 414, 422]); // what a server says of the query itself
 const ANSWER_LIMIT = 16 * 1024 * 1024; // bytes; an answer has a few kilobytes
 
 /**
- * Opens a retriever that asks Search-R1 servers, in turn. A request that fails in a way that may pass (HTTP 500, 502, 503, 504, no
- * connection, no answer in time) is sent again, to the next server, after 1, 2, … 9 s; any other failure stands at once. A server does not
+ * Opens a retriever that asks Search-R1 servers, in turn. A request that fails in a way that may pass (HTTP 408, 425, 429, 5xx, no
+ * connection, no answer in time) is sent again, to the next server, after 1, 2, … 9 s, and to none before the end of the pause that it
+ * asked for (`Retry-After`; one over two minutes ends the attempts). Any other failure is final. A server does not
  * say which corpus it has, so its fingerprint is the SHA-256 of the documents it finds for the probes (scores left out: they differ in their
- * last bits between devices); the opening asks once only, so that a wrong address is told at once.
+ * last bits between devices); the opening asks each address once where nobody answers, so that a wrong one is reported at once.
  * @throws SearchFailure when the servers cannot be asked; RangeError for an address that is no http URL.
  */
 export async function openHttpRetriever(options: HttpRetrieverOptions): Promise<Retriever> {
   const urls = options.urls.map(retrieveUrl);
   const { dialect = 'query', timeoutMs = TIMEOUT_MS, attempts = ATTEMPTS, pauseMs = PAUSE_MS, probes = PROBES } = options;
+  const { now = Date.now, sleep = (ms, signal) => delay(ms, undefined, { signal }) } = options;
   const closing = new AbortController();
+  const resting = new Map<URL, number>(); // until when a server asked to be left alone, by whichever request
   let turn = 0;
 
-  async function ask(body: string, tries: number, signal: AbortSignal): Promise<string> {
+  /** The next server in turn that does not rest at a time, or else the one that rests the shortest. */
+  function next(at: number): { readonly url: URL; readonly restMs: number } {
+    const inTurn = urls.map((_, i) => urls[(turn + i) % urls.length] as URL); // there is at least one
+    const restMs = (url: URL) => Math.max(0, (resting.get(url) ?? 0) - at);
+    const url = inTurn.reduce((best, each) => (restMs(each) < restMs(best) ? each : best));
+    turn = urls.indexOf(url) + 1;
+    return { url, restMs: restMs(url) };
+  }
+
+  async function ask(body: string, unanswered: number, signal: AbortSignal): Promise<string> {
+    let silent = 0;
+    let failure: SearchFailure | null = null;
     for (let failures = 0; ; ) {
-      const url = urls[turn++ % urls.length] as URL; // there is at least one
+      const { url, restMs } = next(now());
+      if (restMs > LONGEST_PAUSE_MS)
+        throw new SearchFailure(
+          'unreachable',
+          `${failure?.message ?? `${url} is not asked`}; it asks to be left alone for ${Math.ceil(restMs / 1_000)} s`,
+        );
+      if (restMs > 0) await sleep(restMs, signal);
       const outcome = await send(url, body, timeoutMs, signal);
       if (outcome.kind === 'answered') return outcome.body;
       failures++;
-      if (outcome.kind === 'final' || failures >= tries) throw outcome.failure;
-      await delay(pauseMs * failures, undefined, { signal });
+      failure = outcome.failure;
+      if (outcome.kind === 'final' || failures >= attempts) throw failure;
+      if (outcome.kind === 'silent' && ++silent >= unanswered) throw failure;
+      const asked = outcome.kind === 'passing' ? retryAfterMs(outcome.header, now()) : null;
+      if (asked !== null) resting.set(url, now() + asked);
+      await sleep(pauseMs * failures, signal);
     }
   }
 
   async function search(
     queries: readonly string[],
     topK: number,
-    tries: number,
+    unanswered: number,
     signal: AbortSignal,
   ): Promise<readonly (readonly RetrievedDocument[])[]> {
     if (queries.length === 0) return [];
     const answers = writeRequests(queries, topK, dialect).map(async ({ body, lists }) =>
-      readAnswer(await ask(body, tries, signal), lists, topK),
+      readAnswer(await ask(body, unanswered, signal), lists, topK),
     );
     return (await Promise.all(answers)).flat();
   }
@@ -80,7 +108,11 @@ export async function openHttpRetriever(options: HttpRetrieverOptions): Promise<
 
 type Outcome =
   | { readonly kind: 'answered'; readonly body: string }
-  | { readonly kind: 'passing' | 'final'; readonly failure: SearchFailure };
+  /** The server says that it cannot now. */
+  | { readonly kind: 'passing'; readonly failure: SearchFailure; readonly header: (name: string) => string | null }
+  /** Nobody answered. */
+  | { readonly kind: 'silent'; readonly failure: SearchFailure }
+  | { readonly kind: 'final'; readonly failure: SearchFailure };
 
 /** Sends one request and waits for the whole answer. Connections are kept and shared, as `fetch` does it. */
 async function send(url: URL, body: string, timeoutMs: number, signal: AbortSignal): Promise<Outcome> {
@@ -103,17 +135,20 @@ async function send(url: URL, body: string, timeoutMs: number, signal: AbortSign
     });
     const text = await readText(response);
     if (response.ok) return { kind: 'answered', body: text };
-    const passing = RETRIED_STATUS.has(response.status);
-    const failure = new SearchFailure(
-      passing ? 'unreachable' : 'refused',
-      `${url} answered HTTP ${response.status}: ${abridge(text)}`,
-    );
-    return { kind: passing ? 'passing' : 'final', failure };
+    const said = `${url} answered HTTP ${response.status}: ${abridge(text)}`;
+    if (isPassingStatus(response.status))
+      return {
+        kind: 'passing',
+        failure: new SearchFailure('unreachable', said),
+        header: (name) => response.headers.get(name),
+      };
+    const code = REFUSED_STATUS.has(response.status) ? 'refused' : 'protocol';
+    return { kind: 'final', failure: new SearchFailure(code, said) };
   } catch (error) {
     if (error instanceof SearchFailure) return { kind: 'final', failure: error };
     signal.throwIfAborted();
     const message = late ? `${url} has not answered within ${timeoutMs} ms` : `cannot reach ${url}: ${reasonOf(error)}`;
-    return { kind: 'passing', failure: new SearchFailure('unreachable', message, { cause: error }) };
+    return { kind: 'silent', failure: new SearchFailure('unreachable', message, { cause: error }) };
   } finally {
     clearTimeout(limit);
     signal.removeEventListener('abort', stop);

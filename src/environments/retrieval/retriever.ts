@@ -27,8 +27,8 @@ export interface RetrievedDocument extends CorpusDocument {
 export class SearchFailure extends Error {
   override readonly name = 'SearchFailure';
   /**
-   * `unreachable`: nobody answers, in time, or only that it cannot now; `refused`: the server takes offence at this request; `protocol`:
-   * what answers is no retrieval server.
+   * `unreachable`: nobody answers, in time, or only that it cannot now; `refused`: the server takes offence at this query; `protocol`:
+   * what answers is no retrieval server, or none for us.
    */
   readonly code: 'unreachable' | 'refused' | 'protocol';
   constructor(code: SearchFailure['code'], message: string, options: { cause?: unknown } = {}) {

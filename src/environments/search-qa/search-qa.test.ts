@@ -147,7 +147,7 @@ describe('the two manners', () => {
     const environment = await start({ retriever: recovering });
     await expect(environment.step('<search>trap</search>')).rejects.toMatchObject({
       name: 'EnvironmentError',
-      code: 'unreachable',
+      code: 'backend',
       retryable: true,
     });
     await expect((await start({ retriever: failing('protocol') })).step('<search>x</search>')).rejects.toMatchObject({

@@ -115,10 +115,10 @@ function createEpisode(kind: Kind, initial: Situation | null): Environment {
         stateHash: stateHash(kind, started),
       };
     },
-    step: async (action) => {
+    step: async (action, signal) => {
       const before = current();
       if (before.ended) throw new EnvironmentError('gone', 'the question is answered, or its turns are used up: reset first');
-      const { after, result } = await take(kind, before, action);
+      const { after, result } = await take(kind, before, action, signal);
       situation = after;
       return result;
     },
@@ -136,11 +136,12 @@ async function take(
   kind: Kind,
   before: Situation,
   text: string,
+  signal: AbortSignal | undefined,
 ): Promise<{ readonly after: Situation; readonly result: StepResult }> {
   const action = readAction(text);
   const isLast = before.turns.length + 1 >= kind.maxTurns;
   const ends = action.kind === 'answer' || isLast;
-  const { observation, documents } = ends ? NOTHING_TO_SEE : await observe(kind, action);
+  const { observation, documents } = ends ? NOTHING_TO_SEE : await observe(kind, action, signal);
   const turn: Turn = { action: text, query: action.kind === 'search' ? action.query : null, documents, observation };
   const after: Situation = { question: before.question, turns: [...before.turns, turn], ended: ends };
   const scored = ends ? scoredAnswer(kind.manner, after, action) : null;
@@ -163,6 +164,7 @@ const NOTHING_TO_SEE = { observation: '', documents: [] } as const;
 async function observe(
   kind: Kind,
   action: Exclude<ReturnType<typeof readAction>, { kind: 'answer' }>,
+  signal: AbortSignal | undefined,
 ): Promise<Pick<Turn, 'observation' | 'documents'>> {
   if (action.kind === 'nothing') {
     if (kind.manner === 'as-published') return NOTHING_TO_SEE;
@@ -172,14 +174,15 @@ async function observe(
     };
   }
   try {
-    const [documents = []] = await kind.retriever.search([action.query], kind.topK);
+    const [documents = []] = await kind.retriever.search([action.query], kind.topK, signal);
     return { observation: frameResult(listDocuments(documents)), documents };
   } catch (error) {
     if (!(error instanceof SearchFailure)) throw error;
     // What a server refuses is the query's own doing; anything else must not teach a policy that searching fails.
     if (error.code === 'refused' || kind.manner === 'as-published')
       return { observation: frameResult(`Search error: ${error.message}`), documents: [] };
-    throw new EnvironmentError(error.code, error.message, { retryable: error.code === 'unreachable', cause: error });
+    const isAway = error.code === 'unreachable';
+    throw new EnvironmentError(isAway ? 'backend' : 'protocol', error.message, { retryable: isAway, cause: error });
   }
 }
 

@@ -1,7 +1,7 @@
 import { cutText } from '../../domain/text/cut-text.ts';
 import { answerFailure, type PlannedCall, planTurn, type ToolProfile } from '../../domain/tools/plan-turn.ts';
 import { truncateCodePoints } from '../../domain/tools/truncate.ts';
-import type { ToolCallRecord } from '../environment.ts';
+import { EnvironmentError, type ToolCallRecord } from '../environment.ts';
 import { type CallLimits, type CallOutcome, runCalls } from '../tools/run-calls.ts';
 import type { Toolbox } from '../tools/toolbox.ts';
 
@@ -29,13 +29,19 @@ export interface AnsweredTurn {
 const RECORDED = 16_384; // code points kept of a call's output: 64 KiB at most, and any model is shown less
 const KEPT = 65_536; // code points of a result that framing may still look at
 
-/** Answers a response: reads its calls, runs those that can be run, and says what each gave. */
+/**
+ * Answers a response: reads its calls, runs those that can be run, and says what each gave. @throws EnvironmentError `backend` when what a tool asks is away: a turn
+ * that was answered in part would teach the policy that its calls fail.
+ */
 export async function answerTurn(rules: TurnRules, response: string, limits: CallLimits): Promise<AnsweredTurn> {
   const { profile, parallel, paysCalls, toolbox } = rules;
   const planned = planTurn(profile, response, toolbox, { parallel });
   if (planned.kind === 'final') return { kind: 'final', results: [], calls: [], reward: null, executable: true };
   const toRun = planned.calls.flatMap((each) => (each.kind === 'execute' ? [each.call] : []));
   const outcomes = await runCalls(toolbox.tools, toRun, limits);
+  for (const [i, outcome] of outcomes.entries())
+    if (outcome.kind === 'unavailable')
+      throw new EnvironmentError('backend', `the tool ${toRun[i]?.name} is unavailable: ${outcome.reason}`, { retryable: true });
   const answered = planned.calls.map((each): Answered => {
     const outcome = each.kind === 'execute' ? outcomes[toRun.indexOf(each.call)] : undefined;
     return answerOf(profile, each, outcome);
@@ -84,7 +90,7 @@ function answerOf(profile: ToolProfile, planned: PlannedCall, outcome: CallOutco
     };
   }
   const { name, text } = planned.call;
-  if (outcome.kind === 'failed') {
+  if (outcome.kind !== 'done') {
     const { answer, reward } = answerFailure(profile, name, outcome.reason);
     return { tool: name, text, result: answer, outcome: 'error', durationMs: outcome.durationMs, reward, valid: true, note: '' };
   }

@@ -2,9 +2,9 @@ import { isAmount, whyNoAmount } from '../../domain/reward/amount.ts';
 import type { Score, ScoredEpisode } from '../../domain/reward/scored-episode.ts';
 import { findScorer, listScorers, type Scorer, scorerOfSource } from '../../domain/reward/scorers.ts';
 import { cutFront, cutText } from '../../domain/text/cut-text.ts';
-import type { ScorerName } from '../environment.ts';
+import { EnvironmentError, type ScorerName } from '../environment.ts';
 import { isModule, loadExport } from '../tools/load-export.ts';
-import { ToolError } from '../tools/tool.ts';
+import { ToolError, whyUnavailable } from '../tools/tool.ts';
 
 /** Who scored an episode, and how. A reward that had to be refused is 0, and `refusal` says why. */
 export interface GivenReward extends Score {
@@ -52,6 +52,9 @@ async function userReward(text: string): Promise<Reward> {
       try {
         return { ...checkScore(await inTime(rule, episode)), scorer, refusal: null };
       } catch (error) {
+        const away = whyUnavailable(error); // a judge that is down is no word on the episode
+        if (away !== null)
+          throw new EnvironmentError('backend', `the reward is unavailable: ${away}`, { retryable: true, cause: error });
         const message = String((error as { message?: unknown } | null)?.message ?? error); // read by field: whatever was thrown
         return { value: 0, success: null, parts: {}, scorer, refusal: cutText(message, 2_000) };
       }

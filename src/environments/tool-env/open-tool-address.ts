@@ -56,14 +56,14 @@ async function openTool(name: string, address: ToolAddress): Promise<Tool> {
   }
 }
 
-async function openSource({ source, world }: ToolAddress): Promise<Retriever> {
+async function openSource({ source, world, toolTimeoutMs }: ToolAddress): Promise<Retriever> {
   switch (source.kind) {
     case 'world':
       return openLocalRetriever(generateWorld(world.seed, world.size).documents);
     case 'folder':
       return openLocalRetriever(await readCorpus(source.folder));
     case 'servers':
-      return openHttpRetriever({ urls: source.urls, dialect: source.dialect });
+      return openHttpRetriever({ urls: source.urls, dialect: source.dialect, timeoutMs: toolTimeoutMs });
     default:
       return source satisfies never;
   }

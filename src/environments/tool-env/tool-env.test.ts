@@ -123,6 +123,35 @@ describe('what a call gives', () => {
     expect(Buffer.byteLength(result.toolCalls?.[0]?.output ?? '')).toBe(16_384 * 4 + 3);
   });
 
+  test('a tool whose server is away is no answer: the step is an error, and the turn is not used', async () => {
+    let away = true;
+    const asking: Tool = {
+      ...echo,
+      name: 'asking',
+      execute: () => {
+        if (away) throw Object.assign(new Error('cannot reach the weather'), { name: 'ToolUnavailable' });
+        return 'rain';
+      },
+    };
+    const environment = await begin(await open({ maxTurns: 1, parallel: true }, [echo, asking]));
+    const response = call('echo', { text: 'x' }) + call('asking', { text: 'x' });
+    await expect(environment.step(response)).rejects.toMatchObject({
+      ...{ name: 'EnvironmentError', code: 'backend', retryable: true },
+      message: 'the tool asking is unavailable: cannot reach the weather',
+    });
+    away = false;
+    expect((await environment.step(response)).observation).toContain('rain');
+  });
+
+  test('a step that waits for a tool ends with the reason of its signal', async () => {
+    const hanging: Tool = { ...echo, ownLimit: true, execute: () => new Promise(() => undefined) };
+    const environment = await begin(await open({ toolTimeoutMs: 1 }, [hanging]));
+    const stopping = new AbortController();
+    const step = environment.step(call('echo', { text: 'x' }), stopping.signal);
+    stopping.abort(new Error('enough'));
+    await expect(step).rejects.toThrow('enough');
+  });
+
   test('a tool that hangs is an error that the model is told and the record keeps', async () => {
     const hanging: Tool = { ...echo, execute: () => new Promise(() => undefined) };
     const environment = await begin(await open({ toolTimeoutMs: 30, maxResponse: 100 }, [hanging]));
@@ -172,6 +201,15 @@ describe('rewards of one’s own', () => {
     ['a promise', 'export const mine = async ({ chat }) => ({ value: chat.length > 0 ? 0.25 : 0, success: true });', 0.25, true],
   ])('%s is taken', async (_what, source, value, success) => {
     expect(await scoredBy(source)).toMatchObject({ reward: { value }, success, reason: 'final_answer' });
+  });
+
+  test('a reward whose judge is away is no reward: the step is an error', async () => {
+    const source = `export const mine = () => { throw Object.assign(new Error('no judge'), { name: 'ToolUnavailable' }); };`;
+    await expect(scoredBy(source)).rejects.toMatchObject({
+      name: 'EnvironmentError',
+      code: 'backend',
+      message: 'the reward is unavailable: no judge',
+    });
   });
 
   test.each([

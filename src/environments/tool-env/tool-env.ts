@@ -112,10 +112,10 @@ function createEpisode(kind: Kind, initial: Situation | null): Environment {
         stateHash: stateHash(kind, situation),
       };
     },
-    step: async (response) => {
+    step: async (response, signal) => {
       const before = current();
       if (before.ended) throw new EnvironmentError('gone', 'the task is answered, or its turns are used up: reset first');
-      const { after, result } = await take(kind, before, response);
+      const { after, result } = await take(kind, before, response, signal);
       situation = after;
       return result;
     },
@@ -132,8 +132,10 @@ async function take(
   kind: Kind,
   before: Situation,
   response: string,
+  signal: AbortSignal | undefined,
 ): Promise<{ readonly after: Situation; readonly result: StepResult }> {
-  const limits = { timeoutMs: kind.toolTimeoutMs, signal: kind.signal, clock: kind.clock };
+  const either = signal ? AbortSignal.any([kind.signal, signal]) : kind.signal;
+  const limits = { timeoutMs: kind.toolTimeoutMs, signal: either, clock: kind.clock };
   const answered = await answerTurn(kind, response, limits);
   const isFinal = answered.kind === 'final';
   const ended = isFinal || before.turns.length + 1 >= kind.maxTurns;

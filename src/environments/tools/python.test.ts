@@ -39,11 +39,26 @@ describe('a server in trouble', () => {
     await expect(run('print(2 + 2)')).rejects.toThrow('the sandbox failed: no sandbox is free (tried 5 times)');
   });
 
-  test('is believed at once when it refuses or is no sandbox', async () => {
+  test('is believed at once when it refuses the program, which is shown, or is no sandbox, which makes the tool unavailable', async () => {
+    server.fail({ kind: 'status', status: 413 });
+    expect(await run('print(1)')).toEqual({ content: expect.stringContaining('HTTP 413'), success: false });
     server.fail({ kind: 'status', status: 404 });
-    await expect(run('print(1)')).rejects.toThrow('HTTP 404');
+    await expect(run('print(1)')).rejects.toMatchObject({
+      name: 'ToolUnavailable',
+      message: expect.stringContaining('HTTP 404'),
+    });
     server.fail({ kind: 'body', body: '<html>' });
     await expect(run('print(1)')).rejects.toThrow('answered something else: <html>');
+  });
+
+  test('is asked again when the pause that it asks for is over; one over two minutes is not waited for', async () => {
+    const waits: number[] = [];
+    const sleep = async (ms: number) => void waits.push(ms);
+    server.fail({ kind: 'status', status: 429, headers: { 'retry-after': '20' } }, { kind: 'status', status: 425 });
+    expect(await run('print(2 + 2)', { sleep })).toEqual({ content: '4\n', success: true });
+    server.fail({ kind: 'status', status: 503, headers: { 'retry-after': '600' } });
+    await expect(run('print(2 + 2)', { sleep })).rejects.toMatchObject({ name: 'ToolUnavailable' });
+    expect(waits).toEqual([20_000, 2]);
   });
 
   test('that is silent is given up in time', async () => {

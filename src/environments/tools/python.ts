@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { cutText } from '../../domain/text/cut-text.ts';
-import { type Tool, ToolError } from './tool.ts';
+import { isPassingStatus, LONGEST_PAUSE_MS, retryAfterMs } from '../../runtime/retry-after.ts';
+import { type Tool, ToolError, type ToolResult, ToolUnavailable } from './tool.ts';
 
 export interface PythonOptions {
   /** The sandbox server, for example http://127.0.0.1:8080. */
@@ -14,6 +15,9 @@ export interface PythonOptions {
   readonly pauseMs?: number;
   /** Programs at a time. */
   readonly concurrency?: number;
+  /** Ms since 1970, and the wait; a test's own. */
+  readonly now?: () => number;
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 // The numbers of Agent-R1's branch legacy: 10 s to run, 5 attempts, 32 at a time.
@@ -41,13 +45,15 @@ const answerShape = z.object({
 
 /**
  * Runs Python programs in a sandbox server that speaks SandboxFusion's protocol (`POST /run_code`): here nothing is ever executed. Standard output is the result, or
- * what went to standard error when the program failed; a program that took too long is told so. What may pass (no connection, HTTP 5xx or 429, no answer in time,
- * `SandboxError`) is tried again, five times in all; then the call fails. @throws ToolError for an address that is no http URL.
+ * what went to standard error when the program failed; for a program that took too long the result says so. What may pass (no connection, HTTP 408, 425, 429 or
+ * 5xx, no answer in time, `SandboxError`) is tried again, five times in all, and never before the pause that the server asks for (`Retry-After`) is over; then the
+ * tool is unavailable. @throws ToolError for an address that is no http URL.
  */
 export function python(options: PythonOptions): Tool {
   const url = runUrl(options.url);
   const { runTimeoutS = RUN_TIMEOUT_S, attempts = ATTEMPTS, pauseMs = PAUSE_MS, concurrency = CONCURRENCY } = options;
   const requestTimeoutMs = options.requestTimeoutMs ?? runTimeoutS * 1_000 + REQUEST_SLACK_MS;
+  const { now = Date.now, sleep = (ms, signal) => delay(ms, undefined, { signal }) } = options;
   const waiting: (() => void)[] = [];
   let running = 0;
 
@@ -64,15 +70,17 @@ export function python(options: PythonOptions): Tool {
     }
   }
 
-  async function run(code: string, signal: AbortSignal): Promise<z.infer<typeof answerShape>> {
+  async function run(code: string, signal: AbortSignal): Promise<ToolResult> {
     const body = JSON.stringify({ code, language: 'python', run_timeout: runTimeoutS, compile_timeout: runTimeoutS });
     for (let failures = 0; ; ) {
-      const outcome = await send(url, body, requestTimeoutMs, signal);
-      if (outcome.kind === 'answered') return outcome.answer;
+      const outcome = await send(url, body, { timeoutMs: requestTimeoutMs, now }, signal);
+      if (outcome.kind === 'answered') return resultOf(outcome.answer, runTimeoutS);
+      if (outcome.kind === 'refused') return { content: outcome.reason, success: false };
       failures++;
-      if (outcome.kind === 'final' || failures >= attempts)
-        throw new Error(`${outcome.reason}${failures > 1 ? ` (tried ${failures} times)` : ''}`);
-      await delay(pauseMs * failures, undefined, { signal });
+      const pause = outcome.kind === 'passing' ? Math.max(outcome.restMs ?? 0, pauseMs * failures) : 0;
+      if (outcome.kind === 'final' || failures >= attempts || pause > LONGEST_PAUSE_MS)
+        throw new ToolUnavailable(`${outcome.reason}${failures > 1 ? ` (tried ${failures} times)` : ''}`);
+      await sleep(pause, signal);
     }
   }
 
@@ -85,7 +93,8 @@ export function python(options: PythonOptions): Tool {
       required: ['code'],
     },
     fingerprint: `python 1 ${url.href} ${runTimeoutS}`,
-    execute: (args, signal) => inTurn(signal, async () => resultOf(await run(String(args.code), signal), runTimeoutS)),
+    ownLimit: true,
+    execute: (args, signal) => inTurn(signal, () => run(String(args.code), signal)),
   };
 }
 
@@ -99,9 +108,20 @@ function resultOf({ status, message, run_result: ran }: z.infer<typeof answerSha
 
 type Sent =
   | { readonly kind: 'answered'; readonly answer: z.infer<typeof answerShape> }
-  | { readonly kind: 'passing' | 'final'; readonly reason: string };
+  /** Said of the program itself: it is too long, say. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** `restMs`: for how long the server asks to be left alone; null when it does not. */
+  | { readonly kind: 'passing'; readonly reason: string; readonly restMs: number | null }
+  | { readonly kind: 'final'; readonly reason: string };
 
-async function send(url: URL, body: string, timeoutMs: number, signal: AbortSignal): Promise<Sent> {
+const REFUSED_STATUS = new Set([400, 413, 422]);
+
+async function send(
+  url: URL,
+  body: string,
+  { timeoutMs, now }: { readonly timeoutMs: number; readonly now: () => number },
+  signal: AbortSignal,
+): Promise<Sent> {
   const limit = AbortSignal.timeout(timeoutMs);
   try {
     const response = await fetch(url, {
@@ -112,22 +132,23 @@ async function send(url: URL, body: string, timeoutMs: number, signal: AbortSign
     });
     const text = await readBounded(response);
     if (text === null) return { kind: 'final', reason: `the sandbox answered more than ${ANSWER_LIMIT} bytes` };
-    if (!response.ok)
-      return {
-        kind: response.status >= 500 || response.status === 429 ? 'passing' : 'final',
-        reason: `the sandbox answered HTTP ${response.status}: ${cutText(text, 500)}`,
-      };
+    if (!response.ok) {
+      const reason = `the sandbox answered HTTP ${response.status}: ${cutText(text, 500)}`;
+      if (isPassingStatus(response.status))
+        return { kind: 'passing', reason, restMs: retryAfterMs((name) => response.headers.get(name), now()) };
+      return { kind: REFUSED_STATUS.has(response.status) ? 'refused' : 'final', reason };
+    }
     const parsed = answerShape.safeParse(parseOrNull(text));
     if (!parsed.success) return { kind: 'final', reason: `the sandbox answered something else: ${cutText(text, 200)}` };
     if (parsed.data.status === 'SandboxError')
-      return { kind: 'passing', reason: `the sandbox failed: ${parsed.data.message ?? 'no reason given'}` };
+      return { kind: 'passing', reason: `the sandbox failed: ${parsed.data.message ?? 'no reason given'}`, restMs: null };
     return { kind: 'answered', answer: parsed.data };
   } catch (error) {
     signal.throwIfAborted();
     const reason = limit.aborted
       ? `the sandbox has not answered within ${timeoutMs} ms`
       : `cannot reach the sandbox: ${causeOf(error)}`;
-    return { kind: 'passing', reason };
+    return { kind: 'passing', reason, restMs: null };
   }
 }
 

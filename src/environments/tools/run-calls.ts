@@ -2,7 +2,7 @@ import { isAmount, whyNoAmount } from '../../domain/reward/amount.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { ToolCall } from '../../domain/tools/parse-calls.ts';
 import { isJsonObject } from '../../domain/tools/read-python-json.ts';
-import type { Tool, ToolArguments, ToolResult } from './tool.ts';
+import { type Tool, type ToolArguments, type ToolResult, whyUnavailable } from './tool.ts';
 
 /** What became of one call. `reward` is the tool's own, null where it gives none. */
 export type CallOutcome =
@@ -15,19 +15,21 @@ export type CallOutcome =
       readonly refusal: string | null;
       readonly durationMs: number;
     }
-  | { readonly kind: 'failed'; readonly reason: string; readonly durationMs: number };
+  | { readonly kind: 'failed'; readonly reason: string; readonly durationMs: number }
+  /** What the tool asks is away: no word on the call. */
+  | { readonly kind: 'unavailable'; readonly reason: string; readonly durationMs: number };
 
 export interface CallLimits {
   /** For one call, or for a batch of one tool. */
   readonly timeoutMs: number;
-  /** Aborts when the environment closes. */
+  /** Aborts when the environment closes, or nobody waits for the results any more: that alone is thrown. */
   readonly signal: AbortSignal;
   readonly clock: () => number;
 }
 
 /**
  * Executes the calls of one turn at the same time, those of a tool that takes batches together. A tool that throws, takes too long or gives something else than
- * a text is an outcome; nothing that a tool does is thrown here. What a tool blocks without waiting (a loop in its own code) cannot be stopped.
+ * a text is an outcome; nothing that a tool does is thrown here. @throws the signal's reason. What a tool blocks without waiting (a loop in its own code) cannot be stopped.
  */
 export async function runCalls(
   tools: ReadonlyMap<string, Tool>,
@@ -59,8 +61,8 @@ async function runBatch(
 ): Promise<CallOutcome[]> {
   const began = clock();
   const args = calls.map((call): ToolArguments => (isJsonObject(call.arguments) ? call.arguments : {}));
-  const limit = AbortSignal.timeout(timeoutMs);
-  const either = AbortSignal.any([limit, signal]);
+  const limit = tool.ownLimit ? null : AbortSignal.timeout(timeoutMs);
+  const either = limit ? AbortSignal.any([limit, signal]) : signal;
   try {
     const results = await untilAborted(either, async () => {
       const [first] = args;
@@ -70,8 +72,12 @@ async function runBatch(
     const durationMs = Math.max(0, clock() - began);
     return args.map((given, i) => outcomeOf(tool, given, Array.isArray(results) ? results[i] : undefined, durationMs));
   } catch (error) {
-    const reason = limit.aborted ? `it took longer than ${timeoutMs} ms` : reasonOf(error);
-    return calls.map(() => failed(reason, Math.max(0, clock() - began)));
+    signal.throwIfAborted();
+    const durationMs = Math.max(0, clock() - began);
+    const away = whyUnavailable(error);
+    if (away !== null) return calls.map(() => ({ kind: 'unavailable', reason: cutText(away, REASON), durationMs }));
+    const reason = limit?.aborted ? `it took longer than ${timeoutMs} ms` : reasonOf(error);
+    return calls.map(() => failed(reason, durationMs));
   }
 }
 

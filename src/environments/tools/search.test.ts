@@ -40,14 +40,16 @@ test('calls of one turn are one request', async () => {
   expect(server.requests.slice(before)).toHaveLength(1);
 });
 
-test('what a server refuses is told to the model; a server that is away fails the call', async () => {
+test('what a server refuses of a query is shown to the model; a server that is away, or none, makes the tool unavailable', async () => {
   server.fail({ kind: 'status', status: 400 });
   expect(await search(remote, { topK: 1 }).execute({ query: 'x' }, signal)).toMatchObject({
     content: expect.stringContaining('{"error":"'),
     success: false,
   });
   server.fail({ kind: 'status', status: 503 }, { kind: 'cut' });
-  await expect(search(remote, { topK: 1 }).execute({ query: 'x' }, signal)).rejects.toMatchObject({ code: 'unreachable' });
+  await expect(search(remote, { topK: 1 }).execute({ query: 'x' }, signal)).rejects.toMatchObject({ name: 'ToolUnavailable' });
+  server.fail({ kind: 'status', status: 404 });
+  await expect(search(remote, { topK: 1 }).execute({ query: 'x' }, signal)).rejects.toMatchObject({ name: 'ToolUnavailable' });
 });
 
 test('it is paid as the tools of March 2025 were', () => {

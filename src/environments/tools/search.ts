@@ -1,9 +1,9 @@
 import { type Retriever, SearchFailure } from '../retrieval/retriever.ts';
-import type { Tool, ToolResult } from './tool.ts';
+import { type Tool, type ToolResult, ToolUnavailable } from './tool.ts';
 
 /**
  * Searches documents through a retriever, over HTTP or in memory. Answers JSON, `{"results": […]}`, as Agent-R1's search tools do. A query that the server refuses
- * is told to the model; a server that is away is thrown, so that the call is recorded as failed. Rewards are those of the tools of March 2025: `search` pays 0.1
+ * is told to the model; a server that is away, or none, is a `ToolUnavailable`. Rewards are those of the tools of March 2025: `search` pays 0.1
  * for any result, `wiki_search` −0.1 for an error; none elsewhere. The tool closes the retriever.
  */
 export function search(retriever: Retriever, options: { readonly topK: number; readonly pays?: 'search' | 'wiki_search' }): Tool {
@@ -15,7 +15,8 @@ export function search(retriever: Retriever, options: { readonly topK: number; r
     try {
       return (await retriever.search(queries, topK, signal)).map(resultOf);
     } catch (error) {
-      if (!(error instanceof SearchFailure) || error.code !== 'refused') throw error;
+      if (!(error instanceof SearchFailure)) throw error;
+      if (error.code !== 'refused') throw new ToolUnavailable(error.message, { cause: error });
       return queries.map(() => ({ content: JSON.stringify({ error: error.message }), success: false }));
     }
   }
@@ -28,6 +29,7 @@ export function search(retriever: Retriever, options: { readonly topK: number; r
       properties: { query: { type: 'string', description: 'What to look for' } },
       required: ['query'],
     },
+    ownLimit: true,
     fingerprint: `search 1 ${topK} ${pays ?? ''} ${retriever.fingerprint}`,
     execute: async ({ query }, signal) => (await find([String(query)], signal))[0] ?? '{"results":[]}',
     executeBatch: (calls, signal) =>

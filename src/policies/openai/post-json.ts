@@ -1,5 +1,6 @@
+import { LONGEST_PAUSE_MS, retryAfterMs } from '../../runtime/retry-after.ts';
 import { PolicyError } from '../policy.ts';
-import { backoffMs, isRetryableStatus, retryAfterMs, type World } from './retry.ts';
+import { backoffMs, isRetryableStatus, type World } from './retry.ts';
 import { refusalOf, serverMessage } from './server-error.ts';
 
 export interface PostOptions {
@@ -18,11 +19,8 @@ export interface Answer {
   readonly latencyMs: number;
 }
 
-/** A server that asks for a longer pause is taken at its word: sooner would be refused again, and waiting so long here would look like a hang. */
-const LONGEST_PAUSE_MS = 120_000;
-
 /**
- * Posts a JSON body and gives the text of a 2xx answer. It tries again only after 408, 409, 429, 5xx and broken or silent connections,
+ * Posts a JSON body and gives the text of a 2xx answer. It tries again only after 408, 409, 425, 429, 5xx and broken or silent connections,
  * with capped jittered back-off and never sooner than `Retry-After`. An aborted signal rejects with its own reason.
  * @throws PolicyError: `context-overflow` or `refused` (any other 4xx), `unreachable` when the attempts are spent, `protocol` for an oversized answer.
  */
@@ -56,7 +54,7 @@ async function postOnce(body: string, options: PostOptions, signal: AbortSignal,
     if (response.ok) return { kind: 'answer', text };
     if (!isRetryableStatus(response.status)) throw refusalOf(response.status, text, options.url);
     const why = `status ${response.status}: ${serverMessage(text)}`;
-    return { kind: 'again', why, pauseMs: retryAfterMs(response.headers, world.date()) };
+    return { kind: 'again', why, pauseMs: retryAfterMs((name) => response.headers.get(name), world.date()) };
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof PolicyError) throw error;

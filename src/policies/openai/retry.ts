@@ -1,3 +1,5 @@
+import { isPassingStatus } from '../../runtime/retry-after.ts';
+
 /** What a retried call may touch of the world; tests pass their own. */
 export interface World {
   readonly fetch: typeof globalThis.fetch;
@@ -11,9 +13,9 @@ export interface World {
   date(): number;
 }
 
-/** The statuses after which the same request may succeed: timeout, conflict of locks, too many requests, and faults of the server. */
+/** The statuses after which the same request may succeed: those that pass, a conflict of locks, and any fault of the server. */
 export function isRetryableStatus(status: number): boolean {
-  return status === 408 || status === 409 || status === 429 || status >= 500;
+  return isPassingStatus(status) || status === 409 || status >= 500;
 }
 
 const BASE_MS = 500;
@@ -23,15 +25,4 @@ const CAP_MS = 30_000; // a server that restarts takes minutes: with six attempt
 export function backoffMs(attempt: number, random: number): number {
   const full = Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1));
   return full * (0.5 + random / 2);
-}
-
-/** Reads how long a server asks to be left alone, in ms: `Retry-After-Ms`, or `Retry-After` in seconds or as a date; null when it does not say. */
-export function retryAfterMs(headers: Headers, now: number): number | null {
-  const exact = Number.parseFloat(headers.get('retry-after-ms') ?? '');
-  if (exact >= 0) return exact;
-  const text = headers.get('retry-after')?.trim();
-  if (!text) return null;
-  if (/^[0-9]+(\.[0-9]+)?$/.test(text)) return Number(text) * 1_000;
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? null : Math.max(0, date - now);
 }

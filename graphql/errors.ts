@@ -4,6 +4,7 @@ import { GraphQLError, type GraphQLErrorExtensions } from 'graphql';
 export type ErrorCode =
   | 'BAD_USER_INPUT'
   | 'TREE_TOO_LARGE'
+  | 'PATH_TOO_LARGE'
   | 'TEXTS_TOO_LARGE'
   | 'TEXT_MISSING'
   | 'TIMED_OUT'

@@ -53,7 +53,7 @@ function contextAt(context: Context, { db, position }: Snapshot): Context {
   return {
     ...context,
     sources: { ...sources, db, log },
-    loaders: { ...createLoaders(db, texts, sources.blobs, loaders.estimateBudget), segmentBudget: loaders.segmentBudget },
+    loaders: { ...createLoaders(db, texts, sources.blobs, loaders), segmentBudget: loaders.segmentBudget },
     moment: formatPosition(position) || 'the beginning',
   };
 }

@@ -1206,7 +1206,11 @@ export type Query = {
   readonly trees: TreeConnection;
   /** One step; null when it is not known. */
   readonly step?: Maybe<Step>;
-  /** The path from the root of its tree to a step, root first. Empty when the step is not known. */
+  /**
+   * The path from the root of its tree to a step, root first. Empty when the step is not known. Left without `first` the whole path comes, and one of more than 10,000 steps is refused
+   * with PATH_TOO_LARGE; `first` (10,000 at most) with `after`, the `depth` of the last step received, reads any path in parts. All the paths of a request may
+   * have 100,000 steps together.
+   */
   readonly path: ReadonlyArray<Step>;
   /** One rollout; null when it is not known. */
   readonly rollout?: Maybe<Rollout>;
@@ -1311,6 +1315,8 @@ export type QueryStepArgs = {
 /** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
 export type QueryPathArgs = {
   leaf: Scalars['ID']['input'];
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['Int']['input']>;
 };
 
 
@@ -1793,12 +1799,19 @@ export type Trajectory = {
   readonly leafId: Scalars['ID']['output'];
   /** Its last step. */
   readonly leaf?: Maybe<Step>;
-  /** Its steps, root first. */
+  /** Its steps, root first; whole, or in parts as `path` of Query. */
   readonly steps: ReadonlyArray<Step>;
   /** Its rewards, those of its steps along the path and then those on the rollout; all or those of one component. */
   readonly rewards: ReadonlyArray<Reward>;
   /** The dataset releases that hold examples made of it, as the good or the bad one. */
   readonly datasets: DatasetConnection;
+};
+
+
+/** The root-to-leaf path of a finished rollout. */
+export type TrajectoryStepsArgs = {
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['Int']['input']>;
 };
 
 
@@ -2267,7 +2280,7 @@ export type Step = {
   readonly parent?: Maybe<Step>;
   /** The steps taken from here. */
   readonly children: ReadonlyArray<Step>;
-  /** The path from the root to here, root first, this step last. */
+  /** The path from the root to here, root first, this step last; whole, or in parts as `path` of Query. */
   readonly path: ReadonlyArray<Step>;
   /** How many actions lead here; the root has 0. */
   readonly depth: Scalars['Int']['output'];
@@ -2325,6 +2338,13 @@ export type Step = {
   readonly divergences: ReadonlyArray<Divergence>;
   /** Texts that are longer than 64 KiB. */
   readonly largeTexts: ReadonlyArray<LargeText>;
+};
+
+
+/** One action and the observation that follows; also the tree node reached by it. The root has no action: its observation is the task's first. */
+export type StepPathArgs = {
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['Int']['input']>;
 };
 
 
@@ -4050,7 +4070,7 @@ export type TrajectoryResolvers<ContextType = Context, ParentType extends Resolv
   length?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   leafId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   leaf?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
-  steps?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType>;
+  steps?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType, Partial<TrajectoryStepsArgs>>;
   rewards?: Resolver<ReadonlyArray<ResolversTypes['Reward']>, ParentType, ContextType, Partial<TrajectoryRewardsArgs>>;
   datasets?: Resolver<ResolversTypes['DatasetConnection'], ParentType, ContextType, RequireFields<TrajectoryDatasetsArgs, 'orderBy'>>;
 };
@@ -4183,7 +4203,7 @@ export type StepResolvers<ContextType = Context, ParentType extends ResolversPar
   parentId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
   parent?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
   children?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType>;
-  path?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType>;
+  path?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType, Partial<StepPathArgs>>;
   depth?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   logOffset?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   rolloutId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;

@@ -58,6 +58,7 @@ import { EstimateBudget } from './estimate-budget.ts';
 import { createListLoader } from './list-loader.ts';
 import { ListsOfTree } from './lists-of-tree.ts';
 import { createMetricsLoader } from './metrics-loader.ts';
+import { PathBudget } from './path-budget.ts';
 import { createPathLoader } from './path-loader.ts';
 import { SegmentBudget } from './segment-budget.ts';
 import { createStepLoader } from './step-loader.ts';
@@ -68,11 +69,17 @@ import { createTreeStepsLoader } from './tree-steps-loader.ts';
 export type Loaders = ReturnType<typeof createLoaders>;
 
 /** Makes the loaders of one request. Each turns the keys that one level of a query asks for into one statement. */
-export function createLoaders(db: Db, texts: LargeTexts, blobs: BlobReader, estimateBudget = new EstimateBudget()) {
+export function createLoaders(
+  db: Db,
+  texts: LargeTexts,
+  blobs: BlobReader,
+  { estimateBudget, pathBudget } = { estimateBudget: new EstimateBudget(), pathBudget: new PathBudget() },
+) {
   const step = createStepLoader(db);
   return {
     step,
-    path: createPathLoader(db, step),
+    path: createPathLoader(db, step, pathBudget),
+    pathBudget,
     stepsOfTree: createTreeStepsLoader(db),
     statistics: new TreeStatistics(db),
     runs: createListLoader(

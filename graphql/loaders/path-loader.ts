@@ -1,15 +1,41 @@
 import DataLoader from 'dataloader';
 import type { Db } from '../../src/postgres/database.ts';
-import { readPaths } from '../../src/projections/step-tree/read-paths.ts';
+import { type PathPart, readPathParts } from '../../src/projections/step-tree/read-paths.ts';
 import type { StepRecord } from '../../src/projections/step-tree/read-steps.ts';
+import type { PathBudget } from './path-budget.ts';
 import type { StepLoader } from './step-loader.ts';
 
-/** Loads the path of a step, root first. The ids of all paths come in one statement, the distinct steps in a second one. */
-export function createPathLoader(db: Db, step: StepLoader): DataLoader<string, readonly StepRecord[]> {
-  return new DataLoader(async (leaves) => {
-    const paths = await readPaths(db, leaves);
-    return Promise.all(leaves.map(async (leaf) => (await step.loadMany(paths.get(leaf) ?? [])).filter((found) => isStep(found))));
-  });
+/** The whole path of a step. */
+export const wholePath = (leaf: string): PathPart => ({ leaf, after: -1, limit: 2 ** 31 });
+
+/**
+ * Loads parts of the paths of steps, root first. How long the paths are follows from their leaves and is charged before any is walked; then the ids
+ * of all come in one statement, the distinct steps in another one.
+ */
+export function createPathLoader(
+  db: Db,
+  step: StepLoader,
+  budget: PathBudget,
+): DataLoader<PathPart, readonly StepRecord[], string> {
+  return new DataLoader(
+    async (parts) => {
+      const leaves = await step.loadMany(parts.map(({ leaf }) => leaf));
+      for (const [i, { after, limit }] of parts.entries()) {
+        const leaf = leaves[i] ?? null;
+        const hops = isStep(leaf) ? Math.max(0, leaf.depth - after) : 0;
+        budget.spend({ hops, steps: Math.min(hops, limit) });
+      }
+      const ids = new Map((await readPathParts(db, parts)).map((path) => [keyOf(path), path.steps]));
+      return Promise.all(
+        parts.map(async (part) => (await step.loadMany(ids.get(keyOf(part)) ?? [])).filter((found) => isStep(found))),
+      );
+    },
+    { cacheKeyFn: keyOf },
+  );
+}
+
+function keyOf({ leaf, after, limit }: PathPart): string {
+  return `${leaf} ${after} ${limit}`;
 }
 
 function isStep(found: StepRecord | Error | null): found is StepRecord {

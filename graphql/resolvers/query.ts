@@ -22,6 +22,7 @@ import { logEnd } from '../live/log-end.ts';
 import { waitFor } from '../live/wait-for.ts';
 import { recall, trace } from './lineage.ts';
 import { connectDatasets, connectRollouts, connectRuns, connectTrajectories, connectTrees } from './lists.ts';
+import { readPath } from './path.ts';
 
 export const Query: QueryResolvers = {
   experiment: (_, { id }, { loaders }) => loaders.experiment.load(argumentId('id', id)),
@@ -36,7 +37,7 @@ export const Query: QueryResolvers = {
   tree: (_, { id }, { loaders }) => loaders.tree.load(argumentId('id', id)),
   trees: (_, args, context) => connectTrees(args, treeFilter(args.filter), context),
   step: (_, { id }, { loaders }) => loaders.step.load(argumentId('id', id)),
-  path: (_, { leaf }, { loaders }) => loaders.path.load(argumentId('leaf', leaf)),
+  path: (_, { leaf, ...part }, context) => readPath(argumentId('leaf', leaf), part, context),
   rollout: (_, { id }, { loaders }) => loaders.rollout.load(argumentId('id', id)),
   rollouts: (_, args, context) => connectRollouts(args, rolloutFilter(args.filter), context),
   trajectory: (_, { rollout }, { loaders }) => loaders.trajectory.load(argumentId('rollout', rollout)),

@@ -3,7 +3,9 @@ import type { TrajectoryRecord } from '../../src/projections/rewards/read-trajec
 import type { Context } from '../context.ts';
 import { datasetFilter } from '../filters.ts';
 import type { ComponentReturn, RolloutResolvers, TrajectoryResolvers } from '../generated/types.ts';
+import { wholePath } from '../loaders/path-loader.ts';
 import { connectDatasets, hangingOn } from './lists.ts';
+import { readPath } from './path.ts';
 
 export const Rollout: RolloutResolvers = {
   tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
@@ -28,7 +30,7 @@ export const Trajectory: TrajectoryResolvers = {
   leaf: ({ leafStepId }, _, { loaders }) => loaders.step.load(leafStepId),
   length: async ({ leafStepId, rollout }, _, { loaders }) =>
     (await loaders.step.load(leafStepId))?.depth ?? rollout.stepCount ?? 0,
-  steps: ({ leafStepId }, _, { loaders }) => loaders.path.load(leafStepId),
+  steps: ({ leafStepId }, part, context) => readPath(leafStepId, part, context),
   datasets: ({ id }, args, context) => connectDatasets(args, hangingOn(datasetFilter(args.filter), 'rolloutId', id), context),
   rewards: async (trajectory, { component }, context) => ofComponent(await rewardsAlong(trajectory, context), component),
   returns: async (trajectory, _, context) => byComponent(await rewardsAlong(trajectory, context)),
@@ -41,7 +43,7 @@ export function ofComponent(rewards: readonly RewardRecord[], component: string 
 
 /** The rewards that make the return: those on the steps of the path, root first, then those on the rollout as a whole. */
 async function rewardsAlong({ id, treeId, leafStepId }: TrajectoryRecord, { loaders }: Context): Promise<RewardRecord[]> {
-  const path = await loaders.path.load(leafStepId);
+  const path = await loaders.path.load(wholePath(leafStepId));
   const [own, ...ofSteps] = await Promise.all([
     loaders.rewardsOfRollout.load({ id, treeId }),
     ...path.map((step) => loaders.rewardsOfStep.of({ id: step.id, treeId })),

@@ -7,6 +7,7 @@ import type {
   ToolCallResolvers,
 } from '../generated/types.ts';
 import { largeTextsOf } from '../large-text.ts';
+import { readPath } from './path.ts';
 import { ofComponent } from './rollout.ts';
 
 /** Only relations: a step's own fields are its properties, which the executor reads without a call or a promise. */
@@ -14,7 +15,7 @@ export const Step: StepResolvers = {
   tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
   parent: ({ parentId }, _, { loaders }) => (parentId === null ? null : loaders.step.load(parentId)),
   children: ({ id, treeId }, _, { loaders }) => loaders.children.load({ id, treeId }),
-  path: ({ id }, _, { loaders }) => loaders.path.load(id),
+  path: ({ id }, part, context) => readPath(id, part, context),
   rollout: ({ rolloutId }, _, { loaders }) => (rolloutId === null ? null : loaders.rollout.load(rolloutId)),
   rewards: ({ id, treeId }, { component }, { loaders }) => {
     const rewards = loaders.rewardsOfStep.of({ id, treeId });

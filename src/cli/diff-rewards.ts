@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { TOPICS } from '../events/catalogue.ts';
-import { parsePosition } from '../log/position.ts';
+import type { Offsets } from '../log/event-log.ts';
+import { formatPosition, nameUnknown, parsePosition, reached } from '../log/position.ts';
 import { type DiffAsked, diffRewards, type RewardsDiff } from '../platform/diff-rewards.ts';
 import { describeChange } from '../platform/replay-scores-advantages.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
@@ -36,7 +37,12 @@ export function addDiffRewards(program: Command): void {
       const projector = await ensureProjector(platform);
       try {
         const { db } = platform.database;
-        await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+        const end = await platform.log.ends(TOPICS);
+        if (asked.kind === 'positions') {
+          mustLieWithin('--at', asked.before, end);
+          mustLieWithin('--and', asked.after, end);
+        }
+        await waitUntilProjected(db, end, { timeoutMs: CATCH_UP_MS, signal });
         const diff = await diffRewards(db, { runId, asked, signal });
         say(wantsJson(command) ? JSON.stringify(diff) : describeDiff(diff));
       } finally {
@@ -55,6 +61,13 @@ function askedOf({ before, after, at, and }: DiffFlags): DiffAsked {
   if (given === 2 && scorers) return { kind: 'scorers', before, after };
   if (given === 2 && positions) return { kind: 'positions', before: parsePosition(at), after: parsePosition(and) };
   throw new Error('give --before and --after, or --at and --and');
+}
+
+/** A reward of a topic that a position misspells would count as not yet given. @throws Error that names what the log has. */
+function mustLieWithin(option: string, position: Offsets, end: Offsets): void {
+  const unknown = nameUnknown(position, end);
+  if (unknown !== null) throw new Error(`${option} ${unknown}`);
+  if (!reached(end, position)) throw new Error(`${option} lies past the end of the log, ${formatPosition(end)}`);
 }
 
 function describeDiff(diff: RewardsDiff): string {

@@ -71,6 +71,16 @@ test('diff-rewards counts what other judgements change, by component', async () 
   expect(stdout).toMatch(/^environment +\d+ +\d+ +/m);
 });
 
+test('diff-rewards refuses a position that the log does not have, with what it has', async () => {
+  const misspelt = await espalier('diff-rewards', '--run', run, '--at', 'treez.0:1', '--and', 'trees.0:1');
+  expect([misspelt.code, misspelt.stderr]).toEqual([
+    1,
+    expect.stringMatching(/--at names the topic "treez", which the log does not have; it has .*trees/),
+  ]);
+  const beyond = await espalier('diff-rewards', '--run', run, '--at', 'runs.1:1', '--and', 'trees.1:99999');
+  expect([beyond.code, beyond.stderr]).toEqual([1, expect.stringMatching(/--and lies past the end of the log, .*trees\.1:\d/)]);
+});
+
 test('replay scores finds the returns of a run again, and puts that on record', async () => {
   const { code, stdout } = await espalier('replay', 'scores', '--run', run);
   expect([code, stdout.split('\n')[0]]).toEqual([0, 'equal: scores, 9 compared']);

@@ -1,18 +1,54 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 
-const HOP_LIMIT = 10_000; // the longest path that a ValueBackedUp may name; also ends a walk over damaged parent links
+/** Which steps of a path: those deeper than `after`, `limit` of them at most. The root has depth 0. */
+export interface PathPart {
+  readonly leaf: string;
+  readonly after: number;
+  readonly limit: number;
+}
 
 /** Walks from each step up to its root, in one statement. Gives the ids of each path, root first; an unknown step has an empty path. */
 export async function readPaths(db: Db, leaves: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
-  const { rows } = await sql<{ leaf: string; steps: string[] }>`
-    with recursive walk as (
-      select step_id as leaf, step_id, parent_step_id, 0 as hops from steps where step_id = any(${[...leaves]}::uuid[])
+  const paths = await readPathParts(
+    db,
+    [...new Set(leaves)].map((leaf) => ({ leaf, after: -1, limit: 2 ** 31 })),
+  );
+  return new Map(paths.map(({ leaf, steps }) => [leaf, steps]));
+}
+
+/**
+ * Walks from each step up to the first step of its part, in one statement. Gives the ids of each part, root first; the part of an unknown step is
+ * left out. A path has as many steps as its leaf is deep (the fold refuses any other depth), so that the walk has no other end. @throws
+ * Error where a parent is missing: a path that is cut never looks whole.
+ */
+export async function readPathParts(
+  db: Db,
+  parts: readonly PathPart[],
+): Promise<readonly (PathPart & { readonly steps: readonly string[] })[]> {
+  const asked = parts.map(({ leaf, after, limit }, place) => ({ place, leaf, after, until: after + limit }));
+  const { rows } = await sql<{ place: number; steps: string[] | null; expected: number; found: number }>`
+    with recursive asked as (
+      select a.place, a.after, a.until, s.step_id, s.parent_step_id, s.depth
+      from jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as a(place integer, leaf uuid, after bigint, until bigint)
+      join steps s on s.step_id = a.leaf
+    ), walk as (
+      select place, after, until, step_id, parent_step_id, depth from asked where depth > after
       union all
-      select w.leaf, s.step_id, s.parent_step_id, w.hops + 1
-      from walk w join steps s on s.step_id = w.parent_step_id
-      where w.hops < ${HOP_LIMIT}
+      select w.place, w.after, w.until, s.step_id, s.parent_step_id, s.depth
+      from walk w cross join lateral (
+        select step_id, parent_step_id, depth from steps where step_id = w.parent_step_id and depth = w.depth - 1 offset 0 -- an index look-up, whatever the planner expects
+      ) s
+      where s.depth > w.after
     )
-    select leaf, array_agg(step_id order by hops desc) as steps from walk group by leaf`.execute(db);
-  return new Map(rows.map(({ leaf, steps }) => [leaf, steps]));
+    select a.place, array_agg(w.step_id order by w.depth) filter (where w.depth <= a.until) as steps,
+           greatest(0, a.depth - a.after)::integer as expected, count(w.step_id)::integer as found
+    from asked a left join walk w on w.place = a.place group by a.place, a.depth, a.after`.execute(db);
+  return rows.flatMap(({ place, steps, expected, found }) => {
+    const part = parts[place];
+    if (!part) return []; // the places are those of `parts`
+    if (found < expected)
+      throw new Error(`the path to step ${part.leaf} lacks ${expected - found} steps in the read model; rebuild step-tree`);
+    return [{ ...part, steps: steps ?? [] }];
+  });
 }

@@ -63,6 +63,28 @@ function step(changes: Partial<Extract<Draft, { type: 'StepTaken' }>['data']>): 
   return { type: 'StepTaken', correlationId: runId, data: taken.data };
 }
 
+describe('an appender', () => {
+  test('refuses a second topic for a stream, names both, and appends nothing of the call', async () => {
+    const appender = open();
+    await appender.append([metric()]);
+    const told = new Story('same id');
+    const tree = told.tree(runId);
+    const [opened] = told.events;
+    if (opened?.type !== 'TreeOpened') throw new Error('the story tells a tree');
+    const draft: Draft = { type: 'TreeOpened', correlationId: runId, data: { ...opened.data, treeId: runId } };
+    await expect(appender.append([metric({ value: 2 }), draft])).rejects.toThrow(
+      `TreeOpened: data.treeId is taken: the id ${runId} names a stream of topic runs, and an event of topic trees would put it in both; give runs, trees, datasets and lineages ids of their own`,
+    );
+    expect(events().map(({ sequence }) => sequence)).toEqual([0]);
+    await appender.append([{ ...draft, data: { ...opened.data, treeId: tree.treeId } }, metric()]);
+    expect(events().map(({ type, sequence }) => [type, sequence])).toEqual([
+      ['MetricRecorded', 0],
+      ['TreeOpened', 0],
+      ['MetricRecorded', 1],
+    ]);
+  });
+});
+
 describe('an appended event', () => {
   test('carries its topic, key, producer, time and place in the sequence of its stream', async () => {
     const receipts = await open().append([metric(), metric({ value: 2 })]);

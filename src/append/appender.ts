@@ -1,10 +1,10 @@
 import type { BlobStore } from '../blobs/blob-store.ts';
-import { catalogue, type DataOf, type EventType } from '../events/catalogue.ts';
+import { catalogue, type DataOf, type EventType, type Topic } from '../events/catalogue.ts';
 import type { Envelope, Producer } from '../events/envelope.ts';
 import { newId } from '../events/new-id.ts';
-import { streamOf } from '../events/stream-of.ts';
+import { streamOf, streamTaken } from '../events/stream-of.ts';
 import type { EventLog, LogRecord, Receipt } from '../log/event-log.ts';
-import { prepareEvents } from './prepare-events.ts';
+import { EventRefused, prepareEvents } from './prepare-events.ts';
 
 /** An event before the appender fills in its metadata. With a derived `id`, a repeated append is recognised by every reader. */
 export type Draft<T extends EventType = EventType> = T extends EventType
@@ -21,7 +21,7 @@ export type Draft<T extends EventType = EventType> = T extends EventType
 export interface Appender {
   /**
    * Completes drafts, prepares and appends them in order. Resolves when they are durable.
-   * @throws EventRefused when one does not fit its schema: then none of the call is appended.
+   * @throws EventRefused when one does not fit its schema, or names a stream of another topic: then none of the call is appended.
    */
   append(drafts: readonly Draft[]): Promise<readonly Receipt[]>;
 }
@@ -32,23 +32,32 @@ export interface AppenderOptions {
   readonly producer: Producer;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Gives the next sequence of this producer in a stream it may have written before; default: 0 for every stream. */
-  readonly sequenceOf?: (stream: string) => Promise<number>;
+  /**
+   * Gives the next sequence of this producer in a stream of a topic that it may have written before; default: 0 for every stream. It may throw where the
+   * record holds the stream in another topic.
+   */
+  readonly sequenceOf?: (stream: string, topic: Topic) => Promise<number>;
 }
 
 /** Opens an appender: it numbers the events of each stream and hands them to the log in the order of the calls. */
 export function createAppender(options: AppenderOptions): Appender {
   const { log, blobs, producer, clock } = options;
-  const next = new Map<string, number>();
+  const next = new Map<string, { readonly sequence: number; readonly topic: Topic }>();
   let tail: Promise<unknown> = Promise.resolve();
 
-  async function complete(drafts: readonly Draft[]): Promise<{ events: Envelope[]; counters: Map<string, number> }> {
+  async function complete(drafts: readonly Draft[]): Promise<{ events: Envelope[]; counters: typeof next }> {
     const events: Envelope[] = [];
-    const counters = new Map<string, number>();
+    const counters: typeof next = new Map();
     for (const draft of drafts) {
       const stream = streamOf(draft.type, draft.data) ?? ''; // a draft without it is refused by its schema
-      const sequence = counters.get(stream) ?? next.get(stream) ?? (await options.sequenceOf?.(stream)) ?? 0;
-      counters.set(stream, sequence + 1);
+      const { topic, stream: field } = catalogue[draft.type];
+      const before = counters.get(stream) ?? next.get(stream);
+      if (before && before.topic !== topic) {
+        const { message, remedy } = streamTaken(stream, before.topic, topic);
+        throw new EventRefused(draft.type, `data.${field}`, `is taken: ${message}; ${remedy}`);
+      }
+      const sequence = before?.sequence ?? (await options.sequenceOf?.(stream, topic)) ?? 0;
+      counters.set(stream, { sequence: sequence + 1, topic });
       events.push({
         id: draft.id ?? newId(),
         type: draft.type,
@@ -69,7 +78,7 @@ export function createAppender(options: AppenderOptions): Appender {
     const { events, counters } = await complete(drafts);
     const records = await prepareEvents(events, blobs);
     // Only now: a refused draft uses up no number, or readers would see a hole where nothing is missing.
-    for (const [stream, sequence] of counters) next.set(stream, sequence);
+    for (const [stream, counter] of counters) next.set(stream, counter);
     return records;
   }
 

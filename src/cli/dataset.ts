@@ -110,7 +110,7 @@ async function withWriting(use: (writing: Writing, platform: Platform, signal: A
       await projector.settle();
       const appender = createAppender({
         ...{ log, blobs, producer: { name: 'datasets', version: CODE_VERSION }, clock: Date.now },
-        sequenceOf: (stream) => nextSequence(database.db, 'datasets', stream),
+        sequenceOf: (stream, topic) => nextSequence(database.db, 'datasets', stream, topic),
       });
       const settled: Writing['settled'] = (receipts) =>
         waitUntilProjected(database.db, positionAfter(receipts), { timeoutMs: WAIT_MS, signal });

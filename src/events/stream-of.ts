@@ -14,3 +14,11 @@ export function streamOf(type: EventType, data: unknown): string | undefined {
   if (typeof named !== 'string') return undefined;
   return SHA256.test(named) ? formatUuid(Buffer.from(named.slice(0, 32), 'hex'), 8) : named;
 }
+
+/** Says that a stream belongs to another topic than the one that an event would bring it to, and what to do. */
+export function streamTaken(stream: string, home: string, topic: string): { readonly message: string; readonly remedy: string } {
+  return {
+    message: `the id ${stream} names a stream of topic ${home}, and an event of topic ${topic} would put it in both`,
+    remedy: 'give runs, trees, datasets and lineages ids of their own',
+  };
+}

@@ -73,7 +73,7 @@ export async function collectInto(platform: Platform, collection: Collection): P
       producer: { name: 'collector', version: CODE_VERSION },
       clock: Date.now,
       ...(collection.mode === 'resume'
-        ? { sequenceOf: (stream: string) => nextSequence(platform.database.db, 'collector', stream) }
+        ? { sequenceOf: (stream: string, topic: string) => nextSequence(platform.database.db, 'collector', stream, topic) }
         : {}),
     });
     return await collectRun({

@@ -59,7 +59,7 @@ async function record(platform: Platform, { runId, plan, seed }: Collection): Pr
     blobs: platform.blobs,
     producer: { name: 'evaluator', version: CODE_VERSION },
     clock: Date.now,
-    sequenceOf: (stream) => nextSequence(db, 'evaluator', stream),
+    sequenceOf: (stream, topic) => nextSequence(db, 'evaluator', stream, topic),
   });
   await appender.append([
     {

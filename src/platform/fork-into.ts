@@ -126,7 +126,7 @@ async function endAsFailed(platform: Platform, runId: string): Promise<void> {
     .executeTakeFirstOrThrow();
   const appender = createAppender({
     ...{ log: platform.log, blobs: platform.blobs, producer: { name: 'replayer', version: CODE_VERSION }, clock: Date.now },
-    sequenceOf: (stream) => nextSequence(db, 'replayer', stream),
+    sequenceOf: (stream, topic) => nextSequence(db, 'replayer', stream, topic),
   });
   const message = 'the environment did not repeat what was recorded on the way to the step that the run goes on from';
   await appender.append([

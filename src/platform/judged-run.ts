@@ -107,6 +107,6 @@ function appenderOf(platform: Platform): Appender {
     blobs: platform.blobs,
     producer: { name: 'reviser', version: CODE_VERSION },
     clock: Date.now,
-    sequenceOf: (stream) => nextSequence(platform.database.db, 'reviser', stream),
+    sequenceOf: (stream, topic) => nextSequence(platform.database.db, 'reviser', stream, topic),
   });
 }

@@ -29,7 +29,7 @@ export async function recordReplay(
     blobs: platform.blobs,
     producer: { name: 'replayer', version: CODE_VERSION },
     clock: Date.now,
-    sequenceOf: (stream) => nextSequence(platform.database.db, 'replayer', stream),
+    sequenceOf: (stream, topic) => nextSequence(platform.database.db, 'replayer', stream, topic),
   });
   const { differences, notes, ...found } = report;
   const told = { ...found, differences: [...differences], notes: [...notes], seconds: Math.round(seconds) };

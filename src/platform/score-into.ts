@@ -60,7 +60,7 @@ export async function scoreInto(platform: Platform, asked: ScoringInto): Promise
         blobs: platform.blobs,
         producer: { name: 'scorer', version: CODE_VERSION },
         clock: Date.now,
-        sequenceOf: (stream) => nextSequence(db, 'scorer', stream),
+        sequenceOf: (stream, topic) => nextSequence(db, 'scorer', stream, topic),
       });
       const counts = { trees: 0, assigned: 0, revised: 0, standing: 0 };
       for await (const tree of readScorable(db, runId)) {

@@ -74,7 +74,7 @@ async function declare(platform: Platform, plan: TrainPlan): Promise<void> {
   } else {
     const appender = createAppender({
       ...{ log, blobs, producer: { name: 'trainer', version: CODE_VERSION }, clock: Date.now },
-      sequenceOf: (stream) => nextSequence(database.db, 'trainer', stream),
+      sequenceOf: (stream, topic) => nextSequence(database.db, 'trainer', stream, topic),
     });
     await declareTraining(appender, { policyId: plan.policyId, estimator, rules, seed: plan.seed, trainer });
   }

@@ -2,26 +2,40 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { EventRefused, prepareEvents } from '../../append/prepare-events.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
+import { isUuid } from '../../domain/ids.ts';
 import { catalogue } from '../../events/catalogue.ts';
 import { contentHash, decode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
-import { streamOf } from '../../events/stream-of.ts';
+import { streamOf, streamTaken } from '../../events/stream-of.ts';
 import type { Db } from '../../postgres/database.ts';
+import { readStreamTopics } from '../../projections/journal/read-stream-topics.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { LinedDraft } from './lined-draft.ts';
 import { badRow } from './read-rows.ts';
 
 /**
  * Compares drafts with the record: gives those it does not hold yet. Each draft is prepared as an append would, blobs hashed but not stored,
- * so that what passes here is not refused later, half-way. @throws DatasetError `bad-row`; `conflict` when an id names another fact.
+ * so that what passes here is not refused later, half-way. @param homes the topic of each stream of the file so far, which is added to.
+ * @throws DatasetError `bad-row`; `conflict` when an id names another fact, or a stream of another topic.
  */
-export async function newToRecord(db: Db, path: string, drafts: readonly LinedDraft[]): Promise<readonly LinedDraft[]> {
+export async function newToRecord(
+  db: Db,
+  path: string,
+  drafts: readonly LinedDraft[],
+  homes: Map<string, string>,
+): Promise<readonly LinedDraft[]> {
   const { rows } = await sql<{ id: string; body: string }>`
     select event_id as id, body from events where event_id = any(${drafts.map(({ draft }) => draft.id)}::uuid[])`.execute(db);
   const bodies = new Map(rows.map(({ id, body }) => [id, body]));
+  const streams = drafts.map(({ draft }) => streamOf(draft.type, draft.data) ?? ''); // the schema refuses what is none
+  const journalled = await readStreamTopics(db, streams.filter(isUuid));
   const fresh: LinedDraft[] = [];
   for (const lined of drafts) {
     const event = await prepared(path, lined);
+    const { topic } = catalogue[event.type];
+    const home = homes.get(event.stream) ?? journalled.get(event.stream) ?? topic;
+    if (home !== topic) throw misplaced(path, lined, streamTaken(event.stream, home, topic).message);
+    homes.set(event.stream, home);
     const body = bodies.get(event.id);
     if (body === undefined) fresh.push(lined);
     else if (!says(body, event)) throw conflict(path, lined);
@@ -66,6 +80,13 @@ function conflict(path: string, { line, file = path, draft }: LinedDraft): Datas
   return new DatasetError(
     'conflict',
     `${file} line ${line}: the record holds another ${draft.type} under the id ${draft.id}; nothing was imported. Import into an empty record, or find out which of the two was changed`,
+  );
+}
+
+function misplaced(path: string, { line, file = path, draft }: LinedDraft, reason: string): DatasetError {
+  return new DatasetError(
+    'conflict',
+    `${file} line ${line}: ${draft.type}: ${reason}; nothing was imported. Give each its own id`,
   );
 }
 

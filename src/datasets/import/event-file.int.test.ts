@@ -287,6 +287,14 @@ describe('our own JSONL', () => {
       ['a step is missing', (lines) => lines.filter((_, i) => i !== 4), 'has no step'],
       ['a step stands before its parent', (lines) => lines.toSpliced(4, 2, lines[5] ?? '', lines[4] ?? ''), 'line 5: StepTaken'],
       ['an event stands twice', (lines) => lines.toSpliced(5, 0, lines[4] ?? ''), 'line 6: StepTaken'],
+      [
+        'a tree has the id of its run',
+        (lines) => {
+          const [run, tree] = [JSON.parse(lines[1] ?? '').data.runId, JSON.parse(lines[2] ?? '').data.treeId];
+          return lines.map((line) => line.replaceAll(tree, run));
+        },
+        'line 3: TreeOpened: the id',
+      ],
       ['a tree was not opened', (lines) => lines.filter((_, i) => i !== 2), 'line 3: RolloutStarted'],
     ])('%s', async (_, edit, message) => {
       expect(await refusal(edit)).toContain(message);

@@ -63,9 +63,10 @@ export async function importTrajectories(options: ImportOptions): Promise<Import
   const before = await stamp();
   const plan = searches ? await planSearches(options) : await planImport(options);
   const report = new Counter(plan);
+  const homes = new Map<string, string>();
   for await (const chunk of chunkDrafts(plan.drafts())) {
     signal.throwIfAborted();
-    report.checked(chunk, await newToRecord(options.db, source, chunk));
+    report.checked(chunk, await newToRecord(options.db, source, chunk, homes));
     onProgress({ kind: 'checking', events: report.events });
   }
   if ((await stamp()) !== before)
@@ -76,7 +77,7 @@ export async function importTrajectories(options: ImportOptions): Promise<Import
   if (total > 0) {
     for await (const chunk of chunkDrafts(plan.drafts())) {
       signal.throwIfAborted();
-      const fresh = await newToRecord(options.db, source, chunk);
+      const fresh = await newToRecord(options.db, source, chunk, homes);
       for (const { blobs = [] } of chunk) for (const { bytes, mediaType } of blobs) await options.blobs.put(bytes, mediaType);
       if (fresh.length > 0) report.appended(await options.appender.append(fresh.map(({ draft }) => draft)));
       done += fresh.length;

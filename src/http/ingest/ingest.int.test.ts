@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openFileBlobStore } from '../../blobs/file-blob-store.ts';
 import { decode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
+import { readStreamTopics } from '../../projections/journal/read-stream-topics.ts';
 import { Story } from '../../testing/story.ts';
 import { type Answer, openTestApi, type TestApi } from '../http-testing.ts';
 
@@ -38,6 +39,48 @@ async function refused(send: () => Promise<Answer>, status: number, problem?: ob
   expect(await api.records()).toBe(before);
   return answer;
 }
+
+describe('an id that names a run and a tree', () => {
+  const message = (id: string, home: string, topic: string) =>
+    `the id ${id} names a stream of topic ${home}, and an event of topic ${topic} would put it in both`;
+  /** A story whose tree has the id of its run. */
+  function twice() {
+    const { story, runId, tree } = given();
+    const [run, opened] = story.events;
+    if (run?.type !== 'RunStarted' || opened?.type !== 'TreeOpened') throw new Error('a story begins with a run and a tree');
+    return { run, opened: { ...opened, stream: runId, data: { ...opened.data, treeId: runId } }, runId, tree };
+  }
+
+  test('is refused within one request, which appends nothing', async () => {
+    const { run, opened, runId } = twice();
+    await refused(() => api.post([run, opened]), 409, {
+      index: 1,
+      path: 'data.treeId',
+      message: message(runId, 'runs', 'trees'),
+      remedy: 'give runs, trees, datasets and lineages ids of their own',
+    });
+  });
+
+  test('is refused right after the other was appended, and once that is journalled', async () => {
+    const { run, opened, runId } = twice();
+    const { body } = await appended([run]);
+    const problem = { index: 0, path: 'data.treeId', message: message(runId, 'runs', 'trees') };
+    await refused(() => api.post([opened]), 409, problem);
+    await api.projected(body.position ?? '');
+    expect(await readStreamTopics(api.database.db, [runId])).toEqual(new Map([[runId, 'runs']]));
+    const { url } = await api.serve(); // a server that remembers nothing
+    await refused(() => api.post([opened], {}, url), 409, problem);
+  });
+
+  test('goes to one of two requests that are sent at once', async () => {
+    const { run: home, opened } = twice();
+    await appended([home]);
+    const { run, runId } = twice();
+    const tree = { ...opened, stream: runId, data: { ...opened.data, treeId: runId } }; // a tree of the first run, under the id of the second
+    const answers = await Promise.all([api.post([run]), api.post([tree])]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+  });
+});
 
 describe('POST /v1/events accepts', () => {
   test('a story as an array, and answers with a position after which it can be read', async () => {

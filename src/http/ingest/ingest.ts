@@ -19,6 +19,7 @@ import { type Media, mediaOf, parseBody, unknownMedia } from './parse-body.ts';
 import { busy, readBody } from './read-body.ts';
 import { Recent } from './recent.ts';
 import { type Declaration, declarationsOf } from './references.ts';
+import { checkStreamTopics } from './stream-topics.ts';
 import { wrongDigests } from './wrong-digests.ts';
 
 export interface IngestOptions {
@@ -47,6 +48,7 @@ export function createIngest(options: IngestOptions): (req: IncomingMessage) => 
   const exclusive = createExclusive();
   const recentEvents = new Recent<Appended>(RECENT);
   const recentDeclarations = new Recent<Declaration>(RECENT);
+  const recentStreams = new Recent<string>(RECENT); // their topics
   const world = {
     db,
     recent: { get: (kind: string, id: string) => recentDeclarations.get(`${kind} ${id}`) },
@@ -100,6 +102,8 @@ export function createIngest(options: IngestOptions): (req: IncomingMessage) => 
     if (missing.length > 0) return unknownReferences(missing);
     const prepared = await prepare(distinct.events, blobs);
     if (prepared.kind === 'refused') return prepared.reply;
+    const misplaced = await checkStreamTopics(distinct.events, db, recentStreams); // the last check: what passes is claimed
+    if (misplaced.length > 0) return taken(misplaced);
     const ids = prepared.records.map(({ sent }) => sent.event.id);
     return exclusive.run(ids, () => appendNew(prepared.records, checked.events.length));
   }
@@ -205,6 +209,12 @@ function wrongNames(problems: readonly Problem[]): Reply {
 
 function conflict(problems: readonly Problem[]): Reply {
   return refuse(409, 'an id stands for another event; nothing was appended', 'give a new fact a new id', { problems });
+}
+
+function taken(problems: readonly Problem[]): Reply {
+  return refuse(409, 'an id names a stream of another topic; nothing was appended', 'give each its own id and send all again', {
+    problems,
+  });
 }
 
 function unknownReferences(problems: readonly Problem[]): Reply {

@@ -59,7 +59,7 @@ export async function releaseIteration({ database, log, blobs }: Platform, wante
   if (known && (await stat(path).catch(() => undefined))?.size === known.bytes) return told(known, path);
   const appender = createAppender({
     ...{ log, blobs, producer: { name: 'datasets', version: CODE_VERSION }, clock: Date.now },
-    sequenceOf: (stream) => nextSequence(db, 'datasets', stream),
+    sequenceOf: (stream, topic) => nextSequence(db, 'datasets', stream, topic),
   });
   try {
     const { dataset } = await releaseDataset({

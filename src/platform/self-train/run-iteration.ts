@@ -149,7 +149,7 @@ export async function recordMetrics(
   });
   if (drafts.length === 0) return;
   const producer = { name: 'self-trainer', version: CODE_VERSION };
-  const sequenceOf = (stream: string) => nextSequence(db, producer.name, stream);
+  const sequenceOf = (stream: string, topic: string) => nextSequence(db, producer.name, stream, topic);
   await createAppender({ log: platform.log, blobs: platform.blobs, producer, clock: Date.now, sequenceOf }).append(drafts);
 }
 

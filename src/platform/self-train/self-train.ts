@@ -183,7 +183,7 @@ async function declare(platform: Platform, { selfTrainId, plan }: SelfTraining):
     blobs: platform.blobs,
     producer: { name: 'self-trainer', version: CODE_VERSION },
     clock: Date.now,
-    sequenceOf: (stream) => nextSequence(db, 'self-trainer', stream),
+    sequenceOf: (stream, topic) => nextSequence(db, 'self-trainer', stream, topic),
   });
   const data = { experimentId: selfTrainId, name: 'self-train', question };
   const id = derivedId('ExperimentDeclared', selfTrainId);

@@ -55,6 +55,7 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
         signal,
         onDone: (done) => onProgress({ done, total }),
       });
+      if (written.trajectories !== total) throw incomplete(total, written.trajectories);
       return { counts: written, position: at };
     });
     return await publish(file, options, counts, position);
@@ -81,6 +82,13 @@ function projectionsOf(format: ExportFormat): readonly Projection[] {
   const read = [stepTree, rewards];
   if (format.kind === 'jsonl') return [...read, journal];
   return format.kind === 'sharegpt' ? [...read, runs] : read;
+}
+
+function incomplete(selected: number, written: number): DatasetError {
+  return new DatasetError(
+    'incomplete',
+    `${selected} trajectories match, and the record gives ${written} of them; compare the read models with the log (espalier replay projections), then export again`,
+  );
 }
 
 function nothingMatches(query: TrajectoryQuery): DatasetError {

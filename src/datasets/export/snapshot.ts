@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Offsets } from '../../log/event-log.ts';
 import { formatPosition } from '../../log/position.ts';
 import type { Db, Trx } from '../../postgres/database.ts';
-import type { Tables } from '../../postgres/tables.ts';
 import { topicsOf } from '../../projections/apply-slice.ts';
 import { codeVersionOf, type Projection } from '../../projections/projection.ts';
 import { DatasetError } from '../dataset-error.ts';
@@ -17,12 +16,13 @@ export interface Waiting {
   readonly signal: AbortSignal;
 }
 
-const POLL_MS = 100; // between looks at the cursors; an export takes seconds
+const POLL_MS = 20; // under load the projections agree for some milliseconds between two batches; a look takes one
 
 /**
- * Runs `read` in one read-only snapshot of the database: a consistent cut of every projection it reads, however long it takes and whatever
- * is appended meanwhile. Projections move one by one, so it first waits until each has reached what the furthest of them had read.
- * @throws DatasetError `projections-behind` when they do not within `waitMs`, or one of them is stopped.
+ * Runs `read` in one read-only snapshot of the database in which the projections it reads are at one position: a consistent cut, however long it
+ * takes and whatever is appended meanwhile. Projections move one by one, so the cursors are compared inside the snapshot itself; where one is behind
+ * another, a new snapshot is taken.
+ * @throws DatasetError `projections-behind` when they do not agree within `waitMs`, or the one that is behind is stopped.
  */
 export async function readSnapshot<T>(
   db: Db,
@@ -30,42 +30,18 @@ export async function readSnapshot<T>(
   { waitMs, signal }: Waiting,
   read: (trx: Trx, position: SnapshotPosition) => Promise<T>,
 ): Promise<T> {
-  await awaitAgreement(db, projections, { waitMs, signal });
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
-    .execute(async (trx) => {
-      const cursors = await readCursors(trx, projections);
-      const position: Record<string, string> = {};
-      for (const { name } of projections) {
-        const cursor = cursors.get(name);
-        if (cursor) position[`${name}@${codeVersionOf(cursor.version)}`] = formatPosition(cursor.offsets);
-      }
-      return read(trx, position);
-    });
-}
-
-interface Cursor {
-  readonly version: number;
-  readonly stopped: string | null;
-  readonly offsets: Map<string, Map<number, number>>;
-}
-
-async function awaitAgreement(db: Db, projections: readonly Projection[], { waitMs, signal }: Waiting): Promise<void> {
-  const target = furthest(await readCursors(db, projections));
   const deadline = performance.now() + waitMs;
   for (;;) {
-    const cursors = await readCursors(db, projections);
-    const behind = projections.filter((projection) => !hasReached(projection, cursors.get(projection.name)?.offsets, target));
-    if (behind.length === 0) return;
-    for (const { name } of behind) {
-      const stopped = cursors.get(name)?.stopped;
-      if (stopped)
-        throw new DatasetError('projections-behind', `projection ${name} is stopped: ${stopped}; start it again, then export`);
-    }
+    const looked = await look(db, projections, read);
+    if (looked.kind === 'read') return looked.value;
+    const [stopped] = looked.behind.filter(({ reason }) => reason !== null);
+    if (stopped)
+      throw new DatasetError(
+        'projections-behind',
+        `projection ${stopped.name} is stopped: ${stopped.reason}; start it again, then export`,
+      );
     if (performance.now() > deadline) {
-      const names = behind.map(({ name }) => name).join(', ');
+      const names = looked.behind.map(({ name }) => name).join(', ');
       throw new DatasetError(
         'projections-behind',
         `${names} did not reach the position of the other projections within ${waitMs} ms; see that the projector runs, then export again`,
@@ -75,8 +51,43 @@ async function awaitAgreement(db: Db, projections: readonly Projection[], { wait
   }
 }
 
+type Looked<T> =
+  | { readonly kind: 'read'; readonly value: T }
+  | { readonly kind: 'apart'; readonly behind: readonly { readonly name: string; readonly reason: string | null }[] };
+
+/** Takes a snapshot, and reads in it when no projection is behind another there. */
+function look<T>(
+  db: Db,
+  projections: readonly Projection[],
+  read: (trx: Trx, position: SnapshotPosition) => Promise<T>,
+): Promise<Looked<T>> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async (trx) => {
+      const cursors = await readCursors(trx, projections); // the first statement: it takes the snapshot
+      const target = furthest(projections, cursors);
+      const behind = projections.filter((projection) => !hasReached(projection, cursors.get(projection.name)?.offsets, target));
+      if (behind.length > 0)
+        return { kind: 'apart', behind: behind.map(({ name }) => ({ name, reason: cursors.get(name)?.stopped ?? null })) };
+      const position: Record<string, string> = {};
+      for (const { name } of projections) {
+        const cursor = cursors.get(name);
+        if (cursor) position[`${name}@${codeVersionOf(cursor.version)}`] = formatPosition(cursor.offsets);
+      }
+      return { kind: 'read', value: await read(trx, position) };
+    });
+}
+
+interface Cursor {
+  readonly version: number;
+  readonly stopped: string | null;
+  readonly offsets: Map<string, Map<number, number>>;
+}
+
 /** The live version of each projection with its cursors. */
-async function readCursors(db: Kysely<Tables>, projections: readonly Projection[]): Promise<ReadonlyMap<string, Cursor>> {
+async function readCursors(db: Trx, projections: readonly Projection[]): Promise<ReadonlyMap<string, Cursor>> {
   const { rows } = await sql<{
     name: string;
     version: number;
@@ -98,10 +109,13 @@ async function readCursors(db: Kysely<Tables>, projections: readonly Projection[
   return cursors;
 }
 
-function furthest(cursors: ReadonlyMap<string, Cursor>): Offsets {
+/** A cursor counts on the topics that its projection folds. */
+function furthest(projections: readonly Projection[], cursors: ReadonlyMap<string, Cursor>): Offsets {
   const target = new Map<string, Map<number, number>>();
-  for (const { offsets } of cursors.values()) {
-    for (const [topic, partitions] of offsets) {
+  for (const projection of projections) {
+    const topics = topicsOf(projection);
+    for (const [topic, partitions] of cursors.get(projection.name)?.offsets ?? []) {
+      if (!topics.includes(topic)) continue;
       for (const [partition, next] of partitions)
         setOffset(target, topic, partition, Math.max(next, target.get(topic)?.get(partition) ?? 0));
     }

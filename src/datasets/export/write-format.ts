@@ -1,11 +1,13 @@
 import { sql } from 'kysely';
 import type { BlobStore } from '../../blobs/blob-store.ts';
+import type { Envelope } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { blobLine } from '../carried-blob.ts';
 import { type EndLine, eventLine, HEADER } from '../event-line.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import type { ExportCounts } from './manifest.ts';
 import type { ExportTrajectory } from './recorded-tree.ts';
+import type { SelectedTree } from './select-trajectories.ts';
 import { streamEvents } from './stream-events.ts';
 import { streamTrajectories } from './stream-trajectories.ts';
 import type { TrajectoryQuery } from './trajectory-query.ts';
@@ -131,12 +133,18 @@ async function writeEvents(job: WriteJob<Extract<ExportFormat, { kind: 'jsonl' }
     }
     if (part.kind === 'run') continue;
     counts.trees += 1;
-    counts.trajectories += part.tree.rollouts.length;
+    counts.trajectories += endsOf(part.tree, part.events);
     onDone(counts.trajectories);
   }
   const end: EndLine = { end: { events: counts.lines } };
   await file.write(`${JSON.stringify(end)}\n`);
   return { ...counts, lines: counts.lines + payloads + 2 };
+}
+
+/** Counts the chosen rollouts whose end is among the events: a trajectory is in the file when its end is. */
+function endsOf(tree: SelectedTree, events: readonly Envelope[]): number {
+  const chosen = new Set(tree.rollouts.map(({ rolloutId }) => rolloutId));
+  return events.filter((event) => event.type === 'RolloutFinished' && chosen.has(event.data.rolloutId)).length;
 }
 
 /** Looks up how a run's source acknowledged instructions. Trajectories come run by run, so one answer is kept. */

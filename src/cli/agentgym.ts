@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { SERVER_NAMES, type ServerName } from '../environments/agentgym/descriptor.ts';
 import { type FoundServer, findServers } from '../environments/agentgym/find-servers.ts';
 import { openAgentGym } from '../environments/agentgym/open-agentgym.ts';
+import type { StartProbe } from '../environments/agentgym/probe-starts.ts';
 import { say } from './terminal.ts';
 import { numberBetween, wantsJson } from './with-platform.ts';
 
@@ -9,6 +10,8 @@ import { numberBetween, wantsJson } from './with-platform.ts';
 interface Opened {
   readonly fingerprint: string;
   readonly repeats: boolean;
+  /** How tasks open that start at the same time; null where they do not open alike one after another either. */
+  readonly parallel: (StartProbe & { readonly starts: 'together' | 'alone' }) | null;
 }
 
 /** `espalier agentgym check`: what is behind the URL of an AgentGym server, before a run depends on it. */
@@ -18,7 +21,10 @@ export function addAgentgym(program: Command): void {
     .command('check')
     .description('say which environment is behind a URL, which routes it has, and how to name it in a plan')
     .argument('<server>', `a URL, or NAME@URL to insist on one of ${SERVER_NAMES.join(', ')}`)
-    .option('--open', 'open three tasks too: tells the fingerprint of the server, and whether tasks open alike')
+    .option(
+      '--open',
+      'open tasks too: prints the fingerprint of the server, and whether tasks open alike, one after another and at the same time',
+    )
     .option('--timeout <seconds>', 'how long an answer is waited for', numberBetween('--timeout', 0.1, 3_600), 10);
   command.action(async (text: string, { open, timeout }: { open?: boolean; timeout: number }) => {
     const { name, url } = parseServer(text);
@@ -44,9 +50,13 @@ function parseServer(text: string): { readonly name: ServerName | null; readonly
 }
 
 async function openOnce({ name, url }: FoundServer, timeoutMs: number): Promise<Opened> {
-  const { fingerprint, repeats, close } = await openAgentGym({ server: name, url, tasks: ['0'], timeoutMs, patienceMs: 0 });
-  await close();
-  return { fingerprint, repeats };
+  const kind = await openAgentGym({ server: name, url, tasks: ['0'], timeoutMs, patienceMs: 0 });
+  try {
+    const { fingerprint, repeats, starts } = kind;
+    return { fingerprint, repeats, parallel: repeats ? { starts, ...(await kind.probeStarts()) } : null };
+  } finally {
+    await kind.close();
+  }
 }
 
 function describe(server: FoundServer, opened: Opened | null): string {
@@ -63,9 +73,19 @@ function describe(server: FoundServer, opened: Opened | null): string {
   if (opened) {
     rows.push(['fingerprint', opened.fingerprint]);
     rows.push(['openings', opened.repeats ? 'a task opens alike every time' : 'DIFFER from time to time: replays will diverge']);
+    if (opened.parallel) rows.push(['at once', describeParallel(opened.parallel)]);
   }
   rows.push(['in a plan', `agentgym:${server.name}@${server.url.replace(/\/$/, '')}#0-99`]);
   return [`${server.title} (${server.name}) at ${server.url}`, ...rows.map(([what, is]) => `  ${what.padEnd(12)}${is}`)].join(
     '\n',
   );
+}
+
+function describeParallel({ resets, differ, starts }: NonNullable<Opened['parallel']>): string {
+  if (differ === 0) {
+    const though = starts === 'alone' ? '; a run starts them one at a time all the same' : '';
+    return `tasks that start at the same time open as they do alone (${resets} tried)${though}`;
+  }
+  const advice = starts === 'alone' ? 'a run starts them one at a time' : 'write ?limit=1 behind the URL in a plan';
+  return `${differ} of ${resets} tasks that start at the same time open OTHERWISE: ${advice}`;
 }

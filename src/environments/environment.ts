@@ -19,8 +19,8 @@ export interface EnvironmentKind {
 }
 
 export interface Environment {
-  /** Starts the task anew. Equal alias and seed give an equal opening. @throws EnvironmentError with code `unknown-task`. */
-  reset(task: { readonly alias: string; readonly seed: number }): Promise<Opening>;
+  /** Starts the task from its beginning. Equal alias and seed give an equal opening. @throws EnvironmentError with code `unknown-task`. */
+  reset(task: TaskStart): Promise<Opening>;
   /**
    * Executes one action text (already parsed out of the model's response). An action that makes no sense is an observation, not an error; what a server
    * behind the environment fails to answer is an error (`backend`), not an observation. An aborted signal ends a wait with its reason, where the
@@ -36,6 +36,14 @@ export interface Environment {
   /** How many actions a perfect player would need from here to the goal, where the environment has one; null when it sees no way. */
   planLength?(): Promise<number | null>;
   close(): Promise<void>;
+}
+
+/** Which task an environment starts. */
+export interface TaskStart {
+  readonly alias: string;
+  readonly seed: number;
+  /** `alone`: while this process starts no other task on the same server. Environments that share nothing between tasks need not look at it. */
+  readonly mode?: 'alone';
 }
 
 export interface Opening {

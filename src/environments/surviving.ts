@@ -1,8 +1,16 @@
-import { type Environment, EnvironmentError, type EnvironmentKind, type Opening, type StepResult } from './environment.ts';
+import {
+  type Environment,
+  EnvironmentError,
+  type EnvironmentKind,
+  type Opening,
+  type StepResult,
+  type TaskStart,
+} from './environment.ts';
+import { resetAsRecorded } from './reset-as-recorded.ts';
 
 /** A task and what was done and seen in it so far. */
 export interface EpisodePath {
-  readonly task: { readonly alias: string; readonly seed: number };
+  readonly task: TaskStart;
   readonly firstObservation: string;
   readonly steps: readonly { readonly action: string; readonly observation: string }[];
 }
@@ -19,8 +27,7 @@ export type Rebuilt =
 export async function rebuildEnvironment(kind: EnvironmentKind, path: EpisodePath): Promise<Rebuilt> {
   const environment = await kind.create();
   try {
-    const { observation } = await environment.reset(path.task);
-    let seen = observation;
+    let seen = (await resetAsRecorded(environment, path.task, path.firstObservation)).opening.observation;
     let last: StepResult | null = null;
     for (const [i, recorded] of [path.firstObservation, ...path.steps.map((step) => step.observation)].entries()) {
       const step = path.steps[i - 1];
@@ -63,7 +70,7 @@ async function survivingEnvironment(kind: EnvironmentKind, tries: number): Promi
   return {
     reset: async (task): Promise<Opening> => {
       const opening = await environment.reset(task);
-      path = { task, firstObservation: opening.observation, steps: [] };
+      path = { task: { alias: task.alias, seed: task.seed }, firstObservation: opening.observation, steps: [] };
       return opening;
     },
     step: async (action) => {

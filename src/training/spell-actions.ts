@@ -1,4 +1,5 @@
 import type { EnvironmentKind } from '../environments/environment.ts';
+import { resetAsRecorded } from '../environments/reset-as-recorded.ts';
 import { chooseCandidate } from './choose-candidate.ts';
 import type { ClonedAction } from './clone-behaviour.ts';
 import { type ReleasedChat, ReleaseUnreadable } from './released-chats.ts';
@@ -13,7 +14,7 @@ export type SpelledAction = Omit<ClonedAction, 'weight'>;
 export async function spellActions(kind: EnvironmentKind, chat: ReleasedChat, seed: number): Promise<readonly SpelledAction[]> {
   const environment = await kind.create();
   try {
-    const opening = await environment.reset({ alias: chat.alias, seed });
+    const { opening } = await resetAsRecorded(environment, { alias: chat.alias, seed }, chat.firstObservation);
     refuseOther(chat, 0, chat.firstObservation, opening.observation);
     const history: { action: string; observation: string }[] = [];
     const actions: SpelledAction[] = [];

@@ -33,6 +33,8 @@ export interface ServerDescriptor {
   };
   /** The error texts, or for family `env_idx` none, by which a server says that a task does not exist. */
   readonly unknownTask: RegExp;
+  /** Whether two tasks may start at the same time: TextCraft draws their openings from one random state that all of its threads share. */
+  readonly starts: 'together' | 'alone';
   readonly step: {
     readonly observation: 'observation' | 'state';
     /** The field that AgentGym's own client reports as the reward. */

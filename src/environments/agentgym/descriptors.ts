@@ -9,6 +9,7 @@ const FAMILY_ID = {
   lacks: [],
   create: null,
   unknownTask: /list index out of range/,
+  starts: 'together',
   refusal: NEVER,
   actions: 'none',
   showActions: 'no',
@@ -41,6 +42,7 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     create: {}, // the server asks for an object; `commands` and `goal` in it have no effect
     reset: { ...OBJECT, task: 'data_idx' },
     unknownTask: NEVER, // it takes the number modulo its goals
+    starts: 'alone', // `reset` seeds and draws from the random state of the whole process, in one thread per request
     step: EPISODE_REWARD,
     refusal: /^(?:Could not |Wrong item format)/,
     goal: /^Goal: (.+?)\.?$/m,

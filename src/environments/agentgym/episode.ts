@@ -62,10 +62,10 @@ export async function openEpisode(options: EpisodeOptions): Promise<Environment>
   }
 
   /** Before the first step nothing is lost: where the server was started anew, the idle places of before fail one by one, then a new one opens. */
-  async function openSomewhere(task: number): Promise<Opening> {
+  async function openSomewhere(task: number, mode?: 'alone'): Promise<Opening> {
     for (let left = pool.size; ; left--) {
       try {
-        return await openTask(server, lease.id, task);
+        return await openTask(server, lease.id, task, mode);
       } catch (error) {
         phase = 'broken';
         if (left === 0 || !(error instanceof EnvironmentError) || error.code !== 'gone') throw error;
@@ -75,12 +75,12 @@ export async function openEpisode(options: EpisodeOptions): Promise<Environment>
   }
 
   return {
-    reset: async ({ alias }) => {
+    reset: async ({ alias, mode }) => {
       if (phase === 'closed') throw new EnvironmentError('gone', 'the environment was closed');
       if (!tasks.has(alias)) throw unlisted(options, alias);
       if (phase === 'broken' || lease.isForgotten) await renew();
       pool.touch();
-      const opened = await openSomewhere(Number(alias));
+      const opened = await openSomewhere(Number(alias), mode);
       phase = 'running';
       course = begin();
       return opened;

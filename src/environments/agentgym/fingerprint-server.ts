@@ -22,10 +22,8 @@ export interface Fingerprint {
  * do not repeat is known by the rest alone.
  */
 export async function fingerprintServer(server: Server, report: ServerReport, id: number): Promise<Fingerprint> {
-  const openings: string[] = [];
-  for (const task of SAMPLE) openings.push(await openingOf(server, id, task));
-  const again = await openingOf(server, id, SAMPLE[0]);
-  const repeats = again === openings[0];
+  const openings = await repeatedOpenings(server, id);
+  const repeats = openings !== null;
   const seen = [
     ...['agentgym', ADAPTER_REVISION, INSTRUCTIONS_REVISION],
     ...[server.descriptor.name, report.liveness, report.routes],
@@ -34,9 +32,25 @@ export async function fingerprintServer(server: Server, report: ServerReport, id
   return { hash: createHash('sha256').update(JSON.stringify(seen)).digest('hex'), repeats };
 }
 
+/**
+ * Opens the sample until it has opened twice alike, three times at most: another client of a server whose tasks share one random state can
+ * spoil an opening, and a spoiled fingerprint would name another world. Null when it does not repeat.
+ */
+async function repeatedOpenings(server: Server, id: number): Promise<readonly string[] | null> {
+  const seen = new Set<string>();
+  for (let round = 0; round < 3; round++) {
+    const openings: string[] = [];
+    for (const task of SAMPLE) openings.push(await openingOf(server, id, task));
+    const key = JSON.stringify(openings);
+    if (seen.has(key)) return openings;
+    seen.add(key);
+  }
+  return null;
+}
+
 async function openingOf(server: Server, id: number, task: number): Promise<string> {
   try {
-    return (await resetRemote(server, id, task)).observation;
+    return (await resetRemote(server, id, task, 'alone')).observation;
   } catch (error) {
     if (error instanceof EnvironmentError && error.code === 'unknown-task') return 'no such task';
     throw error;

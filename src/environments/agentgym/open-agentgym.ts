@@ -2,11 +2,14 @@ import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
 import type { AgentGymAddress } from './address.ts';
 import { checkServer, type ServerReport } from './check-server.ts';
 import type { ClientRevision } from './client-action.ts';
+import type { ServerDescriptor } from './descriptor.ts';
 import { DESCRIPTORS } from './descriptors.ts';
 import { openEpisode, type Rewrite } from './episode.ts';
 import { fingerprintServer } from './fingerprint-server.ts';
 import { LeasePool } from './lease-pool.ts';
+import { probeStarts, type StartProbe } from './probe-starts.ts';
 import type { CallOptions } from './server-call.ts';
+import { startGateOf } from './start-gate.ts';
 import { SURROUNDINGS_ROUTES } from './surroundings.ts';
 
 export interface AgentGymOptions extends AgentGymAddress {
@@ -22,6 +25,10 @@ export interface AgentGymKind extends EnvironmentKind {
   readonly report: ServerReport;
   /** Whether the server opens a task twice alike; where it does not, replays diverge. */
   readonly repeats: boolean;
+  /** Whether a run starts one task at a time on this server. */
+  readonly starts: ServerDescriptor['starts'];
+  /** Starts tasks at the same time on purpose and compares how they open. */
+  probeStarts(): Promise<StartProbe>;
 }
 
 const TIMEOUT_MS = 300_000; // the default of AgentGym's clients
@@ -45,7 +52,7 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
   };
   const report = await checkServer(descriptor, atOnce, options.snap ? SURROUNDINGS_ROUTES : []);
   const calls = { ...atOnce, patienceMs: options.patienceMs ?? PATIENCE_MS };
-  const server = { descriptor, calls, canClose: report.canClose };
+  const server = { descriptor, calls, canClose: report.canClose, gate: startGateOf(calls.baseUrl) };
   const pool = new LeasePool(server, { limit: options.limit ?? LIMIT, idleLimitMs: options.idleLimitMs ?? IDLE_LIMIT_MS });
   try {
     const lease = await pool.take();
@@ -58,6 +65,8 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
       taskAliases: options.tasks,
       report,
       repeats,
+      starts: descriptor.starts,
+      probeStarts: () => probeStarts(server),
       create: () => openEpisode({ server, pool, tasks, rewrite: rewriteOf(options) }),
       close: () => pool.close(),
     };

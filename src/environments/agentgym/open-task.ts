@@ -4,9 +4,9 @@ import { INSTRUCTIONS } from './instructions.ts';
 import { readRemote, resetRemote, type Server } from './remote.ts';
 
 /** Starts a task on a leased environment and gives its opening as an agent sees it. @throws EnvironmentError as `resetRemote`. */
-export async function openTask(server: Server, id: number, task: number): Promise<Opening> {
+export async function openTask(server: Server, id: number, task: number, mode?: 'alone'): Promise<Opening> {
   const { descriptor } = server;
-  const { observation, actions } = await resetRemote(server, id, task);
+  const { observation, actions } = await resetRemote(server, id, task, mode);
   const shown = shownText(server, observation, actions);
   const named = descriptor.openings === 'alike' ? `${shown}\nGame ${task}.` : shown;
   const words = descriptor.words && (await readRemote(server, id, descriptor.words, z.array(z.string())));

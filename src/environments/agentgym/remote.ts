@@ -2,12 +2,15 @@ import { z } from 'zod';
 import { EnvironmentError } from '../environment.ts';
 import type { ServerDescriptor } from './descriptor.ts';
 import { type Answer, abridge, type Call, type CallOptions, callServer, jsonOf } from './server-call.ts';
+import type { StartGate } from './start-gate.ts';
 
 /** A server of a known kind at an address. */
 export interface Server {
   readonly descriptor: ServerDescriptor;
   readonly calls: CallOptions;
   readonly canClose: boolean;
+  /** Through which every request goes that starts a task. */
+  readonly gate: StartGate;
 }
 
 export interface RemoteOpening {
@@ -30,7 +33,9 @@ export type RemoteStep =
 export async function createRemote(server: Server): Promise<number> {
   const { descriptor } = server;
   // A create whose answer was lost may have left an environment behind; asking again would leave another.
-  const answer = await post(server, '/create', descriptor.create ?? undefined, 'unsafe').catch((error: unknown) => {
+  const create = () => post(server, '/create', descriptor.create ?? undefined, 'unsafe');
+  // TextCraft's server starts a task in every environment that it creates.
+  const answer = await server.gate.pass(descriptor.starts, create).catch((error: unknown) => {
     if (!(error instanceof EnvironmentError) || error.code !== 'gone') throw error;
     throw new EnvironmentError('unreachable', error.message, { retryable: true, cause: error });
   });
@@ -41,11 +46,12 @@ export async function createRemote(server: Server): Promise<number> {
   return parsed('/create', shape, json);
 }
 
-/** Starts a task in an environment. Repeated freely: a reset forgets what was. @throws EnvironmentError `unknown-task`, `gone`, `protocol` … */
-export async function resetRemote(server: Server, id: number, task: number): Promise<RemoteOpening> {
+/** Starts a task in an environment. Repeated freely: a reset forgets what was. @param mode `alone`: while no other starts here. @throws EnvironmentError `unknown-task`, `gone`, `protocol` … */
+export async function resetRemote(server: Server, id: number, task: number, mode?: 'alone'): Promise<RemoteOpening> {
   const { descriptor } = server;
   const { reset, family } = descriptor;
-  const answer = await post(server, '/reset', { [family]: id, [reset.task]: task, ...reset.with }, 'safe');
+  const start = () => post(server, '/reset', { [family]: id, [reset.task]: task, ...reset.with }, 'safe');
+  const answer = await server.gate.pass(mode ?? descriptor.starts, start);
   if (answer.status >= 500) {
     await mustBeAlive(server, id, answer);
     throw new EnvironmentError('unknown-task', `${descriptor.title} failed to start task ${task}: ${failureOf(answer)}`);

@@ -610,6 +610,8 @@ export type Evaluation = {
   readonly tasks: Scalars['SafeInt']['output'];
   /** How many episodes, all tasks together. */
   readonly episodes: Scalars['SafeInt']['output'];
+  /** Trees that were closed as failed: the environment did not repeat what was recorded in them, and what they lack is not measured. */
+  readonly failedTrees: Scalars['SafeInt']['output'];
   /** The mean return of an episode. */
   readonly meanReturn: Scalars['Float']['output'];
   /** Where the mean return lies, by bootstrap over the tasks. */
@@ -3649,6 +3651,7 @@ export type EvaluationResolvers<ContextType = Context, ParentType extends Resolv
   split?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   tasks?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   episodes?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  failedTrees?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   meanReturn?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
   returnInterval?: Resolver<ResolversTypes['Interval'], ParentType, ContextType>;
   successRate?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;

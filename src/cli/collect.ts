@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { chooseTasks } from '../collect/choose-tasks.ts';
-import type { Progress } from '../collect/collect-run.ts';
+import { failedTreesText, type Progress } from '../collect/collect-run.ts';
 import { type CollectPlan, collectPlan, type PlannedTask } from '../collect/plan.ts';
 import { isUuid } from '../domain/ids.ts';
 import { SEARCH_DEFAULTS } from '../domain/search/next-search-step.ts';
@@ -106,6 +106,8 @@ export function addCollect(program: Command): void {
           say(
             `run ${collection.runId} ${state}: ${progress.rollouts} rollouts, ${progress.steps} steps, ${progress.succeeded} succeeded`,
           );
+        const failedTrees = failedTreesText(progress);
+        if (failedTrees !== null && !json) say(failedTrees);
         if (signal.aborted && !json) say(`go on with: espalier collect --resume ${collection.runId}`);
         await projector.settle();
         const failures = json ? null : await describeFailures(platform.database.db, collection.runId);

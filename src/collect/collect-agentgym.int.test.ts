@@ -14,6 +14,7 @@ import { waitUntilProjected } from '../projections/wait-until.ts';
 import { type AgentGymServer, startAgentGymServer } from '../testing/agentgym-server.ts';
 import { sciworldWorld, textcraftWorld } from '../testing/agentgym-server-worlds.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { sharedRandomTextcraft } from '../testing/shared-random-textcraft.ts';
 import { collectRun } from './collect-run.ts';
 import type { CollectPlan } from './plan.ts';
 import { nothingRecorded } from './recorded-run.ts';
@@ -68,14 +69,14 @@ const scientist: Policy = {
 
 async function collect(
   kind: EnvironmentKind,
-  options: { policy?: Policy; planned?: CollectPlan['tasks']; onStep?: () => void } = {},
+  options: { policy?: Policy; planned?: CollectPlan['tasks']; onStep?: () => void; concurrency?: number } = {},
 ) {
-  const { policy = reader, planned = [...tasks], onStep } = options;
+  const { policy = reader, planned = [...tasks], onStep, concurrency = 2 } = options;
   const { log, blobs } = platform;
   const runId = newId();
   let steps = 0;
   await collectRun({
-    ...{ runId, name: 'over http', seed: 3, codeVersion: 'test', kind, policy, recorded: nothingRecorded, concurrency: 2 },
+    ...{ runId, name: 'over http', seed: 3, codeVersion: 'test', kind, policy, recorded: nothingRecorded, concurrency },
     plan: { environment: kind.name, tasks: planned, taskSeed: 0, policy: 'reader', temperature: 1, maxSteps: 10, search: null },
     appender: createAppender({ log, blobs, producer: { name: 'collector', version: 'test' }, clock: Date.now }),
     clock: Date.now,
@@ -107,6 +108,19 @@ async function recordOf(runId: string) {
     .execute();
 }
 
+/** How a run ended, and the tasks of its failed trees. */
+async function endOf(runId: string) {
+  const { db } = platform.database;
+  const { message } = await db.selectFrom('runs').select('message').where('run_id', '=', runId).executeTakeFirstOrThrow();
+  const trees = await db
+    .selectFrom('trees')
+    .select('alias')
+    .where('run_id', '=', runId)
+    .where('close_reason', '=', 'failed')
+    .execute();
+  return { message, failed: trees.map(({ alias }) => alias) };
+}
+
 const address = (tail = '') => `agentgym:textcraft@${server.url}${tail}#0-50`;
 
 describe('a collection over an AgentGym server', () => {
@@ -135,6 +149,50 @@ describe('a collection over an AgentGym server', () => {
     await remote.close();
     expect(steps).toBeGreaterThan(60);
     expect(record).toEqual(await recordOf(await collect(local)));
+  });
+
+  test('starts one task at a time where the server shares one random state, so that no opening differs', async () => {
+    const shared = sharedRandomTextcraft(local);
+    const real = await startAgentGymServer(shared.world);
+    const remote = await openEnvironment(`agentgym:textcraft@${real.url}#0-50`);
+    const wide = Array.from({ length: 8 }, (_, i) => ({ alias: String(5 * i), rollouts: 4, branching: 'root' as const }));
+    const runId = await collect(remote, { planned: wide, concurrency: 8 });
+    await remote.close();
+    await real.close();
+    expect(shared.overlaps()).toBe(0);
+    const failed = await recordOf(runId);
+    expect(failed.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
+    expect(await endOf(runId)).toEqual({ message: '', failed: [] });
+  });
+
+  test('closes a tree as failed whose task opens otherwise later, and says so at the end of the run', async () => {
+    const shared = sharedRandomTextcraft(local);
+    const real = await startAgentGymServer(shared.world);
+    const remote = await openEnvironment(`agentgym:textcraft@${real.url}#0-50`);
+    shared.spoil(40, 1); // the opening that the tree is opened with
+    const planned = ['3', '40'].map((alias) => ({ alias, rollouts: 3, branching: 'root' as const }));
+    const runId = await collect(remote, { planned });
+    await remote.close();
+    await real.close();
+    const record = await recordOf(runId);
+    expect(record.filter(({ alias, depth }) => alias === '40' && depth > 0)).toEqual([]);
+    expect(record.filter(({ alias, depth }) => alias === '3' && depth > 0).length).toBeGreaterThan(5);
+    expect(await endOf(runId)).toEqual({
+      message: '1 of 2 trees failed: the environment did not repeat what was recorded in them',
+      failed: ['40'],
+    });
+    const reasons = await platform.database.db
+      .selectFrom('rollouts')
+      .select(['outcome', 'reason'])
+      .where('run_id', '=', runId)
+      .where('outcome', '=', 'failed')
+      .execute();
+    expect(reasons).toEqual(
+      Array.from({ length: 3 }, () => ({
+        outcome: 'failed',
+        reason: 'the environment opens the task otherwise than was recorded',
+      })),
+    );
   });
 
   test('adds a cumulative score up to the return that it is, and takes all back for a fatal act', async () => {

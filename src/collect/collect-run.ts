@@ -1,9 +1,12 @@
+import { createHash } from 'node:crypto';
 import type { Appender } from '../append/appender.ts';
 import type { EnvironmentKind } from '../environments/environment.ts';
+import { resetAsRecorded } from '../environments/reset-as-recorded.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { Admission } from './admission.ts';
 import { allOrStop } from './all-or-stop.ts';
+import { AnotherWorld } from './another-world.ts';
 import { collectTree, type Surroundings, treeIdOf } from './collect-tree.ts';
 import type { CollectPlan, PlannedTask } from './plan.ts';
 import type { ReadPrefix } from './play-prefix.ts';
@@ -45,16 +48,19 @@ export interface Progress {
   readonly plannedRollouts: number;
   readonly steps: number;
   readonly succeeded: number;
+  /** Trees that were closed as failed: the environment did not repeat what was recorded in them. */
+  readonly failedTrees: number;
 }
 
 /**
  * Collects the rollouts of a run: every event is appended as it happens and is durable before the next action is chosen. All seeds are
  * derived from (run seed, task, rollout, step) and all ids from what they name, so a run that was killed goes on where its record ends and
  * reaches the trees it would have reached. @throws what makes going on senseless (an unreachable model, a lost log); the run stays
- * resumable. An aborted signal ends it after the steps in hand.
+ * resumable; AnotherWorld when a task opens otherwise than in an open tree of the record. An aborted signal ends it after the steps in hand.
  */
 export async function collectRun(options: CollectOptions): Promise<Progress> {
   const { runId, plan, recorded, appender } = options;
+  await refuseOtherOpenings(options);
   if (!recorded.started)
     await appender.append([startOf(options), ...(options.prompter ? registration(options.prompter, runId) : [])]);
   const progress = {
@@ -64,6 +70,7 @@ export async function collectRun(options: CollectOptions): Promise<Progress> {
     plannedRollouts: plan.tasks.reduce((sum, task) => sum + task.rollouts, 0),
     steps: 0,
     succeeded: 0,
+    failedTrees: 0,
   };
   const report = () => options.progress?.({ ...progress });
   const queue = plan.tasks.entries();
@@ -102,6 +109,10 @@ export async function collectRun(options: CollectOptions): Promise<Progress> {
           if (success) progress.succeeded++;
           report();
         },
+        onFailed: () => {
+          progress.failedTrees++;
+          report();
+        },
       });
       if (!signal.aborted) progress.trees++;
       report();
@@ -112,6 +123,29 @@ export async function collectRun(options: CollectOptions): Promise<Progress> {
   await allOrStop(options.signal, workers);
   if (!options.signal.aborted && !recorded.finished) await appender.append([endOf(options, progress)]);
   return progress;
+}
+
+/** @throws AnotherWorld when a tree that a resumed run would go on with opens otherwise now: its prompts and steps would be of two worlds. */
+async function refuseOtherOpenings({ runId, recorded, kind, plan }: CollectOptions): Promise<void> {
+  for (const { treeId, alias, seed, observation } of recorded.open) {
+    const environment = await kind.create();
+    try {
+      const { kind: compared, opening } = await resetAsRecorded(environment, { alias, seed }, observation);
+      if (compared === 'same') continue;
+      throw new AnotherWorld(
+        `run ${runId} cannot go on: task ${alias} of its open tree ${treeId} opened with ${digestOf(observation)}, and ${plan.environment} opens it with ${digestOf(opening.observation)} now; put back the environment that the run began in, or begin a new run`,
+      );
+    } finally {
+      await environment.close();
+    }
+  }
+}
+
+const SHOWN = 120; // characters: enough to see which text it is
+
+function digestOf(observation: string): string {
+  const sha256 = createHash('sha256').update(observation.toWellFormed()).digest('hex');
+  return `${JSON.stringify(observation.slice(0, SHOWN).toWellFormed())}${observation.length > SHOWN ? '…' : ''} (SHA-256 ${sha256.slice(0, 16)}…)`;
 }
 
 function startOf({
@@ -138,16 +172,24 @@ function startOf({
       config: plan,
       environments: [{ environment: kind.name, fingerprint: kind.fingerprint }],
       policy: policy.ref,
+      ...(policy.digest === undefined ? {} : { policyDigest: policy.digest }),
     },
   };
 }
 
 function endOf({ runId }: CollectOptions, progress: Progress): Parameters<Appender['append']>[0][number] {
   const { trees, rollouts, steps } = progress;
+  const message = failedTreesText(progress) ?? '';
   return {
     type: 'RunFinished',
     id: derivedId('RunFinished', runId),
     correlationId: runId,
-    data: { runId, outcome: 'completed', message: '', trees, rollouts, steps },
+    data: { runId, outcome: 'completed', message, trees, rollouts, steps },
   };
+}
+
+/** Says how many trees failed, and why; null when none did. */
+export function failedTreesText({ failedTrees, plannedTrees }: Progress): string | null {
+  if (failedTrees === 0) return null;
+  return `${failedTrees} of ${plannedTrees} trees failed: the environment did not repeat what was recorded in them`;
 }

@@ -5,15 +5,17 @@ import { seedFrom } from '../domain/random/seed-from.ts';
 import type { Tie } from '../domain/search/best-child.ts';
 import type { CountTokens } from '../domain/search/published-prompt.ts';
 import type { EnvironmentKind, Opening } from '../environments/environment.ts';
+import { resetAsRecorded } from '../environments/reset-as-recorded.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Policy } from '../policies/policy.ts';
 import { allOrStop } from './all-or-stop.ts';
 import { closing } from './close-tree.ts';
 import { growSearch } from './grow-search.ts';
 import type { CollectPlan, PlannedTask } from './plan.ts';
-import { playPrefix, type ReadPrefix } from './play-prefix.ts';
+import { type Prefix, PrefixDiverged, playPrefix, type ReadPrefix } from './play-prefix.ts';
 import type { Prompter } from './prompting/prompter.ts';
 import type { RecordedTree } from './recorded-run.ts';
+import { diverged } from './restore-environment.ts';
 import type { TreeNode } from './rollout-events.ts';
 import { walkRollout } from './walk-rollout.ts';
 
@@ -36,6 +38,8 @@ export interface TreeOptions {
   readonly signal: AbortSignal;
   readonly onStep: () => void;
   readonly onRollout: (success: boolean) => void;
+  /** The tree was closed as failed: the environment did not repeat what was recorded in it. */
+  readonly onFailed: () => void;
 }
 
 /**
@@ -54,6 +58,8 @@ export interface GrowingTree extends TreeOptions {
   readonly opening: Opening;
   /** Every node so far, in the order it was reached: recorded ones first. */
   readonly nodes: Map<string, TreeNode>;
+  /** Who found that the task opens otherwise than this tree did: then the tree is closed as failed. */
+  readonly openedOtherwise: Set<string>;
 }
 
 /** Gives the id of the tree of a task index, before anything of it is recorded. */
@@ -66,15 +72,24 @@ export function treeIdOf(runId: string, task: PlannedTask, index: number): strin
  * one after the other, since each starts at a node drawn from what the others reached. An aborted signal leaves the rest for a resume.
  */
 export async function collectTree(options: TreeOptions): Promise<void> {
-  const { task, tree, signal } = options;
+  const { task, tree, signal, plan } = options;
   if (tree?.closed) return countRecorded(options);
-  const growing = await openTree(options);
-  if (options.plan.search) {
-    const reason = await growSearch(growing, { plan: options.plan.search, facts: tree?.searchFacts ?? [] });
-    if (reason !== 'stopped') await options.appender.append([closing(growing, reason)]);
+  const prefix = task.behind && (await options.readPrefix?.(task.behind));
+  const growing = await openTree(options, prefix ?? null);
+  if (growing === null) return options.onFailed();
+  if (plan.search) {
+    const reason = await growSearch(growing, { plan: plan.search, facts: tree?.searchFacts ?? [] });
+    if (reason !== 'stopped') await closeTree(growing, reason);
     return;
   }
-  const startStepId = await playPrefix(growing);
+  let startStepId: string;
+  try {
+    startStepId = await playPrefix(growing, prefix);
+  } catch (error) {
+    // A fork has nothing else to do; an evaluation has other tasks, and says how many it could not begin.
+    if (!(error instanceof PrefixDiverged) || !plan.evaluation) throw error;
+    return options.onFailed();
+  }
   if (task.branching === 'root') {
     const walks = Array.from(
       { length: task.rollouts },
@@ -86,23 +101,46 @@ export async function collectTree(options: TreeOptions): Promise<void> {
       await walkRollout(growing, ordinal, startOf(growing, ordinal));
     }
   }
-  if (!signal.aborted) await options.appender.append([closing(growing, 'completed')]);
+  if (!signal.aborted) await closeTree(growing, 'completed');
 }
 
-function countRecorded({ tree, onRollout, onStep }: TreeOptions): void {
+async function closeTree(tree: GrowingTree, reason: 'completed' | 'exhausted'): Promise<void> {
+  const failed = tree.openedOtherwise.size > 0;
+  await tree.appender.append([closing(tree, failed ? 'failed' : reason)]);
+  if (failed) tree.onFailed();
+}
+
+function countRecorded({ tree, onRollout, onStep, onFailed }: TreeOptions): void {
   for (const step of tree?.steps.values() ?? []) if (step.depth > 0) onStep();
   for (const rollout of tree?.rollouts.values() ?? []) onRollout(rollout.success === true);
+  if (tree?.closed === 'failed') onFailed();
 }
 
-async function openTree(options: TreeOptions): Promise<GrowingTree> {
-  const { runId, task, treeIndex, plan, kind, tree } = options;
+/**
+ * Starts the task and opens its tree, or goes on with the recorded one. Null, and the tree closed as failed, where the task opens otherwise
+ * than the recorded tree did.
+ */
+async function openTree(options: TreeOptions, prefix: Prefix | null): Promise<GrowingTree | null> {
+  const { runId, task, treeIndex, plan, kind, tree, appender } = options;
   const treeId = treeIdOf(runId, task, treeIndex);
   const rootStepId = derivedId('root', treeId);
+  const recorded = tree?.steps.get(rootStepId)?.observation ?? prefix?.observation ?? null;
+  const start = { alias: task.alias, seed: plan.taskSeed };
   const environment = await kind.create();
   try {
-    const opening = await environment.reset({ alias: task.alias, seed: plan.taskSeed });
-    const growing = { ...options, treeId, rootStepId, opening, nodes: recordedNodes(tree, rootStepId, opening) };
-    if (!tree) await options.appender.append([openingEvent(growing)]);
+    const { opening, ...started } =
+      recorded === null
+        ? { opening: await environment.reset(start), kind: 'same' }
+        : await resetAsRecorded(environment, start, recorded);
+    const nodes = recordedNodes(tree, rootStepId, opening);
+    const openedOtherwise = new Set(tree?.openedOtherwise);
+    const growing = { ...options, treeId, rootStepId, opening, nodes, openedOtherwise };
+    if (!tree) await appender.append([openingEvent(growing)]);
+    else if (started.kind === 'differs') {
+      const root = { stepId: rootStepId, observation: recorded ?? '' };
+      await appender.append([diverged(growing, treeId, root, opening.observation), closing(growing, 'failed', 0)]);
+      return null;
+    }
     return growing;
   } finally {
     await environment.close();

@@ -28,6 +28,8 @@ interface Candidate {
   readonly parsed: ParsedResponse;
 }
 
+const NOT_REPEATED = 'the environment did not repeat what was recorded';
+
 /** A search under way: the tree as its rules see it, and what it goes by. */
 export interface Search {
   readonly tree: GrowingTree;
@@ -44,7 +46,7 @@ export interface Search {
 export async function expandNode(search: Search, state: SearchState, step: Expansion): Promise<SearchState> {
   const { tree, rules, episodes } = search;
   const episode = await episodeAt(episodes, step.stepId);
-  if (!episode) return close(tree, state, step, [], 'the environment did not repeat what was recorded');
+  if (!episode) return close(tree, state, step, [], NOT_REPEATED);
   const path = pathTo(tree, step.stepId);
   const began = tree.clock();
   const asked = await askPolicy(tree, episode, path, {
@@ -69,11 +71,15 @@ export async function expandNode(search: Search, state: SearchState, step: Expan
   let spare = episode.clone ? null : episode;
   if (episode.clone) await keepEpisode(episodes, step.stepId, episode);
   let grown = state;
+  let reason = '';
   for (const { candidate, equivalentTo } of missing) {
     if (tree.signal.aborted) break;
     const child = spare ?? (await episodeAt(episodes, step.stepId));
     spare = null;
-    if (!child) break;
+    if (!child) {
+      reason = NOT_REPEATED;
+      break;
+    }
     const elder = equivalentTo === null ? null : stepIdOf(step.stepId, equivalentTo);
     grown = await addChild({ search, state: grown, step, candidate, elder, child, policyMs, history: asked.history });
   }
@@ -85,7 +91,7 @@ export async function expandNode(search: Search, state: SearchState, step: Expan
     grown,
     step,
     dropped.map(({ candidate, sameAs }) => ({ ordinal: candidate.ordinal, sameAs })),
-    '',
+    reason,
   );
 }
 

@@ -19,8 +19,8 @@ export const trainingPlan = z.strictObject({
 });
 
 /**
- * There when the rollouts of a task are to go on behind recorded actions, which are taken again first: behind the first `steps` of a rollout, as the
- * policy said them; or behind a step of any tree, `steps` below its root, where every answer of the environment is compared with the recorded one.
+ * There when the rollouts of a task are to go on behind recorded actions, which are taken again first: behind the first `steps` of a rollout, or
+ * behind a step of any tree, `steps` below its root. Every answer of the environment is compared with the recorded one.
  */
 const behind = z.union([
   z.strictObject({ rolloutId: id, steps: z.int().min(1).max(10_000) }),

@@ -1,20 +1,20 @@
 import type { Draft } from '../append/appender.ts';
 import type { Environment, StepResult } from '../environments/environment.ts';
+import { sameText } from '../environments/same-text.ts';
 import type { DataOf } from '../events/catalogue.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { PolicyRef } from '../events/schemas/values.ts';
 import { closing } from './close-tree.ts';
 import type { GrowingTree } from './collect-tree.ts';
 import type { Behind } from './plan.ts';
-import { restoreEnvironment, sameText } from './restore-environment.ts';
+import { restoreEnvironment } from './restore-environment.ts';
 import { rewards, stepData, stepEvent, type TreeNode, toolDrafts } from './rollout-events.ts';
 
-/** A recorded step that is taken again: what was said, and by which policy. */
+/** A recorded step that is taken again as it was: what was said, by which policy, what was executed, and what must come of it. */
 export interface ActedStep {
   readonly response: string;
   readonly policy: PolicyRef;
-  /** There when the step is taken again as it was, and what comes of it must be the same. */
-  readonly taken?: TakenStep;
+  readonly taken: TakenStep;
 }
 
 /** What a step was, and what came of it. */
@@ -31,7 +31,7 @@ export interface TakenStep {
 }
 
 export interface Prefix {
-  /** The task's first observation and the state there, where they are to be compared. */
+  /** The task's first observation and the state there; null where the record has none. */
   readonly observation: string | null;
   readonly stateHash: string | null;
   readonly steps: readonly ActedStep[];
@@ -47,14 +47,15 @@ export class PrefixDiverged extends Error {
 
 /**
  * Takes the actions that a planned task begins behind, and gives the step at which its rollouts start; the root where it has none. The steps
- * belong to no rollout of this tree, and name the policy that took them first. What the record holds of them is not taken again but replayed, every observation
- * compared. @throws RangeError when there are fewer, or the episode ends on the way; PrefixDiverged.
+ * belong to no rollout of this tree, and name the policy that took them first. What was executed is executed again, not read out of the reply: the run that
+ * took it may have read replies by another template. What the record holds of them is not taken again but replayed, every observation
+ * compared. @throws RangeError when there are fewer; PrefixDiverged, the tree closed as failed.
  */
-export async function playPrefix(tree: GrowingTree): Promise<string> {
+export async function playPrefix(tree: GrowingTree, given: Prefix | undefined): Promise<string> {
   const { task, nodes, rootStepId, treeId } = tree;
   if (!task.behind) return rootStepId;
   const { steps } = task.behind;
-  const prefix = (await tree.readPrefix?.(task.behind)) ?? { observation: null, stateHash: null, steps: [] };
+  const prefix = given ?? { observation: null, stateHash: null, steps: [] };
   if (prefix.steps.length !== steps)
     throw new RangeError(
       `${'stepId' in task.behind ? `the path to step ${task.behind.stepId}` : `rollout ${task.behind.rolloutId}`} has ${prefix.steps.length} steps on record, not the ${steps} that the plan goes on behind`,
@@ -74,7 +75,7 @@ export async function playPrefix(tree: GrowingTree): Promise<string> {
   const environment = await tree.kind.create();
   try {
     const restored = await restoreEnvironment(tree, environment, path, treeId);
-    if (restored.kind === 'diverged') throw new RangeError(`the environment did not repeat the recorded steps of tree ${treeId}`);
+    if (restored.kind === 'diverged') await end(tree, [], last.stepId, 'observation');
     let at = last;
     for (const step of prefix.steps.slice(path.length - 1)) {
       at = await takeAgain(tree, environment, at, step);
@@ -92,7 +93,7 @@ async function recordedPath(tree: GrowingTree, root: TreeNode, prefix: Prefix): 
   for (const { taken } of prefix.steps) {
     const node = tree.nodes.get(stepIdOf(tree.treeId, path.length));
     if (!node) break;
-    if (taken && !sameText(node.observation, taken.observation))
+    if (!sameText(node.observation, taken.observation))
       await diverge(tree, [], node.stepId, { field: 'observation', recorded: taken.observation, replayed: node.observation });
     path.push(node);
   }
@@ -102,20 +103,15 @@ async function recordedPath(tree: GrowingTree, root: TreeNode, prefix: Prefix): 
 async function takeAgain(tree: GrowingTree, environment: Environment, at: TreeNode, step: ActedStep): Promise<TreeNode> {
   const { response, policy, taken } = step;
   const began = tree.clock();
-  const parsed = taken ?? environment.parse(response);
-  const result = await environment.step(parsed.action, tree.signal);
-  const difference = taken ? differenceOf(taken, result) : null;
-  const isElsewhere = taken !== undefined && isOtherState(taken.stateHash, result.stateHash);
-  if (!difference && !isElsewhere && (result.terminated || result.truncated))
-    throw new RangeError(
-      `the episode of task ${tree.task.alias} ends at step ${at.depth + 1} of the ${tree.task.behind?.steps} that the plan goes on behind`,
-    );
+  const result = await environment.step(taken.action, tree.signal);
+  const isElsewhere = isOtherState(taken.stateHash, result.stateHash);
+  const done = result.terminated || result.truncated; // nothing can follow: the record ended there too, or it shows the difference
+  const difference = differenceOf(taken, result);
   const stepId = stepIdOf(tree.treeId, at.depth + 1);
   const act = { response, tokens: null, usage: null, finishReason: null };
   const timings = { policyMs: 0, environmentMs: Math.max(0, tree.clock() - began) };
-  const done = result.terminated || result.truncated; // only where the way differs, and the record is to show it
   const own = { ...tree, policy: { ...tree.policy, ref: policy } };
-  const data = stepData({ tree: own, stepId, rolloutId: null, at, act, parsed, result, timings, done });
+  const data = stepData({ tree: own, stepId, rolloutId: null, at, act, parsed: taken, result, timings, done });
   const drafts = [
     stepEvent(tree, data),
     ...toolDrafts(tree, stepId, result),
@@ -123,11 +119,12 @@ async function takeAgain(tree: GrowingTree, environment: Environment, at: TreeNo
   ];
   if (difference) await diverge(tree, drafts, stepId, difference);
   if (isElsewhere) await leave(tree, drafts, stepId);
+  if (done) await end(tree, drafts, stepId, 'termination');
   await tree.appender.append(drafts);
   tree.onStep();
   const { observation, admissibleActions } = result;
   return {
-    ...{ stepId, parentStepId: at.stepId, depth: at.depth + 1, response, action: result.executed ?? parsed.action },
+    ...{ stepId, parentStepId: at.stepId, depth: at.depth + 1, response, action: result.executed ?? taken.action },
     ...{ observation, admissibleActions, ended: false },
   };
 }
@@ -168,7 +165,7 @@ function leave(tree: GrowingTree, drafts: readonly Draft[], stepId: string): Pro
 }
 
 async function end(tree: GrowingTree, drafts: readonly Draft[], stepId: string, what: string): Promise<never> {
-  await tree.appender.append([...drafts, closing(tree, 'failed')]);
+  await tree.appender.append([...drafts, closing(tree, 'failed', 0)]);
   throw new PrefixDiverged(`step ${stepId} of tree ${tree.treeId} shows another ${what} than the step it repeats`);
 }
 

@@ -1,14 +1,18 @@
 import type { SearchFact } from '../domain/search/search-facts.ts';
+import { decode } from '../events/codec.ts';
 import type { Db } from '../postgres/database.ts';
 import { readSearchFacts } from './read-search-facts.ts';
 
 /** What the record holds of one tree: enough to go on where it ends. Steps are in the order in which they were taken. */
 export interface RecordedTree {
-  readonly closed: boolean;
+  /** Why it was closed; null while it is open. */
+  readonly closed: string | null;
   readonly rollouts: ReadonlyMap<number, RecordedRollout>;
   readonly steps: ReadonlyMap<string, RecordedStep>;
   /** What happened in a search of it, in log order. */
   readonly searchFacts: readonly SearchFact[];
+  /** Who found that the task opens otherwise than the tree did. */
+  readonly openedOtherwise: readonly string[];
   /** Steps that carry a reward already. */
   readonly rewarded: ReadonlySet<string>;
 }
@@ -30,15 +34,25 @@ export interface RecordedStep {
   readonly admissibleActions: readonly string[] | null;
 }
 
+/** A tree that was opened and not closed, and the first observation that it was opened with. */
+export interface OpenTree {
+  readonly treeId: string;
+  readonly alias: string;
+  readonly seed: number;
+  readonly observation: string;
+}
+
 export interface RecordedRun {
   readonly started: boolean;
   readonly finished: boolean;
+  /** The trees that a resumed run goes on with. */
+  readonly open: readonly OpenTree[];
   /** Gives the tree that a run's task of this index grew, null when it was never opened. */
   tree(runId: string, index: number): Promise<RecordedTree | null>;
 }
 
 /** The record of a run that is about to begin. */
-export const nothingRecorded: RecordedRun = { started: false, finished: false, tree: async () => null };
+export const nothingRecorded: RecordedRun = { started: false, finished: false, open: [], tree: async () => null };
 
 /**
  * Opens the record of a run for resuming. The read models must have caught up with the log first (`waitUntilProjected`), or steps that
@@ -55,12 +69,49 @@ export async function readRecordedRun(
   return {
     started: run !== undefined,
     finished: run?.finished_at != null,
+    open: run ? await readOpenTrees(db, runId, resolve) : [],
     tree: (_runId, index) => readTree(db, treeIdOf(index), resolve),
   };
 }
 
+async function readOpenTrees(db: Db, runId: string, resolve: (sha256: string) => Promise<string>): Promise<readonly OpenTree[]> {
+  const rows = await db
+    .selectFrom('trees as t')
+    .innerJoin('steps as s', 's.step_id', 't.root_step_id')
+    .select(['t.tree_id', 't.alias', 't.seed', 's.observation', 's.blobs'])
+    .where('t.run_id', '=', runId)
+    .where('t.closed_at', 'is', null)
+    .orderBy('t.tree_id')
+    .execute();
+  return Promise.all(
+    rows.map(async ({ tree_id: treeId, alias, seed, observation, blobs }) => {
+      const blob = blobs?.observation;
+      return { treeId, alias, seed, observation: blob ? await resolve(blob.blob) : observation };
+    }),
+  );
+}
+
+/** Reads which differences from its first observation are recorded in a tree, by the ids of their events. */
+async function readOpenedOtherwise(db: Db, treeId: string, rootStepId: string): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('events')
+    .select('body')
+    .where('stream', '=', treeId)
+    .where('type', '=', 'ReplayDiverged')
+    .execute();
+  return rows.flatMap(({ body }) => {
+    const decoded = decode(Buffer.from(body));
+    if (decoded.kind !== 'event' || decoded.event.type !== 'ReplayDiverged') return [];
+    return decoded.event.data.stepId === rootStepId ? [decoded.event.id] : [];
+  });
+}
+
 async function readTree(db: Db, treeId: string, resolve: (sha256: string) => Promise<string>): Promise<RecordedTree | null> {
-  const tree = await db.selectFrom('trees').select(['closed_at']).where('tree_id', '=', treeId).executeTakeFirst();
+  const tree = await db
+    .selectFrom('trees')
+    .select(['closed_at', 'close_reason', 'root_step_id'])
+    .where('tree_id', '=', treeId)
+    .executeTakeFirst();
   if (!tree) return null;
   const rollouts = await db
     .selectFrom('rollouts')
@@ -109,7 +160,8 @@ async function readTree(db: Db, treeId: string, resolve: (sha256: string) => Pro
     });
   }
   return {
-    closed: tree.closed_at !== null,
+    closed: tree.closed_at === null ? null : (tree.close_reason ?? 'completed'),
+    openedOtherwise: tree.closed_at === null ? await readOpenedOtherwise(db, treeId, tree.root_step_id) : [],
     searchFacts: await readSearchFacts(db, treeId),
     rollouts: new Map(
       rollouts.map((r) => [

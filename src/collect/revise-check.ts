@@ -2,9 +2,10 @@ import type { RevisedTurn } from '../domain/revision/splice.ts';
 import { isGood, type Thresholds } from '../domain/revision/thresholds.ts';
 import { cutText } from '../domain/text/cut-text.ts';
 import type { EnvironmentKind } from '../environments/environment.ts';
+import { resetAsRecorded } from '../environments/reset-as-recorded.ts';
+import { sameText } from '../environments/same-text.ts';
 import type { DataOf } from '../events/catalogue.ts';
 import type { SearchedTree } from '../projections/revisions/read-searched-trees.ts';
-import { sameText } from './restore-environment.ts';
 
 export type Checked =
   | { readonly kind: 'verified'; readonly reached: number }
@@ -24,9 +25,12 @@ export async function checkRevision(
 ): Promise<Checked> {
   const environment = await kind.create();
   try {
-    const opening = await environment.reset({ alias: tree.alias, seed: tree.seed });
-    if (!sameText(opening.observation, tree.firstObservation))
-      return rejected('diverged', null, tree.tree.root.step.stepId, seen(opening.observation));
+    const { opening, ...started } = await resetAsRecorded(
+      environment,
+      { alias: tree.alias, seed: tree.seed },
+      tree.firstObservation,
+    );
+    if (started.kind === 'differs') return rejected('diverged', null, tree.tree.root.step.stepId, seen(opening.observation));
     let reached = 0;
     let over = false;
     for (const { part, stepId, observation } of turns) {

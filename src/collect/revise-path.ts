@@ -1,8 +1,9 @@
 import type { SearchedStep } from '../domain/search/searched-step.ts';
 import type { Environment, EnvironmentKind } from '../environments/environment.ts';
+import { resetAsRecorded } from '../environments/reset-as-recorded.ts';
+import { sameText } from '../environments/same-text.ts';
 import type { PlanAround } from '../policies/judge.ts';
 import type { SearchedTree } from '../projections/revisions/read-searched-trees.ts';
-import { sameText } from './restore-environment.ts';
 
 /** Walks a recorded trajectory in a fresh environment, as far as it is asked, and tells how far the goal is around its steps. */
 export interface PathProbe {
@@ -20,8 +21,8 @@ export function probePath(kind: EnvironmentKind | null, tree: SearchedTree, step
   async function advance(to: number): Promise<boolean> {
     if (!environment && kind) {
       environment = await kind.create();
-      const opening = await environment.reset({ alias: tree.alias, seed: tree.seed });
-      faithful = sameText(opening.observation, tree.firstObservation);
+      const task = { alias: tree.alias, seed: tree.seed };
+      faithful = (await resetAsRecorded(environment, task, tree.firstObservation)).kind === 'same';
     }
     while (environment && faithful && taken < to) await take(environment);
     return environment !== null && faithful;

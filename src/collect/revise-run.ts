@@ -10,6 +10,7 @@ import {
   type SearchedTree,
 } from '../projections/revisions/read-searched-trees.ts';
 import { allOrStop } from './all-or-stop.ts';
+import { AnotherWorld } from './another-world.ts';
 import { readRecordedRevisions } from './revise-record.ts';
 import { type RevisedTree, type RevisePlan, reviseTree } from './revise-tree.ts';
 import { openVerdicts } from './revise-verdicts.ts';
@@ -54,11 +55,6 @@ export interface ReviseCounts {
   readonly rejected: Readonly<Record<'diverged' | 'impossible' | 'below', number>>;
   /** The mean number of steps judged for a revision, the rejected one included; null without a judged revision. */
   readonly meanRevisionLength: number | null;
-}
-
-/** The environment that was opened is not the one the trees come from: other words, or other rules. */
-export class AnotherWorld extends Error {
-  override readonly name = 'AnotherWorld';
 }
 
 /** Who is named where nobody judges. */

@@ -49,8 +49,7 @@ export async function walkRollout(tree: GrowingTree, ordinal: number, fromStepId
     const path = pathTo(tree, taken.at(-1)?.stepId ?? fromStepId);
     const replayed = await orUnavailable(restoreEnvironment(tree, environment, path, rolloutId));
     if (replayed.kind === 'unavailable') return await finish(walk, path.at(-1), 'failed', null, replayed.reason);
-    if (replayed.kind === 'diverged')
-      return await finish(walk, path.at(-1), 'failed', null, 'the environment did not repeat what was recorded');
+    if (replayed.kind === 'diverged') return await finish(walk, path.at(-1), 'failed', null, reasonOf(replayed.at));
     if (taken.length > 0 && replayed.last && (endsIn(replayed.last) || isLast(walk, taken.length))) {
       // The last step is in the record, its reward or the end of the rollout is not: a kill fell between them.
       const leaf = path.at(-1);
@@ -130,6 +129,11 @@ async function orUnavailable<T>(working: Promise<T>): Promise<T | { readonly kin
     if (!(error instanceof EnvironmentError) || error.code !== 'backend') throw error;
     return { kind: 'unavailable', reason: error.message.slice(0, 9_000) };
   }
+}
+
+function reasonOf(at: 'opening' | 'step'): string {
+  if (at === 'opening') return 'the environment opens the task otherwise than was recorded';
+  return 'the environment did not repeat what was recorded';
 }
 
 function endsIn(result: StepResult): boolean {

@@ -20,6 +20,8 @@ import { nextSequence } from './next-sequence.ts';
 import type { Platform } from './open-platform.ts';
 import { openPrompter } from './open-prompter.ts';
 import { readPrefix } from './read-prefix.ts';
+import { readBeginning } from './recorded-beginning.ts';
+import { differenceFrom } from './same-beginning.ts';
 import { admissionFor } from './train-admission-for.ts';
 import { followVersions } from './train-versions.ts';
 
@@ -67,6 +69,9 @@ export async function collectInto(platform: Platform, collection: Collection): P
     opened.push(policy);
     const admission = plan.training && (await admissionFor(platform, plan.training, policy));
     const recorded = collection.mode === 'resume' ? await recordOf(platform, collection) : nothingRecorded;
+    const began = recorded.started && !recorded.finished ? await readBeginning(db, runId) : null;
+    const difference = began && differenceFrom(began, plan, kind, policy);
+    if (difference) throw new RunRefused(`${difference}; put back what the run began with, or begin a new run`);
     const appender = createAppender({
       log: platform.log,
       blobs: platform.blobs,

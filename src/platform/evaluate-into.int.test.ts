@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { treeIdOf } from '../collect/collect-tree.ts';
+import { openTextCraft } from '../environments/textcraft/textcraft.ts';
 import { newId } from '../events/new-id.ts';
 import type { Subscription } from '../log/event-log.ts';
 import { readFailures } from '../projections/evaluations/read-failures.ts';
 import { runProjections } from '../projections/runner.ts';
+import { startAgentGymServer } from '../testing/agentgym-server.ts';
 import { countEvents, environmentOf, settle } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { startOpenAiServer } from '../testing/openai-server.ts';
+import { sharedRandomTextcraft } from '../testing/shared-random-textcraft.ts';
+import { textCraftAgent } from '../testing/textcraft-agent.ts';
 import { until } from '../testing/until.ts';
 import { startProcess } from '../testing/worker-process.ts';
 import type { Collection } from './collect-into.ts';
@@ -159,6 +164,77 @@ describe('evaluateInto', () => {
     expect((await evaluateInto(platform, { ...collection, signal: stopping.signal, progress })).result).toBeNull();
     expect(await found({ ...collection, mode: 'resume' })).toEqual(undisturbed);
   }, 30_000);
+
+  test('takes again what was executed, not what its own reading of the replies makes of them', async () => {
+    const { db } = platform.database;
+    const prompt: NonNullable<Collection['plan']['prompt']> = {
+      ...{ template: { name: 'alfworld', version: 1 }, mode: 'text', historyLength: 5 },
+      ...{ image: null, compression: null, invalidPenalty: 0 },
+    };
+    const failing = evaluation({ plan: { ...plan, policy: 'random', prompt } });
+    await found(failing);
+    const failures = await readFailures(db, failing.runId);
+    const tasks = failures.slice(0, 4).map(({ rolloutId, alias }) => ({
+      ...{ alias, rollouts: 1, branching: 'root' as const, behind: { rolloutId, steps: 6 } },
+    }));
+    const measured = { split: null, recoverFrom: failing.runId, resamples: 100, trained: null };
+    const recovering = evaluation({ plan: { ...plan, policy: 'planner', maxSteps: 30, tasks, evaluation: measured } });
+    expect(await found(recovering)).toMatchObject({ episodes: 4, successRate: 1, failedTrees: 0 });
+    const steps = await db
+      .selectFrom('steps as s')
+      .innerJoin('trees as t', 't.tree_id', 's.tree_id')
+      .select(['t.run_id', 't.alias', 's.rollout_id', 's.depth', 's.action', 's.observation', 's.response'])
+      .where('t.run_id', 'in', [failing.runId, recovering.runId])
+      .where('s.depth', 'in', [1, 2, 3, 4, 5, 6])
+      .execute();
+    const cut = tasks.map(({ behind }) => behind.rolloutId);
+    const before = steps.filter(({ rollout_id }) => rollout_id !== null && cut.includes(rollout_id));
+    const again = steps.filter(({ run_id, rollout_id }) => run_id === recovering.runId && rollout_id === null);
+    const gist = (taken: typeof steps) =>
+      taken.map(({ alias, depth, action, observation }) => `${alias} ${depth} ${action} ${observation}`).sort();
+    expect(gist(again)).toEqual(gist(before));
+    expect(before.some(({ response }) => response.includes('<action>'))).toBe(true);
+  }, 30_000);
+
+  test('closes a task as failed whose first steps are answered otherwise, measures the others, and counts it', async () => {
+    const local = await openTextCraft();
+    const shared = sharedRandomTextcraft(local);
+    const server = await startAgentGymServer(shared.world);
+    const idle = await startOpenAiServer({ reply: () => 'Thought: I wait.\nAction: inventory' });
+    const agent = await startOpenAiServer({ reply: textCraftAgent });
+    try {
+      const environment = `agentgym:textcraft@${server.url}#0-99`;
+      const inGym = { ...plan, environment, tasks: plan.tasks.slice(0, 3).map((task) => ({ ...task, rollouts: 1 })) };
+      const failing = evaluation({ plan: { ...inGym, policy: `openai:idle@${idle.url}` } });
+      await found(failing);
+      const failures = await readFailures(platform.database.db, failing.runId);
+      const tasks = failures.map(({ rolloutId, alias }) => ({
+        ...{ alias, rollouts: 2, branching: 'root' as const, behind: { rolloutId, steps: 3 } },
+      }));
+      const measured = { split: null, recoverFrom: failing.runId, resamples: 100, trained: null };
+      const recovery = { ...inGym, policy: `openai:agent@${agent.url}`, maxSteps: 40, tasks, evaluation: measured };
+      shared.spoil(40, 1_000); // it opens otherwise now, however often it is asked
+      const recovering = evaluation({ plan: recovery });
+      const { progress, result } = await evaluateInto(platform, recovering);
+      expect(progress).toMatchObject({ trees: 3, rollouts: 4, failedTrees: 1 });
+      expect(result).toMatchObject({ episodes: 4, tasks: 2, failedTrees: 1 });
+      const trees = await platform.database.db
+        .selectFrom('trees')
+        .select(['alias', 'close_reason'])
+        .where('run_id', '=', recovering.runId)
+        .orderBy('alias')
+        .execute();
+      expect(trees).toEqual([
+        { alias: '0', close_reason: 'completed' },
+        { alias: '40', close_reason: 'failed' },
+        { alias: '90', close_reason: 'completed' },
+      ]);
+      const again = await evaluateInto(platform, { ...recovering, mode: 'resume' });
+      expect(again).toMatchObject({ progress: { failedTrees: 1 }, result: { episodes: 4, failedTrees: 1 } });
+    } finally {
+      for (const each of [agent, idle, server, local]) await each.close();
+    }
+  }, 60_000);
 
   test('refuses a plan that is to collect', async () => {
     const { evaluation: _, ...collecting } = plan;

@@ -1,7 +1,12 @@
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
 import { openEnvironment } from '../environments/open-environment.ts';
+import { createPolicy } from '../policies/create-policy.ts';
+import { parsePolicyText } from '../policies/policy-spec.ts';
+import type { Db } from '../postgres/database.ts';
 import type { Platform } from './open-platform.ts';
+import { readBeginning } from './recorded-beginning.ts';
 import { ReplayRefused } from './replay-environment.ts';
+import { policyDifference } from './same-beginning.ts';
 
 /** What a fork changes; what is left out stays as the run had it that it comes from. */
 export interface ForkChanges {
@@ -26,6 +31,7 @@ export async function planFork({ database }: Platform, stepId: string, changes: 
     .leftJoin('rollouts as o', 'o.rollout_id', 's.rollout_id')
     .leftJoin('steps as f', 'f.step_id', 'o.from_step_id')
     .select(['s.tree_id', 's.parent_step_id', 's.depth', 's.termination', 't.run_id', 't.alias', 't.seed', 'r.config'])
+    .select(['t.environment', 't.server_fingerprint'])
     .select(['s.rollout_id', 'f.depth as from_depth'])
     .where('s.step_id', '=', stepId)
     .executeTakeFirst();
@@ -49,7 +55,8 @@ export async function planFork({ database }: Platform, stepId: string, changes: 
     throw new ReplayRefused(
       `the plan of run ${step.run_id} leaves no step behind depth ${step.depth}; say how many with --max-steps`,
     );
-  await refuseOtherTasks(environment, step.alias);
+  await refuseOtherWorld(environment, step, changes.environment !== undefined);
+  if (changes.policy === undefined) await refuseOtherPolicy(db, step.run_id, policy);
   return collectPlan.parse({
     environment,
     tasks: [{ alias: step.alias, rollouts: changes.rollouts, branching: 'root', behind: { stepId, steps: step.depth } }],
@@ -72,15 +79,36 @@ function stepsLeft(
   return maxSteps - (depth - (step.from_depth ?? 0));
 }
 
-/** An environment that does not know the task is another world: told before a run is begun there. */
-async function refuseOtherTasks(environment: string, alias: string): Promise<void> {
+/**
+ * An environment that does not know the task is another world, and so is one of another fingerprint behind the name that the run recorded. One that
+ * was named on purpose may differ: what it answers is compared step by step.
+ */
+async function refuseOtherWorld(
+  environment: string,
+  step: { readonly alias: string; readonly environment: string; readonly server_fingerprint: string; readonly run_id: string },
+  onPurpose: boolean,
+): Promise<void> {
   const kind = await openEnvironment(environment);
-  const known = kind.taskAliases.includes(alias);
   await kind.close();
-  if (!known)
+  if (!kind.taskAliases.includes(step.alias))
     throw new ReplayRefused(
-      `${environment} has no task ${JSON.stringify(alias)}: it is not the world that the step was taken in; name that one with --environment`,
+      `${environment} has no task ${JSON.stringify(step.alias)}: it is not the world that the step was taken in; name that one with --environment`,
     );
+  if (onPurpose || (kind.name === step.environment && kind.fingerprint === step.server_fingerprint)) return;
+  throw new ReplayRefused(
+    `the step was taken in ${step.environment} with the fingerprint ${step.server_fingerprint}, and ${environment} is ${kind.name} with the fingerprint ${kind.fingerprint} now; put back what run ${step.run_id} acted in, or name ${environment} with --environment to see where it answers otherwise`,
+  );
+}
+
+/** @throws ReplayRefused when the policy that the run names is another one now. */
+async function refuseOtherPolicy(db: Db, runId: string, named: string): Promise<void> {
+  const spec = parsePolicyText(named);
+  const began = spec.kind === 'live' ? null : await readBeginning(db, runId); // a live policy is opened by who collects
+  if (began === null) return;
+  const policy = await createPolicy(spec);
+  await policy.close();
+  const difference = policyDifference(began, named, policy);
+  if (difference) throw new ReplayRefused(`${difference}; put back that file, or name who goes on with --policy`);
 }
 
 const MAX_STEPS = 30; // as `collect` has it

@@ -1,16 +1,15 @@
 import { textReader } from '../blobs/read-text.ts';
 import type { Behind } from '../collect/plan.ts';
 import type { Prefix } from '../collect/play-prefix.ts';
-import { readActedSteps } from '../projections/evaluations/read-failures.ts';
+import { readStepOf } from '../projections/evaluations/read-failures.ts';
 import { type PathStep, readRecordedPath } from '../projections/step-tree/read-recorded-path.ts';
 import type { Platform } from './open-platform.ts';
 
-/** Reads the steps that a planned task goes on behind: of a rollout what was said, of a tree what was done and what came of it. */
+/** Reads the steps that a planned task goes on behind: what was said, what was executed, and what came of it. */
 export async function readPrefix({ database, blobs }: Platform, behind: Behind): Promise<Prefix> {
-  if ('rolloutId' in behind)
-    return { observation: null, stateHash: null, steps: await readActedSteps(database.db, behind.rolloutId, behind.steps) };
   const text = textReader(blobs);
-  const [root, ...path] = await readRecordedPath(database.db, behind.stepId, text);
+  const stepId = 'stepId' in behind ? behind.stepId : await readStepOf(database.db, behind.rolloutId, behind.steps);
+  const [root, ...path] = stepId === null ? [] : await readRecordedPath(database.db, stepId, text);
   return { observation: root?.observation ?? null, stateHash: root?.stateHash ?? null, steps: path.map(again) };
 }
 

@@ -11,6 +11,7 @@ import {
   type StepResult,
 } from '../environments/environment.ts';
 import { openEnvironment } from '../environments/open-environment.ts';
+import { resetAsRecorded } from '../environments/reset-as-recorded.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Db } from '../postgres/database.ts';
 import { Comparison, type ReplayReport } from '../replay/replay-report.ts';
@@ -111,9 +112,9 @@ async function replayTree(replaying: Replaying, recorded: RecordedTree): Promise
     );
   const environment = await kind.create();
   try {
-    const opening = await openAgain(replaying, recorded, environment);
-    if (!opening) return 0;
     const observation = await textOf(replaying, root, 'observation');
+    const opening = await openAgain(replaying, recorded, environment, observation);
+    if (!opening) return 0;
     comparison.compare(place(root.stepId, 'TreeOpened', head.treeId, 'observation'), observation, opening.observation);
     return await replayBelow(replaying, recorded, tree.root, environment);
   } finally {
@@ -126,9 +127,10 @@ async function openAgain(
   { comparison }: Replaying,
   { head, tree }: RecordedTree,
   environment: Environment,
+  observation: string,
 ): Promise<Opening | null> {
   try {
-    return await environment.reset({ alias: head.alias, seed: head.seed });
+    return (await resetAsRecorded(environment, { alias: head.alias, seed: head.seed }, observation)).opening;
   } catch (error) {
     if (!(error instanceof EnvironmentError) || error.code !== 'unknown-task') throw error;
     comparison.compare(place(tree.root.step.stepId, 'TreeOpened', head.treeId, 'alias'), head.alias, error.message);
@@ -165,14 +167,20 @@ async function replayBelow(
   }
 }
 
-/** Brings an environment to a node. False, and a difference, where the episode ends on the way, which it did not do the first time. */
+/** Brings an environment to a node. False, and a difference, where the task opens otherwise or the episode ends on the way, which it did not do the first time. */
 async function walkTo(
   replaying: Replaying,
   { head, tree }: RecordedTree,
   node: TreeNode<RecordedStep>,
   environment: Environment,
 ): Promise<boolean> {
-  await environment.reset({ alias: head.alias, seed: head.seed });
+  const observation = await textOf(replaying, tree.root.step, 'observation');
+  const { kind, opening } = await resetAsRecorded(environment, { alias: head.alias, seed: head.seed }, observation);
+  if (kind === 'differs') {
+    const at = place(tree.root.step.stepId, 'TreeOpened', head.treeId, 'observation');
+    replaying.comparison.compare(at, observation, opening.observation);
+    return false;
+  }
   for (const step of pathTo(tree, node.step.stepId).slice(1)) {
     const ended = endOf(await environment.step(await textOf(replaying, step, 'action')));
     if (ended === 'none') continue;

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { decodeWeights, type LinearWeights, zeroWeights } from './linear/weights.ts';
+import { decodeWeights, zeroWeights } from './linear/weights.ts';
 import { linearPolicy } from './linear-policy.ts';
 import { livePolicy, type VersionSource } from './live-policy.ts';
 import { openAiPolicy } from './openai-policy.ts';
@@ -29,7 +30,7 @@ export async function createPolicy(spec: PolicySpec, secrets: PolicySecrets = {}
     case 'planner':
       return plannerPolicy(spec);
     case 'linear':
-      return linearPolicy(spec.weightsFile === undefined ? zeroWeights() : await readWeights(spec.weightsFile), spec);
+      return spec.weightsFile === undefined ? linearPolicy(zeroWeights(), spec) : fromFile(spec.weightsFile, spec);
     case 'live':
       if (!secrets.versionsOf)
         throw new PolicySpecError(
@@ -44,9 +45,10 @@ export async function createPolicy(spec: PolicySpec, secrets: PolicySecrets = {}
   }
 }
 
-async function readWeights(file: string): Promise<LinearWeights> {
+async function fromFile(file: string, spec: Extract<PolicySpec, { kind: 'linear' }>): Promise<Policy> {
   try {
-    return decodeWeights(await readFile(file));
+    const bytes = await readFile(file);
+    return { ...linearPolicy(decodeWeights(bytes), spec), digest: createHash('sha256').update(bytes).digest('hex') };
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new PolicySpecError(

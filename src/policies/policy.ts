@@ -5,6 +5,8 @@ import type { ShownPrompt } from './shown-prompt.ts';
 /** The model that acts: given where the agent stands, it proposes `n` responses. */
 export interface Policy {
   readonly ref: PolicyRef;
+  /** SHA-256 (hex) of the file that it was read from; absent for a policy that is no file. */
+  readonly digest?: string;
   /** Proposes `request.n` acts. The same request with the same seed gives the same acts where the policy is deterministic. @throws PolicyError. */
   act(request: ActRequest, signal: AbortSignal): Promise<readonly Act[]>;
   close(): Promise<void>;

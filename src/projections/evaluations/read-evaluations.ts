@@ -3,7 +3,11 @@ import type { DataOf } from '../../events/catalogue.ts';
 import type { Db } from '../../postgres/database.ts';
 
 /** The result of an evaluation, as it was recorded. */
-export type EvaluationRecord = DataOf<'EvaluationFinished'> & { readonly finishedAt: Date };
+export type EvaluationRecord = DataOf<'EvaluationFinished'> & {
+  readonly finishedAt: Date;
+  /** Trees that are not measured whole: the environment did not repeat what was recorded in them. */
+  readonly failedTrees: number;
+};
 
 /** The data that an evaluated policy was trained on. */
 export type TrainedOnRecord = NonNullable<EvaluationRecord['trained']>;
@@ -33,4 +37,5 @@ const RECORD = sql`run_id as "runId", json_build_object('policyId', policy_id, '
            json_build_object('low', success_low, 'high', success_high) as "successInterval",
            bootstrap, repeated_actions as "repeatedActions", by_depth as "byDepth", trained,
            case when recovered_run_id is not null then json_build_object('fromRunId', recovered_run_id) end as recovery,
+           (select count(*)::int from trees t where t.run_id = evaluations.run_id and t.close_reason = 'failed') as "failedTrees",
            finished_at as "finishedAt"`;

@@ -19,16 +19,14 @@ export async function readFailures(db: Db, runId: string): Promise<readonly Fail
   return rows;
 }
 
-/** Reads what was said in the first steps of a rollout, in order, and by which policy. A reply in the blob store (over 64 KiB) is refused. */
-export async function readActedSteps(
-  db: Db,
-  rolloutId: string,
-  steps: number,
-): Promise<readonly { readonly response: string; readonly policy: { readonly policyId: string; readonly version: number } }[]> {
-  const { rows } = await sql<{ response: string; policyId: string; version: number }>`
-    select s.response, o.policy_id as "policyId", o.policy_version as version
-    from rollouts o join steps s on s.tree_id = o.tree_id and s.rollout_id = o.rollout_id
-    where o.rollout_id = ${rolloutId} and (s.blobs is null or not s.blobs ? 'response')
-    order by s.depth limit ${steps}`.execute(db);
-  return rows.map(({ response, ...policy }) => ({ response, policy }));
+/** Reads the step that a rollout took at a depth; null where it took none. */
+export async function readStepOf(db: Db, rolloutId: string, depth: number): Promise<string | null> {
+  const step = await db
+    .selectFrom('rollouts as o')
+    .innerJoin('steps as s', (on) => on.onRef('s.tree_id', '=', 'o.tree_id').onRef('s.rollout_id', '=', 'o.rollout_id'))
+    .select('s.step_id')
+    .where('o.rollout_id', '=', rolloutId)
+    .where('s.depth', '=', depth)
+    .executeTakeFirst();
+  return step?.step_id ?? null;
 }

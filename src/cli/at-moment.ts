@@ -1,15 +1,13 @@
 import { parsePosition } from '../log/position.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import type { Db } from '../postgres/database.ts';
-import { beginsWithDay } from '../projections/as-of/calendar-day.ts';
+import { readInstant } from '../projections/as-of/instant.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
 import type { Entities } from '../projections/as-of/scope.ts';
 import { keepSnapshots } from '../projections/as-of/snapshots.ts';
 
 /** How `--as-of` is explained. */
 export const AS_OF = 'as it was at a position of the log (runs.0:3,trees.2:41) or a time (ISO 8601)';
-
-const ISO = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
 /**
  * Parses the moment of a command line. A date alone is its first instant in UTC. The empty text, which elsewhere is the position of the beginning,
@@ -20,10 +18,9 @@ export function parseMoment(text: string): Moment {
     throw new Error(
       '--as-of is empty (a variable that is not set?): it takes a position or a time such as 2026-11-21T20:00:00Z; the beginning is runs.0:0',
     );
-  if (ISO.test(text) && !beginsWithDay(text))
-    throw new Error(`--as-of takes a day of the calendar, which ${text.slice(0, 10)} is not`);
-  const time = new Date(text);
-  if (ISO.test(text) && !Number.isNaN(time.getTime())) return { kind: 'time', time };
+  const read = readInstant(text);
+  if (read.kind === 'instant') return { kind: 'time', time: read.time };
+  if (read.kind === 'no-day') throw new Error(`--as-of takes a day of the calendar, which ${read.day} is not`);
   try {
     return { kind: 'position', position: parsePosition(text) };
   } catch (error) {

@@ -63,7 +63,7 @@ export function addExport(program: Command): void {
     .option('--success <true|false>')
     .option('--return-min <number>')
     .option('--return-max <number>')
-    .option('--from <time>', 'finished at or after (ISO 8601)')
+    .option('--from <time>', 'finished at or after: a date in UTC, or a time with its zone (2026-01-31T09:30:00Z)')
     .option('--before <time>', 'finished before')
     .option('--as-of <moment>', `the record ${AS_OF}`, parseMoment)
     .option('--force', 'replace a file that is there')
@@ -156,7 +156,7 @@ export function addQueryOptions(command: Command): Command {
     .option('--environment <names>')
     .option('--task <tasks>', 'task ids or aliases')
     .option('--split <names>')
-    .option('--policy <policies>', 'a policy id, or id@version');
+    .option('--policy <policies>', 'a policy id, or id@version; an id that ends in @ and digits is followed by one more @');
 }
 
 export function describeManifest(out: string, { counts, bytes, sha256 }: Manifest): string {

@@ -214,6 +214,24 @@ describe('filters', () => {
     expect(lines.map(({ metadata }) => `${metadata?.task.alias} ${metadata?.ordinal}`)).toEqual(expected);
   });
 
+  test('a policy is found by an id that holds @, in all its versions or in one', async () => {
+    const told = new Story();
+    const tree = told.tree(told.run());
+    const names = ['openai:Qwen@http://x', 'model@2', 'model'];
+    for (const [ordinal, policyId] of names.entries()) {
+      const rolloutId = told.rollout(tree, ordinal, { policy: { policyId, version: 2 } });
+      told.finishRollout(tree, rolloutId, told.step(tree, rolloutId, tree.rootStepId, 1), { steps: 1 });
+    }
+    await givenEvents(database.db, told.events);
+    const found = async (policies: string) =>
+      (await exported({ query: parseTrajectoryQuery({ policies }) })).map(({ metadata }) => names[metadata?.ordinal ?? -1]);
+    expect(await found('openai:Qwen@http://x')).toEqual(['openai:Qwen@http://x']);
+    expect(await found('openai:Qwen@http://x@2')).toEqual(['openai:Qwen@http://x']);
+    expect(await found('model@2')).toEqual(['model']);
+    expect(await found('model@2@')).toEqual(['model@2']);
+    expect(await found('model@2@2,model')).toEqual(['model@2', 'model']);
+  });
+
   test('a task is found by its id as by its alias, a run by its id', async () => {
     const told = story();
     await givenEvents(database.db, told.events);

@@ -53,8 +53,20 @@ describe('reading filters', () => {
     [{ success: 'yes' }, 'filter success = "yes"'],
     [{ returnMin: 'NaN' }, 'filter returnMin = "NaN": must be a number'],
     [{ returnMax: '1e999' }, 'filter returnMax = "1e999": must be a number'],
-    [{ policies: 'linear@x' }, 'filter policies = "linear@x": must be a policy, or a policy and its version'],
+    [{ policies: '@3' }, 'filter policies = "@3": must be a policy, or a policy and its version'],
+    [{ policies: 'linear@999999999999999' }, 'filter policies = "linear@999999999999999": must be a policy'],
     [{ finishedFrom: 'yesterday' }, 'filter finishedFrom = "yesterday": must be a date'],
+    [
+      { finishedFrom: '2026-01-01T10:00' },
+      'filter finishedFrom = "2026-01-01T10:00": must be a date (its first instant in UTC) or a time',
+    ],
+    [{ finishedFrom: '2026-01-01 (hello)' }, 'filter finishedFrom = "2026-01-01 (hello)": must be a date'],
+    [
+      { finishedBefore: '2026-02-30' },
+      'filter finishedBefore = "2026-02-30": must be a day of the calendar, which 2026-02-30 is not',
+    ],
+    [{ finishedBefore: '2026-02-31T00:00:00Z' }, 'must be a day of the calendar, which 2026-02-31 is not'],
+    [{ finishedBefore: '2026-01-01T25:00:00Z' }, 'filter finishedBefore = "2026-01-01T25:00:00Z": must be a date'],
     [{ color: 'red' } as QueryTexts, 'filter color'],
   ])('%j is refused by name', (texts, message) => {
     expect(() => parseTrajectoryQuery(texts)).toThrow(message);

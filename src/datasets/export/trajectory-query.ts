@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { readInstant, TIME_FORM } from '../../projections/as-of/instant.ts';
 import { DatasetError } from '../dataset-error.ts';
+import { POLICY_FORM, type PolicyFilter, parsePolicyFilter, policyFilterText } from '../policy-filter.ts';
 
 /** Which trajectories (finished rollouts) to take; null takes all. Lists are alternatives; different filters must all hold. */
 export interface TrajectoryQuery {
@@ -19,11 +21,6 @@ export interface TrajectoryQuery {
   readonly finishedBefore: string | null;
 }
 export type Outcome = (typeof OUTCOMES)[number];
-/** A policy; version null takes every version. */
-export interface PolicyFilter {
-  readonly policyId: string;
-  readonly version: number | null;
-}
 
 const OUTCOMES = ['terminated', 'truncated', 'failed', 'cancelled'] as const;
 
@@ -55,17 +52,18 @@ const number = z
   .regex(/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i, 'must be a number')
   .transform(Number)
   .refine(Number.isFinite, 'must be a number below 1.8e308');
-const instant = z
-  .string()
-  .refine((text) => /^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(Date.parse(text)), 'must be a date or a time as in ISO 8601')
-  .transform((text) => new Date(text).toISOString());
-const policy = z
-  .string()
-  .regex(/^[^@]+(@\d{1,15})?$/, 'must be a policy, or a policy and its version: linear@3')
-  .transform((text): PolicyFilter => {
-    const [policyId = '', version] = text.split('@');
-    return { policyId, version: version === undefined ? null : Number(version) };
-  });
+const instant = z.string().transform((text, context) => {
+  const read = readInstant(text);
+  if (read.kind === 'instant') return read.time.toISOString();
+  context.addIssue(read.kind === 'no-day' ? `must be a day of the calendar, which ${read.day} is not` : `must be ${TIME_FORM}`);
+  return z.NEVER;
+});
+const policy = z.string().transform((text, context) => {
+  const read = parsePolicyFilter(text);
+  if (read) return read;
+  context.addIssue(`must be ${POLICY_FORM}`);
+  return z.NEVER;
+});
 
 const texts = z.strictObject({
   runs: list(z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be run ids (UUIDs in lower case)')).optional(),
@@ -112,11 +110,10 @@ export function parseTrajectoryQuery(given: QueryTexts): TrajectoryQuery {
 export function describeQuery(query: TrajectoryQuery): string {
   const said = Object.entries(query)
     .filter(([, value]) => value !== null)
-    .map(([name, value]) => `${name} = ${Array.isArray(value) ? value.map(sayItem).join('|') : String(value)}`);
+    .map(([name, value]) => `${name} = ${Array.isArray(value) ? value.map(sayItem).join('|') : String(value)}`); // lists of texts and policies
   return said.length === 0 ? 'no filter' : said.join(', ');
 }
 
-function sayItem(item: unknown): string {
-  if (typeof item !== 'object' || item === null || !('policyId' in item)) return String(item);
-  return `${item.policyId}${'version' in item && item.version !== null ? `@${item.version}` : ''}`;
+function sayItem(item: string | PolicyFilter): string {
+  return typeof item === 'object' ? policyFilterText(item) : item;
 }

@@ -19,6 +19,8 @@ test.each<[AgentTrajTexts, string]>([
   [{ rewardScale: '0' }, 'option rewardScale: must be a number above 0'],
   [{ rewardScale: 'NaN' }, 'option rewardScale: must be a number above 0'],
   [{ recordedAt: '1950-01-01' }, 'option recordedAt: must be a date'],
+  [{ recordedAt: '2024-02-30' }, 'option recordedAt: must be a date'],
+  [{ recordedAt: '2024-05-06T10:00' }, 'option recordedAt: must be a date'],
 ])('%j is refused by name', (texts, message) => {
   expect(() => parseAgentTrajOptions(texts)).toThrow(message);
 });

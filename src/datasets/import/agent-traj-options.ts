@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isUuid } from '../../domain/ids.ts';
+import { readInstant, TIME_FORM } from '../../projections/as-of/instant.ts';
 import { DatasetError } from '../dataset-error.ts';
 
 /** What a reader of an AgentTraj file cannot know of it and the file does not say. Part of the run's identity where it shapes the events. */
@@ -56,11 +57,12 @@ const texts = z.strictObject({
     .optional(),
   recordedAt: z
     .string()
-    .refine(
-      (text) => /^\d{4}-\d{2}-\d{2}/.test(text) && Date.parse(text) >= 0,
-      'must be a date or a time as in ISO 8601, from 1970',
-    )
-    .transform((text) => new Date(text).toISOString())
+    .transform((text, context) => {
+      const read = readInstant(text);
+      if (read.kind === 'instant' && read.time.getTime() >= 0) return read.time.toISOString();
+      context.addIssue(`must be ${TIME_FORM}, a day of the calendar from 1970 on`);
+      return z.NEVER;
+    })
     .optional(),
 });
 

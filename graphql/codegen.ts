@@ -45,6 +45,7 @@ const mappers = {
   Ledger: `${READ}/training-pool/read-ledger.ts#Ledger as LedgerRecord`,
   PolicyUpdate: `${READ}/training-pool/read-policy-updates.ts#PolicyUpdateRecord`,
   Batch: `${READ}/training-pool/read-batches.ts#BatchRecord`,
+  BatchAbandonment: `${READ}/training-pool/read-batches.ts#AbandonmentRecord`,
   BatchLease: `${READ}/training-pool/read-batches.ts#LeaseRecord`,
   TrainingSample: `${READ}/training-pool/read-samples.ts#SampleRecord`,
   BatchEstimates: '../../src/training/estimates/batch-estimates.ts#BatchEstimates as BatchEstimatesModel',

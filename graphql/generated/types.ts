@@ -29,7 +29,7 @@ import type { Trace as TraceModel } from '../../src/lineage/trace-record.ts';
 import type { Touched as TouchedModel } from '../../src/lineage/recall-touched.ts';
 import type { Ledger as LedgerRecord } from '../../src/projections/training-pool/read-ledger.ts';
 import type { PolicyUpdateRecord } from '../../src/projections/training-pool/read-policy-updates.ts';
-import type { BatchRecord, LeaseRecord } from '../../src/projections/training-pool/read-batches.ts';
+import type { BatchRecord, AbandonmentRecord, LeaseRecord } from '../../src/projections/training-pool/read-batches.ts';
 import type { SampleRecord } from '../../src/projections/training-pool/read-samples.ts';
 import type { BatchEstimates as BatchEstimatesModel, SampleEstimate as SampleEstimateModel, StepEstimate as StepEstimateModel } from '../../src/training/estimates/batch-estimates.ts';
 import type { ActorRecord } from '../../src/projections/training-pool/read-actors.ts';
@@ -2557,7 +2557,7 @@ export type TrainingMethod = {
   readonly mode?: Maybe<Scalars['JSON']['output']>;
 };
 
-/** The account of a policy's samples: produced = trained + rejected + owed. */
+/** The account of a policy's samples: produced = trained + rejected + abandoned + owed. */
 export type Ledger = {
   readonly __typename?: 'Ledger';
   /** Finished rollouts that may train it. */
@@ -2566,9 +2566,11 @@ export type Ledger = {
   readonly trained: Scalars['SafeInt']['output'];
   /** Those that no batch will hold, by reason. */
   readonly rejected: ReadonlyArray<RejectedSamples>;
+  /** Those in batches that were abandoned. */
+  readonly abandoned: Scalars['SafeInt']['output'];
   /** Those of which nothing final is said yet. */
   readonly owed: OwedSamples;
-  /** produced - trained - rejected - owed: always 0, or a sample was lost or counted twice. */
+  /** produced - trained - rejected - abandoned - owed: always 0, or a sample was lost or counted twice. */
   readonly difference: Scalars['SafeInt']['output'];
   /** Rollouts that have begun and not ended. */
   readonly running: Scalars['SafeInt']['output'];
@@ -2655,6 +2657,8 @@ export type Batch = {
   readonly base: PolicyVersion;
   /** The version that it made; null until it is trained. */
   readonly update?: Maybe<PolicyUpdate>;
+  /** How it was abandoned; null where it was not. */
+  readonly abandonment?: Maybe<BatchAbandonment>;
   /** How advantages are computed. */
   readonly estimator: TrainingMethod;
   /** The rules that chose it. */
@@ -2709,7 +2713,27 @@ export type BatchState =
   /** A trainer has it. */
   | 'leased'
   /** A version came of it. */
-  | 'trained';
+  | 'trained'
+  /** It is never trained: its rows cannot be read, or somebody gave it up. */
+  | 'abandoned';
+
+/** Why a batch is never trained. */
+export type BatchAbandonment = {
+  readonly __typename?: 'BatchAbandonment';
+  /** Who said so. */
+  readonly by: AbandonedBy;
+  /** The reason. */
+  readonly reason: Scalars['String']['output'];
+  /** When. */
+  readonly abandonedAt: Scalars['DateTime']['output'];
+};
+
+/** Who abandoned a batch. */
+export type AbandonedBy =
+  /** The trainer that had it: its rows cannot be read. */
+  | 'trainer'
+  /** An operator. */
+  | 'operator';
 
 /** A rollout as a training sample. */
 export type TrainingSample = {
@@ -2760,6 +2784,8 @@ export type SampleState =
   | 'trained'
   /** No batch will hold it. */
   | 'rejected'
+  /** Its batch was abandoned. */
+  | 'abandoned'
   /** It waits for its group to close. */
   | 'group'
   /** Its group is closed, and in no batch yet. */
@@ -2797,7 +2823,9 @@ export type LeaseEnd =
   /** The trainer gave the batch back. */
   | 'returned'
   /** A version came of the batch. */
-  | 'acked';
+  | 'acked'
+  /** The batch was abandoned. */
+  | 'abandoned';
 
 /** All rollouts of one task in one run. A GRPO group branches at the root, an MCTS search is bushy, one episode has one path. */
 export type Tree = {
@@ -3247,6 +3275,8 @@ export type ResolversTypes = {
   PolicyUpdate: ResolverTypeWrapper<PolicyUpdateRecord>;
   Batch: ResolverTypeWrapper<BatchRecord>;
   BatchState: BatchState;
+  BatchAbandonment: ResolverTypeWrapper<AbandonmentRecord>;
+  AbandonedBy: AbandonedBy;
   TrainingSample: ResolverTypeWrapper<SampleRecord>;
   SampleState: SampleState;
   BatchLease: ResolverTypeWrapper<LeaseRecord>;
@@ -3381,6 +3411,7 @@ export type ResolversParentTypes = {
   StalenessBin: StalenessBin;
   PolicyUpdate: PolicyUpdateRecord;
   Batch: BatchRecord;
+  BatchAbandonment: AbandonmentRecord;
   TrainingSample: SampleRecord;
   BatchLease: LeaseRecord;
   Tree: TreeRecord;
@@ -4324,6 +4355,7 @@ export type LedgerResolvers<ContextType = Context, ParentType extends ResolversP
   produced?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   trained?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   rejected?: Resolver<ReadonlyArray<ResolversTypes['RejectedSamples']>, ParentType, ContextType>;
+  abandoned?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   owed?: Resolver<ResolversTypes['OwedSamples'], ParentType, ContextType>;
   difference?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   running?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
@@ -4368,6 +4400,7 @@ export type BatchResolvers<ContextType = Context, ParentType extends ResolversPa
   policyId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   base?: Resolver<ResolversTypes['PolicyVersion'], ParentType, ContextType>;
   update?: Resolver<Maybe<ResolversTypes['PolicyUpdate']>, ParentType, ContextType>;
+  abandonment?: Resolver<Maybe<ResolversTypes['BatchAbandonment']>, ParentType, ContextType>;
   estimator?: Resolver<ResolversTypes['TrainingMethod'], ParentType, ContextType>;
   rules?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
   seed?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
@@ -4384,6 +4417,12 @@ export type BatchResolvers<ContextType = Context, ParentType extends ResolversPa
   staleness?: Resolver<ReadonlyArray<ResolversTypes['StalenessBin']>, ParentType, ContextType>;
   actors?: Resolver<ReadonlyArray<ResolversTypes['BatchActor']>, ParentType, ContextType>;
   estimates?: Resolver<ResolversTypes['BatchEstimates'], ParentType, ContextType, RequireFields<BatchEstimatesArgs, 'rewards'>>;
+};
+
+export type BatchAbandonmentResolvers<ContextType = Context, ParentType extends ResolversParentTypes['BatchAbandonment'] = ResolversParentTypes['BatchAbandonment']> = {
+  by?: Resolver<ResolversTypes['AbandonedBy'], ParentType, ContextType>;
+  reason?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  abandonedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
 };
 
 export type TrainingSampleResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TrainingSample'] = ResolversParentTypes['TrainingSample']> = {
@@ -4600,6 +4639,7 @@ export type Resolvers<ContextType = Context> = {
   StalenessBin?: StalenessBinResolvers<ContextType>;
   PolicyUpdate?: PolicyUpdateResolvers<ContextType>;
   Batch?: BatchResolvers<ContextType>;
+  BatchAbandonment?: BatchAbandonmentResolvers<ContextType>;
   TrainingSample?: TrainingSampleResolvers<ContextType>;
   BatchLease?: BatchLeaseResolvers<ContextType>;
   Tree?: TreeResolvers<ContextType>;

@@ -9,6 +9,7 @@ import {
 import {
   type BatchFilter,
   countBatches,
+  readAbandonments,
   readBatchesById,
   readBatchPages,
   readLeasesOfBatches,
@@ -73,6 +74,10 @@ export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget:
     batch: one(
       (ids) => readBatchesById(db, ids),
       (b) => b.id,
+    ),
+    abandonmentOfBatch: one(
+      (ids) => readAbandonments(db, ids),
+      (a) => a.batchId,
     ),
     stalenessOfBatch: many(
       (ids) => readStaleness(db, 'batches', ids),

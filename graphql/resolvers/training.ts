@@ -67,6 +67,7 @@ export const Batch: BatchResolvers = {
   samples: ({ id: batchId }, { from, first }, { loaders }) =>
     loaders.samplesOfBatch.load({ batchId, from: Math.max(0, from), first: bounded('first', first, PAGE_LIMIT) }),
   leases: ({ id }, _, { loaders }) => loaders.leasesOfBatch.load(id),
+  abandonment: ({ id }, _, { loaders }) => loaders.abandonmentOfBatch.load(id),
   staleness: ({ id }, _, { loaders }) => loaders.stalenessOfBatch.load(id),
   actors: ({ id }, _, { loaders }) => loaders.actorsOfBatch.load(id),
   estimates: async ({ id: batchId }, { rewards }, { loaders }) => (await loaders.estimates.load({ batchId, rewards })).batch,

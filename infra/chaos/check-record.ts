@@ -109,12 +109,12 @@ async function foldsEqual(platform: Platform): Promise<Check> {
 async function ledgerBalances({ database }: Platform, policyId: string): Promise<Check> {
   const [ledger] = await readLedgers(database.db, [policyId]);
   if (!ledger) return { promise: 'the ledger balances', broken: 1, detail: 'there is no ledger' };
-  const { difference, ahead, running, produced, trained, rejected, owed } = ledger;
+  const { difference, ahead, running, produced, trained, rejected, abandoned, owed } = ledger;
   const left = running + owed.group + owed.ready + owed.planned + owed.leased; // strictly on-policy, and the last version is there
   return {
     promise: 'the ledger balances',
     broken: Math.abs(difference) + ahead + left,
-    detail: `${produced} produced = ${trained} trained + ${Object.values(rejected).reduce((a, b) => a + b, 0)} rejected; difference ${difference}, owed ${left}`,
+    detail: `${produced} produced = ${trained} trained + ${Object.values(rejected).reduce((a, b) => a + b, 0)} rejected + ${abandoned} abandoned; difference ${difference}, owed ${left}`,
   };
 }
 

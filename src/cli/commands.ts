@@ -42,8 +42,13 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./train.ts')).addTrain,
   },
   ledger: {
-    summary: 'account for every training sample: produced = trained + rejected + owed',
+    summary: 'account for every training sample: produced = trained + rejected + abandoned + owed',
     load: async () => (await import('./ledger.ts')).addLedger,
+  },
+  abandon: {
+    summary:
+      'give up the next batch of a policy for ever: its samples are not trained, the batch after it is trained on the same version',
+    load: async () => (await import('./abandon.ts')).addAbandon,
   },
   status: { summary: 'show log, projections, quarantine and runs', load: async () => (await import('./status.ts')).addStatus },
   tree: {

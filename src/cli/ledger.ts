@@ -39,11 +39,22 @@ export function addLedger(program: Command): void {
 }
 
 /** Lays a ledger out as an account whose lines add up. */
-export function writeLedger({ policyId, produced, trained, rejected, owed, difference, ahead, running }: Ledger): string {
+export function writeLedger({
+  policyId,
+  produced,
+  trained,
+  rejected,
+  abandoned,
+  owed,
+  difference,
+  ahead,
+  running,
+}: Ledger): string {
   const rows: [string, number][] = [
     ['produced', produced],
     ['trained', trained],
     ...Object.entries(rejected).map(([reason, samples]): [string, number] => [`rejected: ${reason}`, samples]),
+    ...(abandoned > 0 ? [['abandoned', abandoned] satisfies [string, number]] : []),
     ['owed: waits for its group', owed.group],
     ['owed: ready', owed.ready],
     ['owed: planned', owed.planned],

@@ -51,6 +51,7 @@ export const catalogue = {
   LeaseExpired: { topic: 'training', version: 1, stream: 'lineageId', data: training.leaseExpired },
   BatchReturned: { topic: 'training', version: 1, stream: 'lineageId', data: training.batchReturned },
   BatchAcked: { topic: 'training', version: 1, stream: 'lineageId', data: training.batchAcked },
+  BatchAbandoned: { topic: 'training', version: 1, stream: 'lineageId', data: training.batchAbandoned },
   CheckpointSaved: { topic: 'training', version: 1, stream: 'lineageId', data: training.checkpointSaved },
   PolicyUpdated: { topic: 'training', version: 1, stream: 'lineageId', data: training.policyUpdated },
 } as const satisfies Record<string, { topic: Topic; version: number; stream: string; data: z.ZodType }>;

@@ -10,10 +10,16 @@ export function addTrainingGauges(metrics: Metrics, db: Db): void {
     'Finished rollouts that may train a policy, by what became of them',
     ['policy', 'state'],
     async () =>
-      (await readLedgers(db, 'all')).flatMap(({ policyId: policy, trained, rejected, owed, running }) => {
+      (await readLedgers(db, 'all')).flatMap(({ policyId: policy, trained, rejected, abandoned, owed, running }) => {
         const refused = Object.entries(rejected).map(([reason, value]) => [`rejected:${reason}`, value] as const);
         const waiting = Object.entries(owed).map(([state, value]) => [`owed:${state}`, value] as const);
-        const states = [['trained', trained] as const, ...refused, ...waiting, ['running', running] as const];
+        const states = [
+          ['trained', trained] as const,
+          ['abandoned', abandoned] as const,
+          ...refused,
+          ...waiting,
+          ['running', running] as const,
+        ];
         return states.map(([state, value]) => ({ labels: { policy, state }, value }));
       }),
   );
@@ -26,9 +32,10 @@ export function addTrainingGauges(metrics: Metrics, db: Db): void {
     ),
   );
   metrics.gauge('training_batches', 'Batches of a policy', ['policy', 'state'], async () =>
-    (await readLineages(db, 'all')).flatMap(({ policyId: policy, planned, trained }) => [
+    (await readLineages(db, 'all')).flatMap(({ policyId: policy, planned, trained, abandoned }) => [
       { labels: { policy, state: 'trained' }, value: trained },
-      { labels: { policy, state: 'waiting' }, value: planned - trained },
+      { labels: { policy, state: 'waiting' }, value: planned - trained - abandoned },
+      { labels: { policy, state: 'abandoned' }, value: abandoned },
     ]),
   );
 }

@@ -44,7 +44,7 @@ export const findBatch: Finder = async (db, id) => {
       select lineage_id as "lineageId", policy_id || '#' || ordinal as name, samples, manifest_hash as manifest from batches where batch_id = ${id}`,
   );
   if (!batch) return null;
-  const types = ['BatchPlanned', 'BatchLeased', 'LeaseExpired', 'BatchReturned', 'BatchAcked'];
+  const types = ['BatchPlanned', 'BatchLeased', 'LeaseExpired', 'BatchReturned', 'BatchAcked', 'BatchAbandoned'];
   return {
     kind: 'batch',
     id,

@@ -14,6 +14,8 @@ export interface VersionStory {
 /** What the journal tells of a policy's training, in the order of the log: its batches by ordinal, its versions by number. */
 export interface LineageStory {
   readonly batches: ReadonlyMap<number, Envelope<'BatchPlanned'>>;
+  /** The ordinals of those that were abandoned: no version came of them. */
+  readonly abandoned: ReadonlySet<number>;
   readonly versions: ReadonlyMap<number, VersionStory>;
 }
 
@@ -23,12 +25,13 @@ export async function readLineageStory(db: Db, lineageId: string): Promise<Linea
     .selectFrom('events')
     .select('body')
     .where('stream', '=', lineageId)
-    .where('type', 'in', ['BatchPlanned', 'BatchAcked', 'CheckpointSaved', 'PolicyUpdated'])
+    .where('type', 'in', ['BatchPlanned', 'BatchAcked', 'BatchAbandoned', 'CheckpointSaved', 'PolicyUpdated'])
     .orderBy('position')
     .execute();
   const batches = new Map<number, Envelope<'BatchPlanned'>>();
   const batchById = new Map<string, Envelope<'BatchPlanned'>>();
   const acks = new Map<string, Envelope<'BatchAcked'>>();
+  const abandoned = new Set<number>();
   const checkpoints = new Map<string, Envelope<'CheckpointSaved'>>();
   const updates = new Map<number, Envelope<'PolicyUpdated'>>();
   for (const { body } of rows) {
@@ -39,6 +42,7 @@ export async function readLineageStory(db: Db, lineageId: string): Promise<Linea
       putFirst(batches, event.data.ordinal, event);
       putFirst(batchById, event.data.batchId, event);
     } else if (event.type === 'BatchAcked') putFirst(acks, event.data.batchId, event);
+    else if (event.type === 'BatchAbandoned') abandoned.add(event.data.ordinal);
     else if (event.type === 'CheckpointSaved') putFirst(checkpoints, event.data.checkpointId, event);
     else if (event.type === 'PolicyUpdated') putFirst(updates, event.data.version, event);
   }
@@ -47,7 +51,7 @@ export async function readLineageStory(db: Db, lineageId: string): Promise<Linea
     const of = <T>(known: ReadonlyMap<string, T>) => (batchId === null ? null : (known.get(batchId) ?? null));
     return [version, { update, batch: of(batchById), ack: of(acks), checkpoint: checkpoints.get(checkpointId) ?? null }];
   });
-  return { batches, versions: new Map(versions) };
+  return { batches, abandoned, versions: new Map(versions) };
 }
 
 function putFirst<K, V>(into: Map<K, V>, key: K, value: V): void {

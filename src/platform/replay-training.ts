@@ -141,11 +141,18 @@ function planParts(
   return [
     part(batch.id, 'manifestHash', manifestHash, manifestHashOf(manifest)),
     part(batch.id, 'previousHash', manifest.previousHash, before),
-    part(batch.id, 'ordinal', manifest.ordinal, version - 1),
+    part(batch.id, 'ordinal', manifest.ordinal, ordinalOf(story, version)),
     part(ack?.id ?? null, 'acknowledged version', ack?.data.version ?? 'nothing', version),
     part(ack?.id ?? null, 'acknowledged checkpoint', ack?.data.checkpointId ?? 'nothing', checkpointId),
     part(update.id, 'parentVersion', update.data.parentVersion, version - 1),
   ];
+}
+
+/** The ordinal of the batch that makes a version: batches follow one another, and those that were abandoned make none. */
+function ordinalOf({ abandoned }: LineageStory, version: number): number {
+  let [ordinal, left] = [0, version - 1];
+  for (; left > 0 || abandoned.has(ordinal); ordinal++) if (!abandoned.has(ordinal)) left -= 1;
+  return ordinal;
 }
 
 type Made =

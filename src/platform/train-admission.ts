@@ -76,8 +76,8 @@ interface OwedGroup {
 }
 
 /**
- * Reads the newest version, how far the pool has folded the log and, of the same moment, the groups of a policy that are owed: open, or with a sample that is neither rejected nor in a batch that a
- * version came of. @param also trees to be told of whether they are owed or not, if they are known.
+ * Reads the newest version, how far the pool has folded the log and, of the same moment, the groups of a policy that are owed: open, or with a sample that is neither rejected nor in a batch that was abandoned or
+ * that a version came of. @param also trees to be told of whether they are owed or not, if they are known.
  */
 async function readOwed(
   db: Db,
@@ -96,6 +96,8 @@ async function readOwed(
             and not exists (select from sample_rejections j where j.rollout_id = s.rollout_id)
             and not exists (
               select from batch_samples b join policy_versions v on v.batch_id = b.batch_id where b.rollout_id = s.rollout_id)
+            and not exists (
+              select from batch_samples b join batch_abandonments x on x.batch_id = b.batch_id where b.rollout_id = s.rollout_id)
         ) as owed
       from groups g join training_runs r on r.run_id = g.run_id
       where r.policy_id = ${policyId} and r.channel = 'train'

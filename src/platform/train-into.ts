@@ -124,7 +124,7 @@ async function untilDrained(platform: Platform, { policyId, updates }: TrainPlan
     await settle(platform, signal);
     const lineage = await lineageOf(platform, policyId);
     if ((lineage?.newestVersion ?? 0) >= updates) return;
-    quiet = lineage?.planned === lineage?.trained ? quiet + 1 : 0;
+    quiet = lineage === undefined || lineage.planned === lineage.trained + lineage.abandoned ? quiet + 1 : 0;
     await delay(QUIET_MS, undefined, { signal }).catch(() => undefined);
   }
 }

@@ -18,6 +18,7 @@ import type {
   QuarantineTable,
 } from './keeping-tables.ts';
 import type {
+  BatchAbandonmentsTable,
   BatchAcksTable,
   BatchesTable,
   BatchSamplesTable,
@@ -347,6 +348,7 @@ export interface Tables {
   sample_rejections: SampleRejectionsTable;
   leases: LeasesTable;
   batch_acks: BatchAcksTable;
+  batch_abandonments: BatchAbandonmentsTable;
   checkpoints: CheckpointsTable;
   policy_versions: PolicyVersionsTable;
   projections: ProjectionsTable;

@@ -98,7 +98,7 @@ export interface LeasesTable {
   deadline: InstantOrNull;
   leased_at: InstantOrNull;
   ended_at: InstantOrNull;
-  ended_by: 'expired' | 'returned' | 'acked' | null;
+  ended_by: 'expired' | 'returned' | 'acked' | 'abandoned' | null;
   end_reason: string | null;
 }
 export interface BatchAcksTable {
@@ -109,6 +109,15 @@ export interface BatchAcksTable {
   version: number;
   checkpoint_id: string;
   acked_at: Instant;
+}
+export interface BatchAbandonmentsTable {
+  batch_id: string;
+  lineage_id: string;
+  policy_id: string;
+  ordinal: number;
+  abandoned_by: 'trainer' | 'operator';
+  reason: string;
+  abandoned_at: Instant;
 }
 export interface CheckpointsTable {
   checkpoint_id: string;

@@ -47,14 +47,23 @@ export async function waitUntilProjected(db: Db, target: Offsets, options: WaitO
   const deadline = performance.now() + options.timeoutMs;
   for (;;) {
     options.signal?.throwIfAborted();
-    const cursors = await readCursors(db);
-    const behind = (options.projections ?? registered).find(
-      (projection) => !reached(cursors.get(projection.name) ?? new Map(), only(target, topicsOf(projection))),
-    );
+    const behind = await findBehind(db, target, options.projections ?? registered);
     if (!behind) return;
     if (performance.now() > deadline) throw new ProjectionsBehind(behind.name, target, options.timeoutMs);
     await delay(options.pollMs ?? 25, undefined, options.signal ? { signal: options.signal } : {});
   }
+}
+
+/** Tells whether every projection has folded all that lies below the target. */
+export async function isProjected(db: Db, target: Offsets): Promise<boolean> {
+  return (await findBehind(db, target, registered)) === undefined;
+}
+
+async function findBehind(db: Db, target: Offsets, projections: readonly Projection[]): Promise<Projection | undefined> {
+  const cursors = await readCursors(db);
+  return projections.find(
+    (projection) => !reached(cursors.get(projection.name) ?? new Map(), only(target, topicsOf(projection))),
+  );
 }
 
 /** Keeps the topics a projection reads: it never moves on the others. */

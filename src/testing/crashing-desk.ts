@@ -10,13 +10,14 @@ import { openMortal } from './cut-connection.ts';
 import { Story } from './story.ts';
 import { appendTold, tellBatches } from './tell-batches.ts';
 
-const BATCHES = 2;
+const BATCHES = 3;
+const UNREADABLE = 1; // the ordinal of the batch that its trainer abandons
 
 export function sha(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** What a trainer does: registers its policy, then leases and acknowledges until all is trained. Deterministic, as a restart must be. */
+/** What a trainer does: registers its policy, then leases and acknowledges until all is trained but the one batch that it abandons. Deterministic, as a restart must be. */
 async function train(
   platform: Platform,
   policyId: string,
@@ -26,9 +27,14 @@ async function train(
   await desk.registerPolicy({ policyId, backend: 'test', weights: sha(policyId), kept: null });
   for (;;) {
     const answer = await desk.lease({ policyId, consumer: 'trainer', ttlMs: 60_000 });
-    if (answer.kind === 'nothing' && answer.head.version === BATCHES) return;
+    if (answer.kind === 'nothing' && answer.head.version === BATCHES - 1) return;
     if (answer.kind !== 'leased') throw new Error(`not leased: ${JSON.stringify(answer)}`);
-    const { leaseId, fence, batchId, base } = answer.lease;
+    const { leaseId, fence, batchId, base, ordinal } = answer.lease;
+    if (ordinal === UNREADABLE) {
+      const abandoned = await desk.abandon({ leaseId, fence, reason: 'its rows cannot be read' });
+      if (abandoned.kind !== 'abandoned') throw new Error(`not abandoned: ${JSON.stringify(abandoned)}`);
+      continue;
+    }
     const weights = sha(`${base.weights} ${batchId}`); // a batch trained twice, or out of order, would end in other weights
     const made = { version: base.version + 1, checkpointId: derivedId('made', weights), weights };
     const acked = await desk.ack({ leaseId, fence, ...made, backend: 'test', kept: null, loss: null, metrics: {} });
@@ -100,10 +106,11 @@ export async function deskRecord({ database }: Platform, policyId: string) {
     .execute();
   const events = rows.map(({ type, body }) => ({ type, data: JSON.parse(body).data }));
   const of = (type: string) => events.filter((event) => event.type === type).map(({ data }) => data);
-  const ends = [...of('LeaseExpired'), ...of('BatchReturned'), ...of('BatchAcked')];
+  const ends = [...of('LeaseExpired'), ...of('BatchReturned'), ...of('BatchAcked'), ...of('BatchAbandoned')];
   const facts = ['BatchAcked', 'CheckpointSaved', 'PolicyUpdated'];
   return {
     batches: of('BatchAcked').map(({ batchId }) => batchId),
+    abandoned: of('BatchAbandoned').map(({ batchId }) => batchId),
     versions: of('PolicyUpdated').map(({ version, parentVersion }) => [version, parentVersion]),
     weights: of('PolicyUpdated').map(({ weights }) => weights),
     checkpoints: of('CheckpointSaved').map(({ covers }) => covers),
@@ -115,14 +122,15 @@ export async function deskRecord({ database }: Platform, policyId: string) {
 
 /** The same of a trainer that nobody killed, computed from the rules. */
 export function wholeRecord(policyId: string): Awaited<ReturnType<typeof deskRecord>> {
-  const batches = Array.from({ length: BATCHES }, (_, ordinal) => derivedId('batch', derivedId('lineage', policyId), ordinal));
+  const planned = Array.from({ length: BATCHES }, (_, ordinal) => derivedId('batch', derivedId('lineage', policyId), ordinal));
+  const [batches, abandoned] = [planned.toSpliced(UNREADABLE, 1), planned.slice(UNREADABLE, UNREADABLE + 1)];
   const weights = [sha(policyId)];
   for (const batchId of batches) weights.push(sha(`${weights.at(-1)} ${batchId}`));
   const facts = ['BatchAcked', 'CheckpointSaved', 'PolicyUpdated'];
   return {
-    ...{ batches, weights, unended: [], endedTwice: 0 },
+    ...{ batches, abandoned, weights, unended: [], endedTwice: 0 },
     versions: weights.map((_, version) => [version, version === 0 ? null : version - 1]),
-    checkpoints: weights.map((_, version) => (version === 0 ? null : version - 1)),
+    checkpoints: [null, 0, 2],
     facts: ['CheckpointSaved', 'PolicyUpdated', ...facts, ...facts],
   };
 }

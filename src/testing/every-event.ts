@@ -160,6 +160,8 @@ export function everyEvent(): readonly Envelope[] {
   };
   const asked = { notes: ['another server'], parameters: { environment: null }, codeVersion: '0.1.0', seconds: 1 };
   told.tell('ReplayFinished', { runId, ...replay, differences: [unequal], ...asked }, runId);
+  const abandoned = { batchId: told.id('abandoned'), ordinal: 3, by: 'trainer' as const, leaseId: told.id('last'), fence: 2 };
+  told.tell('BatchAbandoned', { ...lineage, ...abandoned, reason: 'its rows cannot be read' }, lineage.lineageId);
   return told.events.map((event) => ({ ...event, causationId: told.id('cause'), repaired: ['data.nothing'] }));
 }
 

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { derivedId } from '../events/derived-id.ts';
+import type { Envelope } from '../events/envelope.ts';
 import type { Subscription } from '../log/event-log.ts';
 import { openDesk } from '../platform/open-desk.ts';
 import type { Platform } from '../platform/open-platform.ts';
@@ -15,6 +17,7 @@ import type { StepRow } from './backends/step-row.ts';
 import { BackendFailed } from './backends/torch/backend-failed.ts';
 import { LINEAR_SETTINGS } from './backends/training-settings.ts';
 import { keepCheckpoint } from './checkpoints/checkpoint-store.ts';
+import { readBatchRows } from './rows/read-batch-rows.ts';
 import { type Trouble, trainLoop } from './train-loop.ts';
 
 const { signal } = new AbortController();
@@ -29,11 +32,11 @@ afterAll(async () => {
   await platform.close();
 });
 
-/** Tells a batch of one sample for a policy of the linear backend, and registers its version 0. Gives the lineage. */
-async function given(policyId: string): Promise<string> {
+/** Tells batches of one sample for a policy of the linear backend, and registers its version 0. Gives the lineage. */
+async function given(policyId: string, batches = 1, mend: (event: Envelope) => Envelope = (event) => event): Promise<string> {
   const story = new Story(policyId);
-  const { lineageId } = tellBatches(story, { policyId, batches: 1, steps: 1, members: 1 });
-  await appendTold(platform.log, story.events);
+  const { lineageId } = tellBatches(story, { policyId, batches, steps: 1, members: 1 });
+  await appendTold(platform.log, story.events.map(mend));
   await settle(platform);
   const backend = linearBackend();
   const first = await backend.initial(1);
@@ -70,7 +73,7 @@ async function told(lineageId: string) {
     .selectFrom('events')
     .select(['type', 'body'])
     .where('stream', '=', lineageId)
-    .where('type', 'in', ['BatchReturned', 'BatchAcked', 'PolicyUpdated'])
+    .where('type', 'in', ['BatchReturned', 'BatchAcked', 'BatchAbandoned', 'PolicyUpdated'])
     .orderBy('position')
     .execute();
   return rows.map(({ type, body }) => ({ type, reason: JSON.parse(body).data.reason, version: JSON.parse(body).data.version }));
@@ -83,7 +86,8 @@ describe('a batch that cannot be trained', () => {
     const lineageId = await given('nan');
     const { troubles, done } = train('nan', linearBackend(), [rowOf(Number.NaN)]);
     const reason = 'step 0 of rollout rollout has a reward that is not finite';
-    await expect(done).rejects.toThrow(`batch 0 of nan was given back 3 times: ${reason}`);
+    await expect(done).rejects.toThrow(`batch 0 of nan was given back 3 times: ${reason}; mend that and begin again`);
+    await expect(done).rejects.toThrow(`espalier abandon ${derivedId('batch', lineageId, 0)}`);
     expect(troubles).toEqual(Array(3).fill({ ordinal: 0, reason }));
     const returned = { type: 'BatchReturned', reason };
     expect(await told(lineageId)).toMatchObject([{ type: 'PolicyUpdated', version: 0 }, returned, returned, returned]);
@@ -92,6 +96,42 @@ describe('a batch that cannot be trained', () => {
     expect(await train('nan', linearBackend(), [rowOf(1)]).done).toBe(1);
     expect(await told(lineageId)).toHaveLength(6);
     expect(await ledgerOf('nan')).toMatchObject({ produced: 1, trained: 1, difference: 0 });
+  });
+});
+
+describe('a batch whose rows contradict themselves', () => {
+  /** Lets the first rollout say that it took a step more than it did. */
+  const oneTooMany = () => {
+    let seen = 0;
+    return (event: Envelope): Envelope =>
+      event.type === 'RolloutFinished' && seen++ === 0 ? { ...event, data: { ...event.data, steps: 2 } } : event;
+  };
+
+  test('is abandoned by the trainer that has it, which goes on with the next one on the same base', async () => {
+    const lineageId = await given('broken', 2, oneTooMany());
+    const { db } = platform.database;
+    const troubles: Trouble[] = [];
+    const done = await trainLoop(
+      {
+        ...{ policyId: 'broken', consumer: 'trainer', desk: openDesk(platform), blobs: platform.blobs, updates: 1 },
+        ...{ backend: linearBackend(), settings: LINEAR_SETTINGS.grpo, onTrouble: (trouble) => troubles.push(trouble) },
+        readRows: async ({ batchId }) => {
+          await readBatchRows(db, platform.blobs, batchId);
+          return { rows: [rowOf(1)] }; // the told tokens are no places among candidates
+        },
+      },
+      signal,
+    );
+    expect(done).toBe(1);
+    const reason = expect.stringMatching(/rollout [0-9a-f-]+ took 2 steps by its end, and its path holds 1 of them/);
+    expect(troubles).toEqual([{ ordinal: 0, reason }]);
+    expect(await told(lineageId)).toMatchObject([
+      { type: 'PolicyUpdated', version: 0 },
+      { type: 'BatchAbandoned', reason },
+      { type: 'BatchAcked', version: 1 },
+      { type: 'PolicyUpdated', version: 1 },
+    ]);
+    expect(await ledgerOf('broken')).toMatchObject({ produced: 2, trained: 1, abandoned: 1, difference: 0 });
   });
 });
 

@@ -10,6 +10,7 @@ import type { TrainingSettings } from './backends/training-settings.ts';
 import { checkpointIdOf, keepCheckpoint, readCheckpoint } from './checkpoints/checkpoint-store.ts';
 import { computeVersion } from './compute-version.ts';
 import type { Lease, LeaseDesk, Refused } from './leases/lease-desk.ts';
+import { RowsError } from './rows/batch-rows.ts';
 import { whileRenewing } from './train-loop-renewal.ts';
 
 export interface TrainLoopOptions {
@@ -20,7 +21,7 @@ export interface TrainLoopOptions {
   readonly blobs: BlobStore;
   readonly backend: Backend;
   readonly settings: TrainingSettings;
-  /** Reads the rows of a leased batch, when the read models hold all of it. */
+  /** Reads the rows of a leased batch, when the read models hold all of it: what is missing then is missing for ever. */
   readonly readRows: (lease: Lease, signal: AbortSignal) => Promise<ReadRows>;
   /** Waits until there may be a batch; at most `POLL_MS`. */
   readonly idle?: (signal: AbortSignal) => Promise<void>;
@@ -55,7 +56,7 @@ export interface Trouble {
   readonly reason: string;
 }
 
-/** The same batch was given back too often: somebody has to look. */
+/** The same batch was given back too often: somebody has to look. `espalier abandon` gives it up for ever. */
 export class TrainingStuck extends Error {
   override readonly name = 'TrainingStuck';
 }
@@ -67,7 +68,8 @@ const ATTEMPTS = 3; // what fails three times on the same bytes fails for ever
 /**
  * Trains a policy on its batches, one after the other: lease → rows → update → keep the checkpoint → acknowledge. The acknowledgement is the effect:
  * killed anywhere before it, the batch is leased again and computed again from the same checkpoint and rows, to the same bytes; killed after it, the desk
- * stands at the next batch. The lease is renewed meanwhile; one that is lost stops the work on it. @throws TrainingStuck, CheckpointDamaged; a fault that
+ * stands at the next batch. The lease is renewed meanwhile; one that is lost stops the work on it. A batch whose rows contradict themselves is abandoned, and the next one
+ * trained on the same base: no trainer could ever read it. @throws TrainingStuck, CheckpointDamaged; a fault that
  * passes (`isPassingFault`), to be begun again when it has.
  */
 export async function trainLoop(options: TrainLoopOptions, signal: AbortSignal): Promise<number> {
@@ -85,13 +87,17 @@ export async function trainLoop(options: TrainLoopOptions, signal: AbortSignal):
     if (outcome.kind === 'trained') {
       done++;
       options.onUpdate?.(outcome.trained);
+    } else if (outcome.kind === 'abandoned') {
+      options.onTrouble?.({ ordinal: answer.lease.ordinal, reason: `it was abandoned: ${outcome.reason}` });
     } else if (outcome.kind === 'failed') {
       const { batchId, ordinal } = answer.lease;
       const times = (failures.get(batchId) ?? 0) + 1;
       failures.set(batchId, times);
       options.onTrouble?.({ ordinal, reason: outcome.reason });
       if (times >= ATTEMPTS)
-        throw new TrainingStuck(`batch ${ordinal} of ${policyId} was given back ${times} times: ${outcome.reason}`);
+        throw new TrainingStuck(
+          `batch ${ordinal} of ${policyId} was given back ${times} times: ${outcome.reason}; mend that and begin again, or give the batch up: \`espalier abandon ${batchId} --reason …\``,
+        );
     }
   }
   return done;
@@ -100,6 +106,7 @@ export async function trainLoop(options: TrainLoopOptions, signal: AbortSignal):
 type Outcome =
   | { readonly kind: 'trained'; readonly trained: Trained }
   | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'abandoned'; readonly reason: string }
   | { readonly kind: 'stopped' };
 
 async function trainBatch(options: TrainLoopOptions, lease: Lease, signal: AbortSignal): Promise<Outcome> {
@@ -138,6 +145,11 @@ async function trainBatch(options: TrainLoopOptions, lease: Lease, signal: Abort
     // Nothing is wrong with the batch: whoever waits the fault out leases it again under its own name.
     if (!signal.aborted && isPassingFault(error)) throw error;
     const reason = signal.aborted ? 'the trainer was stopped' : error instanceof Error ? error.message : String(error);
+    if (!signal.aborted && error instanceof RowsError && error.unreadable) {
+      const { leaseId, fence } = lease;
+      const answer = await desk.abandon({ leaseId, fence, reason: reason.slice(0, 9_000) });
+      return answer.kind === 'abandoned' ? { kind: 'abandoned', reason } : { kind: 'stopped' }; // refused, the lease was lost meanwhile
+    }
     // Not heard, the batch comes back at the deadline.
     await desk
       .nack({ leaseId: lease.leaseId, fence: lease.fence, reason: cutText(wellFormed(reason).value, 9_000) })

@@ -5,7 +5,7 @@ import { outcomeOf, request } from '../request.ts';
 import type { Stage } from '../stage.ts';
 
 /** The requests of a trainer, in the order of their use. */
-const DOORS = ['policies', 'leases', 'renew', 'ack', 'nack', 'rows'] as const;
+const DOORS = ['policies', 'leases', 'renew', 'ack', 'nack', 'abandon', 'rows'] as const;
 interface Asked {
   readonly door: (typeof DOORS)[number];
   /** What stands in the path for the lease; null is the last lease that was given. */
@@ -33,6 +33,7 @@ const BODIES = {
     ...{ estimator: method, loss: method, metrics: { loss: 1 } },
   },
   nack: { fence: 1, reason: 'none' },
+  abandon: { fence: 1, reason: 'none' },
   rows: {},
 };
 
@@ -95,7 +96,7 @@ function inPath(text: string): string {
 /** All that the desk keeps, but that a lease ran out meanwhile: the next request of any kind may tell that. */
 async function deskOf({ platform }: Stage): Promise<string> {
   const { rows } = await platform.database.pool.query<{ desk: string }>(
-    `select concat_ws(' ', (select count(*) from lease_grants), (select count(*) from lease_acks),
+    `select concat_ws(' ', (select count(*) from lease_grants), (select count(*) from lease_acks), (select count(*) from lease_abandonments),
        (select count(*) from outbox where convert_from(value, 'UTF8') not like '%"LeaseExpired"%'),
        (select string_agg(concat_ws('/', policy_id, version, weights, next_ordinal, fence), ',' order by lineage_id) from lease_desk)) as desk`,
   );

@@ -123,6 +123,20 @@ export const batchReturned = z.strictObject({ ...lease, reason: z.string().max(1
 /** A batch was trained: the version that came of it, and the checkpoint that holds it. Once per batch. */
 export const batchAcked = z.strictObject({ ...lease, version: count, checkpointId: id });
 
+/**
+ * A batch will not be trained, with the reason: its rows cannot be read (`trainer`), or somebody decided so (`operator`). Once per batch, and never one that was trained:
+ * no version comes of it, and the next batch is trained on the same base. `leaseId` and `fence` are of the lease that ended with it, null where nobody had one.
+ */
+export const batchAbandoned = z.strictObject({
+  ...lineage,
+  batchId: id,
+  ordinal: count,
+  by: z.enum(['trainer', 'operator']),
+  reason: z.string().max(10_000),
+  leaseId: id.nullable(),
+  fence: counter.nullable(),
+});
+
 /** Weights were kept. `weights` is their SHA-256; `kept` the blob, where they are kept here; `covers` the last batch that they hold. */
 export const checkpointSaved = z.strictObject({
   ...lineage,

@@ -46,6 +46,7 @@ export function referencesOf(event: Envelope): readonly Reference[] {
     case 'LeaseExpired':
     case 'BatchReturned':
     case 'BatchAcked':
+    case 'BatchAbandoned':
     case 'CheckpointSaved':
     case 'PolicyUpdated':
       return []; // only the lease API writes these: the door refuses them before it looks at references

@@ -6,6 +6,8 @@ const STATUS: Readonly<Record<RefusalCode, number>> = {
   invalid: 400,
   'unknown-policy': 404,
   'unknown-lease': 404,
+  'unknown-batch': 404,
+  'not-next': 409,
   'stale-fence': 409,
   'stale-base': 409,
   'version-conflict': 409,

@@ -40,3 +40,7 @@ export const ackRequest = z.strictObject({
 });
 
 export const nackRequest = z.strictObject({ fence, reason: z.string().max(10_000) });
+
+/** By the holder of a lease, and by an operator. */
+export const abandonLeasedRequest = z.strictObject({ fence, reason: z.string().max(10_000) });
+export const abandonRequest = z.strictObject({ reason: z.string().max(10_000) });

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import { parsePosition } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
+import { isProjected } from '../../projections/wait-until.ts';
 import { findBatchBehind, findStandingLease } from '../../training/leases/standing-lease.ts';
 import { RowsError } from '../../training/rows/batch-rows.ts';
 import { LAYOUTS, type Layout } from '../../training/rows/encode-rows.ts';
@@ -32,7 +34,7 @@ export function createRowsDoor(options: {
     const ticket = gate.enter();
     if (!ticket) return refuse(503, 'too many batches are being read', 'ask again', { headers: { 'retry-after': '1' } });
     try {
-      return await lanes.run([`${asked++ % LANES}`], () => rowsReply(packed, lease.batchId, layout, req));
+      return await lanes.run([`${asked++ % LANES}`], () => rowsReply({ db, packed }, lease.batchId, layout, req));
     } finally {
       ticket.leave();
     }
@@ -50,7 +52,12 @@ function layoutOf(req: IncomingMessage): Layout | undefined {
   return LAYOUTS.find((layout) => layout === given);
 }
 
-async function rowsReply(packed: PackedRows, batchId: string, layout: Layout, req: IncomingMessage): Promise<Reply> {
+async function rowsReply(
+  { db, packed }: { readonly db: Db; readonly packed: PackedRows },
+  batchId: string,
+  layout: Layout,
+  req: IncomingMessage,
+): Promise<Reply> {
   try {
     const encoded = await packed.get(batchId, layout);
     if (encoded.kind === 'refused')
@@ -59,13 +66,27 @@ async function rowsReply(packed: PackedRows, batchId: string, layout: Layout, re
     if (req.headers['if-none-match'] === headers.etag) return { status: 304, headers, body: '' };
     return { status: 200, headers, body: encoded.parts };
   } catch (error) {
-    if (error instanceof RowsError) return recordReply(error);
+    if (error instanceof RowsError) return recordReply(error, await holdsPlanOf(db, batchId));
     throw error;
   }
 }
 
-function recordReply({ code, message }: RowsError): Reply {
-  if (code === 'unknown-batch' || code === 'incomplete')
+/** Whether the read models hold all that the planner of a batch had read. */
+async function holdsPlanOf(db: Db, batchId: string): Promise<boolean> {
+  const batch = await db.selectFrom('batches').select('position').where('batch_id', '=', batchId).executeTakeFirst();
+  return batch !== undefined && (await isProjected(db, parsePosition(batch.position)));
+}
+
+function recordReply({ code, message, unreadable }: RowsError, complete: boolean): Reply {
+  if (unreadable && (complete || code === 'tokens'))
+    return json(410, {
+      error: {
+        code: 'unreadable',
+        message,
+        remedy: 'abandon the batch (POST /v1/training/leases/{id}/abandon) and lease the next one: no reader will get these rows',
+      },
+    });
+  if (code !== 'blob')
     return json(
       503,
       { error: { code, message, remedy: 'ask again; GET /readyz says how far the projections are' } },

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { derivedId } from '../../events/derived-id.ts';
+import type { Envelope } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import { openDesk } from '../../platform/open-desk.ts';
 import { settle } from '../../testing/crashing-run.ts';
@@ -49,10 +50,14 @@ async function post(
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) };
 }
-async function given(policyId: string, shape: Partial<Parameters<typeof tellBatches>[1]> = {}) {
+async function given(
+  policyId: string,
+  shape: Partial<Parameters<typeof tellBatches>[1]> = {},
+  changed: (event: Envelope) => Envelope = (event) => event,
+) {
   const story = new Story(policyId);
   const told = tellBatches(story, { policyId, batches: 2, ...shape });
-  await appendTold(api.log, story.events);
+  await appendTold(api.log, story.events.map(changed));
   await settle(api as unknown as Parameters<typeof settle>[0]); // it looks at the log and the database, which both have
   const registered = await post('/policies', { policyId, backend: 'test', weights: sha(policyId) });
   expect(registered).toMatchObject({ status: 200, body: { kind: 'registered', head: { version: 0 } } });
@@ -140,6 +145,39 @@ describe('a trainer elsewhere', () => {
       (await createKey(api.database.db, { name: scopes.join(), scopes })).key;
     const ask = async (key: string) => (await post('/leases', asking('nobody'), { authorization: `Bearer ${key}` })).status;
     expect([await ask(await keyOf(['read'])), await ask(await keyOf(['train']))]).toEqual([403, 404]);
+  });
+
+  test('whose batch contradicts itself is told that no reader gets its rows, abandons it, and leases the next one on the same base', async () => {
+    let ends = 0;
+    const { batchIds } = await given('contradicts itself', {}, (event) =>
+      event.type === 'RolloutFinished' && ends++ === 0 ? { ...event, data: { ...event.data, steps: 9 } } : event,
+    );
+    const { body: lease } = await post('/leases', asking('contradicts itself'));
+    const rows = await fetch(`${url}${lease.rows}`);
+    const { error } = (await rows.json()) as Body;
+    expect([rows.status, error]).toEqual([
+      410,
+      { code: 'unreadable', message: expect.stringContaining('took 9 steps'), remedy: expect.stringContaining('/abandon') },
+    ]);
+    const abandoned = await post(`/leases/${lease.leaseId}/abandon`, { fence: 1, reason: error?.message });
+    expect(abandoned).toMatchObject({ status: 200, body: { kind: 'abandoned', batchId: batchIds[0], ordinal: 0 } });
+    expect((await post(`/leases/${lease.leaseId}/ack`, { fence: 1, ...result(1) })).body.error?.code).toBe('stale-fence');
+    const { body: next } = await post('/leases', asking('contradicts itself'));
+    expect(next).toMatchObject({ batchId: batchIds[1], ordinal: 1, fence: 1, base: { version: 0 } });
+    expect((await fetch(`${url}${next.rows}`)).status).toBe(200);
+  });
+
+  test('is abandoned by an operator by its id, when it is the next one', async () => {
+    const { batchIds } = await given('by its id');
+    const [first = '', second = ''] = batchIds;
+    expect(await post(`/batches/${second}/abandon`, { reason: 'too large' })).toMatchObject({
+      ...{ status: 409, body: { error: { code: 'not-next' } } },
+    });
+    expect((await post(`/batches/${first}/abandon`, {})).status).toBe(400);
+    expect(await post(`/batches/${first}/abandon`, { reason: 'too large' })).toMatchObject({
+      ...{ status: 200, body: { kind: 'abandoned', ordinal: 0 } },
+    });
+    expect((await post(`/batches/${newId()}/abandon`, { reason: 'x' })).status).toBe(404);
   });
 
   test('is told which layout the record cannot give, and that another is unknown', async () => {

@@ -14,7 +14,15 @@ import { leaseReply, nothingReply, refusalReply } from './answers.ts';
 import { leaseWaiting } from './lease-door.ts';
 import { createPackedRows } from './packed-rows.ts';
 import { readRequest } from './read-request.ts';
-import { ackRequest, leaseRequest, nackRequest, registerRequest, renewRequest } from './requests.ts';
+import {
+  abandonLeasedRequest,
+  abandonRequest,
+  ackRequest,
+  leaseRequest,
+  nackRequest,
+  registerRequest,
+  renewRequest,
+} from './requests.ts';
 import { createRowsDoor } from './rows-door.ts';
 
 export interface TrainingDesk {
@@ -89,6 +97,10 @@ export function trainingRoutes(
     });
   const nack = (req: IncomingMessage, leaseId: string) =>
     answered(req, nackRequest, async (request) => reply(await desk.nack({ leaseId, ...request })));
+  const abandonLeased = (req: IncomingMessage, leaseId: string) =>
+    answered(req, abandonLeasedRequest, async (request) => reply(await desk.abandon({ leaseId, ...request })));
+  const abandon = (req: IncomingMessage, batchId: string) =>
+    answered(req, abandonRequest, async ({ reason }) => reply(await desk.abandon({ batchId, reason })));
 
   return [
     { kind: 'endpoint', method: 'POST', path: '/v1/training/policies', needs: NEEDS, handle: register },
@@ -97,12 +109,18 @@ export function trainingRoutes(
     { ...ofLease('renew'), method: 'POST', handle: renew },
     { ...ofLease('ack'), method: 'POST', handle: ack },
     { ...ofLease('nack'), method: 'POST', handle: nack },
+    { ...ofLease('abandon'), method: 'POST', handle: abandonLeased },
+    { ...each('batches', 'abandon'), method: 'POST', handle: abandon },
   ];
 }
 
 function ofLease(part: string) {
-  const pattern = new RegExp(`^/v1/training/leases/([^/]{1,200})/${part}$`);
-  return { kind: 'each', path: `/v1/training/leases/{id}/${part}`, pattern, needs: NEEDS } as const;
+  return each('leases', part);
+}
+
+function each(what: 'leases' | 'batches', part: string) {
+  const pattern = new RegExp(`^/v1/training/${what}/([^/]{1,200})/${part}$`);
+  return { kind: 'each', path: `/v1/training/${what}/{id}/${part}`, pattern, needs: NEEDS } as const;
 }
 
 function reply(answer: Refused | { readonly kind: string }): Reply {

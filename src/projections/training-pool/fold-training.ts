@@ -12,7 +12,7 @@ type Refused = Omit<Poison, 'delivery'>;
 
 /**
  * Folds the streams of training, which are in order: a lineage is declared once, its batches follow one another by ordinal and hash, a sample ends
- * in one batch or by one rejection, a batch is trained once, a version comes once. A repetition changes nothing; another fact in its place is
+ * in one batch or by one rejection, a batch is trained or abandoned once, a version comes once. A repetition changes nothing; another fact in its place is
  * a conflict, and quarantined whole.
  */
 export async function foldTraining(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
@@ -26,6 +26,7 @@ export async function foldTraining(batch: readonly Delivery[], trx: Trx): Promis
     rejections: [],
     leases: [],
     acks: [],
+    abandonments: [],
     checkpoints: [],
     versions: [],
   };
@@ -40,6 +41,7 @@ export async function foldTraining(batch: readonly Delivery[], trx: Trx): Promis
   await insertRows(trx, 'sample_rejections', rows.rejections, row.REJECTION_COLUMNS);
   await mergeRows(trx, 'leases', 'lease_id', rows.leases, row.LEASE_PARTS);
   await insertRows(trx, 'batch_acks', rows.acks, row.ACK_COLUMNS);
+  await insertRows(trx, 'batch_abandonments', rows.abandonments, row.ABANDONMENT_COLUMNS);
   await insertRows(trx, 'checkpoints', rows.checkpoints, row.CHECKPOINT_COLUMNS);
   await insertRows(trx, 'policy_versions', rows.versions, row.VERSION_COLUMNS);
   return poison;
@@ -52,6 +54,7 @@ interface Rows {
   readonly rejections: object[];
   readonly leases: Part[];
   readonly acks: object[];
+  readonly abandonments: object[];
   readonly checkpoints: object[];
   readonly versions: object[];
 }
@@ -83,8 +86,15 @@ function fold(delivery: Delivery, known: KnownTraining, rows: Rows): Refused | u
   if (isOf(delivery, 'LeaseExpired')) rows.leases.push(row.endedPart(delivery.event, 'expired', null));
   if (isOf(delivery, 'BatchReturned')) rows.leases.push(row.endedPart(delivery.event, 'returned', delivery.event.data.reason));
   if (isOf(delivery, 'BatchAcked')) {
+    if (known.abandonments.has(delivery.event.data.batchId)) return endedBefore(delivery.event.data.batchId, 'abandoned');
     rows.leases.push(row.endedPart(delivery.event, 'acked', null));
     return once(known.acks, delivery.event.data.batchId, row.ackRow(delivery.event), rows.acks);
+  }
+  if (isOf(delivery, 'BatchAbandoned')) {
+    const { batchId } = delivery.event.data;
+    if (known.acks.has(batchId)) return endedBefore(batchId, 'acknowledged');
+    rows.leases.push(...row.abandonedParts(delivery.event));
+    return once(known.abandonments, batchId, row.abandonmentRow(delivery.event), rows.abandonments);
   }
   if (isOf(delivery, 'CheckpointSaved'))
     return once(known.checkpoints, delivery.event.data.checkpointId, row.checkpointRow(delivery.event), rows.checkpoints);
@@ -130,6 +140,11 @@ function foldBatch({ data, occurredAt }: Envelope<'BatchPlanned'>, known: KnownT
   rows.batches.push(row.batchRow(data, occurredAt));
   rows.samples.push(...samples);
   return undefined;
+}
+
+/** A batch has one end. */
+function endedBefore(batchId: string, how: 'acknowledged' | 'abandoned'): Refused {
+  return { code: 'conflict', field: 'data.batchId', reason: `batch ${batchId} was ${how} before; it ends once` };
 }
 
 /** Keeps the first fact under a key; the same again is a repetition, another is a conflict. */

@@ -12,6 +12,7 @@ export interface KnownTraining {
   readonly batchOf: Map<string, string>;
   readonly rejected: Set<string>;
   readonly acks: Map<string, string>;
+  readonly abandonments: Map<string, string>;
   readonly checkpoints: Map<string, string>;
   /** `lineage version` → digest. */
   readonly versions: Map<string, string>;
@@ -32,7 +33,8 @@ export async function loadKnownTraining(slice: readonly Delivery[], trx: Trx): P
     rejected: new Set(
       (await pairs('select rollout_id as key, reason as value from sample_rejections where rollout_id', wanted.samples)).keys(),
     ),
-    acks: await pairs('select batch_id as key, said as value from batch_acks where batch_id', wanted.acks),
+    acks: await pairs('select batch_id as key, said as value from batch_acks where batch_id', wanted.ended),
+    abandonments: await pairs('select batch_id as key, said as value from batch_abandonments where batch_id', wanted.ended),
     checkpoints: await pairs(
       'select checkpoint_id as key, said as value from checkpoints where checkpoint_id',
       wanted.checkpoints,
@@ -76,7 +78,7 @@ function references(slice: readonly Delivery[]) {
   const lineages = new Set<string>();
   const batches: Place[] = [];
   const samples = new Set<string>();
-  const acks = new Set<string>();
+  const ended = new Set<string>();
   const checkpoints = new Set<string>();
   const versions: Version[] = [];
   for (const delivery of slice) {
@@ -87,12 +89,12 @@ function references(slice: readonly Delivery[]) {
       for (const { rolloutIds } of groups) for (const rolloutId of rolloutIds) samples.add(rolloutId);
     }
     if (isOf(delivery, 'SampleRejected')) samples.add(delivery.event.data.rolloutId);
-    if (isOf(delivery, 'BatchAcked')) acks.add(delivery.event.data.batchId);
+    if (isOf(delivery, 'BatchAcked') || isOf(delivery, 'BatchAbandoned')) ended.add(delivery.event.data.batchId);
     if (isOf(delivery, 'CheckpointSaved')) checkpoints.add(delivery.event.data.checkpointId);
     if (isOf(delivery, 'PolicyUpdated')) {
       const { lineageId: lineage_id, version } = delivery.event.data;
       versions.push({ lineage_id, version });
     }
   }
-  return { lineages, batches, samples, acks, checkpoints, versions };
+  return { lineages, batches, samples, ended, checkpoints, versions };
 }

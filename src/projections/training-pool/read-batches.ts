@@ -4,8 +4,9 @@ import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { BatchesTable } from '../../postgres/training-tables.ts';
+import type { LeaseEnd } from './training-rows.ts';
 
-export type BatchState = 'planned' | 'leased' | 'trained';
+export type BatchState = 'planned' | 'leased' | 'trained' | 'abandoned';
 
 /** A batch as it was planned, and where it stands. */
 export interface BatchRecord {
@@ -67,6 +68,22 @@ export async function readBatchesById(db: Db, ids: readonly string[]): Promise<r
   return rows.map(toBatch);
 }
 
+/** Why a batch is never trained. */
+export interface AbandonmentRecord {
+  readonly batchId: string;
+  readonly by: 'trainer' | 'operator';
+  readonly reason: string;
+  readonly abandonedAt: Date;
+}
+
+/** Reads how batches were abandoned, in one statement, in no order; the others are left out. */
+export async function readAbandonments(db: Db, batches: readonly string[]): Promise<readonly AbandonmentRecord[]> {
+  const { rows } = await sql<AbandonmentRecord>`
+    select batch_id as "batchId", abandoned_by as "by", reason, abandoned_at as "abandonedAt"
+    from batch_abandonments where batch_id = any(${[...batches]}::uuid[])`.execute(db);
+  return rows;
+}
+
 /** A lease of a batch, ended or not. */
 export interface LeaseRecord {
   readonly batchId: string;
@@ -76,7 +93,7 @@ export interface LeaseRecord {
   readonly deadline: Date;
   readonly leasedAt: Date;
   readonly endedAt: Date | null;
-  readonly endedBy: 'expired' | 'returned' | 'acked' | null;
+  readonly endedBy: LeaseEnd | null;
   readonly endReason: string | null;
 }
 
@@ -91,6 +108,7 @@ export async function readLeasesOfBatches(db: Db, batches: readonly string[]): P
 
 const STATE = sql<BatchState>`case
   when exists (select from batch_acks a where a.batch_id = batches.batch_id) then 'trained'
+  when exists (select from batch_abandonments x where x.batch_id = batches.batch_id) then 'abandoned'
   when exists (select from leases l where l.batch_id = batches.batch_id and l.leased_at is not null and l.ended_at is null) then 'leased'
   else 'planned' end`;
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 
 /**
- * The account of a policy's samples: every finished rollout of a run of its channel `train` is trained, rejected or owed, and in one of them only.
+ * The account of a policy's samples: every finished rollout of a run of its channel `train` is trained, rejected, abandoned or owed, and in one of them only.
  * What is owed waits for its group to close, is ready for a batch, stands in a planned batch, or in one that a trainer has.
  */
 export interface Ledger {
@@ -11,8 +11,10 @@ export interface Ledger {
   readonly trained: number;
   /** Reason → samples, by reason. */
   readonly rejected: Readonly<Record<string, number>>;
+  /** Samples of batches that were abandoned. */
+  readonly abandoned: number;
   readonly owed: { readonly group: number; readonly ready: number; readonly planned: number; readonly leased: number };
-  /** produced − trained − rejected − owed: always 0, or a sample was lost or counted twice. */
+  /** produced − trained − rejected − abandoned − owed: always 0, or a sample was lost or counted twice. */
   readonly difference: number;
   /** Samples that batches or rejections name and whose end was not read yet: 0 once the read models have caught up. */
   readonly ahead: number;
@@ -37,10 +39,11 @@ export async function readLedgers(db: Db, policies: readonly string[] | 'all'): 
     ),
     held as (
       select s.rollout_id, b.policy_id,
-             case when a.batch_id is not null then 'trained' when l.batch_id is not null then 'leased' else 'planned' end as state
+             case when a.batch_id is not null then 'trained' when x.batch_id is not null then 'abandoned' when l.batch_id is not null then 'leased' else 'planned' end as state
       from (select * from batches where ${named}) b
       join batch_samples s using (batch_id)
       left join batch_acks a using (batch_id)
+      left join batch_abandonments x using (batch_id)
       left join (select distinct batch_id from leases where leased_at is not null and ended_at is null) l using (batch_id)
       union all
       select rollout_id, policy_id, reason from sample_rejections where ${named}
@@ -72,6 +75,7 @@ function toLedger({ policy_id: policyId, counts }: Row): Ledger {
     running = 0,
     ahead = 0,
     trained = 0,
+    abandoned = 0,
     group = 0,
     ready = 0,
     planned = 0,
@@ -80,6 +84,6 @@ function toLedger({ policy_id: policyId, counts }: Row): Ledger {
   } = counts;
   const refused = Object.values(rejected).reduce((sum, samples) => sum + samples, 0);
   const owed = { group, ready, planned, leased };
-  const difference = produced - trained - refused - group - ready - planned - leased;
-  return { policyId, produced, trained, rejected, owed, difference, ahead, running };
+  const difference = produced - trained - refused - abandoned - group - ready - planned - leased;
+  return { policyId, produced, trained, rejected, abandoned, owed, difference, ahead, running };
 }

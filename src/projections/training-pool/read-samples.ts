@@ -6,7 +6,7 @@ export interface SampleRecord {
   readonly rolloutId: string;
   readonly treeId: string;
   readonly policyId: string;
-  readonly state: 'trained' | 'rejected' | 'group' | 'ready' | 'planned' | 'leased';
+  readonly state: 'trained' | 'rejected' | 'abandoned' | 'group' | 'ready' | 'planned' | 'leased';
   /** Why it is never trained on, where it was rejected. */
   readonly reason: string | null;
   readonly rule: string | null;
@@ -58,6 +58,7 @@ async function read(db: Db, where: RawBuilder<unknown>): Promise<readonly Sample
   const { rows } = await sql<SampleRecord>`
     select s.rollout_id as "rolloutId", s.tree_id as "treeId", r.policy_id as "policyId",
            case when x.rollout_id is not null then 'rejected' when a.batch_id is not null then 'trained'
+                when exists (select from batch_abandonments y where y.batch_id = b.batch_id) then 'abandoned'
                 when exists (select from leases l where l.batch_id = b.batch_id and l.leased_at is not null and l.ended_at is null) then 'leased'
                 when b.batch_id is not null then 'planned' when g.closed_at is not null then 'ready' else 'group' end as state,
            x.reason, x.rule, x.measured, b.batch_id as "batchId", b.place, s.oldest_version as "oldestVersion",

@@ -137,7 +137,7 @@ create table sample_rejections (
 create index sample_rejections_policy on sample_rejections (policy_id, reason);
 create index sample_rejections_tree on sample_rejections (tree_id);
 
--- `ended_by`: 'expired', 'returned' or 'acked'; null while the lease stands.
+-- `ended_by`: 'expired', 'returned', 'acked' or 'abandoned' (with its batch); null while the lease stands.
 create table leases (
   lease_id   uuid        not null primary key,
   batch_id   uuid        not null,
@@ -166,6 +166,19 @@ create table batch_acks (
   said          text        not null
 );
 create index batch_acks_policy on batch_acks (policy_id);
+
+-- The other end of a batch: it is never trained.
+create table batch_abandonments (
+  batch_id     uuid        not null primary key,
+  lineage_id   uuid        not null,
+  policy_id    text        not null,
+  ordinal      integer     not null,
+  abandoned_by text        not null,
+  reason       text        not null,
+  abandoned_at timestamptz not null,
+  said         text        not null
+);
+create index batch_abandonments_lineage on batch_abandonments (lineage_id);
 
 create table checkpoints (
   checkpoint_id uuid        not null primary key,

@@ -8,8 +8,10 @@ import { createTestDatabase, type TestDatabase } from '../../testing/database.ts
 import { appendTo, givenEvents, projectSlice, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../../testing/read-models.ts';
 import { Story } from '../../testing/story.ts';
-import { type ToldGroup, tellBatch, tellGroup, tellLineage } from '../../testing/tell-training.ts';
+import { type ToldGroup, tellBatch, tellGroup, tellLineage, tellVersion } from '../../testing/tell-training.ts';
+import { readAbandonments, readBatchesById, readLeasesOfBatches } from './read-batches.ts';
 import { readLedgers } from './read-ledger.ts';
+import { readLineages } from './read-lineages.ts';
 import { readSamples } from './read-samples.ts';
 
 let server: TestDatabase;
@@ -112,6 +114,71 @@ describe('the training pool', () => {
     const [sample] = await readSamples(database.db, [rolloutId]);
     expect(sample).toMatchObject({ scores: { environment: 0, late: 3 }, state: 'planned', oldestVersion: 0, sampledTokens: 3 });
   });
+});
+
+/** Tells that a batch is never trained, by who has the lease. */
+function tellAbandoned(story: Story, { batchId, ordinal }: DataOf<'BatchPlanned'>, reason = 'its rows cannot be read') {
+  const lease = { leaseId: story.id('lease'), fence: 1 };
+  const leased = { ...lineage, batchId, ...lease, consumer: 'trainer', deadline: '2026-01-01T00:05:00.000Z' };
+  story.tell('BatchLeased', leased, lineageId);
+  story.tell('BatchAbandoned', { ...lineage, batchId, ordinal, by: 'trainer', reason, ...lease }, lineageId);
+}
+function tellAcked(story: Story, { batchId }: DataOf<'BatchPlanned'>) {
+  const acked = { batchId, leaseId: story.id('lease'), fence: 1, version: 1, checkpointId: story.id('c') };
+  story.tell('BatchAcked', { ...lineage, ...acked }, lineageId);
+}
+
+test('an abandoned batch is a state of its own: its samples are neither trained nor owed, and its lease is over', async () => {
+  const { story, first, batch } = tellPool();
+  tellAbandoned(story, batch);
+  await givenEvents(database.db, story.events);
+  expect(await readLedgers(database.db, [POLICY])).toMatchObject([
+    {
+      ...{ produced: 4, trained: 0, abandoned: 2, rejected: { 'zero-variance': 1 }, difference: 0, ahead: 0 },
+      owed: { group: 0, ready: 1, planned: 0, leased: 0 },
+    },
+  ]);
+  const states = (await readSamples(database.db, first.rolloutIds)).map(({ state }) => state);
+  expect(states).toEqual(['abandoned', 'abandoned']);
+  expect(await readBatchesById(database.db, [batch.batchId])).toMatchObject([{ state: 'abandoned' }]);
+  expect(await readLeasesOfBatches(database.db, [batch.batchId])).toMatchObject([
+    { fence: 1, endedBy: 'abandoned', endReason: 'its rows cannot be read' },
+  ]);
+  expect(await readAbandonments(database.db, [batch.batchId])).toMatchObject([
+    { by: 'trainer', reason: 'its rows cannot be read' },
+  ]);
+  expect(await readLineages(database.db, [POLICY])).toMatchObject([{ planned: 1, trained: 0, abandoned: 1, newestVersion: 0 }]);
+});
+
+describe('a batch ends once', () => {
+  test.each([
+    ['an acknowledgement of an abandoned batch', tellAbandoned, tellAcked, 'data.batchId'],
+    ['an abandonment of a trained batch', tellAcked, tellAbandoned, 'data.batchId'],
+    [
+      'an abandonment for another reason',
+      tellAbandoned,
+      (story: Story, batch: DataOf<'BatchPlanned'>) => tellAbandoned(story, batch, 'another'),
+      'data',
+    ],
+  ])('%s is quarantined', async (_, end, contradict, field) => {
+    const { story, batch } = tellPool();
+    end(story, batch);
+    contradict(story, batch);
+    await givenEvents(database.db, story.events);
+    expect((await quarantined()).map((row) => row.field)).toEqual([field]);
+    expect(await readLedgers(database.db, [POLICY])).toMatchObject([{ difference: 0 }]);
+  });
+});
+
+test('versions and trained batches are counted from one fact: a slice that ends behind an acknowledgement moves neither', async () => {
+  const { story, batch } = tellPool();
+  tellAcked(story, batch);
+  await givenEvents(database.db, story.events);
+  expect(await readLineages(database.db, [POLICY])).toMatchObject([{ planned: 1, trained: 0, newestVersion: 0 }]);
+  const seen = story.events.length;
+  tellVersion(story, POLICY, 1, batch.batchId);
+  await givenEvents(database.db, story.events.slice(seen));
+  expect(await readLineages(database.db, [POLICY])).toMatchObject([{ planned: 1, trained: 1, newestVersion: 1 }]);
 });
 
 describe('what contradicts the stream of a policy goes to quarantine', () => {

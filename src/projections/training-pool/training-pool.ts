@@ -10,7 +10,7 @@ const HANDLES: readonly EventType[] = [
   ...(['RunStarted', 'RunFinished'] as const),
   ...(['TreeOpened', 'RolloutStarted', 'StepTaken', 'RewardAssigned', 'RewardRevised', 'RolloutFinished', 'TreeClosed'] as const),
   ...(['TrainingDeclared', 'BatchPlanned', 'SampleRejected', 'BatchLeased', 'LeaseExpired', 'BatchReturned'] as const),
-  ...(['BatchAcked', 'CheckpointSaved', 'PolicyUpdated'] as const),
+  ...(['BatchAcked', 'BatchAbandoned', 'CheckpointSaved', 'PolicyUpdated'] as const),
 ];
 
 /**
@@ -18,7 +18,7 @@ const HANDLES: readonly EventType[] = [
  * is kept by its own id, none asks for another of another topic, and what follows from two of them is joined by who reads. What breaks the shape of
  * a tree is in quarantine of `step-tree`; here only the streams of training have rules: a batch, a version and an end of a sample are said once.
  */
-export const trainingPool: Projection = { name: 'training-pool', version: 1, handles: HANDLES, project };
+export const trainingPool: Projection = { name: 'training-pool', version: 2, handles: HANDLES, project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   // A slice is of one topic, so two of the three have nothing to do.

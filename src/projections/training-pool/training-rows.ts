@@ -107,14 +107,29 @@ export const LEASE_PARTS: PartColumns = {
   },
 };
 type LeaseEvent = Envelope<'BatchLeased' | 'LeaseExpired' | 'BatchReturned' | 'BatchAcked'>;
+export type LeaseEnd = 'expired' | 'returned' | 'acked' | 'abandoned';
 export function leasedPart(event: Envelope<'BatchLeased'>): Part {
   const { consumer, deadline } = event.data;
   const values = { ...leaseOf(event), consumer, deadline, leased_at: event.occurredAt };
   return { part: 'leased', key: event.data.leaseId, values };
 }
-export function endedPart(event: LeaseEvent, ended_by: 'expired' | 'returned' | 'acked', end_reason: string | null): Part {
+export function endedPart(event: LeaseEvent, ended_by: LeaseEnd, end_reason: string | null): Part {
   const values = { ...leaseOf(event), ended_at: event.occurredAt, ended_by, end_reason };
   return { part: 'ended', key: event.data.leaseId, values };
+}
+/** The lease that ended with its batch; none where nobody had one. */
+export function abandonedParts({ data, occurredAt }: Envelope<'BatchAbandoned'>): readonly Part[] {
+  const { leaseId: key, fence, batchId: batch_id, reason: end_reason } = data;
+  if (key === null || fence === null) return [];
+  const values = {
+    ...lineageOf(data),
+    batch_id,
+    fence,
+    ended_at: occurredAt,
+    ended_by: 'abandoned' satisfies LeaseEnd,
+    end_reason,
+  };
+  return [{ part: 'ended', key, values }];
 }
 function leaseOf({ data }: LeaseEvent) {
   return { ...lineageOf(data), batch_id: data.batchId, fence: data.fence };
@@ -132,6 +147,21 @@ export const ACK_COLUMNS: Record<string, string> = {
 export function ackRow({ data, occurredAt }: Envelope<'BatchAcked'>): SaidRow {
   const { batchId: batch_id, leaseId: lease_id, checkpointId: checkpoint_id, version } = data;
   return Object.assign(lineageOf(data), { batch_id, lease_id, version, checkpoint_id, acked_at: occurredAt, said: said(data) });
+}
+
+export const ABANDONMENT_COLUMNS: Record<string, string> = {
+  ...LINEAGE,
+  batch_id: 'uuid',
+  ordinal: 'integer',
+  abandoned_by: 'text',
+  reason: 'text',
+  abandoned_at: 'timestamptz',
+  said: 'text',
+};
+export function abandonmentRow({ data, occurredAt }: Envelope<'BatchAbandoned'>): SaidRow {
+  const { batchId: batch_id, ordinal, by: abandoned_by, reason } = data;
+  const row = { batch_id, ordinal, abandoned_by, reason, abandoned_at: occurredAt };
+  return Object.assign(lineageOf(data), row, { said: said(data) });
 }
 
 export const CHECKPOINT_COLUMNS: Record<string, string> = {

@@ -42,7 +42,8 @@ function chatOf(trajectory: BatchTrajectory, { response, trimmed }: BatchStep, p
   return { messages: promptMessages({ instruction, firstObservation, history: steps.slice(0, place) }), response };
 }
 
-function sampledTokens(tokens: BatchTokens | null): StepRow['tokens'] {
+/** Takes the tokens of a step that a policy sampled. */
+export function sampledTokens(tokens: BatchTokens | null): StepRow['tokens'] {
   if (tokens === null) return null;
   const sampled = (_: number, place: number) => tokens.mask[place] === 1;
   return {

@@ -1,16 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { decode, encode } from '../../events/codec.ts';
+import { encode } from '../../events/codec.ts';
 import { derivedId } from '../../events/derived-id.ts';
-import type { EventLog, LogRecord } from '../../log/event-log.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { readLedgers } from '../../projections/training-pool/read-ledger.ts';
+import { Killed, openBatcherWorld, type ProjectedWorld } from '../../testing/batcher-world.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
-import { appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
-import { MemoryBlobs } from '../../testing/memory-blobs.ts';
 import { emptyReadModels, readModels } from '../../testing/read-models.ts';
 import { Story } from '../../testing/story.ts';
 import { tellGroup, tellLineage, tellVersion } from '../../testing/tell-training.ts';
-import { type BatcherWorld, planLineage } from './plan-lineage.ts';
+import { planLineage } from './plan-lineage.ts';
 
 let server: TestDatabase;
 let database: Database;
@@ -58,54 +56,10 @@ function tellPool(): Story {
   return story;
 }
 
-class Killed extends Error {}
-
-/** A log in memory whose records are projected when the world is asked to go on. `dieAfter` kills the planner when so many of its records are durable. */
-function openWorld(
-  story: Story,
-  dieAfter: number,
-  copies = 1,
-): BatcherWorld & { readonly project: () => Promise<void>; readonly log: EventLog } {
-  const memory: TestLog = testLog();
-  const projected = new Map<string, number>();
-  appendTo(memory, story.events);
-  let left = dieAfter;
-  const log = {
-    async append(records: readonly LogRecord[]) {
-      for (const record of records) {
-        if (left-- === 0) throw new Killed('the process is gone');
-        for (let copy = 0; copy < copies; copy++) appendTo(memory, [eventOf(record)]);
-      }
-      if (left === 0) {
-        left = -1;
-        throw new Killed('durable, and nobody was told');
-      }
-      return records.map(({ topic }, offset) => ({ topic, partition: 0, offset }));
-    },
-    async ends(topics: readonly string[]) {
-      return new Map(topics.map((topic) => [topic, new Map([[0, memory.topics.get(topic)?.length ?? 0]])]));
-    },
-  } as unknown as EventLog; // the planner appends and asks for the end, nothing else
-  return {
-    ...{ db: database.db, log, blobs: new MemoryBlobs(), producer: { name: 'batcher', version: '1' }, catchUpMs: 5_000 },
-    clock: () => Date.UTC(2026, 5, 1),
-    async project() {
-      for (const [topic, records] of memory.topics) {
-        await projectSlice(database.db, memory, topic, projected.get(topic) ?? 0, records.length);
-        projected.set(topic, records.length);
-      }
-    },
-  };
-}
-
-function eventOf({ value }: LogRecord) {
-  const decoded = decode(value);
-  if (decoded.kind === 'refused') throw new Error(decoded.refusal.message);
-  return decoded.event;
-}
+const openWorld = (story: Story, dieAfter: number, copies = 1) => openBatcherWorld(database.db, story.events, dieAfter, copies);
 
 /** Plans until nothing follows, starting again after each death. Gives how often it died. */
-async function planToTheEnd(world: ReturnType<typeof openWorld>): Promise<number> {
+async function planToTheEnd(world: ProjectedWorld): Promise<number> {
   for (let deaths = 0; ; ) {
     await world.project();
     try {
@@ -136,6 +90,7 @@ describe('the batcher', () => {
         produced: 16,
         trained: 0,
         rejected: { 'zero-variance': 3, failed: 1, empty: 1 },
+        abandoned: 0,
         owed: { group: 1, ready: 0, planned: 10, leased: 0 },
         difference: 0,
         ahead: 0,
@@ -215,6 +170,58 @@ describe('the batcher', () => {
       rejected: { stale: 1 },
       difference: 0,
     });
+  });
+});
+
+describe('a look of the batcher', () => {
+  test('before a batch is full refuses a member that a limit cut, and leaves its group to the batch', async () => {
+    const expected = { produced: 8, rejected: { filtered: 1 }, owed: { group: 0, ready: 0, planned: 7, leased: 0 } };
+    for (const looks of ['once', 'twice']) {
+      await emptyReadModels(database.db);
+      const story = new Story(`cut ${looks}`);
+      tellLineage(story, POLICY, { maxStaleness: 1, group: { kind: 'at-least', members: 2 }, truncated: 'reject' });
+      const runId = story.run('collect', { config: { training: { policyId: POLICY, channel: 'train' } } });
+      const tree = story.tree(runId, 'A', { plannedRollouts: 4 });
+      for (let i = 0; i < 4; i++) {
+        const policy = { policyId: POLICY, version: 0 };
+        const rolloutId = story.rollout(tree, i, { policy });
+        const step = story.step(tree, rolloutId, tree.rootStepId, 1, { policySpans: [{ from: 0, to: 3, ...policy }] });
+        story.reward(tree, step, i % 2, { rolloutId });
+        story.finishRollout(tree, rolloutId, step, { outcome: i === 3 ? 'truncated' : 'terminated' });
+      }
+      story.closeTree(tree, 4);
+      const world = openWorld(story, -1);
+      if (looks === 'twice') await planToTheEnd(world);
+      const seen = story.events.length;
+      tellGroup(story, runId, 'B', { policyId: POLICY, rewards: [1, 0, 1, 0] });
+      world.tell(story.events.slice(seen));
+      await planToTheEnd(world);
+      expect({ looks, ledger: (await readLedgers(database.db, [POLICY]))[0] }).toMatchObject({ looks, ledger: expected });
+    }
+  });
+
+  test('between an acknowledgement and the version that it made knows on which version the next batch is trained', async () => {
+    const versions: unknown[] = [];
+    for (const folded of ['BatchAcked', 'PolicyUpdated']) {
+      await emptyReadModels(database.db);
+      const story = new Story(`half ${folded}`);
+      const lineageId = tellLineage(story, POLICY, { maxStaleness: 0, groupsPerBatch: 1 });
+      const runId = story.run('collect', { config: { training: { policyId: POLICY, channel: 'train' } } });
+      tellGroup(story, runId, 'A', { policyId: POLICY, rewards: [1, 0] });
+      const world = openWorld(story, -1);
+      await planToTheEnd(world);
+      const seen = story.events.length;
+      tellGroup(story, runId, 'sampled by version 0', { policyId: POLICY, rewards: [1, 0] });
+      const batchId = derivedId('batch', lineageId, 0);
+      const lease = { lineageId, policyId: POLICY, batchId, leaseId: story.id('lease'), fence: 1 };
+      story.tell('BatchAcked', { ...lease, version: 1, checkpointId: story.id('checkpoint', POLICY, 1) }, lineageId);
+      if (folded === 'PolicyUpdated') tellVersion(story, POLICY, 1, batchId);
+      world.tell(story.events.slice(seen));
+      await planToTheEnd(world);
+      const planned = await database.db.selectFrom('batches').select(['ordinal', 'policy_version']).execute();
+      versions.push([planned, (await readLedgers(database.db, [POLICY]))[0]?.rejected]);
+    }
+    expect(versions).toEqual(Array(2).fill([[{ ordinal: 0, policy_version: 0 }], { stale: 2 }]));
   });
 });
 

@@ -1,6 +1,11 @@
 import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
 
+/** How many batches of the lineage `v.lineage_id` are over, which is the ordinal of the next: those that made a version, and those that were abandoned. */
+export const BATCHES_ENDED = sql`(
+  (select count(*) from policy_versions e where e.lineage_id = v.lineage_id and e.batch_id is not null)
+  + (select count(*) from batch_abandonments e where e.lineage_id = v.lineage_id))::integer`;
+
 /**
  * Brings every policy's row to where the read models stand, which must have folded the whole log: batches that were acknowledged, fences that were given,
  * numbers that were used. A lease that the desk does not know, or that ended since, is over: its holder is refused, and the batch is leased again. Where
@@ -14,7 +19,7 @@ export async function bringDeskForward(trx: Trx): Promise<void> {
       next_ordinal = n.ordinal, fence = 0, lease_id = null, batch_id = null, consumer = null, deadline = null
     from policy_versions v
     join checkpoints c on c.checkpoint_id = v.checkpoint_id
-    cross join lateral (select count(*)::integer as ordinal from batch_acks a where a.lineage_id = v.lineage_id) n
+    cross join lateral (select ${BATCHES_ENDED} as ordinal) n
     where v.lineage_id = d.lineage_id and n.ordinal > d.next_ordinal
       and v.version = (select max(w.version) from policy_versions w where w.lineage_id = d.lineage_id)`.execute(trx);
   await sql`
@@ -42,7 +47,7 @@ async function sayNextNumber(trx: Trx): Promise<void> {
   );
 }
 
-/** Notes the leases and acknowledgements of the log that the desk does not know, of the policies that a condition on `l.lineage_id` chooses and that have a row. */
+/** Notes the leases, acknowledgements and abandonments of the log that the desk does not know, of the policies that a condition on `l.lineage_id` chooses and that have a row. */
 export async function bringLeases(trx: Trx, which: ReturnType<typeof sql>): Promise<void> {
   await sql`
     insert into lease_grants (lease_id, lineage_id, batch_id, ordinal, fence, consumer)
@@ -59,4 +64,9 @@ export async function bringLeases(trx: Trx, which: ReturnType<typeof sql>): Prom
     join policy_versions v on v.lineage_id = l.lineage_id and v.version = l.version
     join lease_grants g on g.lease_id = l.lease_id
     where ${which} on conflict do nothing`.execute(trx);
+  await sql`
+    insert into lease_abandonments (batch_id, lineage_id, ordinal)
+    select l.batch_id, l.lineage_id, l.ordinal from batch_abandonments l
+    join lease_desk d on d.lineage_id = l.lineage_id
+    where ${which} on conflict (batch_id) do nothing`.execute(trx);
 }

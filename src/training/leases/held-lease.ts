@@ -40,7 +40,7 @@ export async function lockLease(trx: Trx, { leaseId, fence }: Holding): Promise<
     refusal: staleFence(why),
   });
   if (fence !== grant.names.fence) return over(false, `lease ${leaseId} has the fence ${grant.names.fence}, not ${fence}`);
-  if (held?.leaseId !== leaseId) return over(false, whyOver(grant, desk));
+  if (held?.leaseId !== leaseId) return over(false, await whyOver(trx, grant, desk));
   if (held.deadline <= now)
     return over(true, `lease ${leaseId} ended at its deadline ${held.deadline.toISOString()}; it is ${now.toISOString()}`);
   return { kind: 'held', grant, desk, held, now };
@@ -65,9 +65,12 @@ interface Row {
   readonly fence: number;
 }
 
-function whyOver({ names, ordinal }: Grant, desk: DeskRow): string {
+async function whyOver(trx: Trx, { names, ordinal }: Grant, desk: DeskRow): Promise<string> {
   const lease = `lease ${names.leaseId} (fence ${names.fence}) is over`;
-  if (ordinal < desk.nextOrdinal) return `${lease}: batch ${ordinal} was acknowledged`;
+  if (ordinal < desk.nextOrdinal) {
+    const { rows } = await sql`select 1 from lease_abandonments where batch_id = ${names.batchId}::uuid`.execute(trx);
+    return `${lease}: batch ${ordinal} was ${rows.length > 0 ? 'abandoned' : 'acknowledged'}`;
+  }
   if (desk.held) return `${lease}: batch ${ordinal} is leased under fence ${desk.fence}`;
   return `${lease}: it expired or was given back`;
 }

@@ -6,6 +6,7 @@ import type { Subscription } from '../../log/event-log.ts';
 import { openDesk } from '../../platform/open-desk.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { runProjections } from '../../projections/runner.ts';
+import { readLedgers } from '../../projections/training-pool/read-ledger.ts';
 import { settle } from '../../testing/crashing-run.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { Story } from '../../testing/story.ts';
@@ -228,6 +229,89 @@ describe('an acknowledgement', () => {
   });
 });
 
+describe('a batch that is abandoned', () => {
+  test('by the trainer that has it is never trained: its lease is over, and the next batch is leased on the same base', async () => {
+    const { batchIds, lineageId } = await given('abandoned', 3);
+    await desk.ack(ackOf(await leased('abandoned')));
+    const lease = await leased('abandoned');
+    const answer = { kind: 'abandoned', batchId: batchIds[1], ordinal: 1 };
+    expect(await desk.abandon({ ...lease, reason: 'its rows contradict themselves' })).toEqual(answer);
+    expect(await desk.abandon({ ...lease, reason: 'said again' })).toEqual(answer);
+    const refusal = { kind: 'refused', code: 'stale-fence', message: expect.stringContaining('batch 1 was abandoned') };
+    expect(await desk.ack(ackOf(lease))).toMatchObject(refusal);
+    expect(await desk.renew({ ...lease, ttlMs })).toMatchObject(refusal);
+    expect(await desk.nack({ ...lease, reason: 'x' })).toMatchObject(refusal);
+    const next = await leased('abandoned');
+    expect(next).toMatchObject({ batchId: batchIds[2], ordinal: 2, fence: 1, base: { version: 1 } });
+    expect(await desk.ack(ackOf(next))).toMatchObject({ kind: 'acked', version: 2 });
+    const events = await told(lineageId);
+    const abandoned = events.filter(({ type }) => type === 'BatchAbandoned');
+    const { leaseId, fence } = lease;
+    expect(abandoned.map(({ data }) => data)).toEqual([
+      {
+        ...{ lineageId, policyId: 'abandoned', batchId: batchIds[1], ordinal: 1, by: 'trainer', leaseId, fence },
+        reason: 'its rows contradict themselves',
+      },
+    ]);
+    expect((await readLedgers(platform.database.db, ['abandoned']))[0]).toMatchObject({
+      ...{ produced: 3, trained: 2, abandoned: 1, difference: 0, owed: { group: 0, ready: 0, planned: 0, leased: 0 } },
+    });
+  });
+
+  test('by an operator ends the lease of whoever has it', async () => {
+    const { batchIds } = await given('by hand');
+    const lease = await leased('by hand');
+    const asked = { batchId: batchIds[0] ?? '', reason: 'no machine can hold it' };
+    expect(await desk.abandon(asked)).toEqual({ kind: 'abandoned', batchId: batchIds[0], ordinal: 0 });
+    expect(await desk.abandon(asked)).toEqual({ kind: 'abandoned', batchId: batchIds[0], ordinal: 0 });
+    expect(await desk.ack(ackOf(lease))).toMatchObject({ code: 'stale-fence', message: expect.stringContaining('abandoned') });
+    expect(await leased('by hand')).toMatchObject({ batchId: batchIds[1], fence: 1, base: { version: 0 } });
+  });
+
+  test('must be the next one, not trained, planned, and given up with a reason', async () => {
+    const { batchIds } = await given('order', 2);
+    const [first = '', second = ''] = batchIds;
+    const reason = 'because';
+    expect(await desk.abandon({ batchId: second, reason })).toMatchObject({
+      ...{ code: 'not-next', message: expect.stringContaining('batch 0 comes before it') },
+    });
+    await desk.ack(ackOf(await leased('order')));
+    expect(await desk.abandon({ batchId: first, reason })).toMatchObject({ code: 'already-acked' });
+    expect(await desk.abandon({ batchId: newId(), reason })).toMatchObject({ code: 'unknown-batch' });
+    expect(await desk.abandon({ batchId: 'x', reason })).toMatchObject({ code: 'invalid' });
+    expect(await desk.abandon({ batchId: second, reason: ' ' })).toMatchObject({
+      ...{ code: 'invalid', message: expect.stringContaining('reason') },
+    });
+  });
+
+  test('stays abandoned for a desk that was lost, and for one that was restored from an older copy', async () => {
+    const { batchIds } = await given('forgotten', 4);
+    const { pool } = platform.database;
+    const tables = ['lease_desk', 'lease_grants', 'lease_acks', 'lease_abandonments', 'outbox_streams'];
+    const early = await leased('forgotten');
+    for (const table of tables) await pool.query(`create table copy_of_${table} as table ${table}`);
+    await desk.abandon({ ...early, reason: 'unreadable' });
+    await desk.ack(ackOf(await leased('forgotten')));
+    await settle(platform);
+    await pool.query(`truncate ${tables.join(', ')}`);
+    for (const table of tables) await pool.query(`insert into ${table} table copy_of_${table}`);
+    await pool.query("update desk_database set name = 'of the server that was copied'");
+    expect(await desk.ack(ackOf(early))).toMatchObject({ code: 'stale-fence' });
+    expect(await desk.abandon({ ...early, reason: 'again' })).toMatchObject({ kind: 'abandoned', ordinal: 0 });
+    const third = await leased('forgotten');
+    expect(third).toMatchObject({ batchId: batchIds[2], ordinal: 2, base: { version: 1 } });
+    await settle(platform);
+    await pool.query(`truncate ${tables.join(', ')}; delete from outbox`);
+    expect(await leased('forgotten', { consumer: 'other' })).toMatchObject({
+      batchId: batchIds[2],
+      fence: 2,
+      base: { version: 1 },
+    });
+    for (const table of tables) await pool.query(`drop table copy_of_${table}`);
+    expect(await platform.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+  });
+});
+
 describe('a policy', () => {
   test('that nobody registered, and a lease that nobody got, are refused with what to do', async () => {
     expect(await desk.lease({ policyId: 'nobody', consumer, ttlMs })).toMatchObject({
@@ -257,7 +341,7 @@ describe('a policy', () => {
     const under = await leased('lost');
     await settle(platform);
     await platform.database.pool.query(`
-      delete from lease_acks; delete from lease_grants; delete from lease_desk; delete from outbox; delete from outbox_streams`);
+      delete from lease_acks; delete from lease_abandonments; delete from lease_grants; delete from lease_desk; delete from outbox; delete from outbox_streams`);
     const lease = await leased('lost', { consumer: 'other' });
     expect(lease).toMatchObject({
       batchId: batchIds[1],
@@ -278,7 +362,7 @@ describe('a policy', () => {
     const { pool } = platform.database;
     const known = await leased('restored');
     // The copy: batch 0 is leased. Behind it: batch 0 and 1 are acknowledged, batch 2 is leased twice, the second lease stands.
-    const tables = ['lease_desk', 'lease_grants', 'lease_acks', 'outbox_streams'];
+    const tables = ['lease_desk', 'lease_grants', 'lease_acks', 'lease_abandonments', 'outbox_streams'];
     for (const table of tables) await pool.query(`create table copy_of_${table} as table ${table}`);
     const first = ackOf(known);
     await desk.ack(first);

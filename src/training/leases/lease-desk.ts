@@ -5,6 +5,7 @@ import type { Method } from '../../events/schemas/training.ts';
 import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Relay } from '../outbox/relay.ts';
+import { abandonBatch } from './abandon.ts';
 import { ackBatch } from './ack.ts';
 import { expireLeases } from './expire.ts';
 import { leaseBatch } from './lease.ts';
@@ -15,7 +16,8 @@ import { renewLease } from './renew.ts';
 /**
  * The desk where trainers get batches. A batch is *planned*; a lease makes it *leased* until a deadline; then one of three: *acked* (it was
  * trained: exactly once, for ever), *returned* (its consumer gave it back), *expired* (the deadline passed). Returned and expired ones are
- * leased again under the next fence. Versions are a chain: batch n makes version v + 1 from v, and only then is batch n + 1 leased.
+ * leased again under the next fence. Versions are a chain: batch n makes version v + 1 from v, and only then is batch n + 1 leased. A batch that cannot be
+ * trained is *abandoned*, once and for ever: batch n + 1 is then leased on v.
  * Every change is one transaction of Postgres, by its clock, with its events in the outbox of the same transaction.
  */
 export interface LeaseDesk {
@@ -32,6 +34,8 @@ export interface LeaseDesk {
   ack(request: AckRequest): Promise<Acked | Refused>;
   /** Gives the batch back untrained. */
   nack(request: NackRequest): Promise<Returned | Refused>;
+  /** Says that the next batch is never trained: by its lease, or by its id. Its lease is over, and the batch behind it is there to be leased. */
+  abandon(request: AbandonRequest): Promise<Abandoned | Refused>;
   /** Ends the leases whose deadline has passed. Gives how many. */
   expire(): Promise<number>;
 }
@@ -75,6 +79,7 @@ export interface RenewRequest extends Holding {
 export interface NackRequest extends Holding {
   readonly reason: string;
 }
+export type AbandonRequest = { readonly reason: string } & (Holding | { readonly batchId: string });
 export interface AckRequest extends Holding {
   /** The version that was made: the base version + 1. */
   readonly version: number;
@@ -152,6 +157,11 @@ export interface Returned {
   readonly kind: 'returned';
   readonly batchId: string;
 }
+export interface Abandoned {
+  readonly kind: 'abandoned';
+  readonly batchId: string;
+  readonly ordinal: number;
+}
 export interface Refused {
   readonly kind: 'refused';
   readonly code: RefusalCode;
@@ -162,11 +172,14 @@ export interface Refused {
  * - `unknown-policy`: its first version was never registered. - `unknown-lease`: no such lease was ever given.
  * - `stale-fence`: the lease is over (expired, given back, leased to another) or the fence is not its own.
  * - `stale-base`: the trainer's weights are not the newest version. - `version-conflict`: the version named is not the next of the chain.
+ * - `unknown-batch`: no such batch is planned. - `not-next`: batches before it are neither trained nor abandoned.
  * - `already-acked`: the batch was trained with another result. - `already-registered`: with other weights. - `invalid`: a field is out of bounds.
  */
 export type RefusalCode =
   | 'unknown-policy'
   | 'unknown-lease'
+  | 'unknown-batch'
+  | 'not-next'
   | 'stale-fence'
   | 'stale-base'
   | 'version-conflict'
@@ -189,6 +202,7 @@ export function createLeaseDesk(options: LeaseDeskOptions): LeaseDesk {
     renew: (request) => told(renewLease(options, request)),
     ack: (request) => told(ackBatch(options, request)),
     nack: (request) => told(nackBatch(options, request)),
+    abandon: (request) => told(abandonBatch(options, request)),
     expire: () => expireLeases(options),
   };
 }

@@ -32,6 +32,23 @@ export function returned(names: LeaseNames, reason: string): DerivedDraft {
   return { type: 'BatchReturned', id: derivedId('BatchReturned', names.leaseId), ...causedByLease(names), data };
 }
 
+/** A batch is never trained; with it ends the lease that somebody had. */
+export function abandoned(
+  batch: { readonly lineageId: string; readonly policyId: string; readonly batchId: string; readonly ordinal: number },
+  lease: LeaseNames | null,
+  by: 'trainer' | 'operator',
+  reason: string,
+): DerivedDraft {
+  const { lineageId, policyId, batchId, ordinal } = batch;
+  return {
+    type: 'BatchAbandoned',
+    id: derivedId('BatchAbandoned', batchId),
+    correlationId: lineageId,
+    causationId: lease && leasedId(lease),
+    data: { lineageId, policyId, batchId, ordinal, by, reason, leaseId: lease?.leaseId ?? null, fence: lease?.fence ?? null },
+  };
+}
+
 /** The three facts that an acknowledgement is: the batch trained, the checkpoint that holds it, the version it made. */
 export function acked(names: LeaseNames, batch: PlannedBatch, base: Head, ack: AckRequest): readonly DerivedDraft[] {
   const { lineageId, policyId, batchId } = names;

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { bringLeases } from './bring-desk-forward.ts';
+import { BATCHES_ENDED, bringLeases } from './bring-desk-forward.ts';
 import type { LeaseDeskOptions } from './lease-desk.ts';
 
 /**
@@ -23,8 +23,7 @@ export async function openDeskRow(options: LeaseDeskOptions, lineageId: string, 
       from policy_versions v
       join policy_versions f on f.lineage_id = v.lineage_id and f.version = 0
       join checkpoints c on c.checkpoint_id = v.checkpoint_id
-      cross join lateral (
-        select count(*)::integer as ordinal from batch_acks a where a.lineage_id = v.lineage_id) n
+      cross join lateral (select ${BATCHES_ENDED} as ordinal) n
       where v.lineage_id = ${lineageId}::uuid
       order by v.version desc limit 1
       on conflict do nothing returning 1`.execute(trx);

@@ -17,6 +17,14 @@ export function unknownLease(leaseId: string): Refused {
   return refused('unknown-lease', `no lease ${leaseId} was ever given`, 'name the leaseId that the lease was answered with');
 }
 
+export function unknownBatch(batchId: string): Refused {
+  return refused(
+    'unknown-batch',
+    `no batch ${batchId} is planned for a policy that has a version`,
+    'name the batchId that its lease or GraphQL (policy → batches → id) gives',
+  );
+}
+
 export function staleFence(why: string): Refused {
   return refused(
     'stale-fence',

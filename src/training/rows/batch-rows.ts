@@ -94,12 +94,20 @@ export interface BatchReward {
   readonly scorer: { readonly name: string; readonly revision: string };
 }
 
-/** The record does not give the rows of a batch: it does not know it, or a part is missing or damaged. */
+/**
+ * The record does not give the rows of a batch: it does not know it (`unknown-batch`), a part is not there (`incomplete`: while the read models lie behind the plan it may
+ * still come), arrays do not fit each other (`tokens`), or the blob store lost one (`blob`: it can be restored).
+ */
 export class RowsError extends Error {
   override readonly name = 'RowsError';
   readonly code: 'unknown-batch' | 'incomplete' | 'tokens' | 'blob';
   constructor(code: RowsError['code'], message: string, options: { cause?: unknown } = {}) {
     super(message, options);
     this.code = code;
+  }
+
+  /** Whether no reader will ever get the rows, given that the read models hold what the planner had read. */
+  get unreadable(): boolean {
+    return this.code === 'incomplete' || this.code === 'tokens';
   }
 }

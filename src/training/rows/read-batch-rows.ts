@@ -1,3 +1,4 @@
+import { findWalkFault } from '../../domain/training/planning/record-fault.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readPaths } from '../../projections/step-tree/read-paths.ts';
@@ -56,8 +57,10 @@ function trajectoryOf(world: World, group: number, rolloutId: string): BatchTraj
   const { batch, rollouts, paths, rewards } = world;
   const rollout = rollouts.get(rolloutId);
   if (!rollout) throw missing(batch, `rollout ${rolloutId} is not finished in the read models`);
-  const [root, ...path] = paths.get(rollout.leafStepId) ?? [];
-  if (root !== rollout.rootStepId) throw missing(batch, `the path of rollout ${rolloutId} does not reach the root of its tree`);
+  const whole = paths.get(rollout.leafStepId) ?? [];
+  const fault = findWalkFault(rollout, whole);
+  if (fault !== null) throw missing(batch, fault);
+  const [root = '', ...path] = whole; // it begins at the root
   const steps: BatchStep[] = [];
   let before = stepAt(world, root);
   const firstObservation = before.observation;
@@ -65,13 +68,8 @@ function trajectoryOf(world: World, group: number, rolloutId: string): BatchTraj
     steps.push(unpackedStep(world, stepId, before));
     before = stepAt(world, stepId);
   }
-  const { fromStepId, leafStepId: _leaf, rootStepId: _root, blobs: _blobs, taken, ...said } = rollout;
-  const from = [root, ...path].indexOf(fromStepId);
-  if (from < 0 || steps.length - from !== taken)
-    throw missing(
-      batch,
-      `rollout ${rolloutId} took ${taken} steps by its end, and its path holds ${steps.length - from} of them`,
-    );
+  const { fromStepId, leafStepId: _leaf, rootStepId: _root, blobs: _blobs, taken: _taken, ...said } = rollout;
+  const from = whole.indexOf(fromStepId);
   return {
     ...{ ...said, group, firstObservation },
     steps,

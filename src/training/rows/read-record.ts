@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { RecordedWalk } from '../../domain/training/planning/record-fault.ts';
 import { type RewardWeights, weightOf } from '../../domain/training/planning/reward-weights.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
@@ -29,6 +30,20 @@ export interface RolloutRow
   readonly leafStepId: string;
   readonly rootStepId: string;
   readonly blobs: Blobs | null;
+}
+
+/** The path of a finished rollout, as its end and its tree say it. */
+export interface WalkRow extends RecordedWalk {
+  readonly leafStepId: string;
+}
+
+/** Reads the walks of finished rollouts, in no order; those that are unknown or go on are left out. */
+export async function readWalks(db: Db, ids: readonly string[]): Promise<readonly WalkRow[]> {
+  const { rows } = await sql<WalkRow>`
+    select r.rollout_id as "rolloutId", t.root_step_id as "rootStepId", r.from_step_id as "fromStepId", r.leaf_step_id as "leafStepId", r.steps as taken
+    from rollouts r join trees t on t.tree_id = r.tree_id
+    where r.rollout_id = any(${[...ids]}::uuid[]) and r.leaf_step_id is not null`.execute(db);
+  return rows;
 }
 
 /** Reads finished rollouts with the texts of their trees, in no order; those that are unknown or go on are left out. @throws RowsError `blob`. */

@@ -1,3 +1,4 @@
+import { findArrayFault } from '../../domain/training/planning/record-fault.ts';
 import type { Packed } from '../../events/schemas/values.ts';
 import { type BatchTokens, RowsError } from './batch-rows.ts';
 import { type BlobReader, readBlob } from './read-blob.ts';
@@ -36,11 +37,8 @@ async function bytesOf(
   const size = wantedLength * (wanted === 'uint8' ? 1 : 4);
   const given = typeof bytes === 'string' ? bytes : await readBlob(blobs, bytes.blob, `tokens of step ${stepId}`);
   const found = typeof given === 'string' ? Buffer.byteLength(given, 'base64') : given.byteLength;
-  if (dtype !== wanted || length !== wantedLength || found !== size)
-    throw new RowsError(
-      'tokens',
-      `step ${stepId}: ${length} ${dtype} in ${found} bytes where ${wantedLength} ${wanted} are due; the producer recorded arrays that do not fit each other`,
-    );
+  const fault = findArrayFault(stepId, { dtype, length, bytes: found }, wanted, wantedLength);
+  if (fault !== null) throw new RowsError('tokens', fault);
   // A buffer of its own: small ones share a pool, in which 4-byte numbers need not be aligned.
   const own = Buffer.from(new ArrayBuffer(size));
   if (typeof given !== 'string') own.set(given);

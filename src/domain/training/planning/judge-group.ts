@@ -53,37 +53,48 @@ export interface GroupContext {
 const OF_GROUPS: readonly Rejection['reason'][] = ['zero-variance', 'singleton', 'incomplete-group', 'filtered'];
 
 /**
- * Judges a group for the next batch. Members are looked at one by one first: statistics are over those that are left, so that a rejected rollout
- * never leaks into a baseline. A group that waits only loses what is stale, which waiting makes staler: one that never closes holds nothing for ever.
+ * Judges a group for the next batch by what was known of it at a moment, ms since 1970. Members are looked at one by one first: statistics are over those that
+ * are left, so that a rejected rollout never leaks into a baseline. A group that waits only loses what is stale, which waiting makes staler: one that
+ * never closes holds nothing for ever.
  */
-export function judgeGroup(group: PoolGroup, context: GroupContext): Judgement {
+export function judgeGroup(group: PoolGroup, context: GroupContext, atMs: number): Judgement {
   const faults = new Map<PoolSample, Rejection>();
   for (const sample of group.samples) {
-    const fault = sample.rejected ?? faultOf(sample, context);
+    const fault = sample.rejected ?? (isLate(sample, group) ? LATE : faultOf(sample, context));
     if (fault !== null) faults.set(sample, fault);
   }
   const stale = group.samples.filter((sample) => faults.get(sample)?.reason === 'stale');
   const wait = (what: 'group' | 'reward' | 'greedy-sibling'): Judgement => {
     return { kind: 'waiting', for: what, rejected: unrecorded(group, stale, faults) };
   };
-  if (group.state === 'open') return wait('group');
-  if (group.state === 'taken') {
-    const rule = 'it finished after its group had closed and was planned without it';
-    return refuse(group, faults, { reason: 'not-needed', rule, measured: null });
-  }
-  const begun = group.samples.find(({ rejected }) => rejected !== null && OF_GROUPS.includes(rejected.reason))?.rejected;
+  if (group.closedMs === null || group.closedMs > atMs) return wait('group');
+  if (group.taken) return refuse(group, faults, LATE);
+  const begun = group.samples.find((sample) => isOfGroup(sample, context))?.rejected;
   if (begun) return refuse(group, faults, begun);
   const fit = group.samples.filter((sample) => !faults.has(sample));
-  const unscored = fit.filter(({ scores }) => !Object.hasOwn(scores, context.rules.metric));
+  const unscored = fit.filter(({ scoredMs }) => scoredMs === null || scoredMs > atMs);
   if (unscored.length > 0 && context.rules.unscored === 'wait') return wait('reward');
   for (const sample of unscored) {
     const rule = `its group closed before it had a reward of component ${context.rules.metric}`;
     faults.set(sample, { reason: 'unscored', rule, measured: null });
   }
   const scored = fit.filter((sample) => !faults.has(sample));
-  if (context.readiness.waitsFor === 'greedy-sibling' && group.greedy === 'missing' && scored.length > 0)
-    return wait('greedy-sibling');
+  const greedy = group.greedyMs !== null && group.greedyMs <= atMs;
+  if (context.readiness.waitsFor === 'greedy-sibling' && !greedy && scored.length > 0) return wait('greedy-sibling');
   return chooseMembers(group, scored, faults, context);
+}
+
+const LATE: Rejection = { reason: 'not-needed', rule: 'it finished after its group had closed', measured: null };
+
+/** A planner that looked as the group closed judged it without such a member; one that looks later does the same. */
+function isLate({ finishedMs }: PoolSample, { closedMs, taken }: PoolGroup): boolean {
+  return taken || (closedMs !== null && finishedMs > closedMs);
+}
+
+/** Whether a member was refused with its group. `filtered` is said of single members too: of one that a limit cut, its group remains. */
+function isOfGroup(sample: PoolSample, context: GroupContext): boolean {
+  const { rejected } = sample;
+  return rejected !== null && OF_GROUPS.includes(rejected.reason) && faultOf(sample, context)?.reason !== rejected.reason;
 }
 
 function chooseMembers(
@@ -94,8 +105,9 @@ function chooseMembers(
 ): Judgement {
   const { rules, readiness } = context;
   const needed = rules.group.kind === 'at-least' ? rules.group.members : group.planned;
-  if (scored.length < needed || (rules.group.kind === 'all' && scored.length < group.samples.length)) {
-    const rule = `${scored.length} of ${Math.max(needed, group.samples.length)} members are fit, the rule is ${wordsOf(rules)}`;
+  const members = group.samples.filter((sample) => !isLate(sample, group)).length;
+  if (scored.length < needed || (rules.group.kind === 'all' && scored.length < members)) {
+    const rule = `${scored.length} of ${Math.max(needed, members)} members are fit, the rule is ${wordsOf(rules)}`;
     return refuse(group, faults, { reason: 'incomplete-group', rule, measured: scored.length });
   }
   const chosen = rules.group.kind === 'replace-failed' ? scored.slice(0, needed) : scored;
@@ -158,6 +170,8 @@ function faultOf(sample: PoolSample, { policyId, version, rules, readiness }: Gr
     const rule = 'a sample of an older version needs the log-probabilities of its tokens';
     return { reason: 'incomplete-record', rule, measured: sample.withoutLogProbs };
   }
+  if (sample.recordFault !== null)
+    return { reason: 'incomplete-record', rule: sample.recordFault.slice(0, 2_000), measured: null };
   return null;
 }
 

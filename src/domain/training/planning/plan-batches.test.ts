@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { configureEstimator } from '../advantages/estimators.ts';
 import type { Rejection } from './judge-group.ts';
 import { type Decision, type DraftBatch, planBatches } from './plan-batches.ts';
@@ -18,7 +17,7 @@ const RULES: PlanRules = {
     tokenBudget: 1_000,
   },
 };
-const STATE: LineageState = { policyId: 'p', newestVersion: 0, planned: 0, trained: 0 };
+const STATE: LineageState = { policyId: 'p', newestVersion: 0, planned: 0, trained: 0, abandoned: 0 };
 
 function readinessOf(name: string) {
   const chosen = configureEstimator(name, {});
@@ -30,14 +29,14 @@ function sample(rolloutId: string, ordinal: number, score: number, overrides: Pa
   return {
     ...{ rolloutId, ordinal, outcome: 'terminated', steps: 1, sampledTokens: 10, contextTokens: 30, rowTokens: 50 },
     ...{ oldestVersion: 0, newestVersion: 0, policies: ['p'], withoutLogProbs: 0, withoutAnchor: 0 },
-    ...{ scores: { environment: score }, rejected: null },
+    ...{ scores: { environment: score }, finishedMs: 0, scoredMs: 0, recordFault: null, rejected: null },
     ...overrides,
   };
 }
 
 function group(treeId: string, scores: readonly number[], overrides: Partial<PoolGroup> = {}): PoolGroup {
   const samples = scores.map((score, i) => sample(`${treeId}${i}`, i, score));
-  return { treeId, state: 'closed', planned: scores.length, samples, greedy: 'missing', ...overrides };
+  return { treeId, closedMs: treeId.charCodeAt(0), taken: false, planned: scores.length, samples, greedyMs: null, ...overrides };
 }
 
 function plan(
@@ -68,11 +67,11 @@ describe('a batch', () => {
   });
 
   test('is not held up by groups that are slow, unscored or without their greedy sibling', () => {
-    const open = group('a', [0, 1], { state: 'open' });
-    const unscored = group('b', [0, 1], { samples: [sample('b0', 0, 1), sample('b1', 1, 0, { scores: {} })] });
+    const open = group('a', [0, 1], { closedMs: null });
+    const unscored = group('b', [0, 1], { samples: [sample('b0', 0, 1), sample('b1', 1, 0, { scoredMs: null })] });
     const decisions = plan([open, unscored, group('c', [0, 1]), group('d', [0, 1])], { unscored: 'wait' });
     expect(treesOf(batches(decisions)[0])).toEqual(['c', 'd']);
-    const greedy = plan([group('a', [0, 1]), group('b', [0, 1], { greedy: 'there' })], { groupsPerBatch: 1 }, {}, 'remax');
+    const greedy = plan([group('a', [0, 1]), group('b', [0, 1], { greedyMs: 1 })], { groupsPerBatch: 1 }, {}, 'remax');
     expect(treesOf(batches(greedy)[0])).toEqual(['b']);
     expect(batches(greedy)).toHaveLength(1);
   });
@@ -88,7 +87,8 @@ describe('a batch', () => {
     const groups = 'abcdefgh'.split('').map((id) => group(id, [0, 1]));
     const rules = { groupsPerBatch: 8 };
     const forwards = batches(plan(groups, rules));
-    expect(batches(plan(groups.toReversed(), rules))).toEqual(forwards);
+    const reversed = groups.map((each, i) => ({ ...each, closedMs: 100 - i }));
+    expect(batches(plan(reversed, rules))).toEqual(forwards);
     const closed = groups.map(({ treeId }) => treeId);
     expect(forwards[0]?.groups.map(({ treeId }) => treeId)).not.toEqual(closed);
   });
@@ -118,7 +118,7 @@ describe('staleness', () => {
   });
 
   test('bounds a group that never closes: its members go when they are too old', () => {
-    const open = group('a', [0, 1], { state: 'open' });
+    const open = group('a', [0, 1], { closedMs: null });
     expect(plan([open], { maxStaleness: 1 }, { newestVersion: 1 })).toEqual([]);
     expect(refusals(plan([open], { maxStaleness: 1 }, { newestVersion: 2 }))).toEqual({ a0: 'stale', a1: 'stale' });
   });
@@ -128,6 +128,33 @@ describe('staleness', () => {
     const rules = { maxStaleness: 1, offPolicy: 'log-probs', groupsPerBatch: 1 } as const;
     expect(batches(plan([bare], rules))).toHaveLength(1);
     expect(refusals(plan([bare], rules, { newestVersion: 1 }))).toEqual({ a0: 'incomplete-record', a1: 'incomplete-group' });
+  });
+});
+
+describe('a member whose record contradicts itself', () => {
+  const fault = 'rollout a1 took 2 steps by its end, and its path holds 1 of them';
+  const broken = group('a', [0, 1, 1], {
+    samples: [sample('a0', 0, 0), sample('a1', 1, 1, { recordFault: fault }), sample('a2', 2, 1)],
+  });
+  test('is refused with what is wrong, and its group by the rule of groups', () => {
+    const decisions = plan([broken], { groupsPerBatch: 1 });
+    expect(refusals(decisions)).toEqual({ a0: 'incomplete-group', a1: 'incomplete-record', a2: 'incomplete-group' });
+    expect(decisions).toContainEqual(expect.objectContaining({ rolloutId: 'a1', rule: fault, measured: null }));
+    const [batch] = batches(plan([broken], { groupsPerBatch: 1, group: { kind: 'at-least', members: 2 } }));
+    expect(batch?.groups).toEqual([{ treeId: 'a', rolloutIds: ['a0', 'a2'] }]);
+  });
+});
+
+describe('a batch that was abandoned', () => {
+  test('makes no version: the next ordinal is planned on the base that it was planned on', () => {
+    const state = { newestVersion: 4, planned: 6, trained: 4, abandoned: 1 }; // one more batch is owed
+    const aged = group('a', [0, 1], { samples: [0, 1].map((i) => sample(`a${i}`, i, i, { oldestVersion: 4 })) });
+    const decisions = plan([aged], { groupsPerBatch: 1, maxStaleness: 1 }, state);
+    expect(batches(decisions)[0]).toMatchObject({ ordinal: 6, policyVersion: 5 });
+    expect(batches(plan([group('a', [0, 1])], { groupsPerBatch: 1 }, { planned: 1, abandoned: 1 }))[0]).toMatchObject({
+      ordinal: 1,
+      policyVersion: 0,
+    });
   });
 });
 
@@ -159,6 +186,63 @@ describe('the group rule', () => {
   });
 });
 
+describe('a group that is looked at before its batch is full', () => {
+  const cut = (id: string) =>
+    group(id, [0, 1, 0, 1], {
+      samples: [0, 1, 0, 1].map((score, i) =>
+        sample(`${id}${i}`, i, score, i === 3 ? { outcome: 'truncated', rejected: null } : {}),
+      ),
+    });
+  const rules = { truncated: 'reject', group: { kind: 'at-least', members: 2 } } as const;
+
+  test('keeps its good members when one that a limit cut is on record as refused', () => {
+    expect(refusals(plan([cut('a')], rules))).toEqual({ a3: 'filtered' });
+    const rejected = { reason: 'filtered', rule: 'a limit cut the rollout', measured: 1 } as const;
+    const seen = { ...cut('a'), samples: cut('a').samples.map((each, i) => (i === 3 ? { ...each, rejected } : each)) };
+    const decisions = plan([seen, group('b', [0, 1])], rules);
+    expect(refusals(decisions)).toEqual({});
+    expect(batches(decisions)[0]?.samples).toBe(5);
+  });
+
+  test('is judged without what came after it had closed: a later member, or a later reward where nobody waits for rewards', () => {
+    const members = [sample('a0', 0, 0), sample('a1', 1, 1), sample('a2', 2, 1, { finishedMs: 100 })];
+    const decisions = plan([group('a', [0, 1], { samples: members })], { groupsPerBatch: 1 });
+    expect(refusals(decisions)).toEqual({ a2: 'not-needed' });
+    expect(batches(decisions)[0]?.groups).toEqual([{ treeId: 'a', rolloutIds: ['a0', 'a1'] }]);
+    const unscored = group('b', [0, 1], { samples: [sample('b0', 0, 0), sample('b1', 1, 1, { scoredMs: 100 })] });
+    expect(refusals(plan([unscored]))).toEqual({ b0: 'incomplete-group', b1: 'unscored' });
+  });
+
+  test('takes its place when the last reward that its fit members wait for has come', () => {
+    const late = (id: string, scoredMs: number, outcome: 'terminated' | 'failed' = 'terminated') =>
+      group(id, [0, 1], {
+        closedMs: 1,
+        samples: [sample(`${id}0`, 0, 0), sample(`${id}1`, 1, 1), sample(`${id}2`, 2, 1, { scoredMs, outcome })],
+      });
+    const waiting = { groupsPerBatch: 2, unscored: 'wait', group: { kind: 'at-least', members: 2 }, maxStaleness: 1 } as const;
+    const groups = [late('a', 30), late('b', 20), late('c', 40, 'failed'), late('d', 50)];
+    expect(batches(plan(groups, waiting)).map(treesOf)).toEqual([
+      ['b', 'c'],
+      ['a', 'd'],
+    ]);
+  });
+});
+
+test('a group whose unscored member is too old for the next batch waits for its reward no more, and takes its place before later groups', () => {
+  const of = (version: number) => ({ oldestVersion: version, newestVersion: version });
+  const waiting = group('a', [1, 0], {
+    closedMs: 1,
+    samples: [sample('a0', 0, 1, of(1)), sample('a1', 1, 0, { ...of(0), scoredMs: null })],
+  });
+  const [next, last] = [0, 1].map((version) =>
+    group(`b${version}`, [1], { closedMs: 2 + version, samples: [sample(`b${version}`, 0, 1, of(version))] }),
+  );
+  const rules = { groupsPerBatch: 1, unscored: 'wait', group: { kind: 'at-least', members: 1 } } as const;
+  const decisions = plan([waiting, ...[next, last].flatMap((each) => each ?? [])], rules);
+  expect(batches(decisions).map(treesOf)).toEqual([['b0'], ['a']]);
+  expect(refusals(decisions)).toEqual({ a1: 'stale', b1: 'stale' });
+});
+
 describe('filters', () => {
   test('look at the metric of the environment, not at shaped rewards', () => {
     const shaped = group('a', [1, 1], {
@@ -178,7 +262,7 @@ describe('filters', () => {
     expect(of({ contextTokens: 41 }, { maxTokens: 40 })).toBe('too-long');
     expect(of({ rowTokens: 41 }, { maxTokens: 40, layout: 'step' })).toBe('too-long');
     expect(of({ outcome: 'truncated' }, { truncated: 'reject' })).toBe('filtered');
-    expect(of({ scores: { other: 1 } })).toBe('unscored');
+    expect(of({ scores: { other: 1 }, scoredMs: null })).toBe('unscored');
     const alone = refusals(plan([group('a', [1])], {}, {}, 'rloo'));
     expect(alone).toEqual({ a0: 'singleton' });
     const anchorless = group('a', [0, 1], { samples: [sample('a0', 0, 0, { withoutAnchor: 1 }), sample('a1', 1, 1)] });
@@ -190,91 +274,4 @@ test('a refusal of a group that was begun is finished, whatever was revised sinc
   const rejected = { reason: 'zero-variance', rule: 'r', measured: 1 } as const;
   const revised = group('a', [0, 1], { samples: [sample('a0', 0, 0, { rejected }), sample('a1', 1, 1)] });
   expect(plan([revised])).toEqual([{ kind: 'reject', treeId: 'a', rolloutId: 'a1', ...rejected }]);
-});
-
-describe('planning', () => {
-  /** A world in which groups become ready one after the other; some are slow, failed, without variance or older. */
-  const told = fc.array(
-    fc.record({
-      scores: fc.array(fc.constantFrom(0, 0.5, 1), { minLength: 1, maxLength: 3 }),
-      open: fc.boolean(),
-      lag: fc.nat(2),
-      failed: fc.nat(9),
-    }),
-    { maxLength: 24 },
-  );
-  const rulesOf = fc.record({
-    groupsPerBatch: fc.integer({ min: 1, max: 3 }),
-    maxStaleness: fc.option(fc.nat(2)),
-    group: fc.constantFrom<PlanRules['group']>({ kind: 'all' }, { kind: 'at-least', members: 1 }, { kind: 'replace-failed' }),
-  });
-
-  test('at any cadence gives the same batches and rejections, and no sample two ends', () => {
-    fc.assert(
-      fc.property(
-        told,
-        rulesOf,
-        fc.infiniteStream(fc.boolean()),
-        fc.infiniteStream(fc.boolean()),
-        (world, rules, looks, acks) => {
-          const groups = world.map(({ scores, open, lag, failed }, i): PoolGroup => {
-            const version = Math.max(0, Math.floor(i / 4) - lag);
-            const samples = scores.map((score, j) => {
-              const outcome = failed === j ? 'failed' : 'terminated';
-              return sample(`${i}.${j}`, j, score, { oldestVersion: version, newestVersion: version, outcome });
-            });
-            return group(`${100 + i}`, scores, { samples, state: open && i % 5 === 0 ? 'open' : 'closed' });
-          });
-          const once = live(
-            groups,
-            rules,
-            () => false,
-            () => false,
-          );
-          const often = live(
-            groups,
-            rules,
-            () => looks.next().value === true,
-            () => acks.next().value === true,
-          );
-          expect(often.batches).toEqual(once.batches);
-          expect(often.reasons).toEqual(once.reasons);
-        },
-      ),
-      { numRuns: 300 },
-    );
-  });
-
-  /** Lets the groups come one by one, plans when `looks` says so and at the end, and lets trainers acknowledge when `acks` says so. */
-  function live(groups: readonly PoolGroup[], rules: Partial<PlanRules>, looks: () => boolean, acks: () => boolean) {
-    const ends = new Map<string, Rejection | 'batch'>();
-    const found: DraftBatch[] = [];
-    let trained = 0;
-    const look = (there: readonly PoolGroup[]) => {
-      const unsettled = there.flatMap((each): PoolGroup[] => {
-        const samples = each.samples.map((s) => ({ ...s, rejected: endOf(s) }));
-        return each.samples.every((s) => ends.has(s.rolloutId)) ? [] : [{ ...each, samples }];
-      });
-      for (const decision of plan(unsettled, rules, { newestVersion: trained, planned: found.length, trained })) {
-        const of =
-          decision.kind === 'plan' ? decision.batch.groups.flatMap(({ rolloutIds }) => rolloutIds) : [decision.rolloutId];
-        for (const rolloutId of of) {
-          expect(ends.has(rolloutId)).toBe(false);
-          ends.set(rolloutId, decision.kind === 'plan' ? 'batch' : decision);
-        }
-        if (decision.kind === 'plan') found.push(decision.batch);
-      }
-    };
-    const endOf = ({ rolloutId }: PoolSample): Rejection | null => {
-      const end = ends.get(rolloutId);
-      return end === undefined || end === 'batch' ? null : end;
-    };
-    for (const [i] of groups.entries()) {
-      if (looks()) look(groups.slice(0, i + 1));
-      if (trained < found.length && acks()) trained += 1;
-    }
-    look(groups);
-    const reasons = [...ends].map(([id, end]) => `${id} ${end === 'batch' ? 'batch' : end.reason}`).sort();
-    return { batches: found, reasons };
-  }
 });

@@ -10,14 +10,15 @@ function group(treeId: string, steps: number): PoolGroup {
     ...{ rolloutId: `${treeId}0`, ordinal: 0, outcome: 'terminated' as const, steps, sampledTokens: 10 * steps },
     ...{ contextTokens: 30, rowTokens: 50, oldestVersion: 0, newestVersion: 0, policies: ['p'] },
     ...{ withoutLogProbs: 0, withoutAnchor: 0, scores: { environment: 1 }, rejected: null },
+    ...{ finishedMs: 0, scoredMs: 0, recordFault: null },
   };
-  return { treeId, state: 'closed', planned: 1, samples: [sample], greedy: 'missing' };
+  return { treeId, closedMs: 0, taken: false, planned: 1, samples: [sample], greedyMs: null };
 }
 
 function batchesOf(estimator: string, options: Readonly<Record<string, unknown>>, groups: readonly PoolGroup[]) {
   const chosen = configureEstimator(estimator, options);
   if (chosen.kind === 'refused') throw new Error(chosen.reason);
-  const state = { policyId: 'p', newestVersion: 0, planned: 0, trained: 0 };
+  const state = { policyId: 'p', newestVersion: 0, planned: 0, trained: 0, abandoned: 0 };
   const rules = { ...TEST_RULES, groupsPerBatch: 1 };
   const decisions = planBatches({ state, rules, readiness: chosen.estimator.readiness, seed: 1, groups });
   return decisions.flatMap((decision) => (decision.kind === 'plan' ? [decision.batch.groups.length] : []));

@@ -24,6 +24,11 @@ export interface PoolSample {
   readonly withoutAnchor: number;
   /** The sum of each reward component that it got. */
   readonly scores: Readonly<Record<string, number>>;
+  /** When it finished, and when it got the first reward of the metric (null: never), ms since 1970. */
+  readonly finishedMs: number;
+  readonly scoredMs: number | null;
+  /** Why its rows cannot be read or trained on, as its record says (`findRecordFault`); null where nothing is wrong or nobody looked yet. */
+  readonly recordFault: string | null;
   /** What was recorded of it before; null: nothing yet. */
   readonly rejected: Rejection | null;
 }
@@ -31,14 +36,16 @@ export interface PoolSample {
 /** A group with samples that are neither trained, nor planned, nor all rejected. */
 export interface PoolGroup {
   readonly treeId: string;
-  /** `closed` too when its run is over and left it open; `taken` when a batch holds it, and `samples` are those that finished too late. */
-  readonly state: 'open' | 'closed' | 'taken';
+  /** When it closed, or when its run ended and left it open, ms since 1970; null while it is open. */
+  readonly closedMs: number | null;
+  /** Whether a batch holds it; `samples` are then those that finished too late. */
+  readonly taken: boolean;
   /** The members that were planned. */
   readonly planned: number;
   /** Its finished members that no batch holds, by ordinal. */
   readonly samples: readonly PoolSample[];
-  /** Whether the greedy rollout of its task by the same version is finished (ReMax). */
-  readonly greedy: 'there' | 'missing';
+  /** When the greedy rollout of its task by the same version finished (ReMax), ms since 1970; null while there is none. */
+  readonly greedyMs: number | null;
 }
 
 /** Where a policy stands: its newest version, and its planned batches. */
@@ -47,6 +54,7 @@ export interface LineageState {
   readonly newestVersion: number;
   /** Batches that were planned: the ordinal of the next one. */
   readonly planned: number;
-  /** Of them, those that a version came of. */
+  /** Of them, those that a version came of, and those that were abandoned: no version will come of them. */
   readonly trained: number;
+  readonly abandoned: number;
 }

@@ -18,13 +18,19 @@ export function decisionsOf(rows: readonly StepRow[]): {
   const decisions: Decision[] = [];
   const without: StepRow[] = [];
   for (const row of rows) {
-    const candidates = row.candidates ?? [];
-    const { ids = [] } = row.tokens ?? {};
-    const chosen = ids.length === 1 ? (ids[0] ?? -1) : candidates.indexOf(row.action);
-    if (chosen >= 0 && chosen < candidates.length) decisions.push({ row, candidates, chosen });
+    const chosen = chosenOf(row);
+    if (chosen !== null) decisions.push({ row, candidates: row.candidates ?? [], chosen });
     else without.push(row);
   }
   return { decisions, without };
+}
+
+/** Gives the place of what was chosen among the candidates; null where it was no choice among them. The planner asks here what may be planned. */
+export function chosenOf({ candidates, tokens, action }: Pick<StepRow, 'candidates' | 'tokens' | 'action'>): number | null {
+  const all = candidates ?? [];
+  const { ids = [] } = tokens ?? {};
+  const chosen = ids.length === 1 ? (ids[0] ?? -1) : all.indexOf(action);
+  return chosen >= 0 && chosen < all.length ? chosen : null;
 }
 
 /** The distribution at a decision under given weights. */

@@ -1,0 +1,27 @@
+import type { Command } from 'commander';
+import { openDesk } from '../platform/open-desk.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { say } from './terminal.ts';
+import { wantsJson, withPlatform } from './with-platform.ts';
+
+/** `espalier abandon`: gives up a batch that cannot be trained, so that its policy goes on with the next one. */
+export function addAbandon(program: Command): void {
+  const command = program
+    .command('abandon')
+    .argument('<batch>', 'the id of the batch, as its trainer, its lease or GraphQL says it')
+    .requiredOption('--reason <text>', 'why it cannot be trained; it is recorded');
+  command.action((batchId: string, { reason }: { reason: string }) =>
+    withPlatform('abandon', async (platform) => {
+      const projector = await ensureProjector(platform);
+      try {
+        await projector.settle();
+        const answer = await openDesk(platform).abandon({ batchId, reason });
+        if (answer.kind === 'refused') throw new Error(`${answer.message}; ${answer.remedy}`);
+        if (wantsJson(command)) return say(JSON.stringify(answer));
+        say(`batch ${answer.ordinal} is abandoned; \`espalier ledger\` counts its samples`);
+      } finally {
+        await projector.close();
+      }
+    }),
+  );
+}

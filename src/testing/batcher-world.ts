@@ -1,0 +1,57 @@
+import { decode } from '../events/codec.ts';
+import type { Envelope } from '../events/envelope.ts';
+import type { EventLog, LogRecord } from '../log/event-log.ts';
+import type { Db } from '../postgres/database.ts';
+import type { BatcherWorld } from '../training/batcher/plan-lineage.ts';
+import { appendTo, projectSlice, type TestLog, testLog } from './given-events.ts';
+import { MemoryBlobs } from './memory-blobs.ts';
+
+export interface ProjectedWorld extends BatcherWorld {
+  /** Folds what was appended since. */
+  readonly project: () => Promise<void>;
+  readonly tell: (events: readonly Envelope[]) => void;
+}
+
+/** The planner was killed. */
+export class Killed extends Error {}
+
+/** A log in memory whose records are projected when the world is asked to go on. `dieAfter` kills the planner when so many of its records are durable. */
+export function openBatcherWorld(db: Db, events: readonly Envelope[], dieAfter = -1, copies = 1): ProjectedWorld {
+  const memory: TestLog = testLog();
+  const projected = new Map<string, number>();
+  appendTo(memory, events);
+  let left = dieAfter;
+  const log = {
+    async append(records: readonly LogRecord[]) {
+      for (const record of records) {
+        if (left-- === 0) throw new Killed('the process is gone');
+        for (let copy = 0; copy < copies; copy++) appendTo(memory, [eventOf(record)]);
+      }
+      if (left === 0) {
+        left = -1;
+        throw new Killed('durable, and nobody was told');
+      }
+      return records.map(({ topic }, offset) => ({ topic, partition: 0, offset }));
+    },
+    async ends(topics: readonly string[]) {
+      return new Map(topics.map((topic) => [topic, new Map([[0, memory.topics.get(topic)?.length ?? 0]])]));
+    },
+  } as unknown as EventLog; // the planner appends and asks for the end, nothing else
+  return {
+    ...{ db, log, blobs: new MemoryBlobs(), producer: { name: 'batcher', version: '1' }, catchUpMs: 5_000 },
+    clock: () => Date.UTC(2026, 5, 1),
+    tell: (told) => appendTo(memory, told),
+    async project() {
+      for (const [topic, records] of memory.topics) {
+        await projectSlice(db, memory, topic, projected.get(topic) ?? 0, records.length);
+        projected.set(topic, records.length);
+      }
+    },
+  };
+}
+
+function eventOf({ value }: LogRecord) {
+  const decoded = decode(value);
+  if (decoded.kind === 'refused') throw new Error(decoded.refusal.message);
+  return decoded.event;
+}

@@ -1,0 +1,107 @@
+import { sql } from 'kysely';
+import { isUuid } from '../../domain/ids.ts';
+import type { Trx } from '../../postgres/database.ts';
+import { writeOutbox } from '../outbox/write-outbox.ts';
+import { checkHolding, invalid } from './check-request.ts';
+import { type DeskRow, lockDesk, readClock } from './desk-row.ts';
+import { endExpired } from './expire.ts';
+import { lockLease } from './held-lease.ts';
+import { inDesk } from './in-desk.ts';
+import type { Abandoned, AbandonRequest, Holding, LeaseDeskOptions, Refused } from './lease-desk.ts';
+import { abandoned, type LeaseNames } from './lease-events.ts';
+import { lineageIdOf } from './lineage-id.ts';
+import { openDeskRow } from './open-desk-row.ts';
+import { refused, unknownBatch } from './refusals.ts';
+
+const REASON_LIMIT = 10_000;
+
+/**
+ * Abandons the next batch of a policy in one transaction: it is never trained, its lease is over, and the batch behind it is leased on the same base. Asked again
+ * it gives the same answer, and appends nothing.
+ */
+export async function abandonBatch(options: LeaseDeskOptions, request: AbandonRequest): Promise<Abandoned | Refused> {
+  const { reason } = request;
+  if (reason.trim() === '' || reason.length > REASON_LIMIT)
+    return invalid('reason', `must say in 1 to ${REASON_LIMIT} characters why the batch cannot be trained`);
+  return 'leaseId' in request ? abandonLeased(options, request, reason) : abandonPlanned(options, request.batchId, reason);
+}
+
+/** By the trainer that holds the batch. */
+async function abandonLeased(options: LeaseDeskOptions, holding: Holding, reason: string): Promise<Abandoned | Refused> {
+  const wrong = checkHolding(holding);
+  if (wrong) return wrong;
+  return inDesk(options, async (trx) => {
+    const found = await lockLease(trx, holding);
+    if (found.kind === 'refused') return found;
+    const { grant, desk, now } = found;
+    if (found.kind === 'over') {
+      if (found.ranOut) await endExpired(trx, options, desk, now);
+      return (await abandonedBefore(trx, grant.names.batchId)) ?? found.refusal;
+    }
+    return end(trx, options, { desk, batchId: grant.names.batchId, lease: grant.names, by: 'trainer', reason, now });
+  });
+}
+
+/** By an operator, whoever has it. */
+async function abandonPlanned(options: LeaseDeskOptions, batchId: string, reason: string): Promise<Abandoned | Refused> {
+  if (!isUuid(batchId)) return invalid('batchId', 'must be a UUID in lower case');
+  await options.caughtUp?.(); // a batch that was planned a moment ago is known
+  const { rows } = await sql<{ policy_id: string; ordinal: number }>`
+    select policy_id, ordinal from batches where batch_id = ${batchId}::uuid`.execute(options.db);
+  const [batch] = rows;
+  if (!batch) return unknownBatch(batchId);
+  const lineageId = lineageIdOf(batch.policy_id);
+  if (!(await openDeskRow(options, lineageId, batch.policy_id))) return unknownBatch(batchId);
+  return inDesk(options, async (trx) => {
+    const desk = await lockDesk(trx, lineageId);
+    if (!desk) throw new Error(`the row of policy ${batch.policy_id} is gone`); // it was opened above and is never removed
+    const before = await abandonedBefore(trx, batchId);
+    if (before) return before;
+    if (batch.ordinal < desk.nextOrdinal)
+      return refused(
+        'already-acked',
+        `batch ${batch.ordinal} of ${batch.policy_id} was trained`,
+        'nothing is to be done; `espalier recall` says what was made of it',
+      );
+    if (batch.ordinal > desk.nextOrdinal)
+      return refused(
+        'not-next',
+        `batch ${batch.ordinal} of ${batch.policy_id} is not the next one: batch ${desk.nextOrdinal} comes before it`,
+        `train or abandon batch ${desk.nextOrdinal} first; one that nobody can train is abandoned when its turn comes`,
+      );
+    const now = await readClock(trx);
+    const { held, fence, policyId } = desk;
+    const lease = held && { lineageId, policyId, batchId, leaseId: held.leaseId, fence };
+    return end(trx, options, { desk, batchId, lease, by: 'operator', reason, now });
+  });
+}
+
+interface Ending {
+  readonly desk: DeskRow;
+  readonly batchId: string;
+  /** The lease that ends with it. */
+  readonly lease: LeaseNames | null;
+  readonly by: 'trainer' | 'operator';
+  readonly reason: string;
+  readonly now: Date;
+}
+
+async function end(trx: Trx, options: LeaseDeskOptions, { desk, batchId, lease, by, reason, now }: Ending): Promise<Abandoned> {
+  const { lineageId, policyId, nextOrdinal: ordinal } = desk;
+  await sql`
+    insert into lease_abandonments (batch_id, lineage_id, ordinal) values (${batchId}::uuid, ${lineageId}::uuid, ${ordinal})`.execute(
+    trx,
+  );
+  await sql`
+    update lease_desk set next_ordinal = next_ordinal + 1, fence = 0, lease_id = null, batch_id = null, consumer = null, deadline = null
+    where lineage_id = ${lineageId}::uuid`.execute(trx);
+  await writeOutbox(trx, [abandoned({ lineageId, policyId, batchId, ordinal }, lease, by, reason)], now, options);
+  return { kind: 'abandoned', batchId, ordinal };
+}
+
+/** What was answered when the batch was abandoned, if it was. */
+export async function abandonedBefore(trx: Trx, batchId: string): Promise<Abandoned | undefined> {
+  const { rows } = await sql<{ ordinal: number }>`
+    select ordinal from lease_abandonments where batch_id = ${batchId}::uuid`.execute(trx);
+  return rows[0] && { kind: 'abandoned', batchId, ordinal: rows[0].ordinal };
+}

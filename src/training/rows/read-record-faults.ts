@@ -1,0 +1,141 @@
+import { sql } from 'kysely';
+import {
+  findTokensFault,
+  findWalkFault,
+  type RecordedArray,
+  type RecordedArrays,
+} from '../../domain/training/planning/record-fault.ts';
+import type { Db } from '../../postgres/database.ts';
+import { readPaths } from '../../projections/step-tree/read-paths.ts';
+import { chosenOf } from '../backends/linear/decisions.ts';
+import { sampledTokens } from '../backends/step-rows-of.ts';
+import { RowsError } from './batch-rows.ts';
+import type { BlobReader } from './read-blob.ts';
+import { readWalks, type WalkRow } from './read-record.ts';
+import { type RecordedStep, readRecordedSteps } from './read-recorded-steps.ts';
+
+/** What will learn from the rows: our policy over candidates, our models of tokens, or the trainer of another program, of which only its rows are known. */
+export type Learner = 'candidates' | 'tokens' | 'other';
+
+/**
+ * Finds why the rows of finished rollouts could not be read, or not be trained on by their learner: rollout → what is wrong; sound ones are left out. It asks what the
+ * reader of rows and the backends ask, of the same read models, so that whatever is planned can be read. What lies in the blob store is not opened: a blob that
+ * is missing is restored, and its batch trained.
+ */
+export async function readRecordFaults(
+  { db, blobs }: { readonly db: Db; readonly blobs: BlobReader },
+  rollouts: readonly string[],
+  learner: Learner,
+): Promise<ReadonlyMap<string, string>> {
+  const walks = new Map((await readWalks(db, rollouts)).map((walk) => [walk.rolloutId, walk]));
+  const paths = await readPaths(
+    db,
+    [...walks.values()].map(({ leafStepId }) => leafStepId),
+  );
+  const faults = new Map<string, string>();
+  const whole: Walked[] = [];
+  for (const rolloutId of rollouts) {
+    const walk = walks.get(rolloutId);
+    const path = paths.get(walk?.leafStepId ?? '') ?? [];
+    const fault = walk ? findWalkFault(walk, path) : `the end of rollout ${rolloutId} is not in its tree: it was refused there`;
+    if (fault !== null) faults.set(rolloutId, fault);
+    else if (walk) whole.push({ walk, path, own: path.slice(path.indexOf(walk.fromStepId) + 1) });
+  }
+  const steps = await findStepFaults(db, [...new Set(whole.flatMap(({ path }) => path))], learner);
+  const sound = whole.filter(({ walk, path, own }) => {
+    const fault =
+      path.map((id) => steps.unreadable.get(id)).find(Boolean) ?? own.map((id) => steps.untrained.get(id)).find(Boolean);
+    if (fault !== undefined) faults.set(walk.rolloutId, fault);
+    return fault === undefined;
+  });
+  if (learner === 'candidates') for (const [id, fault] of await findChoiceFaults(db, blobs, sound)) faults.set(id, fault);
+  return faults;
+}
+
+interface Walked {
+  readonly walk: WalkRow;
+  /** From the root to the leaf, and of them the steps that the rollout took itself. */
+  readonly path: readonly string[];
+  readonly own: readonly string[];
+}
+
+const SLICE = 1_000; // steps of one statement: a row each, without its tokens
+
+/** Finds the steps whose token arrays do not fit, which nobody can read, and those of which no token is trained. */
+async function findStepFaults(db: Db, ids: readonly string[], learner: Learner) {
+  const unreadable = new Map<string, string>();
+  const untrained = new Map<string, string>();
+  for (let from = 0; from < ids.length; from += SLICE)
+    for (const { stepId, arrays, sampled, trimmed } of await readArrays(db, ids.slice(from, from + SLICE))) {
+      const fault = arrays && findTokensFault(stepId, arrays);
+      if (fault) unreadable.set(stepId, fault);
+      else if (arrays === null && learner === 'tokens') untrained.set(stepId, `step ${stepId} has no sampled token ids`);
+      else if (trimmed && learner === 'tokens')
+        untrained.set(stepId, `step ${stepId} was asked for with a chat that had lost turns, which is not on record`);
+      else if (arrays !== null && !sampled && learner !== 'candidates')
+        untrained.set(stepId, `none of the recorded tokens of step ${stepId} was sampled by the policy`);
+    }
+  return { unreadable, untrained };
+}
+
+interface ArraysRow {
+  readonly stepId: string;
+  readonly arrays: RecordedArrays | null;
+  /** Whether the mask leaves a token; true where it lies in the blob store. */
+  readonly sampled: boolean;
+  /** Whether its prompt lost turns, so that it would fit. */
+  readonly trimmed: boolean;
+}
+
+/** Reads how long the token arrays of steps are, and whether a token of them was sampled: the arrays themselves stay where they are. */
+async function readArrays(db: Db, ids: readonly string[]): Promise<readonly ArraysRow[]> {
+  const sizeOf = (array: 'ids' | 'logProbs' | 'mask') => {
+    const of = sql.ref(`t.${array}`);
+    return sql`case when jsonb_typeof(${of}) = 'object' then jsonb_build_object('dtype', ${of} -> 'dtype', 'length', ${of} -> 'length', 'bytes',
+      case when jsonb_typeof(${of} -> 'bytes') = 'string' then to_jsonb(octet_length(decode(${of} ->> 'bytes', 'base64')))
+           else ${of} -> 'bytes' -> 'size' end) end`;
+  };
+  const { rows } = await sql<{
+    stepId: string;
+    ids: RecordedArray | null;
+    logProbs: RecordedArray | null;
+    mask: RecordedArray | null;
+    sampled: boolean;
+    trimmed: boolean;
+  }>`
+    select step_id as "stepId", ${sizeOf('ids')} as ids, ${sizeOf('logProbs')} as "logProbs", ${sizeOf('mask')} as mask,
+      coalesce((t.ids ->> 'length')::int > 0, false) and case when jsonb_typeof(t.mask -> 'bytes') = 'string'
+        then position('\\x01'::bytea in decode(t.mask ->> 'bytes', 'base64')) > 0 else true end as sampled,
+      coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed
+    from steps left join lateral jsonb_to_record(tokens) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
+    where step_id = any(${[...ids]}::uuid[]) and depth > 0`.execute(db);
+  return rows.map(({ stepId, sampled, trimmed, ids: own, logProbs, mask }) => ({
+    ...{ stepId, sampled, trimmed },
+    arrays: own && { ids: own, logProbs, mask },
+  }));
+}
+
+/** Finds the rollouts with a step that was no choice among its candidates. */
+async function findChoiceFaults(db: Db, blobs: BlobReader, walked: readonly Walked[]): Promise<ReadonlyMap<string, string>> {
+  const steps = await readSteps(db, blobs, [...new Set(walked.flatMap(({ path }) => path))]);
+  const faults = new Map<string, string>();
+  for (const { walk, path, own } of walked) {
+    const first = path.length - own.length;
+    const strange = own.find((stepId, i) => {
+      const [step, before] = [steps.get(stepId), steps.get(path[first + i - 1] ?? '')];
+      if (!step || !before) return false; // it lies in the blob store and cannot be read now
+      return chosenOf({ candidates: before.admissible, tokens: sampledTokens(step.tokens), action: step.action }) === null;
+    });
+    if (strange !== undefined) faults.set(walk.rolloutId, `step ${strange} was no choice among the candidates before it`);
+  }
+  return faults;
+}
+
+async function readSteps(db: Db, blobs: BlobReader, ids: readonly string[]): Promise<ReadonlyMap<string, RecordedStep>> {
+  try {
+    return await readRecordedSteps(db, blobs, ids);
+  } catch (error) {
+    if (error instanceof RowsError && error.code === 'blob') return new Map();
+    throw error;
+  }
+}

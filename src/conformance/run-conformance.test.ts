@@ -35,6 +35,37 @@ const named = (results: readonly ConformanceResult[], status: ConformanceResult[
   results.filter((result) => result.status === status);
 
 describe('runConformance', () => {
+  test('reads GSM8K strictly where the case says so: commas go, and a number without #### is none', async () => {
+    const pairs = [
+      ['Work... #### 1,234', '1234'],
+      ['Work... #### 1,234', '1,234'],
+      ['The result is 42', '42'],
+    ];
+    const given = (variant: string, value: number[]) => ({
+      ...{ id: variant, algorithm: 'gsm8k_verl', variant, inputs: { pairs }, expected: { value }, note: '' },
+    });
+    const cases = [given('strict', [1, 0, 0]), given('flexible', [0, 1, 1]), given('lenient', [1, 1, 1])];
+    await writeFile(join(folder, '10-rule-rewards-strict.json'), JSON.stringify({ cases }));
+    const results = await run(folder);
+    expect(results.map(({ case: name, status }) => [name, status])).toEqual([
+      ['strict', 'passed'],
+      ['flexible', 'passed'],
+      ['lenient', 'failed'],
+    ]);
+  });
+
+  test('scores a root, which has no parent, by its value alone', async () => {
+    const cases = [
+      { value: 3, visits: 4, parentVisits: null, uct: 0.75 },
+      { value: 3, visits: 4, uct: 0.75 },
+      { value: 3, visits: 4, parentVisits: 0, uct: 0.75 },
+      { value: 0, visits: 0, parentVisits: null, uct: 0 },
+      { value: 3, visits: 4, parentVisits: null, uct: 0.76 },
+    ];
+    await writeFile(join(folder, '01_uct_root.json'), JSON.stringify({ coef: 0.25, cases }));
+    expect((await run(folder)).map(({ status }) => status)).toEqual(['passed', 'passed', 'passed', 'passed', 'failed']);
+  });
+
   test('every published TextCraft and ReAct vector passes, the leak of the old server included', async () => {
     await cp(TEXTCRAFT, join(folder, 'agent-r'), { recursive: true, filter: (path) => !path.endsWith('.ts') });
     await cp(REACT, join(folder, 'agent-r', '16_parse_react.json'));

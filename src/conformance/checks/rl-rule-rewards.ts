@@ -30,9 +30,10 @@ export const rlRuleRewardsCheck = rlCheck(/^10-rule-rewards.*\.json$/, {
     const { total, ...parts } = scoreGsm8kFormat(solution, gold);
     return { ...parts, format_answer: total };
   },
-  gsm8k_verl: ({ inputs }) => ({
-    value: pairs.parse(inputs).pairs.map(([solution, gold]) => scoreGsm8k(solution, gold, 'flexible')),
-  }),
+  gsm8k_verl({ variant, inputs }) {
+    const reading = z.enum(['strict', 'flexible']).parse(variant);
+    return { value: pairs.parse(inputs).pairs.map(([solution, gold]) => scoreGsm8k(solution, gold, reading)) };
+  },
   retool_format: ({ inputs }) => ({ value: solutions.parse(inputs).solutions.map(scoreRetoolFormat) }),
   search_r1_em: ({ inputs }) => ({
     value: searches.parse(inputs).rows.map(([solution, golds]) => scoreSearchR1(solution, golds)),

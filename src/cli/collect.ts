@@ -66,7 +66,12 @@ export function addCollect(program: Command): void {
       wholeNumber('--max-depth', 0),
       SEARCH_DEFAULTS.maxDepth,
     )
-    .option('--exploration <c>', 'mcts: the constant of UCT', Number, SEARCH_DEFAULTS.exploration)
+    .option(
+      '--exploration <c>',
+      'mcts: the constant of UCT',
+      numberBetween('--exploration', 0, 1_000),
+      SEARCH_DEFAULTS.exploration,
+    )
     .addOption(
       new Option('--compat <system>', 'mcts: search by the rules of the published Agent-R: its ties, prompts, replies').choices([
         'agent-r',

@@ -9,7 +9,7 @@ import { JUDGE_FORMS } from '../policies/create-judge.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { FAITHFUL_HELP, FAITHFUL_ONLY, type FaithfulFlags, reviseFaithfully, SOUND_ONLY } from './revise-faithfully.ts';
 import { progressLine, say } from './terminal.ts';
-import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 interface ReviseFlags extends FaithfulFlags {
   readonly run: string;
@@ -36,8 +36,18 @@ export function addRevise(program: Command): void {
         .choices(['sound', 'faithful'])
         .default('sound'),
     )
-    .option('--alpha <reward>', 'what a good trajectory must reach, above 0 and at most 1', Number, THRESHOLD_DEFAULTS.alpha)
-    .option('--beta <gap>', 'by how much it must be better than the bad one', Number, THRESHOLD_DEFAULTS.beta)
+    .option(
+      '--alpha <reward>',
+      'what a good trajectory must reach, above 0 and at most 1',
+      numberBetween('--alpha', 0, 1e6),
+      THRESHOLD_DEFAULTS.alpha,
+    )
+    .option(
+      '--beta <gap>',
+      'by how much it must be better than the bad one',
+      numberBetween('--beta', 0, 1e6),
+      THRESHOLD_DEFAULTS.beta,
+    )
     .option('--judge <judge>', `${JUDGE_FORMS}; planner when left out, self in faithful mode`)
     .option('--no-verify', 'leave the revisions as they were composed, without executing them')
     .option('--environment <name>', `in place of the one the run was collected in: ${ENVIRONMENT_FORMS}`)

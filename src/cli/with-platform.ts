@@ -30,10 +30,12 @@ export function wholeNumber(option: string, min: number, max = Number.MAX_SAFE_I
   };
 }
 
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i; // `Number` also reads '', '0x10' and 'Infinity'
+
 /** Parses a number of a command line. @throws Error that names the option. */
 export function numberBetween(option: string, min: number, max: number): (text: string) => number {
   return (text) => {
-    const value = text.trim() === '' ? Number.NaN : Number(text);
+    const value = DECIMAL.test(text) ? Number(text) : Number.NaN;
     if (!(value >= min && value <= max))
       throw new Error(`${option} takes a number from ${min} to ${max}, not ${JSON.stringify(text)}`);
     return value;

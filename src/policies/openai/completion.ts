@@ -18,7 +18,12 @@ const tokenId = z
 // Servers add fields freely and differ in the rest: only what is read is checked, and what may be missing may also be null.
 const choice = z.object({
   index: z.int().nullish(),
-  message: z.object({ content: z.string().nullish(), refusal: z.string().nullish() }),
+  message: z.object({
+    content: z.string().nullish(),
+    refusal: z.string().nullish(),
+    reasoning_content: z.string().nullish(), // what a server with a reasoning parser takes out of the text: SGLang, vLLM
+    reasoning: z.string().nullish(), // the same of newer vLLM and of OpenRouter
+  }),
   finish_reason: z.string().nullish(),
   logprobs: z.object({ content: z.array(z.object({ token: z.string(), logprob: z.number() })).nullish() }).nullish(),
   token_ids: z.array(tokenId).nullish(),
@@ -70,7 +75,7 @@ export function parseCompletion(text: string): Completion {
     acts: ordered.map(({ one }, i) => {
       const length = lengths?.[i];
       return {
-        response: one.message.content ?? one.message.refusal ?? '',
+        response: responseOf(one),
         tokens: tokens[i] ?? null,
         usage: total && length !== undefined ? { promptTokens: total.promptTokens, completionTokens: length } : null,
         finishReason: one.finish_reason ?? null,
@@ -80,6 +85,18 @@ export function parseCompletion(text: string): Completion {
     model: model ?? null,
     usage: total,
   };
+}
+
+/**
+ * Gives the text that a choice answered with. A reply that is all reasoning has no content: it was cut off while it thought, or never came to an answer.
+ * That is what the model did, so it is an act (malformed, as one that says nothing in form), with the reasoning in the tags that the parser took away;
+ * an empty act would hide it, and a failed rollout would count the model's fault as the server's.
+ */
+function responseOf({ message, finish_reason }: Choice): string {
+  const said = message.content ?? message.refusal;
+  const reasoning = message.reasoning_content ?? message.reasoning;
+  if (said || !reasoning) return said ?? '';
+  return `<think>\n${reasoning}${finish_reason === 'length' ? '' : '\n</think>'}`;
 }
 
 /**

@@ -18,6 +18,15 @@ describe('parseVerdict', () => {
     ['<Uncertain>', 'uncertain'],
     ['Judgement: BAD, although uncertain', 'bad'],
     ['Judgement: Good, good progress', 'good'],
+    ['Judgment: “Bad”', 'bad'],
+    ['“Judgement”: «Uncertain».', 'uncertain'],
+    ['Judgement: $\\boxed{Bad}$', 'bad'],
+    ['Judgement: \\(\\boxed{\\text{Good}}\\)', 'good'],
+    ['$\\boxed{Bad}$', 'bad'],
+    ['‘Good’', 'good'],
+    ['The agent repeats itself. It was good before.\n\n$\\boxed{Bad}$', 'bad'],
+    ['\\boxed{Good} at first, then \\boxed{\\textbf{bad}}', 'bad'],
+    ['Judgement: the step is wrong, so \\boxed{Bad}', 'bad'],
   ])('%j is %s', (reply, verdict) => {
     expect(parseVerdict(reply)).toBe(verdict);
   });
@@ -29,6 +38,9 @@ describe('parseVerdict', () => {
     ['a negated label', 'Judgement: not good'],
     ['a label inside a word', 'Judgement: goodness'],
     ['two labels offered', 'Judgement: Good/Bad'],
+    ['two labels offered in a box', 'Judgement: $\\boxed{Good/Bad}$'],
+    ['a box with another answer', 'It is not good: $\\boxed{42}$'],
+    ['a label in quotes within a sentence', 'The agent called it “Bad” at first.'],
     [
       'the template of the prompt handed back',
       judgePrompt({ taskDescription: '', log: '', action: '', observation: '' })[0]?.content ?? '',

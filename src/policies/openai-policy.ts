@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ChatMessage, mergeSystem, promptMessages } from '../domain/history/prompt.ts';
 import { approximateTokens, countTurns, dropTurns, type TurnRange, trimTurns } from '../domain/history/trim-turns.ts';
 import { cutText } from '../domain/text/cut-text.ts';
+import { withoutSlashes } from '../domain/text/without-slashes.ts';
 import { wellFormed } from '../events/well-formed.ts';
 import { parseCompletion } from './openai/completion.ts';
 import { postJson } from './openai/post-json.ts';
@@ -61,7 +62,7 @@ const OVERFLOW_LIMIT = 16;
  */
 export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): Policy {
   const post = {
-    url: `${options.baseUrl.replace(/\/+$/, '')}/chat/completions`,
+    url: `${withoutSlashes(options.baseUrl)}/chat/completions`,
     apiKey: options.apiKey,
     timeoutMs: options.timeoutMs ?? 300_000,
     attempts: options.attempts ?? 6,

@@ -86,7 +86,7 @@ export function parsePolicyText(text: string): PolicySpec {
         throw new PolicySpecError('random', `takes nothing after it, not ${JSON.stringify(rest)}; write random`);
       return parsePolicySpec({ kind });
     case 'planner':
-      if (rest !== undefined && !/^[0-9]*\.?[0-9]+$/.test(rest)) {
+      if (rest !== undefined && !/^(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)$/.test(rest)) {
         throw new PolicySpecError(
           'epsilon',
           `must be a number from 0 to 1, not ${JSON.stringify(rest)}; write for example planner:0.2`,

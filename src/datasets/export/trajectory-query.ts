@@ -49,7 +49,7 @@ const list = (item: z.ZodType<string, string>) =>
 const word = z.string().min(1, 'must not be empty');
 const number = z
   .string()
-  .regex(/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i, 'must be a number')
+  .regex(/^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i, 'must be a number')
   .transform(Number)
   .refine(Number.isFinite, 'must be a number below 1.8e308');
 const instant = z.string().transform((text, context) => {

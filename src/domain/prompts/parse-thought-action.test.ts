@@ -58,3 +58,21 @@ test('no response throws, and an action is one line without blanks around it', (
     ),
   );
 });
+
+test('quotes are taken off as by the pattern with a back reference, in one pass', () => {
+  const asPattern = (line: string) =>
+    line
+      .replace(/ ?\.$/, '')
+      .replace(/^(["'`*]+)(.*?)\1$/, '$2')
+      .replace(/ ?\.$/, '')
+      .trim();
+  const line = fc
+    .array(fc.constantFrom('"', "'", '`', '*', 'a', ' ', '.'), { maxLength: 14 })
+    .map((parts) => parts.join('').replaceAll(/ +/g, ' ').trim());
+  fc.assert(
+    fc.property(line, (text) => expect(parseThoughtAction(`Action: ${text}`).action).toBe(asPattern(text))),
+    {
+      numRuns: 3_000,
+    },
+  );
+});

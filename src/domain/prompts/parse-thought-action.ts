@@ -44,9 +44,28 @@ function clean(line: string): string {
     .replaceAll(/\s+/g, ' ')
     .trim()
     .replace(/^\d+\. ?/, '');
-  const unstopped = bare.replace(/ ?\.$/, '');
-  return unstopped
-    .replace(/^(["'`*]+)(.*?)\1$/, '$2')
-    .replace(/ ?\.$/, '')
-    .trim();
+  return unquoted(bare.replace(/ ?\.$/, '')).replace(/ ?\.$/, '').trim();
+}
+
+const QUOTES = '"\'`*';
+
+/** Takes off the longest run of quotes that the line both begins and ends with. The pattern with a back reference takes quadratic time on a run of quotes. */
+function unquoted(line: string): string {
+  const most = Math.floor(line.length / 2);
+  let run = 0;
+  while (run < most && QUOTES.includes(line.charAt(run))) run++;
+  const length = borderOf(`${line.slice(0, run)}\n${line.slice(line.length - run)}`); // no line holds the newline between
+  return line.slice(length, line.length - length);
+}
+
+/** Gives the length of the longest text that another one both begins and ends with, in one pass (Knuth, Morris and Pratt). */
+function borderOf(text: string): number {
+  const borders = new Int32Array(text.length);
+  let border = 0;
+  for (let i = 1; i < text.length; i++) {
+    while (border > 0 && text.charCodeAt(i) !== text.charCodeAt(border)) border = borders[border - 1] ?? 0;
+    if (text.charCodeAt(i) === text.charCodeAt(border)) border++;
+    borders[i] = border;
+  }
+  return border;
 }

@@ -1,7 +1,8 @@
 import type { SearchedStep } from '../search/searched-step.ts';
+import { pythonStrip } from '../text/python-strip.ts';
 import { type JudgeSlots, judgeSlots } from './judge-prompt.ts';
 import type { PublishedFeedback } from './published-rows.ts';
-import { pythonStrip, pythonWordCount } from './python-text.ts';
+import { pythonWordCount } from './python-text.ts';
 import { parseVerdictAsPublished } from './verdict.ts';
 
 /** A bad trajectory as the published program judged it. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { pythonJson, pythonStrip, pythonWordCount } from './python-text.ts';
+import { pythonStrip } from '../text/python-strip.ts';
+import { pythonJson, pythonWordCount } from './python-text.ts';
 
 describe('texts as Python takes and writes them', () => {
   test('json.dumps with ensure_ascii=False: blanks behind commas and colons, keys in order, other scripts as they are', () => {

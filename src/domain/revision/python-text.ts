@@ -1,12 +1,6 @@
-/** What `str.split()` and `str.strip()` of Python take for blank: not quite what `\s` is. */
+/** What `str.split()` of Python takes for blank: not quite what `\s` is. */
 const BLANK = '\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
 const WORD = new RegExp(`[^${BLANK}]+`, 'g');
-const EDGES = new RegExp(`^[${BLANK}]+|[${BLANK}]+$`, 'g');
-
-/** Gives a text without the blanks at its ends, as `str.strip()` does. */
-export function pythonStrip(text: string): string {
-  return text.replaceAll(EDGES, '');
-}
 
 /** Counts words as `len(text.split())` does. */
 export function pythonWordCount(text: string): number {

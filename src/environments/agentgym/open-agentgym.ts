@@ -1,3 +1,4 @@
+import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
 import type { AgentGymAddress } from './address.ts';
 import { checkServer, type ServerReport } from './check-server.ts';
@@ -79,7 +80,7 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
 /** Gives the address that routes are below. AgentGym's own clients are given `…/maze`; either form will do. */
 export function baseOf(url: string, prefix: string): URL {
   const base = new URL(url);
-  const path = base.pathname.replace(/\/+$/, '');
+  const path = withoutSlashes(base.pathname);
   base.pathname = prefix !== '' && path.endsWith(prefix) ? path.slice(0, -prefix.length) : path;
   return base;
 }

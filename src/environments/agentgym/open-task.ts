@@ -3,6 +3,8 @@ import type { Opening } from '../environment.ts';
 import { INSTRUCTIONS } from './instructions.ts';
 import { readRemote, resetRemote, type Server } from './remote.ts';
 
+const GOAL_WITHIN = 16_384; // characters of an observation that a goal is looked for in; goals have at most 10,000
+
 /** Starts a task on a leased environment and gives its opening as an agent sees it. @throws EnvironmentError as `resetRemote`. */
 export async function openTask(server: Server, id: number, task: number, mode?: 'alone'): Promise<Opening> {
   const { descriptor } = server;
@@ -14,7 +16,7 @@ export async function openTask(server: Server, id: number, task: number, mode?: 
   return {
     instruction: INSTRUCTIONS[descriptor.name],
     observation: listed ? `${named} The words are:\n${listed.join('\n')}` : named,
-    goal: descriptor.goal.exec(observation)?.[1]?.trim() ?? observation,
+    goal: descriptor.goal.exec(observation.slice(0, GOAL_WITHIN))?.[1]?.trim() ?? observation,
     depth: null,
     split: null,
     admissibleActions: actions,

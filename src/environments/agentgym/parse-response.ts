@@ -17,17 +17,29 @@ export function parseResponse(action: ServerDescriptor['action'], response: stri
   }
 }
 
-const TAG = /<(search|answer)>[\s\S]*?<\/\1>/g;
+const OPENING = /<(search|answer)>/g;
 
 function parseTag(response: string): ParsedResponse {
-  const [first, ...more] = response.matchAll(TAG);
-  if (first === undefined) return { thought: thoughtIn(response), action: response.trim(), wellFormatted: false };
-  const end = first.index + first[0].length;
+  const first = firstTag(response);
+  if (first === null) return { thought: thoughtIn(response), action: response.trim(), wellFormatted: false };
   return {
-    thought: thoughtIn(response.slice(0, first.index)),
-    action: first[0],
-    wellFormatted: more.length === 0 && response.slice(end).trim() === '',
+    thought: thoughtIn(response.slice(0, first.start)),
+    action: response.slice(first.start, first.end),
+    wellFormatted: response.slice(first.end).trim() === '',
   };
+}
+
+/** Finds the first tag that is closed. One that is closed nowhere behind an opening is closed nowhere behind the next: it is looked for once. */
+function firstTag(response: string): { readonly start: number; readonly end: number } | null {
+  const unclosed = new Set<string>();
+  for (const { 0: opening, 1: tag = '', index: start } of response.matchAll(OPENING)) {
+    if (unclosed.has(tag)) continue;
+    const closing = `</${tag}>`;
+    const at = response.indexOf(closing, start + opening.length);
+    if (at >= 0) return { start, end: at + closing.length };
+    unclosed.add(tag);
+  }
+  return null;
 }
 
 function thoughtIn(text: string): string {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { cutText } from '../../domain/text/cut-text.ts';
+import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { EnvironmentError } from '../environment.ts';
 import { type Exchange, exchange } from './http-exchange.ts';
 
@@ -57,7 +58,7 @@ export async function callServer(call: Call, options: CallOptions): Promise<Answ
 
 /** Appends a path to a base URL that may have a path of its own. */
 function urlOf(baseUrl: URL, path: string): URL {
-  return new URL(`${baseUrl.origin}${baseUrl.pathname.replace(/\/+$/, '')}${path}`);
+  return new URL(`${baseUrl.origin}${withoutSlashes(baseUrl.pathname)}${path}`);
 }
 
 /** Reads the JSON of an answer with status 200. @throws EnvironmentError `protocol` that tells what came instead. */

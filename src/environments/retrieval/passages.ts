@@ -7,7 +7,7 @@ const PASSAGE_WORDS = 100; // as in the Wikipedia corpora that Search-R1 and DPR
  * file's first heading (`# …`), or else its name. Ids are `PATH#1`, `PATH#2`, ….
  */
 export function cutPassages(path: string, text: string): CorpusDocument[] {
-  const title = /^#+\s+(.+?)\s*$/m.exec(text)?.[1] ?? nameOf(path);
+  const title = /^#+\s+(\S(?:.*\S)?)/m.exec(text)?.[1] ?? nameOf(path);
   const passages: string[][] = [];
   let current: string[] = [];
   for (const paragraph of text.split(/\n\s*\n/)) {
@@ -16,8 +16,13 @@ export function cutPassages(path: string, text: string): CorpusDocument[] {
       passages.push(current);
       current = [];
     }
-    current.push(...words);
-    while (current.length > PASSAGE_WORDS) passages.push(current.splice(0, PASSAGE_WORDS));
+    if (current.length > 0) {
+      current.push(...words);
+      continue;
+    }
+    let from = 0;
+    for (; words.length - from > PASSAGE_WORDS; from += PASSAGE_WORDS) passages.push(words.slice(from, from + PASSAGE_WORDS));
+    current = words.slice(from);
   }
   if (current.length > 0) passages.push(current);
   return passages.map((words, i) => ({ id: `${path}#${i + 1}`, contents: withTitle(title, words.join(' ')) }));

@@ -116,7 +116,7 @@ function heldAfter(situation: Situation): Map<string, number> {
       add(amountOf(gained[1] ?? ''));
     } else if (/^inventory:/i.test(observation)) {
       held.clear();
-      for (const [, item, count] of observation.slice(0, 8_192).matchAll(/\[([^\]]+)\] \(([0-9]+)\)/g)) {
+      for (const [, item, count] of observation.slice(0, 8_192).matchAll(/\[([^[\]]+)\] \(([0-9]+)\)/g)) {
         add({ item: itemName(item ?? ''), count: Number(count) });
       }
     }

@@ -70,7 +70,7 @@ function declarationFor({ before, reference }: Need, found: Known): Declaration 
 }
 
 function judge({ sent, reference }: Need, declaration: Declaration | undefined): Problem | undefined {
-  const { kind, id, field, treeId, depth } = reference;
+  const { kind, id, field, treeId, depth, takenBy } = reference;
   const problem = (path: string, message: string, remedy: string) => ({
     index: sent.index,
     id: sent.event.id,
@@ -86,6 +86,13 @@ function judge({ sent, reference }: Need, declaration: Declaration | undefined):
       'data.depth',
       `must be ${declaration.depth + 1}, one more than its parent's`,
       'correct the depth or the parent',
+    );
+  const taker = declaration.rolloutId ?? null;
+  if (takenBy !== undefined && taker !== null && taker !== takenBy)
+    return problem(
+      'data.rolloutId',
+      `names rollout ${takenBy}, and step ${id} was taken by rollout ${taker}: the reward would be of two rollouts`,
+      `name rollout ${taker}, or null: a step has one rollout`,
     );
   return undefined;
 }

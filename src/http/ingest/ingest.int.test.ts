@@ -343,6 +343,23 @@ describe('POST /v1/events refuses whole', () => {
     await refused(() => api.post(story.events.slice(-1)), 422, { path: 'data.parentStepId', message });
   });
 
+  test('a reward that names a step and a rollout that did not take it (422), in one request and in the next', async () => {
+    const { story, tree } = given();
+    const first = story.walk(tree, 0, 1, 1);
+    const second = story.walk(tree, 1, 1, 0);
+    const told = story.events.length;
+    story.reward(tree, first.steps[0] ?? '', 1, { rolloutId: second.rolloutId });
+    const problem = { path: 'data.rolloutId', message: expect.stringContaining(`was taken by rollout ${first.rolloutId}`) };
+    await refused(() => api.post(story.events), 422, { index: told, ...problem });
+    await appended(story.events.slice(0, told));
+    await refused(() => api.post(story.events.slice(told)), 422, problem);
+    const { url } = await api.serve({}); // another process, which appended nothing lately
+    await refused(() => api.post(story.events.slice(told), {}, url), 422, problem);
+    const candidate = story.step(tree, null, tree.rootStepId, 1);
+    story.reward(tree, candidate, 1, { rolloutId: second.rolloutId }); // a candidate of a search was taken by no rollout
+    await appended(story.events.slice(told + 1));
+  });
+
   test('a reference to a payload that nobody stored (422)', async () => {
     const { story, tree } = given();
     story.step(tree, null, tree.rootStepId, 1, { observation: { blob: 'a'.repeat(64), size: 9, mediaType: 'text/plain' } });

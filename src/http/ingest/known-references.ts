@@ -27,7 +27,8 @@ export async function findKnown(db: Db, references: readonly Reference[]): Promi
     const ids = [...new Set(references.filter((reference) => reference.kind === kind).map((reference) => reference.id))];
     if (ids.length === 0) continue;
     const { rows } = await LOOK_UPS[kind](ids).execute(db);
-    for (const row of rows) found.push({ kind, id: row.id, treeId: row.tree_id, depth: row.depth });
+    for (const { id, tree_id: treeId, depth, rollout_id: rolloutId = null } of rows)
+      found.push({ kind, id, treeId, depth, rolloutId });
   }
   return found;
 }
@@ -36,6 +37,8 @@ interface Row {
   readonly id: string;
   readonly tree_id: string | null;
   readonly depth: number | null;
+  /** Of steps alone. */
+  readonly rollout_id?: string | null;
 }
 
 // Each by primary key.
@@ -44,7 +47,8 @@ const LOOK_UPS = {
     sql<Row>`select run_id as id, null as tree_id, null as depth from runs where run_id = any(${ids}::uuid[])`,
   tree: (ids: string[]) =>
     sql<Row>`select tree_id as id, null as tree_id, null as depth from trees where tree_id = any(${ids}::uuid[])`,
-  step: (ids: string[]) => sql<Row>`select step_id as id, tree_id, depth from steps where step_id = any(${ids}::uuid[])`,
+  step: (ids: string[]) =>
+    sql<Row>`select step_id as id, tree_id, depth, rollout_id from steps where step_id = any(${ids}::uuid[])`,
   rollout: (ids: string[]) =>
     sql<Row>`select rollout_id as id, tree_id, null as depth from rollouts where rollout_id = any(${ids}::uuid[])`,
   reward: (ids: string[]) =>

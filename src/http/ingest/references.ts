@@ -22,6 +22,8 @@ export interface Reference {
   readonly treeId: string | null;
   /** For the parent of a step: the depth it must have. */
   readonly depth?: number;
+  /** For the step of a reward that names a rollout too: that rollout, which must have taken it. */
+  readonly takenBy?: string;
 }
 
 /** Something that an event puts on record. */
@@ -31,6 +33,8 @@ export interface Declaration {
   readonly treeId: string | null;
   /** Of a step; null for all else. */
   readonly depth: number | null;
+  /** Of a step: the rollout that took it; null for a root and a candidate of a search. */
+  readonly rolloutId?: string | null;
 }
 
 /** Lists what an event refers to, by the rules of the projections: what would go to their quarantine is refused at the door. */
@@ -89,8 +93,10 @@ export function referencesOf(event: Envelope): readonly Reference[] {
       ];
     }
     case 'RewardAssigned': {
-      const { stepId, treeId } = event.data;
-      return [tree(treeId), ...(stepId === null ? [] : [step(event.data, 'stepId', stepId)]), ...rollout(event.data)];
+      const { stepId, rolloutId, treeId } = event.data;
+      const takenBy = rolloutId === null ? {} : { takenBy: rolloutId };
+      const steps = stepId === null ? [] : [{ ...step(event.data, 'stepId', stepId), ...takenBy }];
+      return [tree(treeId), ...steps, ...rollout(event.data)];
     }
     case 'RewardRevised':
       return [
@@ -142,7 +148,12 @@ export function declarationsOf(event: Envelope): readonly Declaration[] {
     case 'RolloutStarted':
       return [{ kind: 'rollout', id: event.data.rolloutId, treeId: event.data.treeId, depth: null }];
     case 'StepTaken':
-      return [{ kind: 'step', id: event.data.stepId, treeId: event.data.treeId, depth: event.data.depth }];
+      return [
+        {
+          ...{ kind: 'step', id: event.data.stepId, treeId: event.data.treeId, depth: event.data.depth },
+          rolloutId: event.data.rolloutId,
+        },
+      ];
     case 'DatasetReleased':
       return [{ kind: 'dataset', id: event.data.datasetId, treeId: null, depth: null }];
     case 'RewardAssigned':

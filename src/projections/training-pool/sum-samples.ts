@@ -4,7 +4,8 @@ import type { Trx } from '../../postgres/database.ts';
 /**
  * Sums the steps and rewards of finished samples anew: of the rollouts named, and of those that took the steps named. What comes out is a
  * function of the rows that are there, so any order and any cut of the events ends in the same sums; rewards are added by their ids, because
- * floating-point sums in another order differ in the last bit. `offset 0` keeps each look-up on its index: Postgres would read whole tables.
+ * floating-point sums in another order differ in the last bit. A reward that names a step and a rollout counts where that rollout took
+ * the step, and for nobody else, as in the rows of batches (`training/rows`). `offset 0` keeps each look-up on its index: Postgres would read whole tables.
  */
 export async function sumSamples(trx: Trx, rollouts: readonly string[], steps: readonly string[]): Promise<void> {
   if (rollouts.length + steps.length === 0) return;
@@ -35,7 +36,8 @@ export async function sumSamples(trx: Trx, rollouts: readonly string[], steps: r
       from (
         select component, sum(value order by reward_id) as total, 
           (extract(epoch from min(assigned_at)) * 1000)::bigint as since from (
-          (select reward_id, component, value, assigned_at from sample_rewards where rollout_id = touched.id offset 0)
+          (select reward_id, component, value, assigned_at from sample_rewards r where rollout_id = touched.id
+             and (r.step_id is null or exists (select from sample_steps x where x.step_id = r.step_id and x.rollout_id = touched.id)) offset 0)
           union all
           select r.reward_id, r.component, r.value, r.assigned_at from (select step_id from sample_steps where rollout_id = touched.id offset 0) x
           cross join lateral (

@@ -62,15 +62,20 @@ export async function readRolloutsOfBatch(db: Db, blobs: BlobReader, ids: readon
   return inPlace(rows, blobs, ({ treeId }) => `tree ${treeId}`);
 }
 
-/** Reads the rewards in force of trees by the step, or else the rollout, that they are of. By reward id: sums have one order. */
+/**
+ * Reads the rewards in force of trees by the step, or else the rollout, that they are of. By reward id: sums have one order. A reward that names a step and a
+ * rollout that did not take it is of nobody, here as in the pool: which of the two it means cannot be decided.
+ */
 export async function readRewards(
   db: Db,
   trees: readonly string[],
   weights: RewardWeights | undefined,
 ): Promise<ReadonlyMap<string, readonly BatchReward[]>> {
   const { rows } = await sql<RewardRow>`
-    select coalesce(step_id, rollout_id) as owner, component, value, scorer, scorer_revision as revision
-    from rewards where tree_id = any(${[...trees]}::uuid[]) order by reward_id`.execute(db);
+    select coalesce(r.step_id, r.rollout_id) as owner, r.component, r.value, r.scorer, r.scorer_revision as revision
+    from rewards r left join steps s on s.step_id = r.step_id
+    where r.tree_id = any(${[...trees]}::uuid[]) and (r.step_id is null or r.rollout_id is null or s.rollout_id = r.rollout_id)
+    order by r.reward_id`.execute(db);
   return byOwner(rows, weights);
 }
 
@@ -84,13 +89,27 @@ export async function readRewardsAt(
   const standing = [...(await foldRewardsAt(db, trees, position))].sort((a, b) =>
     a.assigned.rewardId < b.assigned.rewardId ? -1 : 1,
   );
+  const takers = await readTakers(
+    db,
+    standing.flatMap(({ assigned: { stepId, rolloutId } }) => (stepId === null || rolloutId === null ? [] : [stepId])),
+  );
   return byOwner(
     standing.flatMap(({ assigned: { stepId, rolloutId, component }, value, scorer: { name: scorer, revision } }) => {
       const owner = stepId ?? rolloutId;
-      return owner === null ? [] : [{ owner, component, value, scorer, revision }];
+      const contradictory = stepId !== null && rolloutId !== null && takers.get(stepId) !== rolloutId;
+      return owner === null || contradictory ? [] : [{ owner, component, value, scorer, revision }];
     }),
     weights,
   );
+}
+
+/** Reads the rollouts that took steps; candidates of a search have none. */
+async function readTakers(db: Db, steps: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<{ step: string; rollout: string }>`
+    select step_id as step, rollout_id as rollout from steps where step_id = any(${[...new Set(steps)]}::uuid[]) and rollout_id is not null`.execute(
+    db,
+  );
+  return new Map(rows.map(({ step, rollout }) => [step, rollout]));
 }
 
 /** Groups rewards by their owner, those of components that are not trained on left out. */

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { Envelope } from '../../events/envelope.ts';
+import { type Database, openDatabase } from '../../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { givenEvents } from '../../testing/given-events.ts';
+import { MemoryBlobs } from '../../testing/memory-blobs.ts';
+import { emptyReadModels } from '../../testing/read-models.ts';
+import { Story } from '../../testing/story.ts';
+import { tellBatch, tellLineage } from '../../testing/tell-training.ts';
+import { stepRowsOf } from '../backends/step-rows-of.ts';
+import { readBatchRows } from './read-batch-rows.ts';
+
+let server: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  server = await createTestDatabase();
+  database = await openDatabase(server.url);
+});
+afterAll(async () => {
+  await database.close();
+  await server.drop();
+});
+beforeEach(() => emptyReadModels(database.db));
+
+const POLICY = 'p';
+
+/** Two rollouts of one step; each has a reward of its own, and the one of 8 names the step of the first and the second rollout. */
+function crossed() {
+  const story = new Story('crossed');
+  tellLineage(story, POLICY);
+  const runId = story.run('run', { config: { training: { policyId: POLICY, channel: 'train' } } });
+  const tree = story.tree(runId, 'tree', { plannedRollouts: 2 });
+  const walked = [0, 1].map((ordinal) => {
+    const rolloutId = story.rollout(tree, ordinal);
+    const stepId = story.step(tree, rolloutId, tree.rootStepId, 1, { termination: 'terminated' });
+    return { rolloutId, stepId };
+  });
+  const [first, second] = walked;
+  if (!first || !second) throw new Error('two rollouts are told');
+  story.reward(tree, first.stepId, 8, { rolloutId: second.rolloutId });
+  for (const [i, { rolloutId, stepId }] of walked.entries()) {
+    story.reward(tree, stepId, 1 + i, { rolloutId });
+    story.reward(tree, stepId, 0.5);
+    story.reward(tree, null, 0.25, { rolloutId });
+    story.finishRollout(tree, rolloutId, stepId);
+  }
+  story.closeTree(tree, 2);
+  const rolloutIds = walked.map(({ rolloutId }) => rolloutId);
+  const { batchId } = tellBatch(story, POLICY, [{ treeId: tree.treeId, rolloutIds }]);
+  return { events: story.events, rolloutIds, batchId, crossedStep: first.stepId };
+}
+
+async function scoresOf(rolloutIds: readonly string[]): Promise<unknown[]> {
+  const rows = await database.db.selectFrom('samples').select(['rollout_id', 'scores']).execute();
+  return rolloutIds.map((id) => rows.find((row) => row.rollout_id === id)?.scores);
+}
+
+test('a reward that names the step of one rollout and another rollout counts for neither, in the pool as in the rows of now and of a position', async () => {
+  const { events, rolloutIds, batchId } = crossed();
+  await givenEvents(database.db, events);
+  expect(await scoresOf(rolloutIds)).toEqual([{ environment: 1.75 }, { environment: 2.75 }]);
+  for (const at of ['now', new Map([['trees', new Map([[0, 1_000]])]])] as const) {
+    const rows = stepRowsOf(await readBatchRows(database.db, new MemoryBlobs(), batchId, at));
+    expect(rows.map(({ rolloutId, reward }) => [rolloutId, reward])).toEqual([
+      [rolloutIds[0], 1.75],
+      [rolloutIds[1], 2.75],
+    ]);
+  }
+});
+
+test('and so in any cut of the events, with the reward before the step as well', async () => {
+  const { events, rolloutIds, crossedStep } = crossed();
+  const isStep = (event: Envelope) => event.type === 'StepTaken' && event.data.stepId === crossedStep;
+  const stepLast = [...events.filter((event) => !isStep(event)), ...events.filter(isStep)];
+  for (const order of [events, stepLast]) {
+    await emptyReadModels(database.db);
+    for (const event of order) await givenEvents(database.db, [event]);
+    expect(await scoresOf(rolloutIds)).toEqual([{ environment: 1.75 }, { environment: 2.75 }]);
+  }
+});

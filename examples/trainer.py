@@ -16,10 +16,10 @@ def call(path, body=None):
 def read_rows(body):  # safetensors: a length, a header in JSON, then the arrays one after the other
     end = 8 + struct.unpack_from("<Q", body)[0]
     header = json.loads(body[8:end])
-    del header["__metadata__"]  # what the batch is, and the names of its rows
+    said = header.pop("__metadata__")  # what the batch is, the names of its rows, and the position of their rewards
     kinds = {"F64": "d", "F32": "f", "I32": "i", "U8": "B"}
     cut = lambda tensor: body[end + tensor["data_offsets"][0] : end + tensor["data_offsets"][1]]
-    return {name: [x for (x,) in struct.iter_unpack("<" + kinds[t["dtype"]], cut(t))] for name, t in header.items()}
+    return said, {name: [x for (x,) in struct.iter_unpack("<" + kinds[t["dtype"]], cut(t))] for name, t in header.items()}
 
 digest = lambda *parts: hashlib.sha256(repr(parts).encode()).hexdigest()  # stands for weights
 call("/v1/training/policies", {"policyId": policy, "backend": "example", "weights": digest(policy)})
@@ -32,11 +32,12 @@ while True:
     if status == 410:  # the record contradicts itself: nobody can read these rows, and the next batch is trained on the same base
         call(f"/v1/training/leases/{lease['leaseId']}/abandon", {"fence": lease["fence"], "reason": body.decode()[:9000]})
         continue
-    rows = read_rows(body)
+    said, rows = read_rows(body)
     metrics = {"own_tokens": sum(rows["response_mask"])}
     time.sleep(sleep)  # here gradients would be computed; POST …/renew keeps the lease meanwhile
     made = {"version": lease["base"]["version"] + 1, "checkpointId": str(uuid.uuid4())}
     made |= {"weights": digest(lease["base"]["weights"], metrics), "backend": "example", "metrics": metrics}
+    made |= {"rewardsAt": said["rewardsAt"]}  # with it the same rows can be read again, whatever was revised since
     status, body = call(f"/v1/training/leases/{lease['leaseId']}/ack", {"fence": lease["fence"], **made})
     print(f"batch {lease['ordinal']} of {lease['samples']} samples, {metrics['own_tokens']} tokens: {status} {body.decode()}", end="", flush=True)
     if status != 200:

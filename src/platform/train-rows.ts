@@ -1,11 +1,11 @@
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { parsePosition } from '../log/position.ts';
 import type { Db } from '../postgres/database.ts';
-import { readRewardsPosition } from '../projections/rewards/rewards-at.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import type { StepRow } from '../training/backends/step-row.ts';
 import { stepRowsOf } from '../training/backends/step-rows-of.ts';
 import { readBatchRows } from '../training/rows/read-batch-rows.ts';
+import { readRowsOfNow } from '../training/rows/read-rows-of-now.ts';
 import type { ReadRows } from '../training/train-loop.ts';
 
 const CATCH_UP_MS = 60_000;
@@ -31,13 +31,8 @@ export async function readBatchSteps(
     .where('batch_id', '=', batchId)
     .executeTakeFirstOrThrow();
   await waitUntilProjected(db, parsePosition(position), { timeoutMs: CATCH_UP_MS, signal, pollMs: 10 });
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute(async (trx) => {
-      const rewardsAt = await readRewardsPosition(trx);
-      return { rewardsAt, rows: stepRowsOf(await readBatchRows(trx, blobs, batchId), chats) };
-    });
+  const { rewardsAt, rows } = await readRowsOfNow(db, blobs, batchId);
+  return { rewardsAt, rows: stepRowsOf(rows, chats) };
 }
 
 /** Reads the rows of a batch with their rewards as they stood at a position. The read models must hold all of it. */

@@ -1,7 +1,7 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Db } from '../../postgres/database.ts';
 import { type EncodedRows, encodeRows, type Layout, type NotLaidOut } from '../../training/rows/encode-rows.ts';
-import { readBatchRows } from '../../training/rows/read-batch-rows.ts';
+import { readRowsOfNow } from '../../training/rows/read-rows-of-now.ts';
 import { readRewardState } from '../../training/rows/reward-state.ts';
 
 /** Packed bodies of batches, some kept: several readers of one lease share one, and the next batch is packed while this one is trained. */
@@ -49,7 +49,8 @@ export function createPackedRows(
   };
 
   function pack(state: string, batchId: string, layout: Layout): Kept {
-    return { state, packing: readBatchRows(db, blobs, batchId).then((rows) => encodeRows(rows, layout)), bytes: 0 };
+    const packing = readRowsOfNow(db, blobs, batchId).then(({ rows, rewardsAt }) => encodeRows(rows, layout, rewardsAt));
+    return { state, packing, bytes: 0 };
   }
 
   function evict(): void {

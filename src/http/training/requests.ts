@@ -37,6 +37,8 @@ export const ackRequest = z.strictObject({
   estimator: method.nullable().optional(),
   loss: method.nullable().default(null),
   metrics: z.record(name, z.number()).default({}),
+  /** Of the rows that were trained on, as they say: it keeps replays and shown advantages on the same rewards. */
+  rewardsAt: z.string().optional(),
 });
 
 export const nackRequest = z.strictObject({ fence, reason: z.string().max(10_000) });

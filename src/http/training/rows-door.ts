@@ -64,7 +64,8 @@ async function rowsReply(
       return json(422, { error: { code: 'layout', message: encoded.message, remedy: encoded.remedy } });
     const headers = { 'content-type': 'application/x-safetensors', etag: `"${encoded.digest}"` };
     if (req.headers['if-none-match'] === headers.etag) return { status: 304, headers, body: '' };
-    return { status: 200, headers, body: encoded.parts };
+    const at = encoded.rewardsAt === null ? {} : { 'espalier-rewards-at': encoded.rewardsAt };
+    return { status: 200, headers: { ...headers, ...at }, body: encoded.parts };
   } catch (error) {
     if (error instanceof RowsError) return recordReply(error, await holdsPlanOf(db, batchId));
     throw error;

@@ -10,6 +10,8 @@ import { settle } from '../../testing/crashing-run.ts';
 import { Story } from '../../testing/story.ts';
 import { appendTold, tellBatches } from '../../testing/tell-batches.ts';
 import { until } from '../../testing/until.ts';
+import { estimateBatch } from '../../training/estimates/estimate-batch.ts';
+import { readBatchUpdate } from '../../training/estimates/read-batch-update.ts';
 import { readSafetensors } from '../../training/rows/safetensors.ts';
 import { openTestApi, type TestApi } from '../http-testing.ts';
 import { createKey } from '../keys.ts';
@@ -96,7 +98,12 @@ describe('a trainer elsewhere', () => {
       status: 200,
       body: { kind: 'renewed' },
     });
-    const made = result(1);
+    const { rewardsAt } = metadata;
+    expect(rewardsAt).toMatch(/^trees\.\d+:\d+/);
+    expect(rows.headers.get('espalier-rewards-at')).toBe(rewardsAt);
+    const made = { ...result(1), rewardsAt };
+    const wrong = await post(`/leases/${lease.leaseId}/ack`, { fence: 1, ...made, rewardsAt: 'yesterday' });
+    expect(wrong).toMatchObject({ status: 400, body: { error: { message: expect.stringContaining('rewardsAt') } } });
     const acked = await post(`/leases/${lease.leaseId}/ack`, { fence: 1, ...made });
     expect(acked).toMatchObject({ status: 200, body: { kind: 'acked', version: 1, batchId: batchIds[0] } });
     expect((await post(`/leases/${lease.leaseId}/ack`, { fence: 1, ...made })).body).toEqual(acked.body);
@@ -197,6 +204,31 @@ describe('a trainer elsewhere', () => {
     ]);
     expect((await fetch(`${url}${String(lease.rows).replace('verl', 'pickle')}`)).status).toBe(400);
   });
+});
+
+test('the position that a trainer returns is that of the advantages that are shown of its update, whatever was revised since', async () => {
+  const { runId, batchIds } = await given('positioned', { batches: 1 });
+  const { body: lease } = await post('/leases', asking('positioned'));
+  const { metadata } = readSafetensors(new Uint8Array(await (await fetch(`${url}${lease.rows}`)).arrayBuffer()));
+  const { db } = api.database;
+  const rewards = await db
+    .selectFrom('rewards as r')
+    .innerJoin('trees as t', 't.tree_id', 'r.tree_id')
+    .select(['r.reward_id', 'r.tree_id'])
+    .where('t.run_id', '=', runId)
+    .execute();
+  const story = new Story('positioned, judged again');
+  const scorer = { name: 'judge', revision: '2' };
+  for (const { reward_id: rewardId, tree_id: treeId } of rewards)
+    story.tell('RewardRevised', { rewardId, treeId, value: 7, scorer, reason: 'seen again' }, runId);
+  await appendTold(api.log, story.events);
+  await post(`/leases/${lease.leaseId}/ack`, { fence: 1, ...result(1), rewardsAt: metadata.rewardsAt });
+  await settle(api as unknown as Parameters<typeof settle>[0]); // it looks at the log and the database, which both have
+  await until(async () => (await readBatchUpdate(db, batchIds[0] ?? ''))?.rewardsAt !== null);
+  const returns = async (of: 'now' | 'trained') =>
+    (await estimateBatch(db, api.blobs, batchIds[0] ?? '', of)).samples.map((sample) => sample.return);
+  expect(await returns('trained')).toEqual([0.25, 0.75]);
+  expect(await returns('now')).toEqual([14, 14]);
 });
 
 const python = spawnSync('python3', ['--version']).status === 0;

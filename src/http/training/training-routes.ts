@@ -91,9 +91,10 @@ export function trainingRoutes(
   const renew = (req: IncomingMessage, leaseId: string) =>
     answered(req, renewRequest, async (request) => reply(await desk.renew({ leaseId, ...request })));
   const ack = (req: IncomingMessage, leaseId: string) =>
-    answered(req, ackRequest, async ({ estimator, ...request }) => {
+    answered(req, ackRequest, async ({ estimator, rewardsAt, ...request }) => {
       const missing = await missingBlob(request.kept);
-      return missing ?? reply(await desk.ack({ leaseId, ...request, ...(estimator === undefined ? {} : { estimator }) }));
+      const said = { ...(estimator === undefined ? {} : { estimator }), ...(rewardsAt === undefined ? {} : { rewardsAt }) };
+      return missing ?? reply(await desk.ack({ leaseId, ...request, ...said }));
     });
   const nack = (req: IncomingMessage, leaseId: string) =>
     answered(req, nackRequest, async (request) => reply(await desk.nack({ leaseId, ...request })));

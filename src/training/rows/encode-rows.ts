@@ -38,28 +38,28 @@ export interface EncodedRows {
    * would take as long as reading them.
    */
   readonly digest: string;
+  /** The position that the rewards stood at; null where the reader did not say. */
+  readonly rewardsAt: string | null;
 }
 
 /**
  * Packs a batch as one safetensors body: jagged columns without padding (`cu_seqlens` are the row borders), the batch and the names of rows as
- * JSON in the metadata, texts as UTF-8 JSON in a tensor of bytes (readers bound the header, and most trainers skip the texts).
+ * JSON in the metadata with the position of the rewards, texts as UTF-8 JSON in a tensor of bytes (readers bound the header, and most trainers skip the texts).
  */
-export function encodeRows(rows: BatchRows, layout: Layout): EncodedRows | NotLaidOut {
+export function encodeRows(rows: BatchRows, layout: Layout, rewardsAt: string | null = null): EncodedRows | NotLaidOut {
   const laidOut = layout === 'step' ? stepLayout(rows) : verlLayout(rows);
   if (laidOut.kind === 'refused') return laidOut;
   const texts = new Uint8Array(Buffer.from(JSON.stringify(laidOut.texts), 'utf8'));
   const tensors = [...laidOut.tensors, { name: 'texts', shape: [texts.length], data: texts }];
-  const parts = writeSafetensors(tensors, {
-    format: ROWS_FORMAT,
-    layout,
-    batch: JSON.stringify(rows.batch),
-    rows: JSON.stringify(laidOut.names),
-  });
-  const digest = createHash('sha256').update(parts[0] ?? '');
+  const metadata = { format: ROWS_FORMAT, layout, batch: JSON.stringify(rows.batch), rows: JSON.stringify(laidOut.names) };
+  const parts = writeSafetensors(tensors, rewardsAt === null ? metadata : { ...metadata, rewardsAt });
+  // Without the position, which moves on whatever is recorded: equal rewards are equal rows.
+  const digest = createHash('sha256').update(writeSafetensors(tensors, metadata)[0] ?? '');
   for (const { name, data } of laidOut.tensors)
     if (CHANGING.has(name)) digest.update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
   return {
     kind: 'encoded',
+    rewardsAt,
     digest: digest.digest('hex'),
     parts,
     bytes: parts.reduce((sum, part) => sum + part.byteLength, 0),

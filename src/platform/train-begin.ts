@@ -9,7 +9,6 @@ import type { EnvironmentKind } from '../environments/environment.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import { canonicalJson } from '../events/codec.ts';
 import { derivedId } from '../events/derived-id.ts';
-import { planRules } from '../events/schemas/training.ts';
 import { readLineages } from '../projections/training-pool/read-lineages.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { linearBackend } from '../training/backends/linear/linear-backend.ts';
@@ -59,14 +58,19 @@ async function declare(platform: Platform, plan: TrainPlan): Promise<void> {
   const { database, log, blobs } = platform;
   const { objective } = plan.settings;
   const estimator = objective.kind === 'policy-gradient' ? objective.estimator : { name: 'grpo', options: { singleton: 'raw' } }; // cloning takes any closed group
-  const trainer = { backend: 'linear', settings: plan.settings };
+  const { critic } = plan.settings;
+  const trainer = { backend: 'linear', settings: { ...plan.settings, critic: { ...critic, bootstrap: 'state' } } };
   const rules = rulesOf(plan);
   const [known] = await readLineages(database.db, [plan.policyId]);
   if (known) {
-    // A policy that was declared before components had weights goes on under its own rule, unless the plan names others.
-    const followsOldRule = plan.rewards === undefined && planRules.parse(known.rules).rewards === undefined;
-    const asked = followsOldRule ? { ...rules, rewards: undefined } : rules;
-    const same = canonicalJson([known.rules, known.trainer, known.seed]) === canonicalJson([asked, trainer, plan.seed]);
+    // A policy that was declared before components had weights, or before truncated ends were seen whole, goes on under its own rules.
+    const rulesOfOld = plan.rewards === undefined ? [{ ...rules, rewards: undefined }] : [];
+    const plans = [rules, ...rulesOfOld].flatMap((own) =>
+      [trainer, { ...trainer, settings: plan.settings }].map((by) => [own, by]),
+    );
+    const same = plans.some(
+      (each) => canonicalJson([...each, plan.seed]) === canonicalJson([known.rules, known.trainer, known.seed]),
+    );
     if (!same)
       throw new TrainingRefused(
         `the policy ${plan.policyId} is trained by another plan; repeat its options, or name another policy`,

@@ -78,6 +78,8 @@ describe('a training', () => {
     expect(await rules()).toEqual([
       expect.objectContaining({ metric: 'environment', rewards: { environment: 1, 'answer-f1': 0.1 } }),
     ]);
+    const { trainer } = await db.selectFrom('lineages').select('trainer').executeTakeFirstOrThrow();
+    expect(trainer).toMatchObject({ settings: { critic: { bootstrap: 'state' } } });
     const refused = training(aTrainPlan({ policyId: 'other', rewards: { environment: 1, format: 0.1 } }));
     await expect(refused).rejects.toThrow(/no component format in search-qa; there are environment, invalid-action/);
     const unweighted = training(aTrainPlan({ policyId: 'other', rewards: { compression: 1 } }));

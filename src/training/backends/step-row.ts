@@ -26,6 +26,8 @@ export interface StepRow {
   readonly observation: string;
   /** How the rollout ended here, if it did: after a limit something would have followed, after the environment's own end nothing. */
   readonly end: 'none' | 'terminated' | 'truncated';
+  /** What could be done in the state after a rollout's last step; left out where none is recorded. */
+  readonly after?: readonly string[];
   /** The oldest version that sampled a part of it. */
   readonly version: number;
 }

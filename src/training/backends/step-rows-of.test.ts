@@ -25,7 +25,15 @@ function aStep(place: number, part: Partial<BatchStep> = {}): BatchStep {
 function rowsOf(part: Partial<BatchTrajectory> = {}) {
   const trajectory: BatchTrajectory = {
     ...{ rolloutId: 'r', treeId: 't', group: 0, runId: 'run', taskId: 'task', environment: 'e', goal: 'g', instruction: 'Do.' },
-    ...{ firstObservation: 'start', outcome: 'truncated', success: null, temperature: 0.5, prompting: 'plain-chat', from: 1 },
+    ...{
+      firstObservation: 'start',
+      outcome: 'truncated',
+      success: null,
+      temperature: 0.5,
+      prompting: 'plain-chat',
+      from: 1,
+      after: ['c'],
+    },
     steps: [aStep(0), aStep(1), aStep(2)],
     rewards: [reward(0.7)],
     ...part,
@@ -59,6 +67,7 @@ test('the rewards of a whole rollout stand on its last step, summed after its ow
 
 test('a rollout ends as the environment said, or as cut off whatever else ended it', () => {
   expect(rowsOf({ outcome: 'terminated' }).map(({ end }) => end)).toEqual(['none', 'terminated']);
+  expect(rowsOf().map(({ after }) => after)).toEqual([undefined, ['c']]);
   expect(rowsOf({ outcome: 'failed' }).map(({ end }) => end)).toEqual(['none', 'truncated']);
 });
 

@@ -30,6 +30,7 @@ function rowsOf(trajectory: BatchTrajectory, chats: 'with-chats' | 'without-chat
       ...{ stateHash: step.anchor, action: step.action, observation: step.observation },
       end: !isLast ? 'none' : outcome === 'terminated' ? 'terminated' : 'truncated',
       version: Math.min(...step.spans.map(({ version }) => version)),
+      ...(isLast && trajectory.after !== null ? { after: trajectory.after } : {}),
       ...(chat ? { chat } : {}),
     };
   });

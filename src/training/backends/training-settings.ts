@@ -28,7 +28,13 @@ export const trainingSettings = z.strictObject({
     .default(null), // KL_KINDS is written out and not empty
   /** Of the critic, where the estimator needs values. */
   critic: z
-    .strictObject({ learningRate: z.number().gt(0).max(1_000), epochs: z.int().min(1).max(1_000), clip: z.number().gt(0) })
+    .strictObject({
+      learningRate: z.number().gt(0).max(1_000),
+      epochs: z.int().min(1).max(1_000),
+      clip: z.number().gt(0),
+      /** `state`: the value of a truncated end sees what could be done there, as every other value does. Left out in trainings from before: by its texts alone. */
+      bootstrap: z.literal('state').optional(),
+    })
     .default({ learningRate: 0.05, epochs: 8, clip: 0.5 }),
 });
 export type TrainingSettings = z.infer<typeof trainingSettings>;

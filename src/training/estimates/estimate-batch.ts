@@ -1,7 +1,6 @@
 import { type Refused, refused } from '../../domain/training/options.ts';
 import { parsePosition } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
-import { readRewardsPosition } from '../../projections/rewards/rewards-at.ts';
 import { CheckpointDamaged } from '../backends/backend.ts';
 import { linearBackend } from '../backends/linear/linear-backend.ts';
 import { stepRowsOf } from '../backends/step-rows-of.ts';
@@ -10,6 +9,7 @@ import type { BatchRows } from '../rows/batch-rows.ts';
 import { RowsError } from '../rows/batch-rows.ts';
 import { readBatchRows } from '../rows/read-batch-rows.ts';
 import type { BlobReader } from '../rows/read-blob.ts';
+import { readRowsOfNow } from '../rows/read-rows-of-now.ts';
 import { agreesWith } from './agrees-with.ts';
 import type { BatchEstimates, RewardsOf } from './batch-estimates.ts';
 import { type BatchUpdate, readBatchUpdate } from './read-batch-update.ts';
@@ -47,25 +47,19 @@ async function readRows(
   batchId: string,
   at: string | null,
 ): Promise<{ readonly rows: BatchRows; readonly rewardsAt: string }> {
-  if (at !== null) return { rewardsAt: at, rows: await readBatchRows(db, blobs, batchId, parsePosition(at)) };
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute(async (trx) => ({
-      rewardsAt: await readRewardsPosition(trx),
-      rows: await readBatchRows(trx, blobs, batchId),
-    }));
+  if (at === null) return readRowsOfNow(db, blobs, batchId);
+  return { rewardsAt: at, rows: await readBatchRows(db, blobs, batchId, parsePosition(at)) };
 }
 
 async function advantagesOf(
   rows: ReturnType<typeof stepRowsOf>,
-  { method, backend, base }: BatchUpdate,
+  { method, backend, bootstrap, base }: BatchUpdate,
   blobs: BlobReader,
 ): Promise<Recomputed | Refused> {
   if (method === null) return refused('the update cloned behaviour: it estimated no advantage');
   try {
     return await recomputeAdvantages({
-      ...{ rows, method, backend },
+      ...{ rows, method, backend, bootstrap },
       async readBase() {
         if (base === null) throw new CheckpointDamaged('the checkpoint that the batch is trained from is not on record');
         return readCheckpoint(blobs, linearBackend(), base);

@@ -15,6 +15,8 @@ export interface BatchUpdate {
   readonly plannedAt: string;
   /** The backend of the version that the batch is trained from; null where none is known. */
   readonly backend: string | null;
+  /** How the linear critic of the training sees truncated ends; undefined for those that were declared before it could be chosen. */
+  readonly bootstrap: 'state' | undefined;
   /** That version; null where its checkpoint is not on record. */
   readonly base: Head | null;
 }
@@ -53,6 +55,7 @@ export async function readBatchUpdate(db: Db, batchId: string): Promise<BatchUpd
   return {
     method: clones ? null : version === null ? planned : used,
     ...{ metrics, rewardsAt, plannedAt: position, backend: backend ?? trainer?.backend ?? null },
+    bootstrap: trainer?.settings?.critic?.bootstrap === 'state' ? 'state' : undefined,
     base:
       baseVersion === null || checkpointId === null || backend === null || weights === null
         ? null
@@ -70,7 +73,10 @@ interface Row {
   readonly loss: Method | null;
   readonly metrics: Readonly<Record<string, number>> | null;
   /** What `TrainingDeclared` tells trainers; it may be anything. */
-  readonly trainer: { readonly backend?: string; readonly settings?: { readonly objective?: { readonly kind?: string } } } | null;
+  readonly trainer: {
+    readonly backend?: string;
+    readonly settings?: { readonly objective?: { readonly kind?: string }; readonly critic?: { readonly bootstrap?: string } };
+  } | null;
   readonly rewardsAt: string | null;
   readonly baseVersion: number | null;
   readonly checkpointId: string | null;

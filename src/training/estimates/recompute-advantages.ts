@@ -38,6 +38,8 @@ export interface Recomputing {
   readonly method: Method;
   /** The backend that trains the policy; null where nobody said. */
   readonly backend: string | null;
+  /** How its linear critic sees truncated ends, as its training was declared. */
+  readonly bootstrap?: 'state' | undefined;
   /** Reads the checkpoint that the batch is trained from; called only where the estimator depends on weights. */
   readonly readBase: () => Promise<Uint8Array>;
 }
@@ -46,7 +48,13 @@ export interface Recomputing {
  * Computes the advantages of a batch again, by the functions that its trainer calls: from the record alone where the estimator needs no more, else with what the
  * weights of the version before say. Refuses, with the reason, what cannot be known outside the trainer. @throws CheckpointDamaged, what `readBase` throws.
  */
-export async function recomputeAdvantages({ rows, method, backend, readBase }: Recomputing): Promise<Recomputed | Refused> {
+export async function recomputeAdvantages({
+  rows,
+  method,
+  backend,
+  bootstrap,
+  readBase,
+}: Recomputing): Promise<Recomputed | Refused> {
   const { name, revision, mode } = method;
   const options = (mode ?? {}) as Readonly<Record<string, unknown>>; // each option is checked by its rule, whatever it holds
   const configured = configureEstimator(name, options);
@@ -55,7 +63,7 @@ export async function recomputeAdvantages({ rows, method, backend, readBase }: R
   if (estimator.revision !== revision)
     return refused(`the record names revision ${revision} of ${name}, and this program has revision ${estimator.revision}`);
   const sorted = sortRows(rows);
-  if (backend === 'linear') return linearAdvantages(estimator, sorted, readBase);
+  if (backend === 'linear') return linearAdvantages(estimator, sorted, bootstrap, readBase);
   if (needsWeights(estimator))
     return refused(`${name} needs what the model says of each token, and only its trainer has that model`);
   const byTokens = backend === 'torch' || sorted.some(({ tokens }) => (tokens?.ids.length ?? 0) > 1);
@@ -65,6 +73,7 @@ export async function recomputeAdvantages({ rows, method, backend, readBase }: R
 async function linearAdvantages(
   estimator: ConfiguredEstimator,
   sorted: readonly StepRow[],
+  bootstrap: 'state' | undefined,
   readBase: () => Promise<Uint8Array>,
 ): Promise<Recomputed | Refused> {
   const { decisions, without } = decisionsOf(sorted);
@@ -73,9 +82,8 @@ async function linearAdvantages(
   if (!needsWeights(estimator)) return result('step', sorted, estimateSteps(estimator, sorted), null);
   const { critic, policy } = decodeCheckpoint(await readBase());
   const featuresOf = featureCache();
-  const assessed = assessSteps(estimator, decisions, critic, () =>
-    decisions.map((decision) => choiceAt(policy.values, featuresOf(decision), decision)),
-  );
+  const choices = () => decisions.map((decision) => choiceAt(policy.values, featuresOf(decision), decision));
+  const assessed = assessSteps(estimator, decisions, critic, choices, bootstrap);
   return assessed.kind === 'refused' ? assessed : result('step', sorted, { ...assessed, kind: 'estimated' }, assessed.valued);
 }
 

@@ -45,6 +45,8 @@ export interface BatchTrajectory {
   /** The path from the root to the leaf. Those before `from` were taken by an elder rollout of the tree: context, not to be trained. */
   readonly steps: readonly BatchStep[];
   readonly from: number;
+  /** What could be done in the state after the last step; null where the environment lists none. */
+  readonly after: readonly string[] | null;
   /** Rewards of the whole rollout. */
   readonly rewards: readonly BatchReward[];
 }

@@ -80,7 +80,11 @@ describe('the rows of a batch', () => {
     const end = story.step(tree, elder, shared, 2, { tokens: tokens(2), termination: 'terminated' });
     story.finishRollout(tree, elder, end, { steps: 2 });
     const younger = story.rollout(tree, 1, { fromStepId: shared });
-    const own = story.step(tree, younger, shared, 2, { tokens: tokens(3), termination: 'truncated' });
+    const own = story.step(tree, younger, shared, 2, {
+      tokens: tokens(3),
+      termination: 'truncated',
+      admissibleActions: ['go on'],
+    });
     story.finishRollout(tree, younger, own, { outcome: 'truncated', steps: 1 });
     story.closeTree(tree, 2);
     const batchId = tellOne(story, policyId, tree.treeId, [elder, younger]);
@@ -90,6 +94,7 @@ describe('the rows of a batch', () => {
       [[shared, end], 0],
       [[shared, own], 1],
     ]);
+    expect(rows.trajectories[1]?.after).toEqual(['go on']); // what its end could have gone on with
     const body = bodyOf(rows, 'step');
     expect(body.numbers('responses')).toEqual([1, 2, 3]);
     expect(body.numbers('has_log_probs')).toEqual([0, 0, 0]);

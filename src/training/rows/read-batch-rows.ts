@@ -74,6 +74,7 @@ function trajectoryOf(world: World, group: number, rolloutId: string): BatchTraj
     ...{ ...said, group, firstObservation },
     steps,
     from,
+    after: before.admissible,
     rewards: rewards.get(rolloutId) ?? [],
   };
 }

@@ -28,9 +28,10 @@ export function assessSteps(
   decisions: readonly Decision[],
   critic: Float64Array,
   choices: () => readonly Choice[],
+  bootstrap: 'state' | undefined,
 ): Assessed | Refused {
   const { columns } = estimator.readiness;
-  const valued = columns.includes('values') ? valueSteps(critic, decisions) : null;
+  const valued = columns.includes('values') ? valueSteps(critic, decisions, bootstrap) : null;
   const estimated = estimateSteps(
     estimator,
     decisions.map(({ row }) => row),

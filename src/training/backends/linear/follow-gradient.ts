@@ -49,7 +49,7 @@ export async function followGradient(lesson: Lesson): Promise<Learnt | Refused> 
   if (policyLoss.kind === 'refused') return policyLoss;
 
   const old = decisions.map((decision) => choiceAt(from.policy.values, lesson.featuresOf(decision), decision));
-  const assessed = assessSteps(estimator.estimator, decisions, from.critic, () => old);
+  const assessed = assessSteps(estimator.estimator, decisions, from.critic, () => old, settings.critic.bootstrap);
   if (assessed.kind === 'refused') return assessed;
   const { advantages, valued } = assessed;
   const actor = await updateActor(lesson, policyLoss.policyLoss, old, advantages);

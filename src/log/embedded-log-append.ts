@@ -1,6 +1,6 @@
 import type { LogTopic, Pool } from './embedded-log-topics.ts';
 import type { LogRecord, Receipt } from './event-log.ts';
-import { partitionForKey } from './partition-for-key.ts';
+import { partitionOf } from './partition-for-key.ts';
 
 /**
  * Appends records in one transaction and gives a receipt for each, in their order. The statement and its locking are `log_append` in
@@ -45,9 +45,10 @@ export async function appendRecords(
   }));
 }
 
-function placeOf({ topic, key }: LogRecord, topics: ReadonlyMap<string, LogTopic>) {
+function placeOf(record: LogRecord, topics: ReadonlyMap<string, LogTopic>) {
+  const { topic } = record;
   const partitionIds = topics.get(topic)?.partitionIds ?? [];
-  const partition = partitionForKey(key, partitionIds.length);
+  const partition = partitionOf(record, partitionIds.length);
   const partitionId = partitionIds[partition];
   if (partitionId === undefined) throw new TypeError(`partition ${partition} of ${topic} was not looked up`);
   return { topic, partition, partitionId };

@@ -4,6 +4,7 @@ import { appendRecords } from './embedded-log-append.ts';
 import { logFault } from './embedded-log-fault.ts';
 import { findTopics, type LogTopic, type Pool, refuseUnknown } from './embedded-log-topics.ts';
 import { LogError, type LogRecord, type Receipt } from './event-log.ts';
+import { partitionOf } from './partition-for-key.ts';
 
 // One transaction holds at most about this much; an append that is larger by itself still is one transaction.
 const FLUSH_RECORDS = 5_000;
@@ -83,7 +84,7 @@ export class EmbeddedAppender {
   async #flush(calls: readonly Call[]): Promise<void> {
     const receipts = await this.#patiently(async () => {
       await this.#learnTopics(calls);
-      const known = calls.filter((call) => call.records.every(({ topic }) => this.#topics.has(topic)));
+      const known = calls.filter((call) => call.records.every((record) => this.#isPlaced(record)));
       return known.length === 0
         ? []
         : appendRecords(
@@ -96,6 +97,7 @@ export class EmbeddedAppender {
     for (const call of calls) {
       try {
         refuseUnknown([...new Set(call.records.map(({ topic }) => topic))], this.#topics);
+        for (const record of call.records) partitionOf(record, this.#partitionsOf(record.topic));
       } catch (refusal) {
         call.reject(refusal); // this call alone
         continue;
@@ -103,6 +105,15 @@ export class EmbeddedAppender {
       call.resolve(receipts.slice(given, given + call.records.length));
       given += call.records.length;
     }
+  }
+
+  #isPlaced({ topic, partition }: LogRecord): boolean {
+    if (partition === undefined) return this.#topics.has(topic);
+    return Number.isInteger(partition) && partition >= 0 && partition < this.#partitionsOf(topic);
+  }
+
+  #partitionsOf(topic: string): number {
+    return this.#topics.get(topic)?.partitionIds.length ?? 0;
   }
 
   async #learnTopics(calls: readonly Call[]): Promise<void> {

@@ -10,6 +10,8 @@ export interface LogRecord {
   readonly topic: string;
   /** Chooses the partition; never empty. */
   readonly key: string;
+  /** The partition, for a record that belongs beside another one whatever its key; left out, the key chooses. */
+  readonly partition?: number;
   readonly value: Uint8Array;
 }
 
@@ -71,7 +73,7 @@ export type Offsets = ReadonlyMap<string, ReadonlyMap<number, number>>;
 export interface EventLog {
   /** Creates the topics that are missing, with `partitions` partitions each. */
   ensureTopics(topics: readonly string[], partitions: number): Promise<void>;
-  /** Appends records in order. Resolves when durable, with one receipt per record. @throws LogError; RangeError on an empty key. */
+  /** Appends records in order. Resolves when durable, with one receipt per record. @throws LogError; RangeError on an empty key or a partition that is not there. */
   append(records: readonly LogRecord[]): Promise<readonly Receipt[]>;
   subscribe(options: SubscribeOptions): Promise<Subscription>;
   /** Names this log among all logs: offsets of one mean nothing in another. */

@@ -15,7 +15,7 @@ import { isLeaderless, isUnknownTopic, toLogError } from './kafka-log-errors.ts'
 import { KafkaProducer } from './kafka-log-producer.ts';
 import { AppendQueue, type PlacedRecord } from './kafka-log-queue.ts';
 import { subscribeKafka } from './kafka-log-subscription.ts';
-import { partitionForKey } from './partition-for-key.ts';
+import { partitionOf } from './partition-for-key.ts';
 
 export interface KafkaLogOptions {
   /** Some brokers of the cluster, as host:port. */
@@ -171,7 +171,7 @@ class KafkaLog implements EventLog {
 
   async #place(records: readonly LogRecord[]): Promise<PlacedRecord[]> {
     const partitions = await this.#partitionsOf(new Set(records.map(({ topic }) => topic)));
-    return records.map((record) => ({ record, partition: partitionForKey(record.key, partitions.get(record.topic) ?? 1) }));
+    return records.map((record) => ({ record, partition: partitionOf(record, partitions.get(record.topic) ?? 1) }));
   }
 
   /** Gives the number of partitions of each topic, from memory where it can. @throws LogError `unknown-topic`. */

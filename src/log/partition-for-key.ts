@@ -1,3 +1,5 @@
+import type { LogRecord } from './event-log.ts';
+
 /**
  * Chooses the partition of a key as every Kafka client in the Java tradition does: murmur2 of its UTF-8 bytes, sign bit
  * dropped, modulo the number of partitions. Both adapters use it, so a tree lies in the same partition of either, and our
@@ -5,6 +7,13 @@
  */
 export function partitionForKey(key: string, partitions: number): number {
   return (murmur2(Buffer.from(key, 'utf8')) & 0x7fffffff) % partitions;
+}
+
+/** Gives the partition of a record among those of its topic: the one it names, or that of its key. @throws RangeError when it names one that is not there. */
+export function partitionOf({ topic, key, partition }: LogRecord, partitions: number): number {
+  if (partition === undefined) return partitionForKey(key, partitions);
+  if (Number.isInteger(partition) && partition >= 0 && partition < partitions) return partition;
+  throw new RangeError(`topic ${topic} has no partition ${partition}; it has ${partitions}`);
 }
 
 const SEED = 0x9747b28c;

@@ -71,6 +71,32 @@ export function describeAppending(fixture: () => EventLogFixture, codecs: readon
     }
   });
 
+  test('a record that names its partition lies there, behind what its key has elsewhere', async () => {
+    const topic = await freshTopic(log(), 3);
+    const named = [2, 0, 1, 2].map((partition, i) => ({ ...record(topic, 'one key', `v${i}`), partition }));
+    const receipts = await log().append(named);
+    expect(receipts.map(({ partition, offset }) => [partition, offset])).toEqual([
+      [2, 0],
+      [0, 0],
+      [1, 0],
+      [2, 1],
+    ]);
+    const stored = await readAll(log(), topic, 4);
+    expect(stored.map(({ partition, text: value }) => `${partition} ${value}`).sort()).toEqual(['0 v1', '1 v2', '2 v0', '2 v3']);
+  });
+
+  test.each([-1, 3, 0.5])(
+    'an append to partition %s of three is refused whole with a RangeError, and those beside it are not',
+    async (partition) => {
+      const topic = await freshTopic(log(), 3);
+      const beside = log().append([record(topic, 'k', 'beside')]);
+      const bad = log().append([record(topic, 'k', 'good'), { ...record(topic, 'k', 'v'), partition }]);
+      await expect(bad).rejects.toBeInstanceOf(RangeError);
+      await beside;
+      expect((await readAll(log(), topic, 1)).map((r) => r.text)).toEqual(['beside']);
+    },
+  );
+
   test('an empty value and a value of 1 MiB come back byte for byte', async () => {
     const topic = await freshTopic(log());
     const large = Uint8Array.from({ length: 1024 * 1024 }, (_, i) => (i * 31 + (i >> 8)) & 0xff);

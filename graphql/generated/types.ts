@@ -1169,8 +1169,10 @@ export type QuarantinedRecord = {
   readonly size: Scalars['Int']['output'];
   /** When it was set aside. */
   readonly quarantinedAt: Scalars['DateTime']['output'];
-  /** When it was folded after all. */
+  /** When it was offered again. */
   readonly releasedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** The offset, in the same partition, of the record by which it was offered again: from there on it counts, or waits once more. Null where it waits here, or was released before releases were records of the log. */
+  readonly releasedOffset?: Maybe<Scalars['SafeInt']['output']>;
 };
 
 /** What anomalies are chosen by; all parts must hold. */
@@ -1187,7 +1189,7 @@ export type QuarantineFilter = {
   readonly projection?: InputMaybe<Scalars['String']['input']>;
   /** The kind of fault. */
   readonly code?: InputMaybe<Scalars['String']['input']>;
-  /** It was folded after all (true) or waits (false). */
+  /** It was offered again (true) or waits (false). */
   readonly released?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
@@ -1498,6 +1500,8 @@ export type EventDelivery = {
   readonly partition: Scalars['Int']['output'];
   /** The offset in the partition. */
   readonly offset: Scalars['SafeInt']['output'];
+  /** Of an event that waited in quarantine and was released here: the offset at which it waited, in the same partition. It is delivered at both places where its type could be read at the first; for the read models that refused it there it counts from here on. */
+  readonly releasedFrom?: Maybe<Scalars['SafeInt']['output']>;
   /** Resume from here: this event and all before it are seen. */
   readonly position: Scalars['String']['output'];
 };
@@ -3933,6 +3937,7 @@ export type QuarantinedRecordResolvers<ContextType = Context, ParentType extends
   size?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   quarantinedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   releasedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  releasedOffset?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
 };
 
 export type QueryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
@@ -3989,6 +3994,7 @@ export type EventDeliveryResolvers<ContextType = Context, ParentType extends Res
   topic?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   partition?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   offset?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  releasedFrom?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
   position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 

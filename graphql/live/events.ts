@@ -22,6 +22,7 @@ export interface EventDeliveryModel {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
+  readonly releasedFrom: number | null;
   readonly position: string;
 }
 
@@ -86,6 +87,7 @@ function toDelivery({ record, position }: TailItem): EventDeliveryModel {
     topic: record.topic,
     partition: record.partition,
     offset: record.offset,
+    releasedFrom: record.releasedFrom,
     position: formatPosition(position),
   };
 }

@@ -27,6 +27,8 @@ export async function checkStage({ platform }: Pick<Stage, 'platform'>): Promise
   const count = async (statement: string) => (await database.pool.query<{ what: string; count: number }>(statement)).rows;
   const [kept] =
     await count(`select '' as what, ((select count(*) from events) + (select count(*) from anomalies where kind = 'duplicate')
+    + (select count(*) from quarantine_releases r join events e using (event_id)
+       where (e.topic, e.partition, e."offset") <> (r.topic, r.partition, r."offset"))
     + (select count(*) from quarantine where projection = 'journal'))::int as count`);
   const quarantine = await count(
     "select concat_ws(' ', projection, code) as what, count(*)::int as count from quarantine group by 1 order by 1",

@@ -1,19 +1,28 @@
-import type { Command } from 'commander';
-import { type Released, releaseFromQuarantine } from '../projections/quarantine.ts';
-import { projections } from '../projections/registry.ts';
+import { type Command, Option } from 'commander';
+import { recordReleases } from '../platform/record-releases.ts';
+import { type ReleaseOutcome, releaseQuarantined } from '../platform/release-quarantined.ts';
+import { describePlace, type Place } from '../projections/place.ts';
+import { ensureProjector } from './ensure-projector.ts';
 import { say, table } from './terminal.ts';
-import { wantsJson, withPlatform } from './with-platform.ts';
+import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 /** `espalier quarantine`: what no projection could fold, and why; `release` offers it again. */
 export function addQuarantine(program: Command): void {
   const quarantine = program.command('quarantine');
+  addList(quarantine);
+  addRelease(quarantine);
+  addRecordReleases(quarantine);
+}
+
+function addList(quarantine: Command): void {
   const list = quarantine.command('list').description('list what waits, oldest first');
   list.action(() =>
-    withPlatform('quarantine', async ({ database }) => {
-      const rows = await database.db
+    withPlatform('quarantine', async ({ database: { db } }) => {
+      const rows = await db
         .selectFrom('quarantine')
         .select(['projection', 'topic', 'partition', 'offset', 'type', 'code', 'field', 'reason'])
         .where('released_at', 'is', null)
+        .where('projection', 'in', db.selectFrom('projections').select('name')) // not of versions beside the live ones
         .orderBy('quarantined_at')
         .orderBy('offset')
         .limit(1_000)
@@ -24,50 +33,91 @@ export function addQuarantine(program: Command): void {
           ? 'nothing is quarantined'
           : table(
               ['projection', 'place', 'type', 'code', 'field', 'reason'],
-              rows.map((r) => [r.projection, place(r), r.type ?? '?', r.code, r.field, r.reason]),
+              rows.map((r) => [r.projection, describePlace(r), r.type ?? '?', r.code, r.field, r.reason]),
             ),
       );
     }),
   );
+}
+
+function addRelease(quarantine: Command): void {
   const release = quarantine
     .command('release')
-    .description('offer quarantined events again, in log order: after their parent arrived or after an upgrade')
-    .argument('[place]', 'topic.partition:offset; all when left out');
-  release.action((wanted: string | undefined) =>
-    withPlatform('quarantine', async ({ database: { db } }) => {
-      const rows = await db
-        .selectFrom('quarantine')
-        .select(['projection', 'topic', 'partition', 'offset'])
-        .where('released_at', 'is', null)
-        .orderBy('topic')
-        .orderBy('partition')
-        .orderBy('offset')
-        .execute();
-      const chosen = wanted === undefined ? rows : rows.filter((row) => place(row) === wanted);
-      if (wanted !== undefined && chosen.length === 0)
-        throw new Error(`nothing is quarantined at ${wanted}; \`espalier quarantine list\` shows the places`);
-      const results: { projection: string; place: string; result: Released }[] = [];
-      for (const row of chosen) {
-        const projection = projections.find((candidate) => candidate.name === row.projection);
-        if (projection)
-          results.push({
-            projection: row.projection,
-            place: place(row),
-            result: await releaseFromQuarantine(db, projection, row),
-          });
+    .description('append quarantined events again, in log order: after their parent arrived or after an upgrade')
+    .argument('[place]', 'topic.partition:offset; all when left out')
+    .addOption(new Option('--reason <text>', 'why, kept in the log').argParser(reasonOf))
+    .option('--wait <seconds>', 'how long to wait for the projections to pass them', wholeNumber('--wait', 1, 86_400), 60);
+  release.action((wanted: string | undefined, { reason, wait }: { readonly reason?: string; readonly wait: number }) =>
+    withPlatform('quarantine', async (platform, signal) => {
+      const place = wanted === undefined ? null : placeOf(wanted);
+      const projector = await ensureProjector(platform);
+      try {
+        const options = { place, reason: reason ?? null, clock: Date.now, timeoutMs: wait * 1_000, signal };
+        const outcomes = await releaseQuarantined(platform, options);
+        if (wanted !== undefined && outcomes.length === 0)
+          throw new Error(`nothing is quarantined at ${wanted}; \`espalier quarantine list\` shows the places`);
+        if (wantsJson(release)) say(JSON.stringify(outcomes.map(shown)));
+        else for (const line of describe(outcomes)) say(line);
+        if (outcomes.some(({ result }) => result.kind !== 'released')) process.exitCode = 1;
+      } finally {
+        await projector.close();
       }
-      const refused = results.filter(({ result }) => result.kind === 'refused');
-      if (wantsJson(release)) say(JSON.stringify(results));
-      else {
-        for (const { projection, place: at, result } of refused)
-          if (result.kind === 'refused') say(`${projection} ${at} stays: ${result.reason}`);
-        say(`${results.length - refused.length} released, ${refused.length} stay`);
-      }
-      if (refused.length > 0) process.exitCode = 1;
     }),
   );
 }
 
-function place(row: { topic: string; partition: number; offset: number }): string {
-  return `${row.topic}.${row.partition}:${row.offset}`;
+function addRecordReleases(quarantine: Command): void {
+  const record = quarantine
+    .command('record-releases')
+    .description('append to the log the releases that earlier versions kept in the database alone (`espalier verify` names them)')
+    .option('--wait <seconds>', 'how long to wait for the projections to pass them', wholeNumber('--wait', 1, 86_400), 60);
+  record.action(({ wait }: { readonly wait: number }) =>
+    withPlatform('quarantine', async (platform, signal) => {
+      const projector = await ensureProjector(platform);
+      try {
+        const recorded = await recordReleases(platform, { timeoutMs: wait * 1_000, signal });
+        const { releases, followers } = recorded;
+        if (wantsJson(record)) return say(JSON.stringify(recorded));
+        say(
+          releases === 0
+            ? 'every release is in the log'
+            : `${releases} releases recorded, with ${followers} events of their streams that came after them`,
+        );
+      } finally {
+        await projector.close();
+      }
+    }),
+  );
+}
+
+const PLACE = /^([A-Za-z0-9._-]+)\.(\d{1,9}):(\d{1,15})$/;
+
+function placeOf(text: string): Place {
+  const [, topic, partition, offset] = PLACE.exec(text) ?? [];
+  if (topic === undefined)
+    throw new Error(
+      `${JSON.stringify(text)} is no place; a place looks like trees.0:41, \`espalier quarantine list\` shows them`,
+    );
+  return { topic, partition: Number(partition), offset: Number(offset) };
+}
+
+function reasonOf(text: string): string {
+  if (text !== '' && text.length <= 2_000 && text.isWellFormed() && !text.includes('\0')) return text;
+  throw new Error('--reason takes a text of 1 to 2000 characters');
+}
+
+function shown({ projection, place, appended, result }: ReleaseOutcome) {
+  return { projection, place: describePlace(place), appended: appended && describePlace(appended), result };
+}
+
+function describe(outcomes: readonly ReleaseOutcome[]): readonly string[] {
+  const count = (kind: ReleaseOutcome['result']['kind']) => outcomes.filter(({ result }) => result.kind === kind).length;
+  const lines = outcomes.flatMap(({ projection, place, appended, result }) => {
+    if (result.kind !== 'refused') return [];
+    const now = appended ? ` at ${describePlace(appended)}` : '';
+    return [`${projection} ${describePlace(place)} stays${now}: ${result.reason}`];
+  });
+  const pending = outcomes.find(({ result }) => result.kind === 'pending')?.result;
+  const late = pending?.kind === 'pending' ? [`${count('pending')} appended and not folded yet: ${pending.reason}`] : [];
+  return [...lines, ...late, `${count('released')} released, ${count('refused')} stay`];
 }

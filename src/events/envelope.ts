@@ -7,10 +7,21 @@ export const producer = z.strictObject({ name, version: name });
 export type Producer = z.infer<typeof producer>;
 
 /**
+ * What an event says that waited in quarantine and was appended again: the record at `offset` of the same partition is the one that waited. Whoever
+ * folds the log meets the event a second time here, which is where it takes effect for the read models that refused it before.
+ */
+export const released = z.strictObject({
+  offset: counter,
+  at: z.iso.datetime({ precision: 3 }),
+  reason: z.string().min(1).max(2_000).nullable(),
+});
+export type ReleasedFrom = z.infer<typeof released>;
+
+/**
  * The metadata of every event. `stream` is the id that `data` names as its stream and is the log key. `sequence` is the producer's own
  * counter in that stream, from 0, so gaps and reordering are seen. `correlationId` is the run, `causationId` the event that led to this
- * one. `repaired` lists the fields (the first 1,000) whose text or name held half surrogates or NUL, replaced by U+FFFD on append. Topic, partition and
- * offset belong to the delivery, never to the event.
+ * one. `repaired` lists the fields (the first 1,000) whose text or name held half surrogates or NUL, replaced by U+FFFD on append; `released` says of
+ * a record that it is the release of one in quarantine. Topic, partition and offset belong to the delivery, never to the event.
  */
 export const envelopeFields = {
   id,
@@ -22,6 +33,7 @@ export const envelopeFields = {
   causationId: id.nullable(),
   producer,
   repaired: z.array(z.string().max(500)).max(1_000).optional(),
+  released: released.optional(),
 } as const;
 
 const metadata = z.strictObject(envelopeFields);

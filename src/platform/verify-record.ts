@@ -3,15 +3,17 @@ import { listFileBlobs } from '../blobs/file-blob-store.ts';
 import { decode } from '../events/codec.ts';
 import { manifestHashOf } from '../events/manifest-hash.ts';
 import { verifyChain } from '../projections/journal-chain/verify-chain.ts';
+import { describePlace } from '../projections/place.ts';
+import { readUnrecordedReleases } from '../projections/rebuild/unrecorded-releases.ts';
 import type { Platform } from './open-platform.ts';
 import { verifyCheckpoints } from './verify-checkpoints.ts';
 import { verifyFiles } from './verify-files.ts';
 
 /** Something of the record that is not as it was written. */
 export interface Fault {
-  readonly what: 'event' | 'blob' | 'batch' | 'checkpoint' | 'dataset';
-  readonly kind: 'changed' | 'missing' | 'inserted' | 'renumbered' | 'unchained' | 'unknown';
-  /** The event's place and id (and the columns that contradict it), the blob's name, the batch's id, the policy's version with its checkpoint, the file (and the fields). */
+  readonly what: 'event' | 'blob' | 'batch' | 'checkpoint' | 'dataset' | 'release';
+  readonly kind: 'changed' | 'missing' | 'inserted' | 'renumbered' | 'unchained' | 'unknown' | 'unrecorded';
+  /** The event's place and id (and the columns that contradict it), the blob's name, the batch's id, the policy's version with its checkpoint, the file (and the fields), the quarantine and place of a release that no record tells. */
   readonly place: string;
 }
 
@@ -65,6 +67,8 @@ export async function verifyRecord(
     const where = columns.length > 0 ? `, column ${columns.join(', ')}` : '';
     fault({ what: 'event', kind, place: `${place} event ${eventId}${where}` });
   }
+  for (const release of await readUnrecordedReleases(platform.database.db))
+    fault({ what: 'release', kind: 'unrecorded', place: `${release.projection} ${describePlace(release)}` });
   const blobs = await verifyBlobs(platform, referenced, signal, fault);
   const batches = await verifyBatches(platform, fault);
   const checkpoints = await verifyCheckpoints(platform, signal, fault);

@@ -44,7 +44,7 @@ const row = (n: number, parts: Partial<Row> = {}): Row => ({
   ...parts,
 });
 const insert = (table: string, rows: readonly Row[]): Promise<void> =>
-  database.db.transaction().execute((trx) => insertRows(trx, table, rows, COLUMNS));
+  database.db.transaction().execute((trx) => insertRows(trx, table, ['id'], rows, COLUMNS));
 const read = async (table: string): Promise<unknown[]> => (await database.pool.query(`select * from ${table} order by id`)).rows;
 const empty = (): Promise<unknown> => database.pool.query('truncate few, many');
 
@@ -97,7 +97,7 @@ describe('inserting rows in bulk', () => {
     const rows = Array.from({ length: 20_000 }, (_, n) => row(n, { "text'": 'x'.repeat(500) }));
     const lost = database.db.transaction().execute(async (trx) => {
       const { rows: own } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
-      const inserting = insertRows(trx, 'many', rows, COLUMNS);
+      const inserting = insertRows(trx, 'many', ['id'], rows, COLUMNS);
       await database.pool.query('select pg_terminate_backend($1)', [own[0]?.pid]);
       await inserting;
     });

@@ -17,21 +17,25 @@ export function recordset<Row extends object>(rows: readonly Row[], columns: Col
 const COPY_ROWS = 50; // below it the two more round trips of COPY cost what it saves
 
 /**
- * Inserts rows into a table, skipping those whose key is already there. Many rows go by COPY, which takes half the time of the statement
- * but knows no `on conflict`: when it meets a key that is there (rare: folds look up what they know), the statement does the work.
+ * Inserts rows into a table, skipping those whose `key` is already there; a clash on any other constraint is an error, since the row that it would skip is
+ * another fact. Many rows go by COPY, which takes half the time of the statement but knows no `on conflict`: when it meets a key that is there (rare:
+ * folds look up what they know), the statement does the work.
+ * @throws the error of Postgres (`isKeyTaken`) when a row clashes on another constraint than `key`.
  */
 export async function insertRows<Row extends object>(
   trx: Trx,
   table: string,
+  key: readonly string[],
   rows: readonly Row[],
   columns: Columns<Row>,
 ): Promise<void> {
   if (rows.length === 0) return;
   if (rows.length >= COPY_ROWS && (await copyRows(trx, table, rows, columns))) return;
   const names = sql.raw(namesOf(columns));
-  await sql`insert into ${sql.raw(table)} (${names}) select ${names} from ${recordset(rows, columns)} on conflict do nothing`.execute(
-    trx,
-  );
+  const target = sql.join(key.map((column) => sql.ref(column)));
+  await sql`
+    insert into ${sql.raw(table)} (${names}) select ${names} from ${recordset(rows, columns)}
+    on conflict (${target}) do nothing`.execute(trx);
 }
 
 /** Inserts rows that are known to be new, by COPY. @throws the error of Postgres when a key is there, which ends the transaction. */

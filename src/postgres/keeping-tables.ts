@@ -43,6 +43,7 @@ export interface QuarantineTable {
   body: Buffer;
   quarantined_at: Generated<Date>;
   released_at: Date | null;
+  released_offset: number | null;
 }
 export interface LogIdentityTable {
   singleton: Generated<boolean>;

@@ -55,6 +55,16 @@ export interface AnomaliesTable {
   kind: 'duplicate' | 'gap' | 'reordered';
   detail: string;
 }
+export interface QuarantineReleasesTable {
+  topic: string;
+  partition: number;
+  offset: number;
+  event_id: string;
+  stream: string;
+  from_offset: number;
+  released_at: Instant;
+  reason: string | null;
+}
 export interface StreamProducersTable {
   stream: string;
   producer: string;
@@ -314,6 +324,7 @@ export interface ReplaysTable {
 export interface Tables {
   events: EventsTable;
   anomalies: AnomaliesTable;
+  quarantine_releases: QuarantineReleasesTable;
   stream_producers: StreamProducersTable;
   experiments: ExperimentsTable;
   runs: RunsTable;

@@ -4,7 +4,7 @@ import type { Delivery } from '../events/envelope.ts';
 import type { Db, Trx } from '../postgres/database.ts';
 import type { Item } from './decode-records.ts';
 import { type Projection, schemaNameOf } from './projection.ts';
-import { quarantine } from './quarantine.ts';
+import { closeReleased, quarantine } from './quarantine.ts';
 
 /** A run of records of one partition: everything in [from, next), decoded. */
 export interface Slice {
@@ -48,7 +48,8 @@ export class CursorMoved extends Error {
   override readonly name = 'CursorMoved';
 }
 
-async function foldAndWrite(trx: Trx, projection: Projection, slice: Slice, items: readonly Item[]): Promise<number> {
+/** Folds items in the transaction's tables: those that are refused go to quarantine, those that are released leave the place where they waited. */
+export async function foldAndWrite(trx: Trx, projection: Projection, slice: Slice, items: readonly Item[]): Promise<number> {
   const deliveries: Delivery[] = [];
   const refused: Extract<Item, { kind: 'refused' }>[] = [];
   for (const item of items) {
@@ -57,6 +58,7 @@ async function foldAndWrite(trx: Trx, projection: Projection, slice: Slice, item
   }
   const poison = deliveries.length > 0 ? await projection.project(deliveries, trx) : [];
   if (poison.length + refused.length > 0) await quarantine(trx, projection, slice, poison, refused);
+  await closeReleased(trx, projection, slice, deliveries);
   return poison.length + refused.length;
 }
 
@@ -71,7 +73,7 @@ async function lockCursor(trx: Trx, projection: Projection, slice: Slice): Promi
     select ${name}::text, ${version}::int, ${slice.topic}::text, ${slice.partition}::int, 0
     where exists (select from public.projections p where p.name = ${name} and p.version = ${version})
        or exists (select from public.projection_builds b where b.projection || '@' || b.version = ${name} and b.state = 'building')
-    on conflict do nothing`.execute(trx);
+    on conflict (projection, version, topic, partition) do nothing`.execute(trx);
   const inserted = await lockRow(trx, projection, slice);
   if (inserted === undefined) throw new VersionGone(name, version);
   return inserted;

@@ -1,15 +1,24 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { encode } from '../events/codec.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
-import { appendTo, givenEvents, projectSlice, testLog } from '../testing/given-events.ts';
+import {
+  appendRelease,
+  appendTo,
+  givenEvents,
+  projectSlice,
+  releaseWaiting,
+  type TestLog,
+  testLog,
+} from '../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../testing/read-models.ts';
 import { Story } from '../testing/story.ts';
 import { isOf, type Projection } from './projection.ts';
-import { releaseFromQuarantine } from './quarantine.ts';
 import { projections } from './registry.ts';
 import { runs } from './runs/runs.ts';
+import { stepTree } from './step-tree/step-tree.ts';
 
 const unstorable = { code: 'unstorable', field: '', reason: 'Postgres cannot store it' } as const;
 
@@ -47,23 +56,12 @@ async function waiting(): Promise<readonly Waiting[]> {
     .execute();
 }
 
-/** Releases all that waits, in log order, until nothing more goes. Gives what was said of each in the last round. */
-async function releaseAll(using: readonly Projection[] = projections): Promise<readonly string[]> {
-  const said: string[] = [];
-  for (const row of await waiting()) {
-    const projection = using.find(({ name }) => name === row.projection);
-    if (!projection) throw new Error(`there is no projection ${row.projection}`);
-    const released = await releaseFromQuarantine(database.db, projection, row);
-    said.push(released.kind === 'released' ? 'released' : released.reason);
-  }
-  return said;
-}
-
 /** Projects events and raw records in one batch per topic. */
-async function given(records: Parameters<typeof appendTo>[1], using: readonly Projection[] = projections): Promise<void> {
+async function given(records: Parameters<typeof appendTo>[1], using: readonly Projection[] = projections): Promise<TestLog> {
   const log = testLog();
   appendTo(log, records);
   for (const [topic, all] of log.topics) await projectSlice(database.db, log, topic, 0, all.length, using);
+  return log;
 }
 
 describe('an event before its parent', () => {
@@ -91,29 +89,89 @@ describe('an event before its parent', () => {
       })),
     );
 
-    expect(await releaseAll()).toEqual(
-      (await waiting()).map(() => expect.stringMatching(/never opened; append its TreeOpened first/)),
-    );
+    const refused = (await waiting()).map(({ offset: _, ...row }) => row);
+    await releaseWaiting(database.db);
+    expect((await waiting()).map(({ offset: _, ...row }) => row)).toEqual(refused); // at the places of their releases
     await givenEvents(database.db, opening);
-    expect(new Set(await releaseAll())).toEqual(new Set(['released']));
+    await releaseWaiting(database.db);
     expect(await waiting()).toEqual([]);
 
-    const { anomalies: _one, ...released } = await readModels(database.db, PLACES);
+    const { anomalies: _one, quarantine_releases: _releases, ...released } = await readModels(database.db, PLACES);
     await emptyReadModels(database.db);
     await givenEvents(database.db, story.events);
-    const { anomalies: _two, ...inOrder } = await readModels(database.db, PLACES);
+    const { anomalies: _two, quarantine_releases: _none, ...inOrder } = await readModels(database.db, PLACES);
     // The journal numbers a stream in the order of the log, which the late opening is the last of.
     expect({ ...released, events: [], stream_producers: [] }).toEqual({ ...inOrder, events: [], stream_producers: [] });
   });
 
-  test('that is released a second time, or where nothing waits, changes nothing and says so', async () => {
-    const [projection] = projections;
-    if (!projection) throw new Error('there are projections');
-    expect(await releaseFromQuarantine(database.db, projection, { topic: 'trees', partition: 0, offset: 4 })).toEqual({
-      kind: 'refused',
-      reason: 'nothing of journal is quarantined at trees.0:4',
-    });
+  test('that is released again after it was released changes nothing', async () => {
+    const { log, offset } = await givenEarlyStep();
+    const first = appendRelease(log, 'trees', offset);
+    await projectSlice(database.db, log, 'trees', first, first + 1);
+    const { quarantine_releases: one, ...once } = await readModels(database.db, PLACES);
+    const closed = await places();
+    for (const waited of [offset, first]) {
+      const at = appendRelease(log, 'trees', waited); // of the record that waited, and of its release
+      await projectSlice(database.db, log, 'trees', at, at + 1);
+    }
+    const { quarantine_releases: three, ...thrice } = await readModels(database.db, PLACES);
+    expect(thrice).toEqual(once);
+    expect([one?.length, three?.length]).toEqual([1, 3]);
+    expect(await places()).toEqual(closed);
   });
+
+  test('that is released twice in one slice counts once, where it was released first', async () => {
+    const { log, offset } = await givenEarlyStep();
+    const [first, second] = [appendRelease(log, 'trees', offset), appendRelease(log, 'trees', offset)];
+    await projectSlice(database.db, log, 'trees', first, second + 1);
+    expect(await database.db.selectFrom('steps').select('log_offset').where('depth', '=', 2).execute()).toEqual([
+      { log_offset: first },
+    ]);
+    expect(new Set((await places()).map(({ released_offset }) => released_offset))).toEqual(new Set([first]));
+  });
+
+  test('waits at the place of its release when it is refused there again, with the reason of then', async () => {
+    const { log, offset, child } = await givenEarlyStep();
+    // Meanwhile another step takes its id.
+    appendTo(log, [
+      {
+        ...child,
+        id: child.id.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')),
+        data: { ...child.data, depth: 1, parentStepId: rootOf(log) },
+      } as Envelope,
+    ]);
+    const release = appendRelease(log, 'trees', offset);
+    await projectSlice(database.db, log, 'trees', release - 1, release + 1, [stepTree]);
+    expect((await waiting()).filter(({ projection }) => projection === 'step-tree')).toEqual([
+      expect.objectContaining({ offset: release, code: 'conflict', field: 'data.stepId' }),
+    ]);
+  });
+
+  /** A step before its parent, which is there by now; nothing was released. */
+  async function givenEarlyStep() {
+    const story = new Story('early');
+    const tree = story.tree(story.run());
+    const rollout = story.rollout(tree);
+    story.step(tree, rollout, story.step(tree, rollout, tree.rootStepId, 1), 2);
+    const [run, opened, started, parent, child] = story.events as [Envelope, Envelope, Envelope, Envelope, Envelope<'StepTaken'>];
+    const log = testLog();
+    appendTo(log, [run, opened, started, child, parent]);
+    for (const [topic, all] of log.topics) await projectSlice(database.db, log, topic, 0, all.length);
+    return { log, offset: 2, child };
+  }
+
+  function rootOf(log: TestLog): string {
+    const { data } = JSON.parse(Buffer.from(log.topics.get('trees')?.[0]?.value ?? '').toString()) as Envelope<'TreeOpened'>;
+    return data.rootStepId;
+  }
+
+  const places = () =>
+    database.db
+      .selectFrom('quarantine')
+      .select(['projection', 'offset', 'released_at', 'released_offset'])
+      .orderBy('projection')
+      .orderBy('offset')
+      .execute();
 });
 
 const PLACES = ['offset', 'log_offset', 'partition'];
@@ -149,6 +207,28 @@ describe('bytes that are no event', () => {
   });
 });
 
+test('a record that no program could read counts from the place of its release on, and the journal holds it there', async () => {
+  const story = new Story('upgrade');
+  story.run('unread');
+  story.run('behind');
+  const [unread, behind] = story.events as [Envelope, Envelope];
+  const log = testLog();
+  appendTo(log, [{ topic: 'runs', value: Buffer.from(JSON.stringify({ ...unread, schemaVersion: 9 })) }, behind]);
+  await projectSlice(database.db, log, 'runs', 0, 2);
+  expect(new Set((await waiting()).map(({ code }) => code))).toEqual(new Set(['unknown-version']));
+  const at = appendRelease(log, 'runs', 0, encode(unread)); // as a program that knows the version reads it
+  await projectSlice(database.db, log, 'runs', at, at + 1);
+  expect(await waiting()).toEqual([]);
+  expect(await database.db.selectFrom('events').select(['event_id', 'offset']).orderBy('offset').execute()).toEqual([
+    { event_id: behind.id, offset: 1 },
+    { event_id: unread.id, offset: at },
+  ]);
+  expect(await database.db.selectFrom('runs').select('name').orderBy('name').execute()).toEqual([
+    { name: 'behind' },
+    { name: 'unread' },
+  ]);
+});
+
 describe('an event that fits its schema', () => {
   test('and that Postgres cannot store is found among its neighbours, waits alone, and stays when it is released', async () => {
     const story = new Story('unstorable');
@@ -164,7 +244,7 @@ describe('an event that fits its schema', () => {
         return runs.project(batch, trx);
       },
     };
-    await given(story.events, [narrow]);
+    const log = await given(story.events, [narrow]);
     expect(await waiting()).toEqual([
       expect.objectContaining({
         projection: 'runs',
@@ -175,16 +255,17 @@ describe('an event that fits its schema', () => {
     ]);
     const names = await database.db.selectFrom('runs').select('name').orderBy('name').execute();
     expect(names.map(({ name }) => name)).toEqual([0, 1, 2, 3, 5, 6, 7, 8].map((i) => `run ${i}`));
-    expect(await releaseAll([narrow])).toEqual([expect.stringMatching(/^Postgres cannot store it: /)]);
-    expect(await waiting()).toHaveLength(1);
+    await releaseWaiting(database.db, { log, projections: [narrow] });
+    expect(await waiting()).toEqual([expect.objectContaining({ projection: 'runs', offset: 9, code: 'unstorable' })]);
   });
 
   test('but was set aside because a key could not be stored is released by a program that replaces such keys', async () => {
     const story = new Story('keys');
     story.run('run', { config: { 'a\0b': 1 } });
     const refusing: Projection = { ...runs, project: async (batch) => batch.map((delivery) => ({ delivery, ...unstorable })) };
-    await given(story.events, [refusing]);
-    expect(await releaseAll()).toEqual(['released']);
+    const log = await given(story.events, [refusing]);
+    await releaseWaiting(database.db, { log, projections: [runs] });
+    expect(await waiting()).toEqual([]);
     expect(await database.db.selectFrom('runs').select('config').execute()).toEqual([{ config: { 'a\uFFFDb': 1 } }]);
   });
 

@@ -1,15 +1,13 @@
 import { sql } from 'kysely';
 import { cutText } from '../domain/text/cut-text.ts';
-import { decode } from '../events/codec.ts';
+import type { Refusal } from '../events/codec.ts';
 import type { Delivery } from '../events/envelope.ts';
 import { wellFormed } from '../events/well-formed.ts';
-import { insertRows } from '../postgres/bulk.ts';
+import { insertRows, recordset } from '../postgres/bulk.ts';
 import type { Db, Trx } from '../postgres/database.ts';
 import type { Slice } from './apply-slice.ts';
 import type { Item } from './decode-records.ts';
-import { isDataFault } from './fault.ts';
-import { readLiveVersions } from './live-versions.ts';
-import { atVersion, type Poison, type Projection, schemaNameOf } from './projection.ts';
+import type { Poison, Projection } from './projection.ts';
 
 /** Sets aside, in the projection's transaction, what it refused and what is no event; the record's bytes are kept whole. */
 export async function quarantine(
@@ -44,7 +42,8 @@ export async function quarantine(
       body: hex(Buffer.from(bytes)),
     })),
   ];
-  await insertRows(trx, 'quarantine', rows, COLUMNS); // in public, but where a snapshot as of a moment keeps one of its own
+  const key = ['projection', 'topic', 'partition', 'offset'] as const;
+  await insertRows(trx, 'quarantine', key, rows, COLUMNS); // in public, but where a snapshot as of a moment keeps one of its own
 }
 
 /**
@@ -65,6 +64,12 @@ export async function setAsideUnstorable(
     else poison.push({ delivery: item.delivery, code: 'unstorable', field: '', reason: cannotStore(error) });
   }
   await quarantine(trx, projection, slice, poison, refused);
+  await closeReleased(
+    trx,
+    projection,
+    slice,
+    poison.map(({ delivery }) => delivery),
+  );
   return items.length;
 }
 
@@ -91,113 +96,59 @@ function hex(bytes: Buffer): string {
   return `\\x${bytes.toString('hex')}`;
 }
 
-export type Released = { readonly kind: 'released' } | { readonly kind: 'refused'; readonly reason: string };
+/**
+ * Notes, in the transaction of the projection that folds them, which records of its quarantine these deliveries release: from here on the event waits no
+ * more at its first place. Taken now, it waits nowhere; refused again, at the place of the release, with the reason of now.
+ */
+export async function closeReleased(
+  trx: Trx,
+  { name }: Projection,
+  { topic, partition }: Slice,
+  deliveries: readonly Delivery[],
+): Promise<void> {
+  const first = new Map<number, { readonly offset: number; readonly at: string; readonly released_offset: number }>();
+  for (const { offset, event } of deliveries) {
+    const { released } = event;
+    if (released && !first.has(released.offset))
+      first.set(released.offset, { offset: released.offset, at: released.at, released_offset: offset });
+  }
+  if (first.size === 0) return;
+  await sql`
+    update quarantine q set released_at = coalesce(q.released_at, r.at), released_offset = r.released_offset
+    from ${recordset([...first.values()], RELEASE_COLUMNS)}
+    where q.projection = ${name} and q.topic = ${topic} and q.partition = ${partition} and q."offset" = r."offset"
+      and q.released_offset is null`.execute(trx);
+}
+
+const RELEASE_COLUMNS = { offset: 'bigint', at: 'timestamptz', released_offset: 'bigint' };
 
 /**
- * Offers a quarantined record to its projection again: after its parent arrived, or after an upgrade that can read it. What is still
- * refused stays where it is, with the reason.
+ * Gives items as a projection met them when it first passed them: a record that could not be read then waits in its quarantine, whatever this program can
+ * read, and takes effect where it is released. Else a fold by newer code would have it at another place than the one it compares with. What the journal alone
+ * could not read (a type that was not in the catalogue) concerned no other projection, and is left out.
+ * @param of the projection whose quarantine, with that of the journal, says so.
  */
-export async function releaseFromQuarantine(db: Db, projection: Projection, place: Place): Promise<Released> {
-  try {
-    return await release(db, projection, place);
-  } catch (error) {
-    if (isDataFault(error)) return { kind: 'refused', reason: cannotStore(error) };
-    throw error;
-  }
-}
-
-export interface Place {
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: number;
-}
-
-function release(db: Db, projection: Projection, place: Place): Promise<Released> {
-  return db.transaction().execute(async (trx) => {
-    const found = await sql<{ body: Buffer }>`
-      select body from public.quarantine
-      where projection = ${projection.name} and topic = ${place.topic} and partition = ${place.partition} and "offset" = ${place.offset}
-        and released_at is null for update`.execute(trx);
-    const row = found.rows[0];
-    if (!row)
-      return {
-        kind: 'refused',
-        reason: `nothing of ${projection.name} is quarantined at ${place.topic}.${place.partition}:${place.offset}`,
-      };
-    const decoded = decode(row.body);
-    if (decoded.kind === 'refused') return { kind: 'refused', reason: `${decoded.refusal.path} ${decoded.refusal.message}` };
-    await foldsInto(trx, projection);
-    const [poison] = await projection.project([{ ...place, event: decoded.event, body: row.body.toString('utf8') }], trx);
-    if (poison) return { kind: 'refused', reason: `${poison.field} ${poison.reason}` };
-    await sql`
-      update public.quarantine set released_at = now()
-      where projection = ${projection.name} and topic = ${place.topic} and partition = ${place.partition} and "offset" = ${place.offset}`.execute(
-      trx,
-    );
-    return { kind: 'released' };
+export async function asFirstRead(
+  db: Db,
+  of: string,
+  { topic, partition, from, next }: Omit<Slice, 'items'>,
+  items: readonly Item[],
+): Promise<readonly Item[]> {
+  const { rows } = await sql<{ projection: string; offset: number; type: string | null } & Refusal>`
+    select projection, "offset", type, code, field as path, reason as message from public.quarantine
+    where projection in (${of}, 'journal') and topic = ${topic} and partition = ${partition}
+      and "offset" >= ${from} and "offset" < ${next} and event_id is null and (released_at is null or released_offset is not null)`.execute(
+    db,
+  );
+  if (rows.length === 0) return items;
+  const own = new Map(rows.filter(({ projection }) => projection === of).map((row) => [row.offset, row]));
+  const unread = new Set(rows.map(({ offset }) => offset));
+  return items.flatMap((item) => {
+    if (item.kind === 'refused' || !unread.has(item.delivery.offset)) return [item];
+    const { offset, body } = item.delivery;
+    const row = own.get(offset);
+    if (!row) return [];
+    const { type, code, path, message } = row;
+    return [{ kind: 'refused', offset, bytes: Buffer.from(body, 'utf8'), type, refusal: { code, path, message } }];
   });
-}
-
-/** A record that waits, with its bytes. */
-export interface WaitingRecord extends Place {
-  readonly body: Buffer;
-}
-
-/**
- * Offers records that wait to a projection again, those of one partition together: a tree that hangs on one released event takes a few statements, not a
- * transaction for each of its events. `settle` says in the same transaction what becomes of those that it took. Gives how many that were.
- */
-export async function offerTogether(
-  begin: <T>(use: (trx: Trx) => Promise<T>) => Promise<T>,
-  projection: Projection,
-  waiting: readonly WaitingRecord[],
-  settle: (trx: Trx, taken: readonly Place[]) => Promise<void>,
-): Promise<number> {
-  const slices = new Map<string, WaitingRecord[]>(); // a projection is given slices of one partition
-  for (const record of waiting) {
-    const place = `${record.topic} ${record.partition}`;
-    const slice = slices.get(place) ?? [];
-    slice.push(record);
-    slices.set(place, slice);
-  }
-  let went = 0;
-  for (const slice of slices.values()) went += await offerSlice(slice);
-  return went;
-
-  async function offerSlice(slice: readonly WaitingRecord[]): Promise<number> {
-    const offered = slice.flatMap(deliver);
-    if (offered.length === 0) return 0;
-    try {
-      return await begin(async (trx) => {
-        const refused = new Set((await projection.project(offered, trx)).map(({ delivery }) => delivery));
-        const taken = offered.filter((delivery) => !refused.has(delivery));
-        if (taken.length > 0) await settle(trx, taken);
-        return taken.length;
-      });
-    } catch (error) {
-      if (!isDataFault(error)) throw error;
-      if (slice.length === 1) return 0; // Postgres cannot store it: it waits on
-      const middle = slice.length >> 1;
-      const before = await offerSlice(slice.slice(0, middle));
-      return before + (await offerSlice(slice.slice(middle)));
-    }
-  }
-}
-
-function deliver({ topic, partition, offset, body }: WaitingRecord): Delivery[] {
-  const decoded = decode(body);
-  return decoded.kind === 'refused' ? [] : [{ topic, partition, offset, event: decoded.event, body: body.toString('utf8') }];
-}
-
-/** Places as a relation `p (topic, partition, "offset")`. */
-export function placesOf(places: readonly Place[]) {
-  const rows = places.map(({ topic, partition, offset }) => ({ topic, partition, offset }));
-  return sql`jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as p(topic text, partition integer, "offset" bigint)`;
-}
-
-/** Turns to the tables of the version that is live, or of the one that is built beside it, and keeps another from taking over meanwhile. */
-export async function foldsInto(trx: Trx, projection: Projection): Promise<void> {
-  await sql`select from public.projections where name = ${projection.name} for share`.execute(trx);
-  const version = (await readLiveVersions(trx)).get(projection.name) ?? projection.version;
-  await sql`set local search_path = ${sql.raw(schemaNameOf(atVersion(projection, version)))}, public`.execute(trx);
 }

@@ -17,6 +17,8 @@ export interface QuarantineRecord {
   readonly body: Buffer;
   readonly quarantinedAt: Date;
   readonly releasedAt: Date | null;
+  /** Where in the same partition it was released; null where it waits, or a version that kept releases in this table alone released it. */
+  readonly releasedOffset: number | null;
 }
 export interface QuarantineFilter {
   readonly projection?: string;
@@ -57,6 +59,7 @@ export async function readQuarantine(
     'body',
     'quarantined_at as quarantinedAt',
     'released_at as releasedAt',
+    'released_offset as releasedOffset',
   ]);
   return readPages(db, [query], QUARANTINE_ORDERING, page);
 }
@@ -67,7 +70,8 @@ export async function countQuarantine(db: Db, filter: QuarantineFilter): Promise
 }
 
 function chosen(db: Db, filter: QuarantineFilter) {
-  let query = db.selectFrom('quarantine');
+  // Versions beside the live one, kept or being built, have a quarantine of their own under the name `projection@version`.
+  let query = db.selectFrom('quarantine').where('projection', 'in', db.selectFrom('projections').select('name'));
   if (filter.projection !== undefined) query = query.where('projection', '=', filter.projection);
   if (filter.code !== undefined) query = query.where('code', '=', filter.code);
   if (filter.released !== undefined) query = query.where('released_at', filter.released ? 'is not' : 'is', null);

@@ -1,6 +1,7 @@
 import { catalogue } from '../events/catalogue.ts';
 import { encode } from '../events/codec.ts';
 import type { Envelope } from '../events/envelope.ts';
+import { withRelease } from '../events/with-release.ts';
 import type { StoredRecord } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
 import { topicsOf } from '../projections/apply-slice.ts';
@@ -30,6 +31,20 @@ export function appendTo(log: TestLog, events: readonly (Envelope | { topic: str
     });
     log.topics.set(topic, records);
   }
+}
+
+/**
+ * Releases a record from quarantine as `espalier quarantine release` does: appends it again behind all there is. `as` are its bytes where a newer program could read
+ * them. Gives the offset of the release.
+ */
+export function appendRelease(log: TestLog, topic: string, offset: number, as?: Uint8Array): number {
+  const records = log.topics.get(topic) ?? [];
+  const bytes = as ?? records[offset]?.value;
+  if (!bytes) throw new RangeError(`${topic} holds no record ${offset}`);
+  const at = new Date(Date.UTC(2026, 5, 1) + records.length).toISOString();
+  const value = Buffer.from(withRelease(Buffer.from(bytes).toString('utf8'), { offset, at, reason: null }), 'utf8');
+  records.push({ offset: records.length, key: 'release', value });
+  return records.length - 1;
 }
 
 /** Projects records [from, to) of a topic, as the runner does with one batch. A slice below the cursor is dropped, as live. */
@@ -63,4 +78,31 @@ export async function givenEvents(db: Db, events: readonly Envelope[]): Promise<
   const before = new Map([...log.topics].map(([topic, records]) => [topic, records.length]));
   appendTo(log, events);
   for (const [topic, records] of log.topics) await projectSlice(db, log, topic, before.get(topic) ?? 0, records.length);
+}
+
+/** Releases all that waits in a test's database, in log order, and projects it: behind the events given before, or behind those of `log`. */
+export async function releaseWaiting(
+  db: Db,
+  {
+    log = logs.get(db) ?? testLog(),
+    projections = registered,
+  }: { readonly log?: TestLog; readonly projections?: readonly Projection[] } = {},
+): Promise<void> {
+  const waiting = await db
+    .selectFrom('quarantine')
+    .select(['topic', 'offset', 'body'])
+    .distinctOn(['topic', 'offset'])
+    .where('released_at', 'is', null)
+    .where(
+      'projection',
+      'in',
+      projections.map(({ name }) => name),
+    )
+    .orderBy('topic')
+    .orderBy('offset')
+    .execute();
+  const before = new Map([...log.topics].map(([topic, records]) => [topic, records.length]));
+  for (const { topic, offset, body } of waiting) appendRelease(log, topic, offset, body);
+  for (const topic of new Set(waiting.map((row) => row.topic)))
+    await projectSlice(db, log, topic, before.get(topic) ?? 0, log.topics.get(topic)?.length ?? 0, projections);
 }

@@ -36,6 +36,12 @@ const NOT_HERE = {
   remedy: 'lease, acknowledge and return batches through /v1/training',
 };
 
+const NOT_A_RELEASE = {
+  path: 'released',
+  message: 'is written by the platform alone',
+  remedy: 'leave it out; `espalier quarantine release` releases what waits',
+};
+
 const REMEDY = 'correct them and send all again; GET /v1/schemas has the JSON Schema of every type';
 
 /** Drops repetitions of an event within the request; gives what repeats with another content, which is 409. */
@@ -75,6 +81,7 @@ function check(value: unknown, index: number): Sent | Problem {
   const parsed = parseEnvelope(value);
   if (parsed.kind === 'refused') return { index, ...idOf(value), ...wordsOf(parsed.refusal) };
   if (catalogue[parsed.event.type].topic === 'training') return { index, id: parsed.event.id, ...NOT_HERE };
+  if (parsed.event.released) return { index, id: parsed.event.id, ...NOT_A_RELEASE };
   // Text in `data` is repaired on append; who wrote an event is not text from a model, so a broken name is a mistake.
   const [broken] = wellFormed({ ...parsed.event, data: null }).repaired;
   if (broken !== undefined) return { index, id: parsed.event.id, path: broken, message: 'holds a half surrogate or NUL' };

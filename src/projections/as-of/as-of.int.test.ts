@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import type { Envelope } from '../../events/envelope.ts';
@@ -7,12 +7,10 @@ import { type Database, type Db, openDatabase } from '../../postgres/database.ts
 import { arbitraryRecord } from '../../testing/arbitrary-record.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { everyEvent } from '../../testing/every-event.ts';
-import { appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
+import { appendTo, projectSlice, releaseWaiting, type TestLog, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../../testing/read-models.ts';
 import { Story } from '../../testing/story.ts';
 import { until } from '../../testing/until.ts';
-import { releaseFromQuarantine } from '../quarantine.ts';
-import { stepTree } from '../step-tree/step-tree.ts';
 import { dropLeftSnapshots } from './snapshot-owner.ts';
 import { keepSnapshots, type Snapshots } from './snapshots.ts';
 
@@ -30,10 +28,8 @@ beforeAll(async () => {
   }
   [live, beside] = databases.map(({ database }) => database) as [Database, Database]; // two were opened
   url = databases[0]?.test.url ?? '';
-  snapshots = keepSnapshots(live, url, { records: 10_000, kept: 2 });
 });
 afterAll(async () => {
-  await snapshots.close();
   for (const { test, database } of databases) {
     await database.close();
     await test.drop();
@@ -42,7 +38,9 @@ afterAll(async () => {
 beforeEach(async () => {
   await emptyReadModels(live.db);
   await emptyReadModels(beside.db);
+  snapshots = keepSnapshots(live, url, { records: 10_000, kept: 2 });
 });
+afterEach(() => snapshots.close()); // each test has its own: two records may have the same positions
 
 /** Projects what lies below a position, and no more. */
 async function projectUpTo(db: Db, log: TestLog, position: Offsets): Promise<void> {
@@ -65,9 +63,7 @@ async function tablesOf(db: Db, names: readonly string[]): Promise<Record<string
   const tables: Record<string, string[]> = {};
   for (const name of [...names, 'quarantine']) {
     const { rows } = await sql<{ row: string }>`
-      select (to_jsonb(t) - '{quarantined_at,released_at}'::text[])::text as row from ${sql.table(name)} t order by 1`.execute(
-      db,
-    );
+      select (to_jsonb(t) - '{quarantined_at}'::text[])::text as row from ${sql.table(name)} t order by 1`.execute(db);
     tables[name] = rows.map(({ row }) => row);
   }
   return tables;
@@ -134,67 +130,76 @@ describe('the read models as of a position', () => {
     );
   }, 120_000);
 
-  test('hold what was released from quarantine by hand since', async () => {
-    const told = new Story('released');
-    const tree = told.tree(told.run(), 'a');
-    const rollout = told.rollout(tree);
-    const first = told.step(tree, rollout, tree.rootStepId, 1);
-    told.step(tree, rollout, first, 2);
-    const [run, opened, started, parent, child] = told.events as [Envelope, Envelope, Envelope, Envelope, Envelope]; // as told
-    const log = testLog();
-    appendTo(log, [run, opened, started, child, parent]);
+  test('have a released event from the place of its release on, also where a snapshot was kept from before', async () => {
+    const { log, later } = await givenReleased();
+    appendTo(log, later);
+    const before = ends(log);
+    await projectUpTo(live.db, log, before);
+    const depths = async (position: Offsets) => {
+      const snapshot = await snapshots.at({ kind: 'position', position }, 'all', NEVER);
+      const rows = await snapshot.db.selectFrom('steps').select('depth').orderBy('depth').execute();
+      snapshot.release();
+      return rows.map(({ depth }) => depth);
+    };
+    expect(await depths(before)).toEqual([0, 1]); // what hangs on the waiting step waits with it
+    await releaseWaiting(live.db, { log });
     await projectUpTo(live.db, log, ends(log));
-    const position = ends(log);
-    expect(await releaseFromQuarantine(live.db, stepTree, { topic: 'trees', partition: 0, offset: 2 })).toEqual({
-      kind: 'released',
-    });
-    const snapshot = await snapshots.at({ kind: 'position', position }, 'all', NEVER);
-    const names = ['steps', 'quarantine'];
-    expect(await tablesOf(snapshot.db, names)).toEqual(await tablesOf(live.db, names));
-    snapshot.release();
+    expect(await depths(before)).toEqual([0, 1]);
+    expect(await depths(ends(log))).toEqual([0, 1, 2, 3]);
+    const fresh = keepSnapshots(live, url, { records: 10_000 });
+    const again = await fresh.at({ kind: 'position', position: before }, 'all', NEVER);
+    expect(await again.db.selectFrom('steps').select('depth').execute()).toHaveLength(2);
+    again.release();
+    await fresh.close();
+  });
+
+  test('have it from the time of its release on, though the event itself happened before', async () => {
+    const { log } = await givenReleased();
+    await releaseWaiting(live.db, { log });
+    const { rows } = await sql<{ at: Date }>`select min(released_at) as at from quarantine_releases`.execute(live.db);
+    const released = rows[0]?.at.getTime() ?? Number.NaN;
+    const steps = async (time: number) => {
+      const snapshot = await snapshots.at({ kind: 'time', time: new Date(time) }, 'all', NEVER);
+      const { length } = await snapshot.db.selectFrom('steps').select('step_id').execute();
+      snapshot.release();
+      return length;
+    };
+    expect([await steps(released - 1), await steps(released)]).toEqual([2, 3]);
   });
 });
 
+/** A step before its parent, which is there by now, and events that hang on it. */
+async function givenReleased() {
+  const told = new Story('hanging');
+  const tree = told.tree(told.run(), 'a');
+  const rollout = told.rollout(tree);
+  const first = told.step(tree, rollout, tree.rootStepId, 1);
+  const second = told.step(tree, rollout, first, 2);
+  const third = told.step(tree, rollout, second, 3);
+  told.finishRollout(tree, rollout, third, { steps: 3 });
+  const [run, opened, started, parent, early, ...later] = told.events as [Envelope, Envelope, Envelope, Envelope, Envelope];
+  const log = testLog();
+  appendTo(log, [run, opened, started, early, parent]);
+  await projectUpTo(live.db, log, ends(log));
+  return { log, later, opened, tree };
+}
+
 describe('what hangs on a released event', () => {
-  async function givenReleased() {
-    const told = new Story('hanging');
-    const tree = told.tree(told.run(), 'a');
-    const rollout = told.rollout(tree);
-    const first = told.step(tree, rollout, tree.rootStepId, 1);
-    const second = told.step(tree, rollout, first, 2);
-    const third = told.step(tree, rollout, second, 3);
-    told.finishRollout(tree, rollout, third, { steps: 3 });
-    const [run, opened, started, parent, early, ...later] = told.events as [Envelope, Envelope, Envelope, Envelope, Envelope];
-    const log = testLog();
-    appendTo(log, [run, opened, started, early, parent]);
-    await projectUpTo(live.db, log, ends(log));
-    const release = () => releaseFromQuarantine(live.db, stepTree, { topic: 'trees', partition: 0, offset: 2 });
-    return { log, later, release, opened };
-  }
-  const names = ['steps', 'rollouts', 'quarantine'];
+  const names = ['steps', 'rollouts', 'rewards', 'reward_edges', 'returns', 'quarantine'];
   const waiting = async (db: Db) => {
     const ofTree = db.selectFrom('quarantine').select('offset').where('projection', '=', 'step-tree');
     return (await ofTree.where('released_at', 'is', null).orderBy('offset').execute()).map(({ offset }) => offset);
   };
 
-  test('is folded with it, and waits in no quarantine', async () => {
-    const { log, later, release } = await givenReleased();
-    await release();
+  test.each(['all', 'the tree'] as const)('is folded with it, and waits in no quarantine: %s', async (scope) => {
+    const { log, later, tree } = await givenReleased();
+    await releaseWaiting(live.db, { log });
     appendTo(log, later);
     await projectUpTo(live.db, log, ends(log));
-    const snapshot = await snapshots.at({ kind: 'position', position: ends(log) }, 'all', NEVER);
+    const of = scope === 'all' ? scope : { ...ENTITIES, trees: [tree.treeId] };
+    const snapshot = await snapshots.at({ kind: 'position', position: ends(log) }, of, NEVER);
     expect(await snapshot.db.selectFrom('steps').select('step_id').execute()).toHaveLength(4);
     expect(await tablesOf(snapshot.db, names)).toEqual(await tablesOf(live.db, names));
-    snapshot.release();
-  });
-
-  test('waits with it at a position before its parent', async () => {
-    const { log, release } = await givenReleased();
-    await release();
-    const position = new Map([...ends(log), ['trees', new Map([[0, 3]])]]);
-    const snapshot = await snapshots.at({ kind: 'position', position }, 'all', NEVER);
-    expect(await snapshot.db.selectFrom('steps').select('step_id').execute()).toHaveLength(1);
-    expect(await waiting(snapshot.db)).toEqual([2]);
     snapshot.release();
   });
 

@@ -12,7 +12,8 @@ export type Moment =
   /**
    * In every partition everything before the first event that happened later, by `occurredAt`, the only time that an event carries for good.
    * So the moment is a prefix of each partition, grows with the time, is the same after any rebuild, and shows nothing that says it happened
-   * later. A producer whose clock runs ahead holds back what follows it in its partition.
+   * later; a release from quarantine happened when it was made, whenever its event did. A producer whose clock runs ahead holds back what follows it in its
+   * partition.
    */
   | { readonly kind: 'time'; readonly time: Date };
 
@@ -47,8 +48,11 @@ async function readJournalled(db: Db): Promise<Offsets> {
 
 async function before(db: Db, time: Date, journalled: Offsets): Promise<Offsets> {
   const { rows } = await sql<{ topic: string; partition: number; next: number }>`
-    select topic, partition, min("offset") as next from events where occurred_at > ${time.toISOString()}::timestamptz
-    group by topic, partition`.execute(db);
+    select topic, partition, min("offset") as next from (
+      select topic, partition, "offset" from events where occurred_at > ${time.toISOString()}::timestamptz
+      union all
+      select topic, partition, "offset" from quarantine_releases where released_at > ${time.toISOString()}::timestamptz
+    ) later group by topic, partition`.execute(db);
   const later = offsetsOf(rows);
   // The journal may have gone on since its cursors were read: what it took meanwhile is not in the moment.
   return each(journalled, (topic, partition, end) => Math.min(end, later.get(topic)?.get(partition) ?? end));

@@ -1,4 +1,7 @@
 import { sql } from 'kysely';
+import type { EventType } from '../../events/catalogue.ts';
+import type { ReleasedFrom } from '../../events/envelope.ts';
+import { withRelease } from '../../events/with-release.ts';
 import type { LogBatch, Offsets } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Scope } from './scope.ts';
@@ -8,16 +11,23 @@ const STREAMS = 100; // streams read at once
 
 /**
  * Reads the records below next offsets again from the journal, in log order within each partition (of some streams: within each stream).
- * The journal keeps every record byte for byte but for one kind: of an event that was appended again with the same content it keeps the
- * place alone, and the first bytes stand for the second.
+ * The journal keeps every record byte for byte but for one kind: of an event that was appended again with the same content, by a producer or as a
+ * release from quarantine, it keeps the place alone (of a release also what it says of itself), and the first bytes stand for the second.
+ * @param types those that are read; left out, all, and what is no event too.
  */
-export async function* readRecords(db: Db, position: Offsets, scope: Scope): AsyncGenerator<LogBatch> {
+export async function* readRecords(
+  db: Db,
+  position: Offsets,
+  scope: Scope,
+  types?: readonly EventType[],
+): AsyncGenerator<LogBatch> {
   if (scope.kind === 'streams') {
-    for (let i = 0; i < scope.streams.length; i += STREAMS) yield* readStreams(db, position, scope.streams.slice(i, i + STREAMS));
+    for (let i = 0; i < scope.streams.length; i += STREAMS)
+      yield* readStreams(db, position, scope.streams.slice(i, i + STREAMS), types);
     return;
   }
   for (const [topic, partitions] of position)
-    for (const [partition, next] of partitions) yield* readPartition(db, topic, partition, next);
+    for (const [partition, next] of partitions) yield* readPartition(db, topic, partition, next, types);
 }
 
 /** Counts the records that would be read, from above: an offset that holds none counts as well. */
@@ -36,21 +46,44 @@ interface Row {
   readonly offset: number;
   readonly body: string | null;
   readonly bytes: Buffer | null;
+  /** Of a release whose event lies elsewhere. */
+  readonly released: ReleasedFrom | null;
 }
 
-async function* readPartition(db: Db, topic: string, partition: number, end: number): AsyncGenerator<LogBatch> {
+/** What a release says of itself, from the row of `quarantine_releases` under an alias. */
+const RELEASED = sql`jsonb_build_object('offset', r.from_offset, 'reason', r.reason,
+  'at', to_char(r.released_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
+
+const ofTypes = (types: readonly EventType[] | undefined) => (types ? sql`and e.type = any(${[...types]}::text[])` : sql``);
+
+async function* readPartition(
+  db: Db,
+  topic: string,
+  partition: number,
+  end: number,
+  types: readonly EventType[] | undefined,
+): AsyncGenerator<LogBatch> {
+  const within = (alias: string, from: number) => sql`
+    ${sql.ref(`${alias}.topic`)} = ${topic} and ${sql.ref(`${alias}.partition`)} = ${partition}
+    and ${sql.ref(`${alias}.offset`)} >= ${from} and ${sql.ref(`${alias}.offset`)} < ${end}`;
+  const unread = (from: number) =>
+    types
+      ? sql``
+      : sql`
+      union all
+      (select q.topic, q.partition, q."offset", null, q.body, null from quarantine q
+       where q.projection = 'journal' and ${within('q', from)} and ${STILL_UNREAD} order by q."offset" limit ${BATCH})`;
   for (let from = 0; from < end; ) {
     const { rows } = await sql<Row>`
-      (select topic, partition, "offset", body, null::bytea as bytes from events
-       where topic = ${topic} and partition = ${partition} and "offset" >= ${from} and "offset" < ${end} order by "offset" limit ${BATCH})
+      (select e.topic, e.partition, e."offset", e.body, null::bytea as bytes, null::jsonb as released from events e
+       where ${within('e', from)} ${ofTypes(types)} order by e."offset" limit ${BATCH})
       union all
-      (select a.topic, a.partition, a."offset", e.body, null from anomalies a join events e using (event_id)
-       where a.topic = ${topic} and a.partition = ${partition} and a."offset" >= ${from} and a."offset" < ${end} and a.kind = 'duplicate'
-       order by a."offset" limit ${BATCH})
+      (select a.topic, a.partition, a."offset", e.body, null, null from anomalies a join events e using (event_id)
+       where ${within('a', from)} and a.kind = 'duplicate' ${ofTypes(types)} order by a."offset" limit ${BATCH})
       union all
-      (select topic, partition, "offset", null, body from quarantine
-       where projection = 'journal' and topic = ${topic} and partition = ${partition} and "offset" >= ${from} and "offset" < ${end}
-         and released_at is null order by "offset" limit ${BATCH})
+      (select r.topic, r.partition, r."offset", e.body, null, ${RELEASED} from quarantine_releases r join events e using (event_id)
+       where ${within('r', from)} and ${ELSEWHERE} ${ofTypes(types)} order by r."offset" limit ${BATCH})
+      ${unread(from)}
       order by "offset" limit ${BATCH}`.execute(db);
     const next = rows.length < BATCH ? end : (rows.at(-1)?.offset ?? end) + 1;
     if (rows.length > 0) yield batchOf(topic, partition, from, next, rows);
@@ -58,18 +91,37 @@ async function* readPartition(db: Db, topic: string, partition: number, end: num
   }
 }
 
-async function* readStreams(db: Db, position: Offsets, streams: readonly string[]): AsyncGenerator<LogBatch> {
+/** The event of a release that the journal itself had refused lies where it was released, and is read there already. */
+const ELSEWHERE = sql`(e.topic, e.partition, e."offset") <> (r.topic, r.partition, r."offset")`;
+/** What the journal set aside and holds at no such place: a version before this one put what it released there. */
+const STILL_UNREAD = sql`(q.released_at is null or q.released_offset is not null)`;
+
+async function* readStreams(
+  db: Db,
+  position: Offsets,
+  streams: readonly string[],
+  types: readonly EventType[] | undefined,
+): AsyncGenerator<LogBatch> {
+  const of = sql`any(${[...streams]}::uuid[])`;
+  const unread = types
+    ? sql``
+    : sql`
+      union all
+      select q.topic, q.partition, q."offset", null, q.body, null from quarantine q
+      where q.projection = 'journal' and q.stream = any(${[...streams]}::text[]) and ${STILL_UNREAD}`;
   const { rows } = await sql<Row>`
-    select * from (
-      select e.topic, e.partition, e."offset", e.body, null::bytea as bytes from events e where e.stream = any(${[...streams]}::uuid[])
+    select f.*, h.next from (
+      select e.topic, e.partition, e."offset", e.body, null::bytea as bytes, null::jsonb as released from events e
+      where e.stream = ${of} ${ofTypes(types)}
       union all
-      select a.topic, a.partition, a."offset", e.body, null from anomalies a join events e using (event_id)
-      where a.stream = any(${[...streams]}::uuid[]) and a.kind = 'duplicate'
+      select a.topic, a.partition, a."offset", e.body, null, null from anomalies a join events e using (event_id)
+      where a.stream = ${of} and a.kind = 'duplicate' ${ofTypes(types)}
       union all
-      select q.topic, q.partition, q."offset", null, q.body from quarantine q
-      where q.projection = 'journal' and q.stream = any(${[...streams]}::text[]) and q.released_at is null
-    ) r join ${horizon(position)} using (topic, partition)
-    where r."offset" < h.next order by topic, partition, r."offset"`.execute(db);
+      select r.topic, r.partition, r."offset", e.body, null, ${RELEASED} from quarantine_releases r join events e using (event_id)
+      where r.stream = ${of} and ${ELSEWHERE} ${ofTypes(types)}
+      ${unread}
+    ) f join ${horizon(position)} using (topic, partition)
+    where f."offset" < h.next order by topic, partition, f."offset"`.execute(db);
   for (let i = 0; i < rows.length; ) {
     const first = rows[i] as Row; // i < rows.length
     let j = i;
@@ -81,7 +133,11 @@ async function* readStreams(db: Db, position: Offsets, streams: readonly string[
 }
 
 function batchOf(topic: string, partition: number, from: number, next: number, rows: readonly Row[]): LogBatch {
-  const records = rows.map(({ offset, body, bytes }) => ({ offset, key: '', value: bytes ?? Buffer.from(body ?? '', 'utf8') }));
+  const records = rows.map(({ offset, body, bytes, released }) => ({
+    offset,
+    key: '',
+    value: bytes ?? Buffer.from(released ? withRelease(body ?? '', released) : (body ?? ''), 'utf8'),
+  }));
   return { topic, partition, from, next, records };
 }
 

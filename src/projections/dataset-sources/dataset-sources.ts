@@ -42,8 +42,8 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
       }
     }
   }
-  await insertRows(trx, 'dataset_digests', released, { dataset_id: 'uuid', sha256: 'text' });
-  await insertRows(trx, 'dataset_examples', [...examples.values()], COLUMNS);
+  await insertRows(trx, 'dataset_digests', ['dataset_id'], released, { dataset_id: 'uuid', sha256: 'text' });
+  await insertRows(trx, 'dataset_examples', ['dataset_id', 'line'], [...examples.values()], COLUMNS);
   return poison;
 }
 

@@ -36,7 +36,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
       if (!withdrawn.has(datasetId)) withdrawn.set(datasetId, row);
     }
   }
-  await insertRows(trx, 'datasets', released, RELEASE_COLUMNS);
+  await insertRows(trx, 'datasets', ['dataset_id'], released, RELEASE_COLUMNS);
   if (withdrawn.size > 0) {
     const columns = { dataset_id: 'uuid', withdrawn_at: 'timestamptz', withdraw_reason: 'text' };
     await sql`

@@ -8,7 +8,7 @@ export const evaluations: Projection = { name: 'evaluations', version: 1, handle
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const rows = batch.flatMap((delivery) => (isOf(delivery, 'EvaluationFinished') ? [rowOf(delivery.event)] : []));
-  await insertRows(trx, 'evaluations', rows, COLUMNS);
+  await insertRows(trx, 'evaluations', ['run_id'], rows, COLUMNS);
   return [];
 }
 

@@ -60,10 +60,10 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
       if (refused) poison.push({ delivery, ...refused });
     }
   }
-  await insertRows(trx, 'render_specs', [...specs.values()], SPEC_COLUMNS);
-  await insertRows(trx, 'run_render_specs', [...runSpecs.values()], RUN_SPEC_COLUMNS);
-  await insertRows(trx, 'segments', [...segments.values()], SEGMENT_COLUMNS);
-  await insertRows(trx, 'history_images', histories, HISTORY_COLUMNS);
+  await insertRows(trx, 'render_specs', ['render_spec_id'], [...specs.values()], SPEC_COLUMNS);
+  await insertRows(trx, 'run_render_specs', ['run_id', 'render_spec_id'], [...runSpecs.values()], RUN_SPEC_COLUMNS);
+  await insertRows(trx, 'segments', ['segment_id'], [...segments.values()], SEGMENT_COLUMNS);
+  await insertRows(trx, 'history_images', ['step_id'], histories, HISTORY_COLUMNS);
   return poison;
 }
 

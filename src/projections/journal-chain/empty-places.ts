@@ -9,7 +9,7 @@ export type Absence = { readonly kind: 'kept-elsewhere' } | { readonly kind: 'se
 
 /**
  * Gives the reasons that the journal itself wrote down for chained places where it holds nothing, by offset. That an event of this id is somewhere else is
- * none: it may have been moved. Only of segments the journal notes no second append (two processes may both tell one, as they should);
+ * none: it may have been moved. Of a release from quarantine the journal keeps the place beside the event. Only of segments the journal notes no second append (two processes may both tell one, as they should);
  * the one that was kept came first.
  */
 export async function absencesOf(
@@ -30,15 +30,20 @@ export async function absencesOf(
        or e.event_id is not null and exists (
             select from anomalies n
             where n.topic = ${topic} and n.partition = ${partition} and n."offset" = a."offset"
-              and n.kind = 'duplicate' and n.event_id = a.event_id)`.execute(db);
+              and n.kind = 'duplicate' and n.event_id = a.event_id
+            union all
+            select from quarantine_releases r
+            where r.topic = ${topic} and r.partition = ${partition} and r."offset" = a."offset" and r.event_id = a.event_id)`.execute(
+    db,
+  );
   return new Map(
     rows.map(({ offset, body }) => [offset, body ? { kind: 'set-aside', body } : { kind: 'kept-elsewhere' }] as const),
   );
 }
 
 /**
- * Gives, by offset, the bytes of what the journal took out of its quarantine at these places: a record that could not be read when the chain went by is in
- * the journal since, and never in the chain.
+ * Gives, by offset, the bytes of what the journal took out of its quarantine at these places, in versions whose releases were no records of the log: a record that could
+ * not be read when the chain went by is in the journal since, and never in the chain.
  */
 export async function releasedBodies(
   db: Db,
@@ -50,6 +55,6 @@ export async function releasedBodies(
   const { rows } = await sql<{ offset: number; body: Buffer }>`
     select "offset", body from quarantine
     where projection = 'journal' and topic = ${topic} and partition = ${partition} and "offset" = any(${[...offsets]}::bigint[])
-      and released_at is not null`.execute(db);
+      and released_at is not null and released_offset is null`.execute(db);
   return new Map(rows.map(({ offset, body }) => [offset, body]));
 }

@@ -30,10 +30,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   let before = last?.digests.at(-1) ?? CHAIN_START;
   const blocks: Block[] = [];
   let current = last;
-  const reached = last?.offsets.at(-1) ?? -1;
   for (const { offset, event, body } of batch) {
-    // What was released from quarantine lies below what is chained. To chain it now would write over the block it lies in.
-    if (offset <= reached) continue;
     const block = Math.floor(offset / BLOCK);
     if (current?.block !== block) current = { block, offsets: [], ids: [], digests: [] };
     if (blocks.at(-1) !== current) blocks.push(current);

@@ -4,12 +4,11 @@ import { encode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
-import { appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
+import { appendRelease, appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
 import { Story } from '../../testing/story.ts';
 import { tellRenderSpec, tellSegment } from '../../testing/tell-images.ts';
 import { journal } from '../journal/journal.ts';
-import { releaseFromQuarantine } from '../quarantine.ts';
 import { journalChain } from './journal-chain.ts';
 import { verifyChain } from './verify-chain.ts';
 
@@ -84,18 +83,35 @@ describe('the chain', () => {
     ]);
   });
 
-  test('goes on past a record that was released from quarantine, which it never held', async () => {
-    const unread = { ...story.events[0], id: story.id('unread'), sequence: 1 }; // the run's start, told once more under an id of its own
-    const place = { topic: 'runs', partition: 0, offset: 1 };
+  test('holds a release from quarantine at its place, of an event that the journal could not read and of one that it holds', async () => {
+    const unread = { ...story.events[0], id: story.id('unread'), sequence: 1 }; // the run's start, once more under an id of its own
     appendTo(log, [{ topic: 'runs', value: Buffer.from(JSON.stringify({ ...unread, schemaVersion: 99 })) }]);
     story.run('later');
     appendTo(log, story.events.slice(-1));
     await fold(undefined, { runs: 1, trees: 7 });
     expect(await found()).toEqual([]);
-    const readable = encode(unread as Envelope); // as after an upgrade that knows its version
-    await run(sql`update quarantine set body = ${readable}`);
-    for (const projection of [journal, journalChain])
-      expect(await releaseFromQuarantine(database.db, projection, place)).toEqual({ kind: 'released' });
+    const at = appendRelease(log, 'runs', 1, encode(unread as Envelope)); // as a program reads it that knows its version
+    appendRelease(log, 'trees', 3);
+    await fold(undefined, { runs: at, trees: 7 });
+    expect(await found()).toEqual([]);
+    await run(sql`update journal_v1.events set body = replace(body, '"seed":1', '"seed":2') where event_id = ${unread.id}`);
+    await run(sql`delete from journal_v1.quarantine_releases where topic = 'trees'`);
+    expect(await found()).toEqual([
+      ['changed', `runs.0@${at}`, unread.id],
+      ['missing', 'trees.0@7', ids[3]],
+    ]);
+  });
+
+  test('goes on past a record that a version before this one released, which put it into the journal where it had waited', async () => {
+    const unread = { ...story.events[0], id: story.id('unread'), sequence: 1 };
+    const bytes = encode(unread as Envelope);
+    appendTo(log, [{ topic: 'runs', value: Buffer.from(JSON.stringify({ ...unread, schemaVersion: 99 })) }]);
+    await fold(undefined, { runs: 1, trees: 7 });
+    await run(sql`update quarantine set body = ${bytes}, released_at = now()`);
+    await run(sql`
+      insert into journal_v1.events
+      select topic, partition, 1, ${unread.id}::uuid, type, stream, 2, 1, producer, correlation_id, occurred_at, ${bytes.toString()}
+      from journal_v1.events where topic = 'runs' and "offset" = 0`);
     expect(await found()).toEqual([]);
     await run(sql`update journal_v1.events set body = replace(body, '"seed":1', '"seed":2') where event_id = ${unread.id}`);
     expect(await found()).toEqual([['inserted', 'runs.0@1', unread.id]]);

@@ -1,7 +1,7 @@
 import { contentHash, decode } from '../../events/codec.ts';
 import type { Delivery } from '../../events/envelope.ts';
 import type { Poison } from '../projection.ts';
-import { type AnomalyRow, anomaly, type EventRow, eventRow } from './rows.ts';
+import { type AnomalyRow, anomaly, type EventRow, eventRow, type ReleaseRow, releaseRow } from './rows.ts';
 
 /** What the journal holds of what a batch speaks of; the fold adds what the batch itself brings, in its order. */
 export interface Known {
@@ -16,6 +16,7 @@ export interface Known {
 export interface Folded {
   readonly events: readonly EventRow[];
   readonly anomalies: readonly AnomalyRow[];
+  readonly releases: readonly ReleaseRow[];
   readonly poison: readonly Poison[];
 }
 
@@ -24,14 +25,16 @@ export function foldBatch(batch: readonly Delivery[], { bodies, positions, seque
   const poison: Poison[] = [];
   const events: EventRow[] = [];
   const anomalies: AnomalyRow[] = [];
+  const releases: ReleaseRow[] = [];
 
   for (const delivery of batch) {
     const { event } = delivery;
     const before = bodies.get(event.id);
     if (before !== undefined) {
       if (sameContent(before, delivery.body)) {
+        if (event.released) releases.push(releaseRow(delivery, event.released));
         // A segment is named by its content: two processes that draw the same one at once both tell it, as they should.
-        if (event.type !== 'SegmentRendered')
+        else if (event.type !== 'SegmentRendered')
           anomalies.push(anomaly(delivery, 'duplicate', 'appended again with the same content'));
       } else
         poison.push({
@@ -43,6 +46,7 @@ export function foldBatch(batch: readonly Delivery[], { bodies, positions, seque
       continue;
     }
     bodies.set(event.id, delivery.body);
+    if (event.released) releases.push(releaseRow(delivery, event.released));
     const producerKey = `${event.stream} ${event.producer.name}`;
     const last = sequences.get(producerKey);
     const expected = last === undefined ? 0 : last + 1;
@@ -60,7 +64,7 @@ export function foldBatch(batch: readonly Delivery[], { bodies, positions, seque
     events.push(eventRow(delivery, position));
   }
 
-  return { events, anomalies, poison };
+  return { events, anomalies, releases, poison };
 }
 
 /** Compares what two records say; who wrote them and when may differ, since a resumed producer appends a derived id again. */

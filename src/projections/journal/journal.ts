@@ -1,5 +1,4 @@
 import type { Delivery } from '../../events/envelope.ts';
-import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import type { Poison, Projection } from '../projection.ts';
 import { foldBatch } from './fold-batch.ts';
@@ -9,13 +8,14 @@ import { writeRows } from './write-rows.ts';
 
 /**
  * Keeps every event once, in its log order and its stream's order, and notes what should not be: an event appended twice, a hole in a
- * producer's sequence, a sequence that went back. The first append of an id is the fact; another fact under the same id is quarantined.
+ * producer's sequence, a sequence that went back. The first append of an id is the fact; another fact under the same id is quarantined. Where an event was
+ * appended again because it was released from a quarantine, the place is kept: there it takes effect for who refused it before.
  */
 export const journal: Projection = { name: 'journal', version: 1, handles: 'all', project, load: journalLoad };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const known = await loadKnown(batch, trx);
   const folded = foldBatch(batch, known);
-  await writeRows(folded, known, trx, insertRows);
+  await writeRows(folded, known, trx);
   return folded.poison;
 }

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
-import { copyNew } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { type Load, LoadEnds } from '../projection.ts';
 import { foldBatch } from './fold-batch.ts';
@@ -18,7 +17,7 @@ export const journalLoad: Load = {
     return async (batch, trx) => {
       const known = { bodies: await bodiesSeen(batch, ids, partitions, trx), positions, sequences };
       const folded = foldBatch(batch, known);
-      await writeRows(folded, known, trx, copyNew);
+      await writeRows(folded, known, trx);
       return folded.poison;
     };
   },

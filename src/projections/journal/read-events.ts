@@ -11,6 +11,8 @@ export interface JournalRecord {
   readonly stream: string;
   readonly position: number;
   readonly body: string;
+  /** The offset of the record that waited in quarantine, where this one is its release: the event takes effect here for who refused it there. */
+  readonly releasedFrom: number | null;
 }
 export interface TailFilter {
   readonly types?: readonly string[];
@@ -25,7 +27,8 @@ export interface TailRead {
 }
 
 /**
- * Reads what the journal holds at and after next offsets, at most `limit` events of each partition. Events and ends come from one
+ * Reads what the journal holds at and after next offsets, at most `limit` events of each partition. An event that was released from a quarantine is there
+ * a second time, at the place of its release. Events and ends come from one
  * statement, one snapshot, so no event can slip between them. A partition that `from` does not name is read from 0.
  */
 export async function readTail(db: Db, from: Offsets, filter: TailFilter, limit: number): Promise<TailRead> {
@@ -37,6 +40,7 @@ export async function readTail(db: Db, from: Offsets, filter: TailFilter, limit:
     ...(filter.runId ? [sql`and e.correlation_id = ${filter.runId}::uuid`] : []),
     ...(filter.treeId ? [sql`and e.stream = ${filter.treeId}::uuid`] : []),
   ];
+  const chosen = sql.join(conditions, sql` `);
   const { rows } = await sql<Row>`
     select c.topic, c.partition, c.next_offset as end, e.*
     from cursors c
@@ -44,10 +48,18 @@ export async function readTail(db: Db, from: Offsets, filter: TailFilter, limit:
     left join jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as a(topic text, partition integer, next bigint)
       on a.topic = c.topic and a.partition = c.partition
     left join lateral (
-      select e.event_id as id, e."offset", e.type, e.stream, e.position, e.body from events e
-      where e.topic = c.topic and e.partition = c.partition and e."offset" >= coalesce(a.next, 0) and e."offset" < c.next_offset
-        ${sql.join(conditions, sql` `)}
-      order by e."offset" limit ${limit}
+      (select e.event_id as id, e."offset", e.type, e.stream, e.position, e.body, r.from_offset as "releasedFrom"
+       from events e left join quarantine_releases r on (r.topic, r.partition, r."offset") = (e.topic, e.partition, e."offset")
+       where e.topic = c.topic and e.partition = c.partition and e."offset" >= coalesce(a.next, 0) and e."offset" < c.next_offset
+         ${chosen}
+       order by e."offset" limit ${limit})
+      union all
+      (select e.event_id, r."offset", e.type, e.stream, e.position, e.body, r.from_offset
+       from quarantine_releases r join events e on e.event_id = r.event_id
+       where r.topic = c.topic and r.partition = c.partition and r."offset" >= coalesce(a.next, 0) and r."offset" < c.next_offset
+         and (e.topic, e.partition, e."offset") <> (r.topic, r.partition, r."offset") ${chosen}
+       order by r."offset" limit ${limit})
+      order by 2 limit ${limit}
     ) e on true
     where c.projection = 'journal'
     order by c.topic, c.partition, e."offset"`.execute(db);

@@ -1,4 +1,4 @@
-import type { Delivery } from '../../events/envelope.ts';
+import type { Delivery, ReleasedFrom } from '../../events/envelope.ts';
 
 /** The rows of the journal: one pure function per table, with the column types of its bulk insert beside it. */
 export interface EventRow {
@@ -48,6 +48,35 @@ export const ANOMALY_COLUMNS: Record<keyof AnomalyRow, string> = {
   kind: 'text',
   detail: 'text',
 };
+
+/** A place at which an event was appended again, released from a quarantine. */
+export interface ReleaseRow {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly event_id: string;
+  readonly stream: string;
+  readonly from_offset: number;
+  readonly released_at: string;
+  readonly reason: string | null;
+}
+export const RELEASE_COLUMNS: Record<keyof ReleaseRow, string> = {
+  topic: 'text',
+  partition: 'integer',
+  offset: 'bigint',
+  event_id: 'uuid',
+  stream: 'uuid',
+  from_offset: 'bigint',
+  released_at: 'timestamptz',
+  reason: 'text',
+};
+
+export function releaseRow(
+  { topic, partition, offset, event }: Delivery,
+  { offset: from, at, reason }: ReleasedFrom,
+): ReleaseRow {
+  return { topic, partition, offset, event_id: event.id, stream: event.stream, from_offset: from, released_at: at, reason };
+}
 
 export function eventRow(delivery: Delivery, position: number): EventRow {
   const { topic, partition, offset, event, body } = delivery;

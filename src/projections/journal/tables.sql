@@ -41,3 +41,18 @@ create table anomalies (
   detail    text    not null,
   primary key (topic, partition, "offset")
 );
+
+-- Where an event was appended again because it waited in a quarantine: `from_offset` is the record that waited, "offset" the one by which it takes effect.
+-- The event itself is the row of `events` with its id, which lies here too where the journal was the one that refused it.
+create table quarantine_releases (
+  topic       text        not null,
+  partition   integer     not null,
+  "offset"    bigint      not null,
+  event_id    uuid        not null,
+  stream      uuid        not null,
+  from_offset bigint      not null,
+  released_at timestamptz not null,
+  reason      text,
+  primary key (topic, partition, "offset")
+);
+create index quarantine_releases_stream on quarantine_releases (stream);

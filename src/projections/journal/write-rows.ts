@@ -1,17 +1,21 @@
 import { sql } from 'kysely';
-import { insertRows, recordset } from '../../postgres/bulk.ts';
+import { copyNew, insertRows, recordset } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import type { Folded, Known } from './fold-batch.ts';
-import { ANOMALY_COLUMNS, EVENT_COLUMNS, type EventRow } from './rows.ts';
+import { ANOMALY_COLUMNS, EVENT_COLUMNS, type EventRow, RELEASE_COLUMNS } from './rows.ts';
 
-/** Writes the rows of a batch, and how far its streams and producers are. `insert` is for the events, which the fold knows to be new. */
-export async function writeRows({ events, anomalies }: Folded, known: Known, trx: Trx, insert: typeof insertRows): Promise<void> {
+/**
+ * Writes the rows of a batch, and how far its streams and producers are. The events are new to the fold: one that is there all the same was written
+ * meanwhile by a transaction that folds another partition, and the slice is folded again (`isolate-poison.ts`). To skip it would lose a durable event.
+ */
+export async function writeRows({ events, anomalies, releases }: Folded, known: Known, trx: Trx): Promise<void> {
   if (events.length > 0) {
-    await insert(trx, 'events', events, EVENT_COLUMNS);
+    await copyNew(trx, 'events', events, EVENT_COLUMNS);
     await writePositions(events, known.positions, trx);
     await writeSequences(events, known.sequences, trx);
   }
-  await insertRows(trx, 'anomalies', anomalies, ANOMALY_COLUMNS);
+  await insertRows(trx, 'anomalies', ['topic', 'partition', 'offset'], anomalies, ANOMALY_COLUMNS);
+  await insertRows(trx, 'quarantine_releases', ['topic', 'partition', 'offset'], releases, RELEASE_COLUMNS);
 }
 
 async function writePositions(events: readonly EventRow[], positions: ReadonlyMap<string, number>, trx: Trx): Promise<void> {

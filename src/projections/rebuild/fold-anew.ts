@@ -5,11 +5,12 @@ import { whileCaughtUp } from './catch-up.ts';
 import { KeysRepeat } from './defer-indexes.ts';
 import { loadBuild } from './load-build.ts';
 import { type Build, dropBuild, openBuild } from './open-build.ts';
+import { refuseUnrecordedReleases } from './unrecorded-releases.ts';
 import type { Watching } from './watch-build.ts';
 
 /**
  * Folds a projection anew beside the live version, at bulk speed where it can be loaded, and does something when it has caught up, while it is
- * folded on. An unfinished build of the same code is gone on with.
+ * folded on. An unfinished build of the same code is gone on with. @throws ReleasesUnrecorded.
  */
 export async function foldAnew<T>(
   parts: { readonly log: EventLog; readonly database: Database },
@@ -18,6 +19,7 @@ export async function foldAnew<T>(
   use: (build: Build) => Promise<T>,
 ): Promise<T> {
   const { database, log } = parts;
+  await refuseUnrecordedReleases(database.db, projection.name);
   let build = await openBuild(database, log, projection);
   try {
     await loadBuild(parts, build, watching);

@@ -7,6 +7,7 @@ import { decodeRecords } from '../decode-records.ts';
 import { isDatabaseFault, waitBeforeRetry } from '../fault.ts';
 import { applyIsolatingPoison } from '../isolate-poison.ts';
 import { LoadEnds } from '../projection.ts';
+import { asFirstRead } from '../quarantine.ts';
 import type { Build } from './open-build.ts';
 
 const BATCH_LIMIT = 4_000; // as the runner of the live versions
@@ -59,7 +60,8 @@ export async function foldBeside({
       return { kind: 'done', next: cursor };
     }
     const records = batch.records.filter(({ offset }) => offset < next);
-    const items = decodeRecords({ ...batch, next, records });
+    const read = decodeRecords({ ...batch, next, records });
+    const items = await asFirstRead(database.db, projection.name, { topic, partition, from, next }, read);
     const applied = await apply(database.db, beside, { topic, partition, from, next, items });
     return { kind: 'done', next: applied.cursor };
   }

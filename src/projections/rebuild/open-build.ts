@@ -92,7 +92,8 @@ async function standEverywhere(db: Db, { name, version }: Projection, ends: Offs
     for (const partition of partitions.keys())
       await sql`
         insert into cursors (projection, version, topic, partition, next_offset)
-        values (${name}, ${version}, ${topic}, ${partition}, 0) on conflict do nothing`.execute(db);
+        values (${name}, ${version}, ${topic}, ${partition}, 0)
+        on conflict (projection, version, topic, partition) do nothing`.execute(db);
 }
 
 /** Nothing was folded yet, so that there is nothing which a load would have to remember. */

@@ -1,22 +1,28 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { sql } from 'kysely';
+import { encode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { arbitraryRecord } from '../../testing/arbitrary-record.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
-import { appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
+import { appendRelease, appendTo, projectSlice, releaseWaiting, type TestLog, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
 import { Story } from '../../testing/story.ts';
 import { decodeRecords } from '../decode-records.ts';
 import { applyIsolatingPoison } from '../isolate-poison.ts';
-import { releaseFromQuarantine } from '../quarantine.ts';
+import type { Projection } from '../projection.ts';
+import { asFirstRead } from '../quarantine.ts';
+import { countQuarantine, readQuarantine } from '../read-quarantine.ts';
+import { rewards } from '../rewards/rewards.ts';
 import { stepTree } from '../step-tree/step-tree.ts';
 import { compareBuild } from './compare-build.ts';
+import { foldAnew } from './fold-anew.ts';
 import { type Build, dropBuild, openBuild } from './open-build.ts';
+import { swapVersions } from './swap-versions.ts';
 
 const waiting = { limitMs: 5_000, signal: new AbortController().signal };
-const { load: _, ...lookingUp } = stepTree;
 
 let made: TestDatabase;
 let database: Database;
@@ -30,36 +36,33 @@ afterAll(async () => {
 });
 beforeEach(() => emptyReadModels(database.db));
 
-/** Appends events and folds them live. */
-async function given(log: TestLog, events: readonly Envelope[]): Promise<void> {
+/** Appends records and folds them live. */
+async function given(log: TestLog, records: Parameters<typeof appendTo>[1], projections = [stepTree]): Promise<void> {
   const from = log.topics.get('trees')?.length ?? 0;
-  appendTo(log, events);
-  await projectSlice(database.db, log, 'trees', from, log.topics.get('trees')?.length ?? 0, [stepTree]);
+  appendTo(log, records);
+  await projectSlice(database.db, log, 'trees', from, log.topics.get('trees')?.length ?? 0, projections);
 }
 
 /** What is set aside under a name, in log order. */
 async function setAside(projection: string) {
   const rows = await database.db
     .selectFrom('quarantine')
-    .select(['topic', 'partition', 'offset', 'code', 'released_at'])
+    .select(['topic', 'partition', 'offset', 'code', 'field', 'reason', 'released_at', 'released_offset'])
     .where('projection', '=', projection)
     .orderBy('offset')
     .execute();
-  return rows.map(({ released_at, ...row }) => ({ ...row, released: released_at !== null }));
+  return rows;
 }
 
-/** Releases by hand what goes, in log order. */
-async function releaseAll(): Promise<void> {
-  for (const place of await setAside('step-tree')) if (!place.released) await releaseFromQuarantine(database.db, stepTree, place);
-}
-
-/** Folds the log anew beside the live version, in one slice. */
-async function foldAnew(log: TestLog): Promise<Build> {
+/** Folds the log again beside the live version, in one slice. */
+async function foldBeside(log: TestLog, projection: Projection = stepTree): Promise<Build> {
   const records = log.topics.get('trees') ?? [];
   const ends: Offsets = new Map([['trees', new Map([[0, records.length]])]]);
+  const { load: _, ...lookingUp } = projection;
   const build = await openBuild(database, { ends: async () => ends }, lookingUp);
   const slice = { topic: 'trees', partition: 0, from: 0, next: records.length };
-  await applyIsolatingPoison(database.db, build.beside, { ...slice, items: decodeRecords({ ...slice, records }) });
+  const items = await asFirstRead(database.db, projection.name, slice, decodeRecords({ ...slice, records }));
+  await applyIsolatingPoison(database.db, build.beside, { ...slice, items });
   return build;
 }
 
@@ -68,7 +71,26 @@ const sums = (comparison: Awaited<ReturnType<typeof compareBuild>>) => ({
   anew: comparison.tables.map(({ anew }) => anew),
 });
 
-test('what live folded because of a release is folded anew as well, and waits in no quarantine', async () => {
+/** A reward that is revised before it is assigned, and again after the first revision was released. */
+function revisedEarly() {
+  const story = new Story('revised');
+  const tree = story.tree(story.run(), 'a');
+  const rollout = story.rollout(tree);
+  const step = story.step(tree, rollout, tree.rootStepId, 1);
+  const rewardId = story.id('the reward');
+  const revise = (value: number) => {
+    const scorer = { name: 'judge', revision: String(value) };
+    return story.tell('RewardRevised', { rewardId, treeId: tree.treeId, value, scorer, reason: `to ${value}` }, tree.runId);
+  };
+  const early = revise(0.25);
+  story.reward(tree, step, 1, { rewardId });
+  story.finishRollout(tree, rollout, step, { steps: 1 });
+  const late = revise(0.75);
+  const before = story.events.filter((event) => event.type !== 'RunStarted' && event !== late);
+  return { before, early: before.indexOf(early), late };
+}
+
+test('what live folded on top of a release is folded on top of it by a rebuild, and waits in no quarantine', async () => {
   const story = new Story('released');
   const tree = story.tree(story.run(), 'a');
   const rollout = story.rollout(tree);
@@ -79,51 +101,88 @@ test('what live folded because of a release is folded anew as well, and waits in
   const [, opened, started, parent, early, ...later] = story.events as [Envelope, Envelope, Envelope, Envelope, Envelope];
   const log = testLog();
   await given(log, [opened, started, early, parent]);
-  await releaseAll();
+  await releaseWaiting(database.db, { log, projections: [stepTree] });
   await given(log, later);
   expect(await setAside('step-tree')).toEqual([
-    { topic: 'trees', partition: 0, offset: 2, code: 'missing-parent', released: true },
+    expect.objectContaining({ offset: 2, code: 'missing-parent', released_offset: 4, released_at: expect.any(Date) }),
   ]);
 
-  const build = await foldAnew(log);
-  expect(await setAside(build.beside.name)).toHaveLength(3); // the early step, and all that was told on top of it
+  const build = await foldBeside(log);
   const comparison = await compareBuild(database, build, waiting);
   expect(comparison.differences).toEqual([]);
   expect(sums(comparison).anew).toEqual(sums(comparison).live);
-
   expect(comparison.tables.find(({ table }) => table === 'steps')?.anew.rows).toBe(4);
   expect(await setAside(build.beside.name)).toEqual(await setAside('step-tree'));
   await dropBuild(database.db, stepTree, build.version);
 });
 
-test('what was set aside after a release says why as live does, which had met other events by then, and when', async () => {
-  const story = new Story('after');
-  const tree = story.tree(story.run(), 'a');
-  const first = story.step(tree, null, tree.rootStepId, 1);
-  const rollout = story.rollout(tree, 0, { fromStepId: first });
-  story.finishRollout(tree, rollout, story.id('a step that never came'));
-  const [, opened, parent, early, finished] = story.events as [Envelope, Envelope, Envelope, Envelope, Envelope];
+test('a reward has the value of its last revision, before a rebuild and after it took over', async () => {
+  const { before, early, late } = revisedEarly();
   const log = testLog();
-  await given(log, [opened, early, parent]);
-  await releaseAll();
-  await given(log, [finished]);
-  const times = (projection: string) =>
-    database.db
-      .selectFrom('quarantine')
-      .select(['offset', 'field', 'reason', 'quarantined_at', 'released_at'])
-      .where('projection', '=', projection)
-      .orderBy('offset')
-      .execute();
+  await given(log, before, [rewards]);
+  await releaseWaiting(database.db, { log, projections: [rewards] });
+  await given(log, [late], [rewards]);
+  const values = () => database.db.selectFrom('rewards').select(['value', 'revisions']).execute();
+  const live = await values();
+  expect(live).toEqual([{ value: 0.75, revisions: 2 }]);
 
-  const build = await foldAnew(log);
-  expect((await times(build.beside.name))[1]?.field).toBe('data.rolloutId'); // live knew the rollout by then
-  const { differences } = await compareBuild(database, build, waiting);
-  expect(differences).toEqual([]);
-  expect(await times(build.beside.name)).toEqual(await times('step-tree'));
-  await dropBuild(database.db, stepTree, build.version);
+  const build = await foldBeside(log, rewards);
+  expect((await compareBuild(database, build, waiting)).differences).toEqual([]);
+  const from = await swapVersions(database, build, waiting);
+  expect(await values()).toEqual(live);
+  const { rows } = await sql<{ ordinal: number; value: number }>`select ordinal, value from reward_revisions order by 1`.execute(
+    database.db,
+  );
+  expect(rows).toEqual([
+    { ordinal: 1, value: 0.25 },
+    { ordinal: 2, value: 0.75 },
+  ]);
+  const page = { limit: 10, towards: 'forwards', after: null, before: null } as const;
+  const [listed] = await readQuarantine(database.db, {}, page);
+  expect(listed?.rows.map(({ row }) => [row.projection, row.offset, row.releasedOffset])).toEqual([
+    ['rewards', early, before.length],
+  ]); // once, though the version that was live before keeps its own
+  expect(await countQuarantine(database.db, {})).toEqual([1]);
+  await swapVersions(
+    database,
+    { ...build, beside: { ...build.beside, name: `rewards@${from}` }, version: from, schema: 'rewards_v1' },
+    waiting,
+  );
+  await dropBuild(database.db, rewards, build.version);
 });
 
-test('whatever came early and whenever it was released, a fold anew holds the same rows and sets the same aside', async () => {
+test('a record that could not be read at first takes effect in a rebuild where it was released, though it can be read by then', async () => {
+  const { before, early, late } = revisedEarly();
+  const event = before[early] as Envelope;
+  const log = testLog();
+  const unread = { topic: 'trees', value: Buffer.from(JSON.stringify({ ...event, schemaVersion: 99 })) };
+  await given(log, [...before.filter((_, i) => i !== early), unread, late], [rewards]);
+  const place = before.length - 1;
+  log.topics.get('trees')?.splice(place, 1, { offset: place, key: 'raw', value: encode(event) }); // as a program that knows version 99 reads it
+  const release = appendRelease(log, 'trees', place);
+  await projectSlice(database.db, log, 'trees', release, release + 1, [rewards]);
+  expect(await database.db.selectFrom('rewards').select('value').execute()).toEqual([{ value: 0.25 }]);
+
+  const build = await foldBeside(log, rewards);
+  const comparison = await compareBuild(database, build, waiting);
+  expect(comparison.differences).toEqual([]);
+  expect(sums(comparison).anew).toEqual(sums(comparison).live);
+  await dropBuild(database.db, rewards, build.version);
+});
+
+test('a rebuild refuses where a release is known to the database alone, and names it with the remedy', async () => {
+  const { before, early } = revisedEarly();
+  const log = testLog();
+  await given(log, before, [rewards]);
+  await sql`update quarantine set released_at = now()`.execute(database.db); // as versions before wrote it
+  const parts = { database, log: { ends: async () => new Map() } } as never; // it is refused before the log is read
+  const watching = { signal: waiting.signal, progress: () => undefined };
+  await expect(foldAnew(parts, rewards, watching, async () => undefined)).rejects.toThrow(
+    `an earlier version made 1 release from quarantine, the first of rewards at trees.0:${early}, and kept that in the database, not in the log`,
+  );
+});
+
+test('whatever came early and whenever it was released, a rebuild holds the same rows and sets the same aside', async () => {
   const seen = { released: 0 };
   const early = fc.array(fc.tuple(fc.nat(), fc.nat()), { minLength: 1, maxLength: 6 });
   await fc.assert(
@@ -137,13 +196,13 @@ test('whatever came early and whenever it was released, a fold anew holds the sa
       let from = 0;
       for (const [i, end] of ends.entries()) {
         await given(log, record.slice(from, end));
-        if (i < ends.length - 1) await releaseAll();
+        if (i < ends.length - 1) await releaseWaiting(database.db, { log, projections: [stepTree] });
         from = end;
       }
       const live = await setAside('step-tree');
-      seen.released += live.filter(({ released }) => released).length;
+      seen.released += live.filter(({ released_at }) => released_at !== null).length;
 
-      const build = await foldAnew(log);
+      const build = await foldBeside(log);
       const comparison = await compareBuild(database, build, waiting);
       const anew = await setAside(build.beside.name);
       await dropBuild(database.db, stepTree, build.version);

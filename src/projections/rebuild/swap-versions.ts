@@ -32,6 +32,7 @@ export async function swapVersions(
       .forUpdate()
       .executeTakeFirstOrThrow();
     const before = besideAt(build.projection, live.version);
+    await keepTimes(trx, build);
     await rename(trx, name, before.name);
     await rename(trx, build.beside.name, name);
     await trx
@@ -48,6 +49,14 @@ export async function swapVersions(
     await showTables(trx, schemaNameOf(before), build.schema);
     return live.version;
   });
+}
+
+/** Records that both set aside keep the time at which they first were: they are listed by it. */
+async function keepTimes(trx: Trx, { projection, beside }: Build): Promise<void> {
+  await sql`
+    update quarantine b set quarantined_at = l.quarantined_at from quarantine l
+    where b.projection = ${beside.name} and l.projection = ${projection.name}
+      and (l.topic, l.partition, l."offset") = (b.topic, b.partition, b."offset")`.execute(trx);
 }
 
 /** Moves cursors and quarantine to another name. A projector that waits for one of these cursors finds it gone and asks what is live. */

@@ -8,7 +8,7 @@ export const replays: Projection = { name: 'replays', version: 1, handles: ['Rep
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const rows = batch.flatMap((delivery) => (isOf(delivery, 'ReplayFinished') ? [rowOf(delivery.event)] : []));
-  await insertRows(trx, 'replays', rows, COLUMNS);
+  await insertRows(trx, 'replays', ['replay_id'], rows, COLUMNS);
   return [];
 }
 

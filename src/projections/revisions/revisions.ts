@@ -53,8 +53,8 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
       else outcomes.push(outcome);
     }
   }
-  await insertRows(trx, 'judgements', judgements, JUDGEMENT_COLUMNS);
-  await insertRows(trx, 'revisions', [...composed.values()], REVISION_COLUMNS);
+  await insertRows(trx, 'judgements', ['judgement_id'], judgements, JUDGEMENT_COLUMNS);
+  await insertRows(trx, 'revisions', ['revision_id'], [...composed.values()], REVISION_COLUMNS);
   if (outcomes.length > 0)
     await sql`
       update revisions set state = r.state, reached = r.reached, threshold = r.threshold, reason = r.reason, detail = r.detail,

@@ -26,6 +26,7 @@ export async function writeReturns(
   await insertRows(
     trx,
     'returns',
+    ['rollout_id'],
     finished.map((rollout) => ({ ...rollout, value: fresh.get(rollout.rollout_id) ?? 0 })), // a path without rewards sums to 0
     RETURN_COLUMNS,
   );

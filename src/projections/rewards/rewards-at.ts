@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
 import type { DataOf } from '../../events/catalogue.ts';
-import { decode } from '../../events/codec.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import { formatPosition } from '../../log/position.ts';
 import type { Db, Trx } from '../../postgres/database.ts';
+import { readRecords } from '../as-of/read-records.ts';
+import { decodeRecords } from '../decode-records.ts';
 import { readCursors } from '../wait-until.ts';
 
 const TOPIC = 'trees';
@@ -24,30 +25,50 @@ export interface StandingReward {
   readonly revisedAt: string | null;
 }
 
-/** Folds the rewards of trees from the journal as they stood at a position, revisions that came later left out. The journal must hold the log up to there. */
+const FOLDED = ['TreeOpened', 'RewardAssigned', 'RewardRevised'] as const;
+
+/**
+ * Folds the rewards of trees from the journal as they stood at a position, by the rules of `rewards.ts`: revisions that came later are left out, an event
+ * that was refused counts from the place of its release on, or not at all. The journal must hold the log up to there.
+ */
 export async function foldRewardsAt(db: Db, trees: readonly string[], position: Offsets): Promise<readonly StandingReward[]> {
-  const below = position.get(TOPIC) ?? new Map<number, number>();
-  const { rows } = await sql<{ partition: number; offset: string | number; body: string }>`
-    select partition, "offset", body from events
-    where stream = any(${[...trees]}::uuid[]) and type in ('RewardAssigned', 'RewardRevised')
-    order by partition, "offset"`.execute(db);
+  const below: Offsets = new Map([[TOPIC, position.get(TOPIC) ?? new Map<number, number>()]]);
+  const refused = await readRefused(db, trees);
+  const opened = new Set<string>();
+  const revised = new Set<string>();
   const standing = new Map<string, StandingReward>();
-  for (const { partition, offset, body } of rows) {
-    if (Number(offset) >= (below.get(partition) ?? 0)) continue;
-    const decoded = decode(Buffer.from(body));
-    if (decoded.kind !== 'event') continue; // it was set aside when it was folded, too
-    const { event } = decoded;
-    if (event.type === 'RewardAssigned' && !standing.has(event.data.rewardId)) {
-      const { value, scorer } = event.data;
-      standing.set(event.data.rewardId, {
-        ...{ assigned: event.data, value, scorer, revisions: 0, assignedAt: event.occurredAt, revisedAt: null },
-      });
-    } else if (event.type === 'RewardRevised') {
-      const { rewardId, treeId, value, scorer } = event.data;
-      const before = standing.get(rewardId);
-      if (before?.assigned.treeId !== treeId) continue;
-      standing.set(rewardId, { ...before, value, scorer, revisions: before.revisions + 1, revisedAt: event.occurredAt });
+  for await (const batch of readRecords(db, below, { kind: 'streams', streams: trees }, FOLDED)) {
+    for (const item of decodeRecords(batch)) {
+      if (item.kind === 'refused') continue;
+      const { event, partition, offset } = item.delivery;
+      if (event.type === 'TreeOpened') opened.add(event.data.treeId);
+      if (refused.has(`${partition} ${offset}`)) continue;
+      if (event.type === 'RewardAssigned' && opened.has(event.data.treeId) && !standing.has(event.data.rewardId)) {
+        const { value, scorer } = event.data;
+        standing.set(event.data.rewardId, {
+          ...{ assigned: event.data, value, scorer, revisions: 0, assignedAt: event.occurredAt, revisedAt: null },
+        });
+      } else if (event.type === 'RewardRevised') {
+        const { rewardId, treeId, value, scorer } = event.data;
+        const before = standing.get(rewardId);
+        if (before?.assigned.treeId !== treeId || revised.has(event.id)) continue;
+        revised.add(event.id);
+        standing.set(rewardId, { ...before, value, scorer, revisions: before.revisions + 1, revisedAt: event.occurredAt });
+      }
     }
   }
   return [...standing.values()];
+}
+
+/**
+ * Places at which the live version refused an event of these trees for a reason that this fold does not look for: a sum that no number holds, a record that the
+ * program could not read then.
+ */
+async function readRefused(db: Db, trees: readonly string[]): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ partition: number; offset: number }>`
+    select q.partition, q."offset" from quarantine q
+    where q.projection = 'rewards' and q.topic = ${TOPIC} and (q.code = 'unstorable' or q.event_id is null)
+      and (q.stream is null or q.stream = any(${[...trees]}::text[]))
+      and (q.released_at is null or q.released_offset is not null)`.execute(db);
+  return new Set(rows.map(({ partition, offset }) => `${partition} ${offset}`));
 }

@@ -2,11 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Envelope } from '../../events/envelope.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
-import { appendTo, givenEvents, projectSlice, testLog } from '../../testing/given-events.ts';
+import { appendTo, givenEvents, projectSlice, releaseWaiting, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
 import { Story } from '../../testing/story.ts';
-import { releaseFromQuarantine } from '../quarantine.ts';
-import { rewards } from './rewards.ts';
 import { foldRewardsAt } from './rewards-at.ts';
 
 let made: TestDatabase;
@@ -70,17 +68,6 @@ async function foldedEitherWay(events: readonly Envelope[]) {
   return atOnce;
 }
 
-async function releaseAll(): Promise<void> {
-  const waiting = await database.db
-    .selectFrom('quarantine')
-    .select(['topic', 'partition', 'offset'])
-    .where('projection', '=', 'rewards')
-    .where('released_at', 'is', null)
-    .orderBy('offset')
-    .execute();
-  for (const place of waiting) expect(await releaseFromQuarantine(database.db, rewards, place)).toEqual({ kind: 'released' });
-}
-
 describe('what is told before that on which it hangs waits, in one batch as in many', () => {
   test('a revision before its reward, which stands as it was assigned, here and in the fold of the journal', async () => {
     const { events, tree, rewardId } = tell();
@@ -100,8 +87,12 @@ describe('what is told before that on which it hangs waits, in one batch as in m
       rows.map((row) => [row.reward_id, row.value, row.revisions]),
     );
 
-    await releaseAll();
+    await releaseWaiting(database.db);
     expect(await folded()).toMatchObject({ returns: [{ value: 3.25 }], waiting: [] });
+    const valuesAt = async (next: number) =>
+      (await foldRewardsAt(database.db, [tree.treeId], new Map([['trees', new Map([[0, next]])]]))).map(({ value }) => value);
+    expect((await valuesAt(events.length)).sort()).toEqual([0.25, 3]); // the release is the record behind the last event of the tree
+    expect((await valuesAt(events.length - 1)).sort()).toEqual([1, 3]);
   });
 
   test('the end of a rollout before its leaf, which is summed when it is released', async () => {
@@ -112,7 +103,7 @@ describe('what is told before that on which it hangs waits, in one batch as in m
     expect(returns).toEqual([]);
     expect(waiting).toEqual([{ type: 'RolloutFinished', code: 'missing-parent', field: 'data.leafStepId' }]);
 
-    await releaseAll();
+    await releaseWaiting(database.db);
     expect(await folded()).toMatchObject({ returns: [{ value: 3.25 }], waiting: [] });
   });
 
@@ -127,7 +118,7 @@ describe('what is told before that on which it hangs waits, in one batch as in m
       { type: 'RolloutFinished', code: 'missing-parent', field: 'data.leafStepId' },
     ]);
 
-    await releaseAll();
+    await releaseWaiting(database.db);
     expect(await folded()).toMatchObject({ returns: [{ value: 3.25 }], waiting: [] });
   });
 });

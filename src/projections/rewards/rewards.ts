@@ -93,10 +93,10 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     }
   }
 
-  await insertRows(trx, 'reward_trees', trees, TREE_COLUMNS);
-  await insertRows(trx, 'reward_edges', edges, EDGE_COLUMNS);
-  await insertRows(trx, 'rewards', [...assigned.values()], REWARD_COLUMNS);
-  await insertRows(trx, 'reward_revisions', history, REVISION_COLUMNS);
+  await insertRows(trx, 'reward_trees', ['tree_id'], trees, TREE_COLUMNS);
+  await insertRows(trx, 'reward_edges', ['step_id'], edges, EDGE_COLUMNS);
+  await insertRows(trx, 'rewards', ['reward_id'], [...assigned.values()], REWARD_COLUMNS);
+  await insertRows(trx, 'reward_revisions', ['event_id'], history, REVISION_COLUMNS);
   await writeLatest([...latest.values()], trx);
   await writeReturns([...finished.values()], changedBy(batch), trx);
   return poison;

@@ -41,15 +41,15 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     if (isOf(delivery, 'MetricRecorded')) metrics.push(metricRow(delivery.event));
   }
 
-  await insertRows(trx, 'experiments', experiments, EXPERIMENT_COLUMNS);
-  await insertRows(trx, 'runs', started, RUN_COLUMNS);
+  await insertRows(trx, 'experiments', ['experiment_id'], experiments, EXPERIMENT_COLUMNS);
+  await insertRows(trx, 'runs', ['run_id'], started, RUN_COLUMNS);
   if (finished.size > 0) {
     await sql`
       update runs set finished_at = r.finished_at, outcome = r.outcome, message = r.message
       from ${recordset([...finished.values()], { run_id: 'uuid', finished_at: 'timestamptz', outcome: 'text', message: 'text' })}
       where runs.run_id = r.run_id and runs.finished_at is null`.execute(trx);
   }
-  await insertRows(trx, 'metrics', metrics, METRIC_COLUMNS);
+  await insertRows(trx, 'metrics', ['event_id'], metrics, METRIC_COLUMNS);
   return poison;
 }
 

@@ -27,7 +27,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     }
   }
 
-  await insertRows(trx, 'backups', fresh.map(backupRow), BACKUP_COLUMNS);
+  await insertRows(trx, 'backups', ['event_id'], fresh.map(backupRow), BACKUP_COLUMNS);
   await sql`
     insert into node_statistics (step_id, tree_id, visits, value_sum)
     select step_id, tree_id, visits, value_sum

@@ -11,9 +11,9 @@ import * as row from './rows.ts';
 export async function writeRows(rows: Rows, trx: Trx, insert: typeof insertRows): Promise<void> {
   const trees = joinEnds(rows.trees, rows.closed, 'tree_id');
   const rollouts = joinEnds(rows.rollouts, rows.ends, 'rollout_id');
-  await insert(trx, 'trees', trees.whole, { ...row.TREE_COLUMNS, ...row.CLOSE_COLUMNS });
-  await insert(trx, 'steps', rows.steps, row.STEP_COLUMNS);
-  await insert(trx, 'rollouts', rollouts.whole, { ...row.ROLLOUT_COLUMNS, ...row.END_COLUMNS });
+  await insert(trx, 'trees', ['tree_id'], trees.whole, { ...row.TREE_COLUMNS, ...row.CLOSE_COLUMNS });
+  await insert(trx, 'steps', ['step_id'], rows.steps, row.STEP_COLUMNS);
+  await insert(trx, 'rollouts', ['rollout_id'], rollouts.whole, { ...row.ROLLOUT_COLUMNS, ...row.END_COLUMNS });
   if (rollouts.later.length > 0) {
     await sql`
       update rollouts set finished_at = r.finished_at, outcome = r.outcome, success = r.success, leaf_step_id = r.leaf_step_id,
@@ -27,8 +27,8 @@ export async function writeRows(rows: Rows, trx: Trx, insert: typeof insertRows)
       from ${recordset(trees.later, row.CLOSE_COLUMNS)}
       where trees.tree_id = r.tree_id and trees.closed_at is null`.execute(trx);
   }
-  await insertRows(trx, 'tool_calls', rows.toolCalls, row.TOOL_CALL_COLUMNS);
-  await insertRows(trx, 'divergences', rows.divergences, row.DIVERGENCE_COLUMNS);
+  await insertRows(trx, 'tool_calls', ['tool_call_id'], rows.toolCalls, row.TOOL_CALL_COLUMNS);
+  await insertRows(trx, 'divergences', ['event_id'], rows.divergences, row.DIVERGENCE_COLUMNS);
 }
 
 /** Joins each beginning of a batch with its end, where the batch holds both; `later` are the ends of what began before. */

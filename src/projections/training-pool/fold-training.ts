@@ -35,15 +35,15 @@ export async function foldTraining(batch: readonly Delivery[], trx: Trx): Promis
     const refused = fold(delivery, known, rows);
     if (refused) poison.push({ delivery, ...refused });
   }
-  await insertRows(trx, 'lineages', rows.lineages, row.LINEAGE_COLUMNS);
-  await insertRows(trx, 'batches', rows.batches, row.BATCH_COLUMNS);
-  await insertRows(trx, 'batch_samples', rows.samples, row.BATCH_SAMPLE_COLUMNS);
-  await insertRows(trx, 'sample_rejections', rows.rejections, row.REJECTION_COLUMNS);
+  await insertRows(trx, 'lineages', ['lineage_id'], rows.lineages, row.LINEAGE_COLUMNS);
+  await insertRows(trx, 'batches', ['batch_id'], rows.batches, row.BATCH_COLUMNS);
+  await insertRows(trx, 'batch_samples', ['rollout_id'], rows.samples, row.BATCH_SAMPLE_COLUMNS);
+  await insertRows(trx, 'sample_rejections', ['rollout_id'], rows.rejections, row.REJECTION_COLUMNS);
   await mergeRows(trx, 'leases', 'lease_id', rows.leases, row.LEASE_PARTS);
-  await insertRows(trx, 'batch_acks', rows.acks, row.ACK_COLUMNS);
-  await insertRows(trx, 'batch_abandonments', rows.abandonments, row.ABANDONMENT_COLUMNS);
-  await insertRows(trx, 'checkpoints', rows.checkpoints, row.CHECKPOINT_COLUMNS);
-  await insertRows(trx, 'policy_versions', rows.versions, row.VERSION_COLUMNS);
+  await insertRows(trx, 'batch_acks', ['batch_id'], rows.acks, row.ACK_COLUMNS);
+  await insertRows(trx, 'batch_abandonments', ['batch_id'], rows.abandonments, row.ABANDONMENT_COLUMNS);
+  await insertRows(trx, 'checkpoints', ['checkpoint_id'], rows.checkpoints, row.CHECKPOINT_COLUMNS);
+  await insertRows(trx, 'policy_versions', ['lineage_id', 'version'], rows.versions, row.VERSION_COLUMNS);
   return poison;
 }
 

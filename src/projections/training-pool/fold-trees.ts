@@ -37,8 +37,8 @@ export async function foldTrees(batch: readonly Delivery[], trx: Trx): Promise<v
   }
   await mergeRows(trx, 'groups', 'tree_id', groups, row.GROUP_PARTS);
   await mergeRows(trx, 'samples', 'rollout_id', samples, row.SAMPLE_PARTS);
-  await insertRows(trx, 'sample_steps', [...steps.values()], row.STEP_COLUMNS);
-  await insertRows(trx, 'sample_rewards', [...rewards.values()], row.REWARD_COLUMNS);
+  await insertRows(trx, 'sample_steps', ['step_id'], [...steps.values()], row.STEP_COLUMNS);
+  await insertRows(trx, 'sample_rewards', ['reward_id'], [...rewards.values()], row.REWARD_COLUMNS);
   const revised = await reviseRewards(batch, trx);
   for (const { rolloutId, stepId } of revised) {
     if (rolloutId !== null) touched.rollouts.add(rolloutId);

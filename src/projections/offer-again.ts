@@ -1,0 +1,58 @@
+import { sql } from 'kysely';
+import type { Delivery } from '../events/envelope.ts';
+import type { Db, Trx } from '../postgres/database.ts';
+import { isDataFault } from './fault.ts';
+import { readLiveVersions, standingOf } from './live-versions.ts';
+import { atVersion, type Projection, schemaNameOf } from './projection.ts';
+import { cannotStore } from './quarantine.ts';
+
+/**
+ * Asks the live version of a projection what it would say of events of one partition, in their order, as the next it folds there; nothing is kept. It holds
+ * the cursor of the partition meanwhile, so that what is folded beside cannot change the answer. Gives the reasons of those that it would refuse.
+ */
+export async function offerAgain(
+  db: Db,
+  projection: Projection,
+  { topic, partition }: { readonly topic: string; readonly partition: number },
+  deliveries: readonly Delivery[],
+): Promise<ReadonlyMap<Delivery, string>> {
+  const standing = standingOf(projection, await readLiveVersions(db));
+  if (standing.kind === 'other-code') return new Map(deliveries.map((delivery) => [delivery, standing.reason]));
+  const live = atVersion(projection, standing.version);
+  const trx = await db.startTransaction().execute();
+  try {
+    await sql`
+      select set_config('search_path', ${`${schemaNameOf(live)}, public`}, true) from public.cursors
+      where projection = ${live.name} and version = ${live.version} and topic = ${topic} and partition = ${partition} for update`.execute(
+      trx,
+    );
+    const together = await attempt(trx, live, deliveries);
+    if (together instanceof Map) return together;
+    const refused = new Map<Delivery, string>(); // Postgres refused a value of one of them: which one is found by asking one after the other
+    for (const delivery of deliveries) {
+      const said = await attempt(trx, live, [delivery]);
+      if (said instanceof Map) for (const [which, reason] of said) refused.set(which, reason);
+      else refused.set(delivery, cannotStore(said.fault));
+    }
+    return refused;
+  } finally {
+    await trx.rollback().execute();
+  }
+}
+
+/** Folds deliveries behind those before, or leaves the tables as they were where Postgres refuses a value. */
+async function attempt(
+  trx: Trx,
+  projection: Projection,
+  deliveries: readonly Delivery[],
+): Promise<Map<Delivery, string> | { readonly fault: unknown }> {
+  await sql`savepoint offer`.execute(trx);
+  try {
+    const poison = await projection.project(deliveries, trx);
+    return new Map(poison.map(({ delivery, field, reason }) => [delivery, `${field} ${reason}`]));
+  } catch (fault) {
+    if (!isDataFault(fault)) throw fault;
+    await sql`rollback to savepoint offer`.execute(trx);
+    return { fault };
+  }
+}

@@ -1,0 +1,11 @@
+/** Where a record lies in the log. */
+export interface Place {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+}
+
+/** Says a place for people: `trees.0:41`. */
+export function describePlace({ topic, partition, offset }: Place): string {
+  return `${topic}.${partition}:${offset}`;
+}

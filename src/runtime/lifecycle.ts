@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events';
+import { outliveClosedPipes } from './closed-pipes.ts';
 import { createLogger, type Logger } from './logger.ts';
 
 /** What a worker process runs: `finished` settles when it ends by itself, `close` ends it. */
@@ -28,6 +29,7 @@ export async function runUntilStopped(
   options: LifecycleOptions = {},
 ): Promise<void> {
   const { logger = createLogger(), closeMs = 10_000, process: source = process, exit = process.exit } = options;
+  outliveClosedPipes();
   const stopping = new AbortController();
   let end: (why: Ending) => void = () => undefined;
   const ending = new Promise<Ending>((resolve) => {

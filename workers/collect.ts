@@ -1,4 +1,4 @@
-import { readPlanFile } from '../src/platform/collect-into.ts';
+import { RunFailed, readPlanFile } from '../src/platform/collect-into.ts';
 import { collectPatiently } from '../src/platform/collect-patiently.ts';
 import { openPlatform } from '../src/platform/open-platform.ts';
 import { readConfig } from '../src/runtime/config.ts';
@@ -17,7 +17,10 @@ await runUntilStopped(async (signal) => {
     onFault: (error) => logger.warn('collecting waits; it goes on from the record', { error }),
   });
   return {
-    finished: finished.then((progress) => logger.info('collected', { run: planned.runId, ...progress })),
+    finished: finished.then((collected) => {
+      logger.info('collected', { run: planned.runId, ...collected });
+      if (collected.state === 'failed') throw new RunFailed(planned.runId, collected);
+    }),
     async close() {
       await finished.catch(() => undefined); // a fault was told by `finished`
       await platform.close();

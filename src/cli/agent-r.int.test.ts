@@ -122,5 +122,5 @@ test('a collection whose model answers nonsense says how many rollouts failed, a
   server.fail({ kind: 'body', body: '{"choices": "none"}' });
   const policy = JSON.stringify({ kind: 'openai', baseUrl: server.url, model: 'crafter', attempts: 1 });
   const printed = await espalier('collect', '--policy', policy, '--tasks', '1', '--rollouts', '2', '--concurrency', '1');
-  expect(printed).toMatch(/completed: 2 rollouts, .*\n1 rollout failed: .*choices/);
+  expect(printed).toMatch(/completed: 2 rollouts, .*\n1 of 2 rollouts failed: .*choices/);
 }, 30_000);

@@ -37,7 +37,7 @@ describe('espalier collect', () => {
     child.kill('SIGINT');
     await child.saying(/stopping after the work in hand/);
     await appends.release();
-    expect(await child.ended).toBe(0);
+    expect(await child.ended).toBe(130);
     expect(child.stdout()).toContain(`run ${runId} stopped`);
     expect(child.stdout()).toContain(`go on with: espalier collect --resume ${runId}`);
     const { db } = platform.database;
@@ -93,7 +93,7 @@ describe('espalier collect', () => {
     child.kill('SIGINT');
     await child.saying(/stopping after the work in hand/);
     await appends.release();
-    expect(await child.ended).toBe(0);
+    expect(await child.ended).toBe(130);
     expect((await runEspalier(['collect', '--resume', runId], env)).stdout).toContain(`run ${runId} completed`);
     const whole = await runEspalier(['--json', ...args], env);
     const { run } = JSON.parse(whole.stdout) as { run: string }; // as the command prints it

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { chooseTasks } from '../collect/choose-tasks.ts';
-import { failedTreesText, type Progress } from '../collect/collect-run.ts';
+import type { Collected, Progress } from '../collect/collect-run.ts';
 import { type CollectPlan, collectPlan, type PlannedTask } from '../collect/plan.ts';
 import { isUuid } from '../domain/ids.ts';
 import { SEARCH_DEFAULTS } from '../domain/search/next-search-step.ts';
@@ -10,9 +10,9 @@ import { newId } from '../events/new-id.ts';
 import { type Collection, collectInto, readCollection } from '../platform/collect-into.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
-import { describeFailures } from './describe-failures.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
+import { exitStopped } from './stoppable.ts';
 import { progressLine, say } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
@@ -99,24 +99,22 @@ export function addCollect(program: Command): void {
         const collection = flags.resume
           ? { runId: flags.resume, ...(await readCollection(platform, checkedId('--resume', flags.resume))) }
           : await newCollection(flags);
-        const progress = await collectShowing(platform, {
+        const { state, message, ...progress } = await collectShowing(platform, {
           ...collection,
           concurrency: flags.concurrency,
           signal,
           mode: flags.resume || flags.run ? 'resume' : 'new',
         });
-        const state = signal.aborted ? 'stopped' : 'completed';
-        if (json) say(JSON.stringify({ run: collection.runId, state, ...progress }));
+        if (json) say(JSON.stringify({ run: collection.runId, state, ...progress, message }));
         else
           say(
             `run ${collection.runId} ${state}: ${progress.rollouts} rollouts, ${progress.steps} steps, ${progress.succeeded} succeeded`,
           );
-        const failedTrees = failedTreesText(progress);
-        if (failedTrees !== null && !json) say(failedTrees);
-        if (signal.aborted && !json) say(`go on with: espalier collect --resume ${collection.runId}`);
+        if (message !== '' && !json) say(message);
+        if (state === 'stopped' && !json) say(`go on with: espalier collect --resume ${collection.runId}`);
+        if (state === 'failed') process.exitCode = 1;
+        if (state === 'stopped') exitStopped();
         await projector.settle();
-        const failures = json ? null : await describeFailures(platform.database.db, collection.runId);
-        if (failures !== null) say(failures);
       } finally {
         await projector.close();
       }
@@ -125,7 +123,7 @@ export function addCollect(program: Command): void {
 }
 
 /** Collects with a line of progress on stderr. */
-export async function collectShowing(platform: Platform, collection: Collection): Promise<Progress> {
+export async function collectShowing(platform: Platform, collection: Collection): Promise<Collected> {
   const line = progressLine();
   const began = Date.now();
   const progress = await collectInto(platform, {
@@ -138,7 +136,7 @@ export async function collectShowing(platform: Platform, collection: Collection)
 
 export function progressText(p: Progress, seconds: number): string {
   const rate = seconds > 0 ? (p.steps / seconds).toFixed(0) : '0';
-  return `collecting: ${p.trees}/${p.plannedTrees} trees, ${p.rollouts}/${p.plannedRollouts} rollouts, ${p.steps} steps (${rate}/s), ${p.succeeded} succeeded`;
+  return `collecting: ${p.trees}/${p.plannedTrees} trees, ${p.rollouts}/${p.plannedRollouts} rollouts, ${p.steps} steps (${rate}/s), ${p.succeeded} succeeded${p.failed > 0 ? `, ${p.failed} failed` : ''}`;
 }
 
 async function newCollection(flags: CollectFlags): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {

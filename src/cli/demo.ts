@@ -8,7 +8,7 @@ import { everyTrajectory } from '../datasets/export/trajectory-query.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import { newId } from '../events/new-id.ts';
 import { CODE_VERSION } from '../platform/code-version.ts';
-import { collectInto } from '../platform/collect-into.ts';
+import { collectInto, RunFailed } from '../platform/collect-into.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { runAll } from '../platform/run-all.ts';
 import { runDigest } from '../platform/run-digest.ts';
@@ -70,21 +70,21 @@ async function demo(flags: DemoFlags): Promise<void> {
       const began = Date.now();
       const plan = await planDemo(flags);
       await workers.collect({ runId, name: 'demo', seed: flags.seed, plan }, signal);
-      if (signal.aborted) return;
+      signal.throwIfAborted();
       const collected = Date.now();
       await waitUntilProjected(database.db, await platform.log.ends(TOPICS), { timeoutMs: 60_000, signal });
       await show(platform, runId, { collectMs: collected - began, lagMs: Date.now() - collected });
       const searchId = newId();
       await workers.collect({ runId: searchId, name: 'demo search', seed: flags.seed, plan: planDemoSearch(plan) }, signal);
-      if (signal.aborted) return;
+      signal.throwIfAborted();
       await showSearch(platform, searchId, signal);
       const imagesId = newId();
       await workers.collect({ runId: imagesId, name: 'demo images', seed: flags.seed, plan: await planDemoImages() }, signal);
-      if (signal.aborted) return;
+      signal.throwIfAborted();
       await waitUntilProjected(database.db, await platform.log.ends(TOPICS), { timeoutMs: 60_000, signal });
       await showImages(platform, imagesId, workers.url);
       await trainFew(platform, flags.seed, signal);
-      if (signal.aborted) return;
+      signal.throwIfAborted();
       await exportAll(platform, runId, signal);
       say();
       say(`GraphQL  ${workers.url}/graphql`);
@@ -124,8 +124,9 @@ async function startInProcess(platform: Platform): Promise<Workers> {
       const line = progressLine();
       const began = Date.now();
       const progress = (p: Progress) => line.show(progressText(p, (Date.now() - began) / 1_000));
-      await collectInto(platform, { ...planned, concurrency: 8, signal, mode: 'new', progress });
+      const collected = await collectInto(platform, { ...planned, concurrency: 8, signal, mode: 'new', progress });
       line.end();
+      if (collected.state === 'failed') throw new RunFailed(planned.runId, collected);
     },
   };
 }

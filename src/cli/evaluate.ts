@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { chooseTasks } from '../collect/choose-tasks.ts';
+import type { Collected } from '../collect/collect-run.ts';
 import { collectPlan, type PlannedTask } from '../collect/plan.ts';
 import { BOOTSTRAP_DEFAULTS } from '../domain/evaluation/bootstrap-interval.ts';
 import { createRandom } from '../domain/random/random.ts';
@@ -19,6 +20,7 @@ import { waitUntilProjected } from '../projections/wait-until.ts';
 import { checkedId, progressText } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
+import { exitStopped } from './stoppable.ts';
 import { progressLine, say, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';
@@ -80,7 +82,7 @@ export function addEvaluate(program: Command): void {
           : await plannedEvaluation(platform, flags);
         const line = progressLine();
         const began = Date.now();
-        const { result } = await evaluateInto(platform, {
+        const { result, collected } = await evaluateInto(platform, {
           ...planned,
           concurrency: flags.concurrency,
           signal,
@@ -88,14 +90,28 @@ export function addEvaluate(program: Command): void {
           progress: (p) => line.show(progressText(p, (Date.now() - began) / 1_000)),
         });
         line.end();
-        if (!result) return say(`run ${planned.runId} stopped; go on with: espalier evaluate --resume ${planned.runId}`);
+        if (!result) return sayUnmeasured(planned.runId, collected, wantsJson(command));
         if (flags.plot !== undefined) await writePlot(flags.plot, successPlot(result));
-        say(wantsJson(command) ? JSON.stringify(result) : evaluationText(result));
+        const { state, failed, message, reasons } = collected;
+        if (wantsJson(command)) return say(JSON.stringify({ ...result, state, failed, message, reasons }));
+        say(evaluationText(result));
+        if (failed > 0) say(message);
       } finally {
         await projector.close();
       }
     });
   });
+}
+
+/** Says why there is no result, and lets the process end accordingly. */
+function sayUnmeasured(run: string, { state, message, ...progress }: Collected, json: boolean): void {
+  if (json) say(JSON.stringify({ run, state, ...progress, message }));
+  else {
+    say(`run ${run} ${state}: ${message === '' ? 'nothing was measured' : message}`);
+    if (state === 'stopped') say(`go on with: espalier evaluate --resume ${run}`);
+  }
+  if (state === 'stopped') exitStopped();
+  else process.exitCode = 1;
 }
 
 async function plannedEvaluation(

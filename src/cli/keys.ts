@@ -35,17 +35,14 @@ export function addKeys(program: Command): void {
       );
     }),
   );
-  keys
-    .command('revoke')
-    .description('revoke a key for ever')
-    .argument('<id>', 'the key id')
-    .action((id: string) =>
-      withPlatform('keys', async ({ database }) => {
-        if (!(await revokeKey(database.db, id)))
-          throw new Error(`no active key has the id ${id}; \`espalier keys list\` shows them`);
-        say(`revoked ${id}`);
-      }),
-    );
+  const revoke = keys.command('revoke').description('revoke a key for ever').argument('<id>', 'the key id');
+  revoke.action((id: string) =>
+    withPlatform('keys', async ({ database }) => {
+      if (!(await revokeKey(database.db, id)))
+        throw new Error(`no active key has the id ${id}; \`espalier keys list\` shows them`);
+      say(wantsJson(revoke) ? JSON.stringify({ keyId: id, state: 'revoked' }) : `revoked ${id}`);
+    }),
+  );
 }
 
 function scopeNamed(text: string): Scope {

@@ -1,13 +1,20 @@
 import { Command, CommanderError } from 'commander';
 import { CODE_VERSION } from '../platform/code-version.ts';
+import { outliveClosedPipes } from '../runtime/closed-pipes.ts';
 import { COMMANDS } from './commands.ts';
+import { exitStopped, Stopped } from './stoppable.ts';
+import { hasSpoken, say } from './terminal.ts';
 
-/** Exit codes: 0 done, 1 a fault or a check that failed, 2 a command line that cannot be understood. */
+const EXIT_CODES = `
+Exit codes: 0 done; 1 a fault, a check that failed, a run of which every rollout failed, or a training that came to fewer
+versions than asked for; 2 a command line that cannot be understood; 130 stopped by Ctrl-C, 143 by SIGTERM.`;
+
 const program = new Command('espalier')
   .description('Record, query, export and replay what language agents do while they learn: events in Kafka, trees in Postgres.')
   .version(CODE_VERSION)
   .option('--json', 'print results as JSON')
   .option('--debug', 'print the stack of an error')
+  .addHelpText('after', EXIT_CODES)
   .showHelpAfterError('(espalier COMMAND --help says more)')
   .exitOverride();
 
@@ -20,17 +27,17 @@ for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
   program.commands.find((command) => command.name() === name)?.description(summary);
 }
 
-// A reader that closes the pipe (`| head`) has what it wanted.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0);
-  throw error;
-});
+outliveClosedPipes();
 
 try {
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
-  else {
+  else if (error instanceof Stopped) {
+    if (program.opts<{ json?: boolean }>().json && !hasSpoken()) say(JSON.stringify({ state: 'stopped' }));
+    else process.stderr.write('espalier: stopped\n');
+    exitStopped();
+  } else {
     process.stderr.write(`espalier: ${error instanceof Error ? error.message : String(error)}\n`);
     if (program.opts<{ debug?: boolean }>().debug && error instanceof Error) process.stderr.write(`${error.stack}\n`);
     process.exitCode = 1;

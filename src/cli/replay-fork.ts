@@ -11,6 +11,7 @@ import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
 import { checkedId, progressText } from './collect.ts';
 import { describeReport } from './describe-report.ts';
 import { ensureProjector } from './ensure-projector.ts';
+import { exitStopped } from './stoppable.ts';
 import { progressLine, say } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
@@ -54,15 +55,17 @@ export function addReplayFork(replay: Command): void {
         const forked = await forkInto(platform, { ...planned, concurrency, signal, progress });
         line.end();
         const { report, progress: done } = forked;
-        const state = report === null ? 'stopped' : done === null ? 'failed' : 'completed';
-        if (wantsJson(command)) say(JSON.stringify({ run: planned.runId, state, ...planned.plan.fork, ...report, ...done }));
+        const state = report === null ? 'stopped' : (done?.state ?? 'failed');
+        if (wantsJson(command)) say(JSON.stringify({ run: planned.runId, ...planned.plan.fork, ...report, ...done, state }));
         else {
           if (report) say(describeReport(report));
           const went = done ? `${done.rollouts} rollouts, ${done.steps} steps, ${done.succeeded} succeeded` : 'no rollouts';
           say(`run ${planned.runId} ${state}: ${went}`);
+          if (done?.message) say(done.message);
           if (!report) say(`go on with: espalier replay fork --run ${planned.runId}`);
         }
-        if (report?.outcome === 'differs') process.exitCode = 1;
+        if (report?.outcome === 'differs' || state === 'failed') process.exitCode = 1;
+        if (state === 'stopped') exitStopped();
         await projector.settle();
       } finally {
         line.end();

@@ -3,6 +3,7 @@ import { PUBLISHED_SEED } from '../domain/revision/pair-as-published.ts';
 import type { PublishedDataType } from '../domain/revision/rows-as-published.ts';
 import { type FaithfullyRevised, reviseFaithfullyInto } from '../platform/revise-faithfully-into.ts';
 import { ensureProjector } from './ensure-projector.ts';
+import { exitStopped } from './stoppable.ts';
 import { progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
@@ -64,8 +65,11 @@ export async function reviseFaithfully(command: Command, flags: Flags): Promise<
       });
       line.end();
       say(
-        wantsJson(command) ? JSON.stringify({ run: runId, out, xtuner, ...revised }) : describeRows(runId, out, xtuner, revised),
+        wantsJson(command)
+          ? JSON.stringify({ run: runId, state: revised.files ? 'completed' : 'stopped', out, xtuner, ...revised })
+          : describeRows(runId, out, xtuner, revised),
       );
+      if (!revised.files) exitStopped();
       await projector.settle();
     } finally {
       line.end();

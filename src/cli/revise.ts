@@ -8,6 +8,7 @@ import { reviseInto } from '../platform/revise-into.ts';
 import { JUDGE_FORMS } from '../policies/create-judge.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { FAITHFUL_HELP, FAITHFUL_ONLY, type FaithfulFlags, reviseFaithfully, SOUND_ONLY } from './revise-faithfully.ts';
+import { exitStopped } from './stoppable.ts';
 import { progressLine, say } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
@@ -110,6 +111,7 @@ export function addRevise(program: Command): void {
         line.end();
         const state = signal.aborted ? 'stopped' : 'completed';
         say(wantsJson(command) ? JSON.stringify({ run: runId, state, ...counts }) : describeCounts(runId, state, counts));
+        if (state === 'stopped') exitStopped();
         await projector.settle();
       } finally {
         line.end();

@@ -4,24 +4,30 @@ import type { Command } from 'commander';
 import { jsonSchemas } from '../events/json-schema.ts';
 import { makeFolder } from '../platform/make-folder.ts';
 import { say } from './terminal.ts';
+import { wantsJson } from './with-platform.ts';
 
 /** `espalier schemas`: the JSON Schema of every event type, for producers in other languages. */
 export function addSchemas(program: Command): void {
-  program
+  const command = program
     .command('schemas')
     .argument('[type]', 'one event type; all when left out')
-    .option('--out <folder>', 'write <type>.schema.json files into this folder')
-    .action(async (type: string | undefined, options: { out?: string }) => {
-      const schemas: Readonly<Record<string, object>> = jsonSchemas();
-      if (type !== undefined && !schemas[type])
-        throw new Error(`there is no event type ${type}; there are ${Object.keys(schemas).join(', ')}`);
-      const chosen = type === undefined ? schemas : { [type]: schemas[type] };
-      if (options.out === undefined) return say(JSON.stringify(type === undefined ? chosen : chosen[type], null, 2));
-      await makeFolder(resolve(options.out)).catch((error: Error) => {
-        throw new Error(`cannot write to ${options.out} (${error.message}); name a folder that is writable`);
-      });
-      for (const [name, schema] of Object.entries(chosen))
-        await writeFile(join(options.out, `${name}.schema.json`), `${JSON.stringify(schema, null, 2)}\n`);
-      say(`${Object.keys(chosen).length} schemas written to ${options.out}`);
+    .option('--out <folder>', 'write <type>.schema.json files into this folder');
+  command.action(async (type: string | undefined, options: { out?: string }) => {
+    const schemas: Readonly<Record<string, object>> = jsonSchemas();
+    if (type !== undefined && !schemas[type])
+      throw new Error(`there is no event type ${type}; there are ${Object.keys(schemas).join(', ')}`);
+    const chosen = type === undefined ? schemas : { [type]: schemas[type] };
+    if (options.out === undefined) return say(JSON.stringify(type === undefined ? chosen : chosen[type], null, 2));
+    await makeFolder(resolve(options.out)).catch((error: Error) => {
+      throw new Error(`cannot write to ${options.out} (${error.message}); name a folder that is writable`);
     });
+    for (const [name, schema] of Object.entries(chosen))
+      await writeFile(join(options.out, `${name}.schema.json`), `${JSON.stringify(schema, null, 2)}\n`);
+    const schemasWritten = Object.keys(chosen).length;
+    say(
+      wantsJson(command)
+        ? JSON.stringify({ schemas: schemasWritten, out: options.out })
+        : `${schemasWritten} schemas written to ${options.out}`,
+    );
+  });
 }

@@ -3,6 +3,7 @@ import { listScorers } from '../domain/reward/scorers.ts';
 import { scoreInto } from '../platform/score-into.ts';
 import { checkedId } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
+import { exitStopped } from './stoppable.ts';
 import { say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
@@ -39,6 +40,7 @@ export function addScore(program: Command): void {
           say(
             `${counts.scorer} on ${counts.trees} trees of run ${runId}, ${state}: ${counts.assigned} rewards assigned, ${counts.revised} revised, ${counts.standing} stood already`,
           );
+        if (state === 'stopped') exitStopped();
         await projector.settle();
       } finally {
         await projector.close();

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { canonicalJson } from '../events/codec.ts';
 import { derivedId } from '../events/derived-id.ts';
+import { RunFailed } from '../platform/collect-into.ts';
 import { METHODS, type Method, SELF_TRAIN_DEFAULTS, type SelfTrainPlan, TRAIN_FORMATS } from '../platform/self-train/plan.ts';
 import { type IterationResult, type SelfTraining, selfTrain } from '../platform/self-train/self-train.ts';
 import { type Summary, summarise } from '../platform/self-train/summarise.ts';
@@ -8,6 +9,7 @@ import { JUDGE_FORMS } from '../policies/create-judge.ts';
 import { checkedId } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
+import { exitStopped } from './stoppable.ts';
 import { say, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';
@@ -116,12 +118,21 @@ export function addSelfTrain(program: Command): void {
           ...{ selfTrainId, plan, concurrency: flags.concurrency, signal },
           ...trainerOf(flags),
           onResult: (result) => process.stderr.write(`${resultText(result, Date.now() - began)}\n`),
+        }).catch((error: unknown) => {
+          if (error instanceof RunFailed && wantsJson(command))
+            say(JSON.stringify({ run: selfTrainId, state: 'failed', message: error.message }));
+          throw error;
         });
-        if (signal.aborted) return say('stopped; go on with the same command');
+        if (signal.aborted) {
+          say(
+            wantsJson(command) ? JSON.stringify({ run: selfTrainId, state: 'stopped' }) : 'stopped; go on with the same command',
+          );
+          return exitStopped();
+        }
         await projector.settle();
         const summaries = summarise(results);
         if (flags.plot !== undefined) await writePlot(flags.plot, summaryPlot(summaries));
-        if (wantsJson(command)) return say(JSON.stringify({ run: selfTrainId, summaries }));
+        if (wantsJson(command)) return say(JSON.stringify({ run: selfTrainId, state: 'completed', summaries }));
         say(summaryTable(summaries));
         say(`experiment ${selfTrainId}, ${((Date.now() - began) / 1_000).toFixed(0)} s`);
       } finally {

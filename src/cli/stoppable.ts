@@ -1,17 +1,45 @@
-/** Runs work that Ctrl-C may stop: the first aborts the signal and lets the work in hand end, the second stops the process at once. */
+/** A signal ended a command before its work was done. */
+export class Stopped extends Error {
+  override readonly name = 'Stopped';
+}
+
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const; // 128 + signal, as a shell reports it
+type StopSignal = keyof typeof EXIT_CODES;
+
+let stoppedBy: StopSignal | null = null;
+
+/**
+ * Runs work that Ctrl-C may stop: the first signal aborts `signal` and lets the work in hand end, the second ends the process at once.
+ * @throws Stopped when the work threw because it was aborted.
+ */
 export async function stoppable<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const stopping = new AbortController();
-  const onSignal = () => {
-    if (stopping.signal.aborted) process.exit(130);
+  const onSignal = (name: StopSignal) => {
+    if (stopping.signal.aborted) process.exit(EXIT_CODES[name]);
     process.stderr.write('\nstopping after the work in hand; press Ctrl-C again to stop at once\n');
+    stoppedBy = name;
     stopping.abort();
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
   try {
     return await work(stopping.signal);
+  } catch (error) {
+    if (stopping.signal.aborted && isAbort(error, stopping.signal)) throw new Stopped('stopped', { cause: error });
+    throw error;
   } finally {
     process.off('SIGINT', onSignal);
     process.off('SIGTERM', onSignal);
   }
+}
+
+/** Lets the process end with the code of the signal that stopped its work: 130 for SIGINT, 143 for SIGTERM. */
+export function exitStopped(): void {
+  process.exitCode = EXIT_CODES[stoppedBy ?? 'SIGINT'];
+}
+
+function isAbort(error: unknown, signal: AbortSignal): boolean {
+  if (error === signal.reason) return true;
+  // What waits with node's timers or fetch throws an error of its own, with the reason as its cause.
+  return error instanceof Error && (error.name === 'AbortError' || error.cause === signal.reason);
 }

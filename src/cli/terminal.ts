@@ -1,8 +1,16 @@
 /** How commands speak: results to stdout, progress and errors to stderr, so that a pipe gets results alone. */
 
+let spoken = false;
+
 /** Writes one line of result. */
 export function say(line = ''): void {
+  spoken = true;
   process.stdout.write(`${line}\n`);
+}
+
+/** Tells whether a line of result was written. */
+export function hasSpoken(): boolean {
+  return spoken;
 }
 
 export interface ProgressLine {

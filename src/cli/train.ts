@@ -11,6 +11,7 @@ import { LINEAR_SETTINGS } from '../training/backends/training-settings.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { writeLedger } from './ledger.ts';
 import { plotSvg } from './plot-svg.ts';
+import { exitStopped } from './stoppable.ts';
 import { progressLine, say, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';
@@ -92,8 +93,8 @@ export function addTrain(program: Command): void {
         if (flags.plot !== undefined) await writePlot(flags.plot, plotOf(plan, trained.evaluations));
         if (wantsJson(command)) say(JSON.stringify(trained));
         else report(trained, plan);
-        if (signal.aborted) say(`stopped at version ${trained.version}; go on with the same command and --resume`);
-        if (trained.ledger.difference !== 0) process.exitCode = 1;
+        if (trained.state !== 'completed' || trained.ledger.difference !== 0) process.exitCode = 1;
+        if (trained.state === 'stopped') exitStopped();
       } finally {
         await projector.close();
       }
@@ -175,11 +176,28 @@ async function train(platform: Platform, plan: TrainPlan, signal: AbortSignal): 
   return trained;
 }
 
+/** Says how it ended when it did not come to the version asked for. */
+function endText({ state, message, version }: TrainedPolicy): string | null {
+  switch (state) {
+    case 'completed':
+      return null;
+    case 'stopped':
+      return `stopped at version ${version}; go on with the same command and --resume`;
+    case 'failed':
+      return `failed: ${message}`;
+    case 'tasks-used-up':
+      return message;
+    default:
+      return state satisfies never;
+  }
+}
+
 function successText({ evaluation }: EvaluatedVersion): string {
   return `success ${(100 * evaluation.successRate).toFixed(1)}%`;
 }
 
-function report({ policyId, version, weights, evaluations, ledger }: TrainedPolicy, plan: TrainPlan): void {
+function report(trained: TrainedPolicy, plan: TrainPlan): void {
+  const { policyId, version, weights, evaluations, ledger } = trained;
   if (evaluations.length > 0) {
     const rows = evaluations.map(({ version: at, evaluation: { successRate, successInterval: interval, meanReturn } }) => [
       at,
@@ -196,6 +214,8 @@ function report({ policyId, version, weights, evaluations, ledger }: TrainedPoli
   say(
     `policy ${policyId} stands at version ${version}${objective.kind === 'policy-gradient' ? `, trained by ${objective.estimator.name}` : ''}; weights ${weights}`,
   );
+  const end = endText(trained);
+  if (end !== null) say(end);
 }
 
 function plotOf(plan: TrainPlan, evaluations: readonly EvaluatedVersion[]): string {

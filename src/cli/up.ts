@@ -5,10 +5,12 @@ import { readConfig } from '../runtime/config.ts';
 import { runUntilStopped } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { say } from './terminal.ts';
+import { wantsJson } from './with-platform.ts';
 
-/** `espalier up`: database, log, projections and API in one process, until Ctrl-C. */
+/** `espalier up`: database, log, projections and API in one process, until Ctrl-C, which is how it ends: with exit code 0. */
 export function addUp(program: Command): void {
-  program.command('up').action(() =>
+  const command = program.command('up');
+  command.action(() =>
     runUntilStopped(async () => {
       const config = readConfig();
       const platform = await openPlatform(config, 'up');
@@ -16,8 +18,12 @@ export function addUp(program: Command): void {
         await platform.close();
         throw error;
       });
-      say(`log ${platform.mode.log}, database ${platform.mode.database}, data in ${config.home}`);
-      say(`GraphQL ${all.url}/graphql   events in: POST ${all.url}/v1/events   health ${all.url}/readyz`);
+      const { log, database } = platform.mode;
+      if (wantsJson(command)) say(JSON.stringify({ state: 'serving', url: all.url, log, database, home: config.home }));
+      else {
+        say(`log ${log}, database ${database}, data in ${config.home}`);
+        say(`GraphQL ${all.url}/graphql   events in: POST ${all.url}/v1/events   health ${all.url}/readyz`);
+      }
       return {
         finished: all.finished,
         async close() {

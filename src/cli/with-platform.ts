@@ -3,11 +3,12 @@ import { openPlatform, type Platform } from '../platform/open-platform.ts';
 import { readConfig } from '../runtime/config.ts';
 import { stoppable } from './stoppable.ts';
 
-/** Opens the platform for one command and closes it after, however the command ends. Ctrl-C aborts the signal first. */
+/** Opens the platform for one command and closes it after, however the command ends. Ctrl-C aborts the signal first. @throws Stopped. */
 export async function withPlatform<T>(name: string, use: (platform: Platform, signal: AbortSignal) => Promise<T>): Promise<T> {
   return stoppable(async (signal) => {
     const platform = await openPlatform(readConfig(), name);
     try {
+      signal.throwIfAborted(); // it came while the platform was opened
       return await use(platform, signal);
     } finally {
       await platform.close();

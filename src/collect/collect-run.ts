@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Appender } from '../append/appender.ts';
+import { cutText } from '../domain/text/cut-text.ts';
 import type { EnvironmentKind } from '../environments/environment.ts';
 import { resetAsRecorded } from '../environments/reset-as-recorded.ts';
 import { derivedId } from '../events/derived-id.ts';
@@ -8,6 +9,7 @@ import type { Admission } from './admission.ts';
 import { allOrStop } from './all-or-stop.ts';
 import { AnotherWorld } from './another-world.ts';
 import { collectTree, type Surroundings, treeIdOf } from './collect-tree.ts';
+import { describeFailures, type FailureReason, failureTally } from './failure-tally.ts';
 import type { CollectPlan, PlannedTask } from './plan.ts';
 import type { ReadPrefix } from './play-prefix.ts';
 import { registration } from './prompting/history-drafts.ts';
@@ -39,6 +41,8 @@ export interface CollectOptions {
   readonly clock: () => number;
   readonly signal: AbortSignal;
   readonly progress?: (progress: Progress) => void;
+  /** Asked before the end is recorded: why the run failed although its rollouts did not; null when it did not fail. */
+  readonly failure?: () => Promise<string | null>;
 }
 
 export interface Progress {
@@ -50,15 +54,27 @@ export interface Progress {
   readonly succeeded: number;
   /** Trees that were closed as failed: the environment did not repeat what was recorded in them. */
   readonly failedTrees: number;
+  /** Rollouts that could not go on; in a run that searches, the searches that could not take one step. */
+  readonly failed: number;
+}
+
+/** What a run came to. */
+export interface Collected extends Progress {
+  /** `stopped`: the signal came before the end, and the run can be resumed. Otherwise as the end of the run is recorded. */
+  readonly state: 'completed' | 'failed' | 'cancelled' | 'stopped';
+  /** What is recorded at its end: the share that failed and why; empty when nothing did. */
+  readonly message: string;
+  readonly reasons: readonly FailureReason[];
 }
 
 /**
  * Collects the rollouts of a run: every event is appended as it happens and is durable before the next action is chosen. All seeds are
  * derived from (run seed, task, rollout, step) and all ids from what they name, so a run that was killed goes on where its record ends and
- * reaches the trees it would have reached. @throws what makes going on senseless (an unreachable model, a lost log); the run stays
- * resumable; AnotherWorld when a task opens otherwise than in an open tree of the record. An aborted signal ends it after the steps in hand.
+ * reaches the trees it would have reached. A run of which nothing could go on ends as failed, with the reasons counted.
+ * @throws what makes going on senseless (an unreachable model, a lost log); the run stays resumable; AnotherWorld when a task opens otherwise
+ * than in an open tree of the record. An aborted signal ends it after the steps in hand.
  */
-export async function collectRun(options: CollectOptions): Promise<Progress> {
+export async function collectRun(options: CollectOptions): Promise<Collected> {
   const { runId, plan, recorded, appender } = options;
   await refuseOtherOpenings(options);
   if (!recorded.started)
@@ -71,7 +87,9 @@ export async function collectRun(options: CollectOptions): Promise<Progress> {
     steps: 0,
     succeeded: 0,
     failedTrees: 0,
+    failed: 0,
   };
+  const tally = failureTally();
   const report = () => options.progress?.({ ...progress });
   const queue = plan.tasks.entries();
 
@@ -113,6 +131,11 @@ export async function collectRun(options: CollectOptions): Promise<Progress> {
           progress.failedTrees++;
           report();
         },
+        onFailure: (reason) => {
+          tally.add(reason);
+          progress.failed++;
+          report();
+        },
       });
       if (!signal.aborted) progress.trees++;
       report();
@@ -121,8 +144,18 @@ export async function collectRun(options: CollectOptions): Promise<Progress> {
 
   const workers = Array.from({ length: Math.min(options.concurrency, plan.tasks.length) }, () => work);
   await allOrStop(options.signal, workers);
-  if (!options.signal.aborted && !recorded.finished) await appender.append([endOf(options, progress)]);
-  return progress;
+  const [total, noun] = plan.search ? ([progress.trees, 'searches'] as const) : ([progress.rollouts, 'rollouts'] as const);
+  const reasons = tally.reasons();
+  const said = [describeFailures(tally, total, noun), failedTreesText(progress) ?? ''].filter((part) => part !== '').join('; ');
+  if (recorded.end) return { ...progress, state: recorded.end.outcome, message: recorded.end.message, reasons };
+  if (options.signal.aborted) return { ...progress, state: 'stopped', message: said, reasons };
+  const wentOn = plan.search ? progress.steps > 0 : progress.rollouts > progress.failed;
+  const failure = said !== '' && !wentOn ? said : ((await options.failure?.()) ?? null);
+  if (options.signal.aborted) return { ...progress, state: 'stopped', message: said, reasons };
+  const state = failure === null ? 'completed' : 'failed';
+  const message = failure ?? said;
+  await appender.append([endOf(options, progress, state, message)]);
+  return { ...progress, state, message, reasons };
 }
 
 /** @throws AnotherWorld when a tree that a resumed run would go on with opens otherwise now: its prompts and steps would be of two worlds. */
@@ -177,19 +210,23 @@ function startOf({
   };
 }
 
-function endOf({ runId }: CollectOptions, progress: Progress): Parameters<Appender['append']>[0][number] {
+function endOf(
+  { runId }: CollectOptions,
+  progress: Progress,
+  outcome: 'completed' | 'failed',
+  message: string,
+): Parameters<Appender['append']>[0][number] {
   const { trees, rollouts, steps } = progress;
-  const message = failedTreesText(progress) ?? '';
   return {
     type: 'RunFinished',
     id: derivedId('RunFinished', runId),
     correlationId: runId,
-    data: { runId, outcome: 'completed', message, trees, rollouts, steps },
+    data: { runId, outcome, message: cutText(message, 10_000), trees, rollouts, steps },
   };
 }
 
 /** Says how many trees failed, and why; null when none did. */
-export function failedTreesText({ failedTrees, plannedTrees }: Progress): string | null {
+function failedTreesText({ failedTrees, plannedTrees }: Progress): string | null {
   if (failedTrees === 0) return null;
   return `${failedTrees} of ${plannedTrees} trees failed: the environment did not repeat what was recorded in them`;
 }

@@ -40,6 +40,8 @@ export interface TreeOptions {
   readonly onRollout: (success: boolean) => void;
   /** The tree was closed as failed: the environment did not repeat what was recorded in it. */
   readonly onFailed: () => void;
+  /** Called for every rollout that could not go on, and for a search that could not take one step; behind `onRollout`. */
+  readonly onFailure: (reason: string) => void;
 }
 
 /**
@@ -78,6 +80,7 @@ export async function collectTree(options: TreeOptions): Promise<void> {
   const growing = await openTree(options, prefix ?? null);
   if (growing === null) return options.onFailed();
   if (plan.search) {
+    countRecorded(options);
     const reason = await growSearch(growing, { plan: plan.search, facts: tree?.searchFacts ?? [] });
     if (reason !== 'stopped') await closeTree(growing, reason);
     return;
@@ -110,10 +113,17 @@ async function closeTree(tree: GrowingTree, reason: 'completed' | 'exhausted'): 
   if (failed) tree.onFailed();
 }
 
-function countRecorded({ tree, onRollout, onStep, onFailed }: TreeOptions): void {
-  for (const step of tree?.steps.values() ?? []) if (step.depth > 0) onStep();
-  for (const rollout of tree?.rollouts.values() ?? []) onRollout(rollout.success === true);
+function countRecorded({ tree, onRollout, onStep, onFailed, onFailure }: TreeOptions): void {
+  const taken = [...(tree?.steps.values() ?? [])].filter(({ depth }) => depth > 0);
+  for (const _ of taken) onStep();
+  for (const rollout of tree?.rollouts.values() ?? []) {
+    if (rollout.outcome === null) continue;
+    onRollout(rollout.success === true);
+    if (rollout.outcome === 'failed') onFailure(rollout.reason);
+  }
   if (tree?.closed === 'failed') onFailed();
+  if (taken.length > 0) return;
+  for (const fact of tree?.searchFacts ?? []) if (fact.kind === 'node-expanded' && fact.reason) onFailure(fact.reason);
 }
 
 /**

@@ -202,6 +202,7 @@ async function close(
       data: { treeId: tree.treeId, stepId, simulation, asked: candidates, dropped: [...dropped], reason },
     },
   ]);
+  if (reason !== '' && stepId === tree.rootStepId && step.present.length === 0) tree.onFailure(reason);
   return applySearchFacts(state, [{ kind: 'node-expanded', simulation, stepId }]);
 }
 

@@ -24,8 +24,10 @@ function factsOf(event: Envelope): SearchFact[] {
       const { treeId: _, ...fact } = event.data;
       return [{ kind: 'child-added', ...fact }];
     }
-    case 'NodeExpanded':
-      return [{ kind: 'node-expanded', simulation: event.data.simulation, stepId: event.data.stepId }];
+    case 'NodeExpanded': {
+      const { simulation, stepId, reason } = event.data;
+      return [{ kind: 'node-expanded', simulation, stepId, ...(reason === '' ? {} : { reason }) }];
+    }
     case 'ValueBackedUp': {
       const { treeId: _, ...fact } = event.data;
       return [{ kind: 'backed-up', ...fact }];

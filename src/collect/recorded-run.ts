@@ -21,6 +21,7 @@ export interface RecordedRollout {
   readonly fromStepId: string;
   readonly outcome: string | null;
   readonly success: boolean | null;
+  readonly reason: string;
 }
 export interface RecordedStep {
   readonly stepId: string;
@@ -44,7 +45,8 @@ export interface OpenTree {
 
 export interface RecordedRun {
   readonly started: boolean;
-  readonly finished: boolean;
+  /** How the run ended; null while it can be gone on with. */
+  readonly end: { readonly outcome: 'completed' | 'failed' | 'cancelled'; readonly message: string } | null;
   /** The trees that a resumed run goes on with. */
   readonly open: readonly OpenTree[];
   /** Gives the tree that a run's task of this index grew, null when it was never opened. */
@@ -52,7 +54,7 @@ export interface RecordedRun {
 }
 
 /** The record of a run that is about to begin. */
-export const nothingRecorded: RecordedRun = { started: false, finished: false, open: [], tree: async () => null };
+export const nothingRecorded: RecordedRun = { started: false, end: null, open: [], tree: async () => null };
 
 /**
  * Opens the record of a run for resuming. The read models must have caught up with the log first (`waitUntilProjected`), or steps that
@@ -65,10 +67,15 @@ export async function readRecordedRun(
   treeIdOf: (index: number) => string,
   resolve: (sha256: string) => Promise<string>,
 ): Promise<RecordedRun> {
-  const run = await db.selectFrom('runs').select(['run_id', 'finished_at']).where('run_id', '=', runId).executeTakeFirst();
+  const run = await db
+    .selectFrom('runs')
+    .select(['run_id', 'finished_at', 'outcome', 'message'])
+    .where('run_id', '=', runId)
+    .executeTakeFirst();
+  const outcome = (run?.outcome ?? 'completed') as 'completed' | 'failed' | 'cancelled'; // by the schema of RunFinished
   return {
     started: run !== undefined,
-    finished: run?.finished_at != null,
+    end: run?.finished_at == null ? null : { outcome, message: run.message ?? '' },
     open: run ? await readOpenTrees(db, runId, resolve) : [],
     tree: (_runId, index) => readTree(db, treeIdOf(index), resolve),
   };
@@ -115,7 +122,7 @@ async function readTree(db: Db, treeId: string, resolve: (sha256: string) => Pro
   if (!tree) return null;
   const rollouts = await db
     .selectFrom('rollouts')
-    .select(['rollout_id', 'ordinal', 'from_step_id', 'outcome', 'success'])
+    .select(['rollout_id', 'ordinal', 'from_step_id', 'outcome', 'success', 'reason'])
     .where('tree_id', '=', treeId)
     .execute();
   const steps = await db
@@ -166,7 +173,7 @@ async function readTree(db: Db, treeId: string, resolve: (sha256: string) => Pro
     rollouts: new Map(
       rollouts.map((r) => [
         r.ordinal,
-        { rolloutId: r.rollout_id, fromStepId: r.from_step_id, outcome: r.outcome, success: r.success },
+        { rolloutId: r.rollout_id, fromStepId: r.from_step_id, outcome: r.outcome, success: r.success, reason: r.reason ?? '' },
       ]),
     ),
     steps: recorded,

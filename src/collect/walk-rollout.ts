@@ -33,7 +33,11 @@ export async function walkRollout(tree: GrowingTree, ordinal: number, fromStepId
   const rolloutId = derivedId('rollout', tree.treeId, ordinal);
   const taken = [...(tree.tree?.steps.values() ?? [])].filter((step) => step.rolloutId === rolloutId);
   for (const _ of taken) tree.onStep();
-  if (recorded?.outcome) return tree.onRollout(recorded.success === true);
+  if (recorded?.outcome) {
+    tree.onRollout(recorded.success === true);
+    if (recorded.outcome === 'failed') tree.onFailure(recorded.reason);
+    return;
+  }
   if (tree.signal.aborted) return;
   const walk: Walk = {
     tree,
@@ -158,4 +162,5 @@ async function finish(
   if (!leaf) throw new RangeError('a path begins with the root');
   await append(walk, [finished(walk, leaf, outcome, success, reason)]);
   walk.tree.onRollout(success === true);
+  if (outcome === 'failed') walk.tree.onFailure(reason);
 }

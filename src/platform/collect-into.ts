@@ -3,10 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { createAppender } from '../append/appender.ts';
 import { textReader } from '../blobs/read-text.ts';
-import { collectRun, type Progress } from '../collect/collect-run.ts';
+import { type Collected, collectRun, type Progress } from '../collect/collect-run.ts';
 import { treeIdOf } from '../collect/collect-tree.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
 import { nothingRecorded, type RecordedRun, readRecordedRun } from '../collect/recorded-run.ts';
+import { refuseUnfit } from '../collect/refuse-unfit.ts';
 import { openEnvironment } from '../environments/open-environment.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import { canonicalJson } from '../events/codec.ts';
@@ -34,6 +35,8 @@ export interface Collection {
   readonly concurrency: number;
   readonly signal: AbortSignal;
   readonly progress?: (progress: Progress) => void;
+  /** See `CollectOptions.failure`. */
+  readonly failure?: () => Promise<string | null>;
   /** Whether the record may hold a part of this run already. */
   readonly mode: 'new' | 'resume';
 }
@@ -43,6 +46,14 @@ export class RunRefused extends Error {
   override readonly name = 'RunRefused';
 }
 
+/** A run that other work depends on ended as failed. */
+export class RunFailed extends Error {
+  override readonly name = 'RunFailed';
+  constructor(runId: string, { message }: Pick<Collected, 'message'>) {
+    super(`run ${runId} failed: ${message}`);
+  }
+}
+
 /** Another process collects the run, or its connection is not known to be gone yet. */
 export class RunBusy extends RunRefused {}
 
@@ -50,9 +61,9 @@ const CATCH_UP_MS = 60_000;
 
 /**
  * Collects a run into the platform's record, one process per run at a time. A resume first waits until the read models hold everything
- * that was appended, then goes on behind it.
+ * that was appended, then goes on behind it. @throws PolicyUnfit before anything is recorded of a run whose policy cannot act in its environment.
  */
-export async function collectInto(platform: Platform, collection: Collection): Promise<Progress> {
+export async function collectInto(platform: Platform, collection: Collection): Promise<Collected> {
   const { runId, plan } = collection;
   const prompter = plan.prompt ? openPrompter(platform, plan.prompt) : undefined;
   const lock = await lockRun(platform, runId);
@@ -69,9 +80,10 @@ export async function collectInto(platform: Platform, collection: Collection): P
     opened.push(policy);
     const admission = plan.training && (await admissionFor(platform, plan.training, policy));
     const recorded = collection.mode === 'resume' ? await recordOf(platform, collection) : nothingRecorded;
-    const began = recorded.started && !recorded.finished ? await readBeginning(db, runId) : null;
+    const began = recorded.started && recorded.end === null ? await readBeginning(db, runId) : null;
     const difference = began && differenceFrom(began, plan, kind, policy);
     if (difference) throw new RunRefused(`${difference}; put back what the run began with, or begin a new run`);
+    if (!recorded.started) await refuseUnfit(kind, policy, plan);
     const appender = createAppender({
       log: platform.log,
       blobs: platform.blobs,

@@ -1,4 +1,4 @@
-import type { Progress } from '../collect/collect-run.ts';
+import type { Collected } from '../collect/collect-run.ts';
 import { isPassingFault } from '../projections/passing-fault.ts';
 import { waitOut } from '../runtime/wait-out.ts';
 import { type Collection, collectInto, RunBusy } from './collect-into.ts';
@@ -13,7 +13,7 @@ export interface PatientCollection extends Omit<Collection, 'mode'> {
  * Collects a run or what is left of it, and waits out what passes by itself: it then resumes from the record, as a process that was started again
  * would, and comes to the same trees. @throws what `collectInto` throws and does not pass.
  */
-export async function collectPatiently(platform: Platform, { onFault, ...collection }: PatientCollection): Promise<Progress> {
+export async function collectPatiently(platform: Platform, { onFault, ...collection }: PatientCollection): Promise<Collected> {
   let began = false;
   const passes = (error: unknown): boolean => {
     // The session of our own lost connection holds the run until Postgres sees that it is gone.

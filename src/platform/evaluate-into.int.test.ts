@@ -111,7 +111,7 @@ describe('evaluateInto', () => {
     expect([await again.ended, again.stderr().includes('espalier:')]).toEqual([0, false]);
     const { runId: told, finishedAt: _at, ...rest } = JSON.parse(again.stdout());
     expect(told).toBe(runId);
-    expect(rest).toEqual(undisturbed);
+    expect(rest).toEqual({ ...undisturbed, state: 'completed', failed: 0, message: '', reasons: [] });
     const anomalies = await platform.database.db.selectFrom('anomalies').select(['kind', 'detail']).execute();
     expect(anomalies).toEqual([]);
   }, 60_000);
@@ -215,8 +215,8 @@ describe('evaluateInto', () => {
       const recovery = { ...inGym, policy: `openai:agent@${agent.url}`, maxSteps: 40, tasks, evaluation: measured };
       shared.spoil(40, 1_000); // it opens otherwise now, however often it is asked
       const recovering = evaluation({ plan: recovery });
-      const { progress, result } = await evaluateInto(platform, recovering);
-      expect(progress).toMatchObject({ trees: 3, rollouts: 4, failedTrees: 1 });
+      const { collected, result } = await evaluateInto(platform, recovering);
+      expect(collected).toMatchObject({ state: 'completed', trees: 3, rollouts: 4, failedTrees: 1 });
       expect(result).toMatchObject({ episodes: 4, tasks: 2, failedTrees: 1 });
       const trees = await platform.database.db
         .selectFrom('trees')
@@ -230,7 +230,7 @@ describe('evaluateInto', () => {
         { alias: '90', close_reason: 'completed' },
       ]);
       const again = await evaluateInto(platform, { ...recovering, mode: 'resume' });
-      expect(again).toMatchObject({ progress: { failedTrees: 1 }, result: { episodes: 4, failedTrees: 1 } });
+      expect(again).toMatchObject({ collected: { failedTrees: 1 }, result: { episodes: 4, failedTrees: 1 } });
     } finally {
       for (const each of [agent, idle, server, local]) await each.close();
     }

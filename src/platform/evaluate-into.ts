@@ -1,5 +1,5 @@
 import { type Appender, createAppender } from '../append/appender.ts';
-import type { Progress } from '../collect/collect-run.ts';
+import type { Collected } from '../collect/collect-run.ts';
 import { BOOTSTRAP_DEFAULTS } from '../domain/evaluation/bootstrap-interval.ts';
 import { measureEpisodes } from '../domain/evaluation/measure-episodes.ts';
 import { seedFrom } from '../domain/random/seed-from.ts';
@@ -16,30 +16,35 @@ import type { Platform } from './open-platform.ts';
 const CATCH_UP_MS = 60_000;
 
 export interface Evaluated {
-  readonly progress: Progress;
-  /** Null when the signal ended the rollouts: the evaluation stays resumable. */
+  readonly collected: Collected;
+  /**
+   * Null when the signal ended the rollouts, and the evaluation stays resumable, or when every rollout failed, and there is nothing to
+   * measure: `collected.state` says which.
+   */
   readonly result: EvaluationRecord | null;
 }
 
 /**
  * Evaluates a policy: collects the planned rollouts as a run of kind `evaluate`, measures them from the read models, and records the result as an
  * event whose id follows from the run. A projector must be running. An evaluation that was killed anywhere goes on where its record ends and
- * comes to the same result. @throws RunRefused when the plan is not one of an evaluation, or no episode came to an end.
+ * comes to the same result. A run that failed is not measured: its failures say nothing of what the policy achieves.
+ * @throws RunRefused when the plan is not one of an evaluation, or no episode came to an end.
  */
 export async function evaluateInto(platform: Platform, collection: Collection): Promise<Evaluated> {
   if (!collection.plan.evaluation || collection.plan.search)
     throw new RunRefused(`the plan of run ${collection.runId} is to collect, not to evaluate`);
-  const progress = await collectInto(platform, collection);
-  if (collection.signal.aborted) return { progress, result: null };
+  const collected = await collectInto(platform, collection);
+  if (collected.state === 'stopped') return { collected, result: null };
   await settle(platform);
+  if (collected.state !== 'completed') return { collected, result: null };
   const { db } = platform.database;
   const [recorded] = await readEvaluations(db, [collection.runId]);
-  if (recorded) return { progress, result: recorded };
+  if (recorded) return { collected, result: recorded };
   await record(platform, collection);
   await settle(platform);
   const [result] = await readEvaluations(db, [collection.runId]);
   if (!result) throw new RunRefused(`the result of run ${collection.runId} was set aside; \`espalier quarantine list\` says why`);
-  return { progress, result };
+  return { collected, result };
 }
 
 async function record(platform: Platform, { runId, plan, seed }: Collection): Promise<void> {

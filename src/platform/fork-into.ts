@@ -1,6 +1,6 @@
 import { createAppender } from '../append/appender.ts';
 import { textReader } from '../blobs/read-text.ts';
-import type { Progress } from '../collect/collect-run.ts';
+import type { Collected } from '../collect/collect-run.ts';
 import { treeIdOf } from '../collect/collect-tree.ts';
 import { PrefixDiverged } from '../collect/play-prefix.ts';
 import { TOPICS } from '../events/catalogue.ts';
@@ -21,7 +21,7 @@ export interface Forked {
   /** How the way to the step compares; null when the signal came before it was known. */
   readonly report: ReplayReport | null;
   /** What was collected behind it; null when the way differed, or in a resume of such a run. */
-  readonly progress: Progress | null;
+  readonly progress: Collected | null;
 }
 
 const CATCH_UP_MS = 60_000;
@@ -39,7 +39,7 @@ export async function forkInto(platform: Platform, forking: Forking): Promise<Fo
   const began = Date.now();
   const treeId = treeIdOf(runId, task, 0);
   await settle(platform, signal);
-  let progress: Progress | null = null;
+  let progress: Collected | null = null;
   if (!(await isDiverged(platform, treeId))) {
     try {
       progress = await collectInto(platform, { ...forking, mode: 'resume' });

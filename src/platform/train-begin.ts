@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createAppender } from '../append/appender.ts';
 import { chooseTasks } from '../collect/choose-tasks.ts';
 import type { CollectPlan } from '../collect/plan.ts';
+import { refuseUnfit } from '../collect/refuse-unfit.ts';
 import { createRandom } from '../domain/random/random.ts';
 import { seedFrom } from '../domain/random/seed-from.ts';
 import { SCORERS } from '../domain/reward/scorers.ts';
@@ -29,11 +30,13 @@ export type PlannedRun = Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>;
 
 /**
  * Declares a training, makes the policy's first version, and plans the run that collects for it; from then on collectors, batchers and trainers work from the record, in any
- * processes. Said again with the same plan it changes nothing. A projector must be running. @throws TrainingRefused for another plan under the same name.
+ * processes. Said again with the same plan it changes nothing. A projector must be running. @throws TrainingRefused for another plan
+ * under the same name; PolicyUnfit where the policy cannot act in the environment.
  */
 export async function beginTraining(platform: Platform, plan: TrainPlan, kind: EnvironmentKind): Promise<PlannedRun> {
   refuseUnknownRewards(kind, plan);
   const collected = await planCollection(kind, plan);
+  await refuseUnfit(kind, { ref: { policyId: plan.policyId, version: 0 }, choosesFrom: 'candidates' }, collected);
   await declare(platform, plan);
   const runId = derivedId('train run', plan.policyId, plan.updates); // asked for more updates, the policy goes on in a run of its own
   return { runId, name: `train ${plan.policyId}`, seed: seedFrom('train', plan.seed), plan: collected };

@@ -8,6 +8,7 @@ import type { EvaluationRecord } from '../projections/evaluations/read-evaluatio
 import { linearBackend } from '../training/backends/linear/linear-backend.ts';
 import { readCheckpoint } from '../training/checkpoints/checkpoint-store.ts';
 import { writeWeights } from '../training/weights-file.ts';
+import { RunFailed } from './collect-into.ts';
 import { evaluateInto } from './evaluate-into.ts';
 import type { Platform } from './open-platform.ts';
 import type { Training } from './train-into.ts';
@@ -17,24 +18,25 @@ export interface EvaluatedVersion {
   readonly evaluation: EvaluationRecord;
 }
 
-/** Evaluates the first version, the last and each `every` between, all by the same draws. A version that was evaluated before is read from the record. */
+/**
+ * Evaluates the first version, the last and each `every` between, all by the same draws. A version that was evaluated before is read from the record.
+ * @param last the newest version there is: fewer than planned where the tasks were used up before. @throws RunFailed when every rollout of one failed.
+ */
 export async function evaluateVersions(
   platform: Platform,
   { plan, concurrency, signal, onEvaluation }: Training,
   kind: EnvironmentKind,
+  last: number,
 ): Promise<readonly EvaluatedVersion[]> {
-  const { evaluation, policyId, updates } = plan;
+  const { evaluation, policyId } = plan;
   if (evaluation === null) return [];
   const aliases = (await chooseTasks(kind, evaluation.tasks, plan.taskSeed, evaluation.split)).map(({ alias }) => alias);
   const evaluated: EvaluatedVersion[] = [];
-  for (
-    let version = 0;
-    version <= updates;
-    version = version === updates ? updates + 1 : Math.min(updates, version + evaluation.every)
-  ) {
+  for (let version = 0; version <= last; version = version === last ? last + 1 : Math.min(last, version + evaluation.every)) {
     const policy = JSON.stringify({ kind: 'linear', weightsFile: await weightsFileOf(platform, policyId, version), policyId });
-    const { result } = await evaluateInto(platform, {
-      runId: derivedId('train evaluation', policyId, version),
+    const runId = derivedId('train evaluation', policyId, version);
+    const { result, collected } = await evaluateInto(platform, {
+      runId,
       ...{
         name: `evaluate ${policyId} ${version}`,
         seed: seedFrom('train evaluation', plan.seed),
@@ -50,6 +52,7 @@ export async function evaluateVersions(
         training: { policyId, channel: 'held-out', mode: 'strict', maxStaleness: 0, untilVersion: null },
       },
     });
+    if (collected.state === 'failed') throw new RunFailed(runId, collected);
     if (!result) break; // the signal ended it
     evaluated.push({ version, evaluation: result });
     onEvaluation?.({ version, evaluation: result });

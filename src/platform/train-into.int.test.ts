@@ -140,6 +140,38 @@ describe('a training', () => {
     expect(await training(aTrainPlan())).toMatchObject({ version: 3, ledger: { produced: 36, trained: 36, difference: 0 } });
   });
 
+  test('that nothing could be trained of ends as failed, with the reasons counted, where its run is too', async () => {
+    const none = { updates: 1, groupsPerBatch: 2, groupSize: 2, maxSteps: 1, zeroVariance: 'reject' } as const; // no question is answered in a step
+    const evaluation = { split: 'test', tasks: 2, rollouts: 1, every: 1 };
+    const trained = await training(aTrainPlan({ ...none, evaluation }));
+    const message = 'no sample was trained: 0 of 48 samples trained; 48 rejected: zero-variance';
+    expect(trained).toMatchObject({
+      state: 'failed',
+      message,
+      version: 0,
+      evaluations: [],
+      ledger: { produced: 48, trained: 0 },
+    });
+    const runs = platform.database.db.selectFrom('runs').select(['kind', 'outcome', 'message']);
+    expect(await runs.execute()).toEqual([{ kind: 'collect', outcome: 'failed', message }]);
+    expect(await training(aTrainPlan({ ...none, evaluation }))).toMatchObject({ state: 'failed', message });
+  });
+
+  test('whose tasks are used up before its last version is measured up to the newest and says so', async () => {
+    const few = { updates: 4, groupsPerBatch: 1, groupSize: 2, maxSteps: 3, zeroVariance: 'reject', tasks: 2 } as const;
+    const evaluation = { split: 'test', tasks: 2, rollouts: 1, every: 100 };
+    const trained = await training(aTrainPlan({ ...few, evaluation }));
+    const { version, ledger } = trained;
+    expect([version > 0, version < 4]).toEqual([true, true]);
+    expect(trained).toMatchObject({
+      state: 'tasks-used-up',
+      message: `tasks used up at version ${version} of 4: ${ledger.trained} of 96 samples trained; ${96 - ledger.trained} rejected: zero-variance`,
+      evaluations: [{ version: 0 }, { version, evaluation: { policy: { version } } }],
+      ledger: { produced: 96, trained: 2 * version, difference: 0 },
+    });
+    expect(await training(aTrainPlan({ ...few, evaluation }))).toEqual(trained);
+  }, 60_000);
+
   test('refuses to go on by another plan under the same name', async () => {
     const kind = await openEnvironment('search-qa');
     await beginTraining(platform, aTrainPlan(), kind);

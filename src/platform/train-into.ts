@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { allOrStop } from '../collect/all-or-stop.ts';
-import type { Progress } from '../collect/collect-run.ts';
+import type { Collected, Progress } from '../collect/collect-run.ts';
 import { openEnvironment } from '../environments/open-environment.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import { derivedId } from '../events/derived-id.ts';
@@ -31,13 +31,20 @@ export interface Training {
 }
 
 export interface TrainedPolicy {
+  /**
+   * `tasks-used-up`: every planned group was collected, and what could be trained of them came to fewer versions than asked for.
+   * `failed`: nothing of them could be trained. `stopped`: the signal ended it.
+   */
+  readonly state: 'completed' | 'tasks-used-up' | 'failed' | 'stopped';
+  /** Why it is not completed, with the reasons counted; empty when it is, or when it was stopped. */
+  readonly message: string;
   readonly policyId: string;
   readonly runId: string;
   readonly version: number;
   /** SHA-256 of the newest weights, hex. */
   readonly weights: string;
   readonly ledger: Ledger;
-  /** By version, where the plan evaluates; empty when the signal ended it before. */
+  /** By version, up to the newest, where the plan evaluates; empty when it failed, or the signal ended it before. */
   readonly evaluations: readonly EvaluatedVersion[];
 }
 
@@ -46,7 +53,9 @@ const CATCH_UP_MS = 120_000;
 /**
  * Trains a policy from its first version to the planned one: collector, batcher and trainer at work together in this process, each of them able to die and go on, and the
  * results measured on other tasks. A projector must be running. All ids and seeds follow from the plan: begun again after a kill, it goes on where the record ends and comes to
- * the same weights (strictly on-policy). @throws TrainingRefused when the policy is declared with another plan or another process trains it; what collector and trainer throw.
+ * the same weights (strictly on-policy). Where the tasks are used up before the planned version, it ends with the newest there is.
+ * @throws TrainingRefused when the policy is declared with another plan or another process trains it; PolicyUnfit; RunFailed when every rollout of an evaluation failed; what
+ * collector and trainer throw.
  */
 export async function trainInto(platform: Platform, training: Training): Promise<TrainedPolicy> {
   const { plan, signal } = training;
@@ -56,34 +65,42 @@ export async function trainInto(platform: Platform, training: Training): Promise
     await settle(platform, signal);
     const run = await beginTraining(platform, plan, kind);
     const { runId } = run;
-    await collectAndTrain(platform, training, run);
-    const evaluations = signal.aborted ? [] : await evaluateVersions(platform, training, kind);
+    const failure = await collectAndTrain(platform, training, run);
     await settle(platform, signal.aborted ? undefined : signal);
-    const [lineage, ledger] = [
-      await lineageOf(platform, plan.policyId),
-      (await readLedgers(platform.database.db, [plan.policyId]))[0],
-    ];
-    if (!lineage || !ledger) throw new Error(`policy ${plan.policyId} was declared and is gone`);
     const { db } = platform.database;
-    const newest = await db
+    const { version, weights } = await db
       .selectFrom('policy_versions')
       .select(['version', 'weights'])
       .where('policy_id', '=', plan.policyId)
       .orderBy('version', 'desc')
       .executeTakeFirstOrThrow();
-    return { policyId: plan.policyId, runId, version: newest.version, weights: newest.weights, ledger, evaluations };
+    const evaluations = signal.aborted || failure !== null ? [] : await evaluateVersions(platform, training, kind, version);
+    await settle(platform, signal.aborted ? undefined : signal);
+    const [ledger] = await readLedgers(db, [plan.policyId]);
+    if (!ledger) throw new Error(`policy ${plan.policyId} was declared and is gone`);
+    const trained = { policyId: plan.policyId, runId, version, weights, ledger, evaluations };
+    if (signal.aborted) return { ...trained, state: 'stopped', message: '' };
+    if (failure !== null) return { ...trained, state: 'failed', message: failure };
+    if (version >= plan.updates) return { ...trained, state: 'completed', message: '' };
+    return {
+      ...trained,
+      state: 'tasks-used-up',
+      message: `tasks used up at version ${version} of ${plan.updates}: ${whatBecame(ledger)}`,
+    };
   } finally {
     await kind.close();
     await lock.release();
   }
 }
 
-async function collectAndTrain(platform: Platform, training: Training, run: PlannedRun): Promise<void> {
+/** Gives what its run says at its end when that failed. */
+async function collectAndTrain(platform: Platform, training: Training, run: PlannedRun): Promise<string | null> {
   const { policyId, updates } = training.plan;
   const done = new AbortController();
   const batcher = await batch(platform, training.logger);
   try {
-    let collected = false;
+    let collected: Collected | undefined;
+    let drained = false;
     await allOrStop(AbortSignal.any([training.signal, done.signal]), [
       async (signal) => {
         if (signal.aborted) return; // it was stopped before it began, and no abort will come any more
@@ -93,14 +110,19 @@ async function collectAndTrain(platform: Platform, training: Training, run: Plan
         ]);
       },
       async (signal) => {
-        await collectPatiently(platform, {
+        const ended = await collectPatiently(platform, {
           ...{ ...run, signal },
           concurrency: training.concurrency,
           ...(training.onCollect ? { progress: training.onCollect } : {}),
           onFault: (error) => training.logger.warn('collecting waits', { error }),
+          async failure() {
+            await untilDrained(platform, training.plan, signal);
+            drained = true;
+            return signal.aborted ? null : untrained(platform, training.plan);
+          },
         });
-        collected = true;
-        if (!signal.aborted) await untilDrained(platform, training.plan, signal);
+        collected = ended;
+        if (!signal.aborted && !drained) await untilDrained(platform, training.plan, signal);
         done.abort(); // all that was collected is trained
       },
       async (signal) => {
@@ -113,6 +135,7 @@ async function collectAndTrain(platform: Platform, training: Training, run: Plan
         while (!collected && !signal.aborted) await delay(20); // it sees the last version, and ends its run
       },
     ]);
+    return collected?.state === 'failed' ? collected.message : null;
   } finally {
     await batcher.close();
   }
@@ -127,6 +150,26 @@ async function untilDrained(platform: Platform, { policyId, updates }: TrainPlan
     quiet = lineage === undefined || lineage.planned === lineage.trained + lineage.abandoned ? quiet + 1 : 0;
     await delay(QUIET_MS, undefined, { signal }).catch(() => undefined);
   }
+}
+
+/** Says why nothing was ever trained, with the reasons counted; null when something was. */
+async function untrained(platform: Platform, { policyId }: TrainPlan): Promise<string | null> {
+  const lineage = await lineageOf(platform, policyId);
+  if ((lineage?.newestVersion ?? 0) > 0) return null;
+  const [ledger] = await readLedgers(platform.database.db, [policyId]);
+  return `no sample was trained: ${ledger ? whatBecame(ledger) : 'none was produced'}`;
+}
+
+/** What became of the samples, in a line: the refused ones by reason, the most first. */
+function whatBecame({ produced, trained, rejected, owed }: Ledger): string {
+  const reasons = Object.entries(rejected).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+  const left = owed.group + owed.ready + owed.planned + owed.leased;
+  const parts = [
+    `${trained} of ${produced} samples trained`,
+    ...reasons.map(([reason, samples]) => `${samples} rejected: ${reason}`),
+    ...(left > 0 ? [`${left} too few for another batch`] : []),
+  ];
+  return parts.join('; ');
 }
 
 const QUIET_MS = 1_000;

@@ -18,6 +18,7 @@ export function linearPolicy(
 ): Policy {
   return {
     ref: { policyId: options.policyId ?? 'linear', version: weights.version },
+    choosesFrom: 'candidates',
     async act(request, signal) {
       signal.throwIfAborted();
       const candidates = candidatesOf(request, 'linear');

@@ -36,6 +36,7 @@ export async function livePolicy(
     get ref() {
       return current.policy.ref;
     },
+    choosesFrom: 'candidates',
     async act(request, either) {
       const { ref, act } = await refresh(either);
       return (await act(request, either)).map((each) => ({ ...each, policy: ref }));

@@ -11,6 +11,7 @@ export function plannerPolicy({ epsilon }: { readonly epsilon: number }): Policy
   if (!(epsilon >= 0 && epsilon <= 1)) throw new RangeError(`epsilon is a probability from 0 to 1, not ${epsilon}`);
   return {
     ref: { policyId: epsilon === 0 ? 'planner' : `planner-${epsilon}`, version: 0 },
+    choosesFrom: 'plan',
     async act(request, signal) {
       signal.throwIfAborted();
       const random = createRandom(request.seed);

@@ -7,6 +7,11 @@ export interface Policy {
   readonly ref: PolicyRef;
   /** SHA-256 (hex) of the file that it was read from; absent for a policy that is no file. */
   readonly digest?: string;
+  /**
+   * What it chooses its acts from: the admissible actions that the environment lists, or the plan of a perfect player (and those). Absent for
+   * a policy that writes its actions itself.
+   */
+  readonly choosesFrom?: 'candidates' | 'plan';
   /** Proposes `request.n` acts. The same request with the same seed gives the same acts where the policy is deterministic. @throws PolicyError. */
   act(request: ActRequest, signal: AbortSignal): Promise<readonly Act[]>;
   close(): Promise<void>;

@@ -6,6 +6,7 @@ import type { Policy } from './policy.ts';
 export function randomPolicy(): Policy {
   return {
     ref: { policyId: 'random', version: 0 },
+    choosesFrom: 'candidates',
     async act(request, signal) {
       signal.throwIfAborted();
       const candidates = candidatesOf(request, 'random');

@@ -12,8 +12,8 @@ import { isAlive } from './embedded-server-folder.ts';
 export const PIPE = 'attached';
 
 /**
- * The users of the server of one folder. Each holds the write end of one named pipe open, which the kernel closes for a process that ends in
- * any way; the guard of the server reads the pipe, and its end of file says that the last user has left. The pipe is made once and stays.
+ * The users of the server of one folder. Each holds the write end of one named pipe open, which the kernel closes for a process that ends
+ * in any way; the guard of the server reads the pipe, and its end of file says that the last user has left. The pipe is made once and stays.
  */
 export interface ServerUsers {
   readonly folder: string;
@@ -21,7 +21,7 @@ export interface ServerUsers {
   enter(): boolean;
   /**
    * Asks the guard of this postmaster to count this process. Only its answer makes a user: a guard that has seen the end of file answers
-   * nobody any more, so that a server is never used that is about to stop.
+   * nobody any more, so a server is never used that is about to stop.
    */
   join(postmaster: number): Promise<'joined' | 'unguarded' | 'unanswered'>;
   /** Closes the write end. */

@@ -12,8 +12,8 @@ export type SearchFact =
       readonly end: NodeEnd;
       readonly equivalentTo: string | null;
     }
-  /** All candidates of the node are known. Without any child the node is stuck, and ends with the score it has. */
-  | { readonly kind: 'node-expanded'; readonly simulation: number; readonly stepId: string }
+  /** All candidates of the node are known, or nobody could be asked: `reason` says why. Without any child the node is stuck, and ends with the score it has. */
+  | { readonly kind: 'node-expanded'; readonly simulation: number; readonly stepId: string; readonly reason?: string }
   /** Every step of `path` (root first) gets one visit and `value`. */
   | {
       readonly kind: 'backed-up';

@@ -8,7 +8,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import type { EvaluationRecord } from '../../projections/evaluations/read-evaluations.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { CODE_VERSION } from '../code-version.ts';
-import { collectInto } from '../collect-into.ts';
+import { collectInto, RunFailed } from '../collect-into.ts';
 import { evaluateInto } from '../evaluate-into.ts';
 import { nextSequence } from '../next-sequence.ts';
 import type { Platform } from '../open-platform.ts';
@@ -29,7 +29,7 @@ export async function searchTasks(repetition: Repetition, { policy }: Learner, i
   const drawn = createRandom(seedFrom('self-train tasks', seed, iteration))
     .shuffle(trainAliases)
     .slice(0, plan.trainTasks);
-  await collectInto(platform, {
+  const collected = await collectInto(platform, {
     runId,
     name: `self-train search ${iteration}, seed ${seed}`,
     experimentId: selfTrainId,
@@ -48,6 +48,7 @@ export async function searchTasks(repetition: Repetition, { policy }: Learner, i
     mode: 'resume',
   });
   signal.throwIfAborted();
+  if (collected.state === 'failed') throw new RunFailed(runId, collected);
   await settle(platform, signal);
   return runId;
 }
@@ -109,8 +110,9 @@ export async function evaluateLearner(
   trained: DataOf<'EvaluationFinished'>['trained'],
 ): Promise<EvaluationRecord> {
   const { platform, plan, seed, selfTrainId, testAliases, concurrency, signal } = repetition;
-  const { result } = await evaluateInto(platform, {
-    runId: derivedId('self-train evaluation', selfTrainId, seed, method, iteration),
+  const runId = derivedId('self-train evaluation', selfTrainId, seed, method, iteration);
+  const { result, collected } = await evaluateInto(platform, {
+    runId,
     name: `self-train ${method} ${iteration}, seed ${seed}`,
     experimentId: selfTrainId,
     seed: seedFrom('self-train evaluation', seed),
@@ -129,7 +131,7 @@ export async function evaluateLearner(
     mode: 'resume',
   });
   signal.throwIfAborted();
-  if (!result) throw new Error('an evaluation that was not stopped has a result');
+  if (!result) throw new RunFailed(runId, collected);
   return result;
 }
 

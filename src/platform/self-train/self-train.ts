@@ -2,11 +2,14 @@ import { join } from 'node:path';
 import { createAppender } from '../../append/appender.ts';
 import { allOrStop } from '../../collect/all-or-stop.ts';
 import { chooseTasks } from '../../collect/choose-tasks.ts';
+import { refuseUnfit } from '../../collect/refuse-unfit.ts';
 import { refuseThresholds } from '../../domain/revision/thresholds.ts';
+import type { EnvironmentKind } from '../../environments/environment.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { parseJudgeText } from '../../policies/create-judge.ts';
+import { createPolicy } from '../../policies/create-policy.ts';
 import { parsePolicyText } from '../../policies/policy-spec.ts';
 import type { EvaluationRecord } from '../../projections/evaluations/read-evaluations.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
@@ -49,7 +52,7 @@ export interface IterationResult {
  * alpha. Every run, its seeds and its ids follow from the plan and the id: begun again after a kill with the same ones, it finds what is on record,
  * goes on behind it, and ends with the same releases and weights. A projector must be running.
  * @throws RunRefused for thresholds that accept nothing, an environment that has no train and test split, or another process that does the
- * same; TrainerFailed, DatasetError, JudgeUnfit, PolicySpecError: each says what to do.
+ * same; RunFailed when nothing of a search or an evaluation could go on; PolicyUnfit, TrainerFailed, DatasetError, JudgeUnfit, PolicySpecError: each says what to do.
  */
 export async function selfTrain(platform: Platform, training: SelfTraining): Promise<readonly IterationResult[]> {
   const { plan, selfTrainId } = training;
@@ -87,6 +90,7 @@ async function repeatAll(platform: Platform, training: SelfTraining): Promise<re
     const test = await chooseTasks(kind, plan.testTasks, 0, 'test');
     if (train.length === 0 || test.length === 0)
       throw new RunRefused(`${plan.environment} does not say which tasks are for training and which for the test; use textcraft`);
+    await refusePolicy(kind, plan, train);
     await declare(platform, training);
     const results: IterationResult[] = [];
     const queue = plan.seeds.values();
@@ -113,6 +117,16 @@ async function repeatAll(platform: Platform, training: SelfTraining): Promise<re
     );
   } finally {
     await kind.close();
+  }
+}
+
+/** Refuses a policy that cannot act, before anything is declared. @throws PolicyUnfit. */
+async function refusePolicy(kind: EnvironmentKind, plan: SelfTrainPlan, tasks: readonly { alias: string }[]): Promise<void> {
+  const policy = await createPolicy(parsePolicyText(plan.policy));
+  try {
+    await refuseUnfit(kind, policy, { tasks, taskSeed: plan.taskSeed });
+  } finally {
+    await policy.close();
   }
 }
 

@@ -15,10 +15,11 @@ export function calculator(manner: 'sound' | 'as-published' = 'sound'): Tool {
       properties: { expression: { type: 'string', description: 'The expression to compute' } },
       required: ['expression'],
     },
-    fingerprint: `calculator ${manner} 1`,
+    fingerprint: `calculator ${manner} 2`, // 2: whole numbers above 2^53 are exact
     execute: ({ expression }) => {
       try {
-        return `{"result": ${JSON.stringify(compute(String(expression)))}}`;
+        const value = compute(String(expression));
+        return `{"result": ${typeof value === 'bigint' ? value : JSON.stringify(value)}}`;
       } catch (error) {
         if (!(error instanceof ExpressionError)) throw error;
         return { content: `{"error": ${JSON.stringify(error.message)}}`, success: false };

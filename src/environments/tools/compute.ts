@@ -1,4 +1,17 @@
 import jsep from 'jsep';
+import {
+  add,
+  divide,
+  floorDivide,
+  isZero,
+  multiply,
+  negate,
+  power,
+  remainder,
+  subtract,
+  toDouble,
+  type Value,
+} from './python-numbers.ts';
 
 /** An expression cannot be computed: the message is shown to whoever wrote it. */
 export class ExpressionError extends Error {
@@ -7,33 +20,33 @@ export class ExpressionError extends Error {
 
 const LONGEST = 1_000; // characters; parsing and computing take time in proportion, and nesting cannot be deeper
 const NAMES: Readonly<Record<string, number>> = { pi: Math.PI, e: Math.E };
-const FUNCTIONS: Readonly<Record<string, (...numbers: number[]) => number>> = {
-  abs: Math.abs,
-  ceil: Math.ceil,
-  cos: Math.cos,
-  exp: Math.exp,
-  floor: Math.floor,
-  log: (x = Number.NaN, base = Math.E) => (base === Math.E ? Math.log(x) : Math.log(x) / Math.log(base)),
-  log10: Math.log10,
-  log2: Math.log2,
-  max: Math.max,
-  min: Math.min,
-  pow: (x = Number.NaN, y = Number.NaN) => x ** y,
-  round: (x = Number.NaN, digits = 0) => roundTo(x, digits),
-  sin: Math.sin,
-  sqrt: Math.sqrt,
-  tan: Math.tan,
+const FUNCTIONS: Readonly<Record<string, (...numbers: Value[]) => Value>> = {
+  abs: (x = Number.NaN) => (x < 0 ? negate(x) : x),
+  ceil: (x = Number.NaN) => wholeOf(Math.ceil, x),
+  cos: (x) => Math.cos(toDouble(x)),
+  exp: (x) => Math.exp(toDouble(x)),
+  floor: (x = Number.NaN) => wholeOf(Math.floor, x),
+  log: (x, base) => (base === undefined ? Math.log(toDouble(x)) : Math.log(toDouble(x)) / Math.log(toDouble(base))),
+  log10: (x) => Math.log10(toDouble(x)),
+  log2: (x) => Math.log2(toDouble(x)),
+  max: (...all) => firstOf(all, (a, b) => a > b),
+  min: (...all) => firstOf(all, (a, b) => a < b),
+  pow: (x = Number.NaN, y = Number.NaN) => powerOf(x, y),
+  round: (x = Number.NaN, digits = 0n) => roundTo(x, Number(digits)),
+  sin: (x) => Math.sin(toDouble(x)),
+  sqrt: (x) => Math.sqrt(toDouble(x)),
+  tan: (x) => Math.tan(toDouble(x)),
 };
 
 jsep.addBinaryOp('//', 10); // whole division
 jsep.addBinaryOp('^', 11, true); // what models write for a power
 
 /**
- * Computes an arithmetic expression: `+ - * / // % ** ^ ( )`, a few functions and constants, doubles throughout, signs and remainders as in Python
- * (`-2**2` is −4, `-7 % 3` is 2). It is parsed, and computed from the parsed tree: no text is ever executed. At most 1,000 characters.
- * @throws ExpressionError for what is none, has unknown names, or has no finite value.
+ * Computes an arithmetic expression: `+ - * / // % ** ^ ( )`, a few functions and constants, numbers, signs and remainders as in Python: whole numbers are exact
+ * however large (`2**60 % 10` is 6), `-2**2` is −4, `-7 % 3` is 2. It is parsed, and computed from the parsed tree: no text is ever executed. At most
+ * 1,000 characters. Gives a bigint for a whole number that no double holds exactly. @throws ExpressionError for what is none, has unknown names, or has no finite value.
  */
-export function compute(expression: string): number {
+export function compute(expression: string): Value {
   if (expression.length > LONGEST) throw new ExpressionError(`expression is longer than ${LONGEST} characters`);
   let parsed: jsep.Expression;
   try {
@@ -42,8 +55,8 @@ export function compute(expression: string): number {
     throw new ExpressionError(`invalid expression: ${(cause as Error).message}`, { cause }); // jsep throws nothing else
   }
   const value = evaluate(parsed);
-  if (!Number.isFinite(value)) throw new ExpressionError('the result is no finite number');
-  return value;
+  if (!Number.isFinite(Number(value))) throw new ExpressionError('the result is no finite number');
+  return typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
 /** The parser forgets parentheses, which `-2**2` and `(-2)**2` differ by, so they are named here. */
@@ -51,12 +64,12 @@ function withNamedGroups(expression: string): string {
   return expression.replaceAll(/(?<![\p{L}\p{N}_)]\s*)\(/gu, 'group(');
 }
 
-function evaluate(node: jsep.Expression): number {
+function evaluate(node: jsep.Expression): Value {
   const parsed = node as jsep.CoreExpression; // no plug-in adds kinds of nodes
   switch (parsed.type) {
     case 'Literal':
       if (typeof parsed.value !== 'number') throw new ExpressionError('invalid expression: only numbers can be computed with');
-      return parsed.value;
+      return /^\d+$/.test(parsed.raw) ? BigInt(parsed.raw) : parsed.value;
     case 'Identifier':
       return lookUp(NAMES, parsed.name, 'name');
     case 'UnaryExpression':
@@ -78,38 +91,48 @@ function evaluate(node: jsep.Expression): number {
   }
 }
 
-function combine({ operator, left, right }: jsep.BinaryExpression): number {
-  const power = operator === '**' || operator === '^';
-  if (power && left.type === 'UnaryExpression') {
+function combine({ operator, left, right }: jsep.BinaryExpression): Value {
+  const isPower = operator === '**' || operator === '^';
+  if (isPower && left.type === 'UnaryExpression') {
     const { operator: sign, argument } = left as jsep.UnaryExpression; // as its type says
-    return signed(sign, evaluate(argument) ** evaluate(right));
+    return signed(sign, powerOf(evaluate(argument), evaluate(right)));
   }
   const [a, b] = [evaluate(left), evaluate(right)];
-  if (b === 0 && ['/', '//', '%'].includes(operator)) throw new ExpressionError('division by zero');
+  if (isZero(b) && ['/', '//', '%'].includes(operator)) throw new ExpressionError('division by zero');
   switch (operator) {
     case '+':
-      return a + b;
+      return add(a, b);
     case '-':
-      return a - b;
+      return subtract(a, b);
     case '*':
-      return a * b;
+      return multiply(a, b);
     case '/':
-      return a / b;
+      return divide(a, b);
     case '//':
-      return Math.floor(a / b);
+      return floorDivide(a, b);
     case '%':
-      return a - b * Math.floor(a / b);
+      return remainder(a, b);
     case '**':
     case '^':
-      return a ** b;
+      return powerOf(a, b);
     default:
       throw new ExpressionError(`invalid expression: there is no operator ${operator}`);
   }
 }
 
-function signed(sign: string, value: number): number {
+/** Computes a power. @throws ExpressionError for a whole one of more than some thousand digits: it would hold the process. */
+function powerOf(a: Value, b: Value): Value {
+  try {
+    return power(a, b);
+  } catch (cause) {
+    if (cause instanceof RangeError) throw new ExpressionError(cause.message, { cause });
+    throw cause;
+  }
+}
+
+function signed(sign: string, value: Value): Value {
   if (sign !== '-' && sign !== '+') throw new ExpressionError(`invalid expression: there is no sign ${sign}`);
-  return sign === '-' ? -value : value;
+  return sign === '-' ? negate(value) : value;
 }
 
 function lookUp<T>(known: Readonly<Record<string, T>>, name: string, what: string): T {
@@ -118,7 +141,22 @@ function lookUp<T>(known: Readonly<Record<string, T>>, name: string, what: strin
   return found;
 }
 
-function roundTo(x: number, digits: number): number {
+/** Gives the value that none beats, as it is: `Math.max` takes no bigint. */
+function firstOf(values: readonly Value[], beats: (a: Value, b: Value) => boolean): Value {
+  let first = values[0] ?? Number.NaN;
+  for (const value of values) if (beats(value, first)) first = value;
+  return first;
+}
+
+/** Rounds as Python does with `math.floor` and `math.ceil`: to a whole number. */
+function wholeOf(round: (x: number) => number, x: Value): Value {
+  if (typeof x === 'bigint') return x;
+  const whole = round(x);
+  return Number.isFinite(whole) ? BigInt(whole) : whole;
+}
+
+function roundTo(x: Value, digits: number): Value {
+  if (typeof x === 'bigint' && digits >= 0) return x;
   const scale = 10 ** digits;
-  return Math.round(x * scale) / scale;
+  return Math.round(Number(x) * scale) / scale;
 }

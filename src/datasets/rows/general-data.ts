@@ -32,6 +32,7 @@ export interface GeneralData {
   behind(agentExamples: number): readonly (readonly LossMessage[])[];
 }
 
+const ETA_LEAST = 1e-4; // 9,999 general examples for one of the agent's; less is a mistake, and would fill the disk
 const TEXT_LIMIT = 512 * 1024 * 1024; // characters of conversations held in memory
 
 const shareGpt = z.object({ conversations: z.array(z.object({ from: z.string(), value: z.string() })) });
@@ -39,11 +40,17 @@ const chat = z.object({ messages: z.array(z.object({ role: z.enum(['system', 'us
 
 /**
  * Reads general data: ShareGPT (`conversations`) or chats (`messages`), a JSON array or lines. Every reply is trained on.
- * Replies that answer nobody, as in ShareGPT files that were cut in the middle, are left out. @throws DatasetError `invalid-query`, `bad-row`.
+ * Replies that answer nobody, as in ShareGPT files that were cut in the middle, are left out; messages that a user sent one after the other are one, with an empty line
+ * between them: the reply answers all of them. @throws DatasetError `invalid-query`, `bad-row`.
  */
 export async function openGeneralData({ path, eta, seed }: GeneralOptions, format: RowFormatKind): Promise<GeneralData> {
   if (!(eta > 0 && eta <= 1))
     throw new DatasetError('invalid-query', `eta is ${eta}; it is the share of agent data, above 0 and at most 1`);
+  if (eta < ETA_LEAST)
+    throw new DatasetError(
+      'invalid-query',
+      `eta is ${eta}: ${Math.round(1 / eta - 1).toLocaleString('en')} general examples for each of the agent's; give at least ${ETA_LEAST}`,
+    );
   if (format === 'dpo' || format === 'agent-r')
     throw new DatasetError('invalid-query', `general data has no form in ${format}; take xtuner, sharegpt, openai or trl`);
   const hash = createHash('sha256');
@@ -124,7 +131,8 @@ function messagesOf(value: unknown): readonly LossMessage[] | null {
     const before = messages.at(-1)?.role;
     if (role === undefined) return null;
     if (role === 'system' && messages.length === 0) messages.push({ role, content });
-    else if (role === 'user' && before !== 'user') messages.push({ role, content });
+    else if (role === 'user' && before === 'user') messages.push({ role, content: `${messages.pop()?.content}\n\n${content}` });
+    else if (role === 'user') messages.push({ role, content });
     else if (role === 'assistant' && before === 'user') messages.push({ role, content, loss: true });
   }
   const end = messages.findLastIndex(({ role }) => role === 'assistant') + 1;

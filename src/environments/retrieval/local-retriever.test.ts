@@ -37,6 +37,37 @@ describe('searching in memory', () => {
     expect(found.map((documents) => documents[0]?.id)).toEqual(['el', 'ja', 'lig']);
   });
 
+  test('words of scripts without spaces are found inside sentences, alone or beside other scripts', async () => {
+    const retriever = await openLocalRetriever([
+      { id: 'ja', contents: '東京は日本の首都です。人口は2024年に1400万人。' },
+      { id: 'kyoto', contents: '京都は日本の古い首都でした。' },
+      { id: 'zh', contents: '我爱北京天安门。iPhone的价格' },
+      { id: 'ko', contents: '서울은 대한민국의 수도이다' },
+      { id: 'th', contents: 'กรุงเทพเป็นเมืองหลวง' },
+    ]);
+    const queries = ['東京', '京都', '天安门', '서울', 'เมือง', 'iphone 价格', '2024', 'コンピューター'];
+    const found = await retriever.search(queries, 1);
+    expect(found.map((documents) => documents[0]?.id)).toEqual(['ja', 'kyoto', 'zh', 'ko', 'th', 'zh', 'ja', undefined]);
+    const [one] = await retriever.search(['爱'], 5);
+    expect(one?.map(({ id }) => id)).toEqual(['zh']);
+  });
+
+  test.each([
+    ['Straße', 'STRASSE'],
+    ['straße', 'strasse'],
+    ['İstanbul', 'istanbul'],
+    ['Istanbul', 'İSTANBUL'],
+    ['ΟΔΟΣ', 'οδοσ'],
+    ['ŒUVRE', 'œuvre'],
+    ['ﬁne', 'FINE'],
+  ])('%s is found by %s: case is folded whole', async (written, asked) => {
+    const retriever = await openLocalRetriever([
+      { id: 'other', contents: 'nothing of it' },
+      { id: 'this', contents: `the word ${written} here` },
+    ]);
+    expect((await retriever.search([asked], 1))[0]?.[0]?.id).toBe('this');
+  });
+
   test('a word counts once however often a query has it', async () => {
     const retriever = await openLocalRetriever([
       { id: 'a', contents: 'x' },
@@ -58,6 +89,16 @@ describe('searching in memory', () => {
       }),
     );
     expect((await retriever.search(['__proto__'], 1))[0]?.[0]?.id).toBe('a');
+  });
+
+  test('the fingerprint names another world where words are cut otherwise than before, and the same one where they are not', () => {
+    const plain = [{ id: 'a', contents: 'The harbour of Tolmar, Ärger und Öl.' }];
+    expect(fingerprintCorpus(plain)).toBe('ee03b54132ea38f98a7f7052c4b8c38a9457eb010707d86c84af40a0cc32a84a');
+    for (const [contents, digest] of [
+      ['Die Straße', 'f8c7db2d9233a8aa8e66f4dda9d2f2fe1abfa991aed7af28211c294f94ef5704'],
+      ['東京', 'cb8323ad06335115eabceb24ddab5f1f002210210fe4a21d5be20007d4548859'],
+    ])
+      expect(fingerprintCorpus([{ id: 'a', contents: contents ?? '' }])).toBe(digest);
   });
 
   test('the fingerprint depends on every document and not on their order', () => {

@@ -162,6 +162,36 @@ describe('the acts of an answer', () => {
     ]);
   });
 
+  test('a server that refuses more than one choice is asked for one at a time, by the seeds of the rest, and is not asked for more again', async () => {
+    const { server, policy } = await given();
+    server.fail({ kind: 'status', status: 400, body: '{"error":"n must be 1"}' });
+    const acts = await policy.act(anActRequest({ n: 3 }), never);
+    expect(acts).toHaveLength(3);
+    expect(server.requests.map((request) => [request.body?.n, request.body?.seed])).toEqual([
+      [3, 1],
+      [1, 1],
+      [1, 2],
+      [1, 3],
+    ]);
+    await policy.act(anActRequest({ n: 2, seed: 9 }), never);
+    expect(server.requests.slice(4).map((request) => [request.body?.n, request.body?.seed])).toEqual([
+      [1, 9],
+      [1, 10],
+    ]);
+  });
+
+  test('a server that refuses another field refuses the single request too, and is asked for many the next time', async () => {
+    const { server, policy } = await given();
+    const refusal = { kind: 'status', status: 400, body: '{"error":"unknown field return_token_ids"}' } as const;
+    server.fail(refusal, refusal);
+    await expect(policy.act(anActRequest({ n: 2 }), never)).rejects.toMatchObject({
+      code: 'refused',
+      message: expect.stringContaining('unknown field return_token_ids'),
+    });
+    await policy.act(anActRequest({ n: 2 }), never);
+    expect(server.requests.map((request) => request.body?.n)).toEqual([2, 1, 2]);
+  });
+
   test('lengths that do not add up to the server’s total are not guessed', async () => {
     const { server, policy } = await given();
     const choice = { message: { content: 'hi' }, logprobs: { content: [{ token: 'hi', logprob: -1 }] } };

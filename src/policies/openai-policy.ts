@@ -57,7 +57,7 @@ const OVERFLOW_LIMIT = 16;
 
 /**
  * Makes the policy that asks a model server by OpenAI's chat-completions protocol (OpenAI, vLLM, SGLang and others). One request asks for
- * all n acts; a server that gives fewer is asked for the rest. A prompt that the server calls too long loses its oldest turns and goes
+ * all n acts; a server that gives fewer is asked for the rest, and one that refuses more than one choice is asked for one at a time from then on. A prompt that the server calls too long loses its oldest turns and goes
  * out as a new request; what was left out is in `call.trimmed`.
  */
 export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): Policy {
@@ -68,6 +68,7 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
     attempts: options.attempts ?? 6,
     maxResponseBytes: options.maxResponseBytes ?? 64 * 2 ** 20,
   };
+  let choices: 'many' | 'one' = 'many'; // how many this server gives to one request
   return {
     ref: { policyId: cutText(options.policyId ?? options.model, 200), version: options.policyVersion ?? 0 },
     async act(request, signal) {
@@ -75,9 +76,19 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
       const shown = request.shown ? await shownMessages(request.shown) : null;
       let prompt: Prompt = shown ? { messages: [], trimmed: null } : openingPrompt(request, options);
       for (let overflows = 0; acts.length < request.n; ) {
-        const body = JSON.stringify(requestBody(shown ?? prompt.messages, request, acts.length, options));
+        const ask = (n: number) => JSON.stringify(requestBody(shown ?? prompt.messages, request, acts.length, n, options));
+        const missing = request.n - acts.length;
+        let body = ask(choices === 'one' ? 1 : missing);
         try {
-          const answer = await postJson(body, post, signal, world);
+          const answer = await postJson(body, post, signal, world).catch((refusal: unknown) => {
+            if (choices === 'one' || missing === 1 || !mayRefuseChoices(refusal)) throw refusal;
+            body = ask(1);
+            // What was refused may have been another field: then the single request is refused as well, in the server's words.
+            return postJson(body, post, signal, world).then((single) => {
+              choices = 'one';
+              return single;
+            });
+          });
           const completion = parseCompletion(answer.text);
           const call = {
             responseId: completion.responseId,
@@ -99,6 +110,11 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
     },
     async close() {}, // fetch keeps its own pool of connections; nothing here is open
   };
+}
+
+/** The status of a server that takes no such value of a field: `n` above 1 is refused by llama.cpp, TGI and many proxies. */
+function mayRefuseChoices(error: unknown): boolean {
+  return error instanceof PolicyError && error.code === 'refused' && (error.status === 400 || error.status === 422);
 }
 
 interface Prompt {
@@ -145,6 +161,7 @@ function requestBody(
   messages: readonly MultimodalMessage[],
   request: ActRequest,
   have: number,
+  n: number,
   options: OpenAiOptions,
 ): Record<string, unknown> {
   const { topP, maxTokens, stop } = options;
@@ -161,7 +178,7 @@ function requestBody(
     ...(options.actions === 'send' && request.admissibleActions
       ? { admissible_actions: request.admissibleActions, goal: request.goal }
       : {}),
-    n: request.n - have,
+    n,
     // 31 bits, which every server takes. Asked for the rest, it moves on: the same seed would give the same texts again.
     seed: modulo(modulo(request.seed, 2 ** 31) + have, 2 ** 31),
     ...(tokenIds === 'none'

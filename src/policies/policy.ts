@@ -81,9 +81,16 @@ export class PolicyError extends Error {
   override readonly name = 'PolicyError';
   readonly code: 'unreachable' | 'refused' | 'context-overflow' | 'protocol' | 'no-candidates';
   readonly retryable: boolean;
-  constructor(code: PolicyError['code'], message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
+  /** The HTTP status of a refusal; null where there was none. */
+  readonly status: number | null;
+  constructor(
+    code: PolicyError['code'],
+    message: string,
+    options: { retryable?: boolean; status?: number; cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause });
     this.code = code;
+    this.status = options.status ?? null;
     this.retryable = options.retryable ?? false;
   }
 }

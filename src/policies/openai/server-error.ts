@@ -9,6 +9,7 @@ export function refusalOf(status: number, body: string, url: string): PolicyErro
   return new PolicyError(
     'refused',
     `the model server refused the request with status ${status}: ${message}${remedyFor(status, url)}`,
+    { status },
   );
 }
 

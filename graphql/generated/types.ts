@@ -1595,7 +1595,7 @@ export type Revision = {
   readonly judged: Scalars['Int']['output'];
   /** What the agent says when it turns back. */
   readonly reflection: Scalars['String']['output'];
-  /** Where the reflection stands: thought (it begins the first good reply) or turn (a turn of its own). */
+  /** Where the reflection stands: thought (behind the label of the first good reply), in-form (in the thought of the first good reply, by that reply's own form) or turn (a turn of its own). */
   readonly signal: Scalars['String']['output'];
   /** What the good trajectory reaches at least. */
   readonly alpha: Scalars['Float']['output'];
@@ -1611,7 +1611,7 @@ export type Revision = {
   readonly reached?: Maybe<Scalars['Float']['output']>;
   /** What it had to reach. */
   readonly threshold?: Maybe<Scalars['Float']['output']>;
-  /** Why it was rejected: diverged, impossible or below. */
+  /** Why it was rejected: diverged, impossible, below or malformed. */
   readonly reason?: Maybe<Scalars['String']['output']>;
   /** What was seen when it was rejected. */
   readonly detail?: Maybe<Scalars['String']['output']>;

@@ -58,7 +58,10 @@ export function addRevise(program: Command): void {
       wholeNumber('--seed', 0),
     )
     .addOption(
-      new Option('--signal <form>', 'the reflection begins the first good thought, or is a turn of its own')
+      new Option(
+        '--signal <form>',
+        'the reflection begins the thought of the first good reply, in its form, or is a turn of its own',
+      )
         .choices(['thought', 'turn'])
         .default('thought'),
     )

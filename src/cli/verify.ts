@@ -35,7 +35,25 @@ export function addVerify(program: Command): void {
   );
 }
 
-function describeVerification({ events, blobs, batches, checkpoints, files, faulty, faults }: Verification): string {
+const DOUBTS = {
+  'bad-side': 'its bad side is not worse than its good one (mined before the search had counted a success)',
+  malformed: 'the reply with its reflection is not in its own form',
+} as const;
+
+function describeVerification(found: Verification): string {
+  const { doubtful, doubtfulRevisions } = found;
+  if (doubtful === 0) return describeFaults(found);
+  return [
+    describeFaults(found),
+    `${doubtful} revisions are as they were written and do not hold; exports leave them out, and \`espalier revise\` adds what does:`,
+    ...doubtfulRevisions.map(
+      ({ revisionId, state, treeId, why }) => `revision ${revisionId} (${state}) of tree ${treeId}: ${DOUBTS[why]}`,
+    ),
+    ...(doubtful > doubtfulRevisions.length ? [`… ${doubtful - doubtfulRevisions.length} more`] : []),
+  ].join('\n');
+}
+
+function describeFaults({ events, blobs, batches, checkpoints, files, faulty, faults }: Verification): string {
   const counts = `${events} events, ${blobs} blobs, ${batches} batches, ${checkpoints} checkpoints${files > 0 ? `, ${files} files` : ''}`;
   if (faulty === 0) return `intact: ${counts}`;
   const lines = faults.map(({ what, kind, place }) => `${what} ${kind}: ${place}`);

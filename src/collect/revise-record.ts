@@ -22,6 +22,6 @@ export async function readRecordedRevisions(db: Db, treeId: string): Promise<Rec
 
 function outcomeOf(state: 'composed' | 'verified' | 'rejected', reason: string | null): Outcome {
   if (state !== 'rejected') return state;
-  if (reason === 'diverged' || reason === 'impossible' || reason === 'below') return reason;
+  if (reason === 'diverged' || reason === 'impossible' || reason === 'below' || reason === 'malformed') return reason;
   throw new RangeError(`a revision was rejected for ${JSON.stringify(reason)}, which is none of the reasons of the schema`);
 }

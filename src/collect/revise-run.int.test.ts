@@ -96,6 +96,7 @@ async function revise(
       db,
       runId,
       plannedTrees: null,
+      read: null,
       appender,
       plan: { alpha: 0.5, beta: 0.2, seed: 1, signal: 'thought', beforeBranch: 'clamp', unparsed: 'continue' },
       judge: await createJudge(parseJudgeText(options.judgeText ?? 'planner', null), textcraft.fingerprint),

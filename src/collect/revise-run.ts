@@ -11,6 +11,7 @@ import {
 } from '../projections/revisions/read-searched-trees.ts';
 import { allOrStop } from './all-or-stop.ts';
 import { AnotherWorld } from './another-world.ts';
+import type { ReadReply } from './revise-check.ts';
 import { readRecordedRevisions } from './revise-record.ts';
 import { type RevisedTree, type RevisePlan, reviseTree } from './revise-tree.ts';
 import { openVerdicts } from './revise-verdicts.ts';
@@ -25,6 +26,8 @@ export interface ReviseOptions {
   readonly judge: Judge | null;
   /** The environment the trees were grown in; null when neither judge nor checks need it. */
   readonly kind: EnvironmentKind | null;
+  /** Reads a reply by the rules of the run's prompts; null where the environment reads it. */
+  readonly read: ReadReply | null;
   /** Whether every revision is executed from its start, or left as it was composed. */
   readonly checking: 'execute' | 'none';
   readonly appender: Appender;
@@ -50,9 +53,9 @@ export interface ReviseCounts {
   readonly verdicts: Readonly<Record<'good' | 'bad' | 'uncertain' | 'unparsed', number>>;
   readonly revisions: number;
   /** Pairs that became no revision, by reason. */
-  readonly dropped: Readonly<Record<'not-judged' | 'before-branch' | 'unparsed' | 'duplicate', number>>;
+  readonly dropped: Readonly<Record<'not-judged' | 'before-branch' | 'unparsed' | 'no-turn' | 'duplicate', number>>;
   readonly verified: number;
-  readonly rejected: Readonly<Record<'diverged' | 'impossible' | 'below', number>>;
+  readonly rejected: Readonly<Record<'diverged' | 'impossible' | 'below' | 'malformed', number>>;
   /** The mean number of steps judged for a revision, the rejected one included; null without a judged revision. */
   readonly meanRevisionLength: number | null;
 }
@@ -90,6 +93,7 @@ export async function reviseRun(options: ReviseOptions): Promise<ReviseCounts> {
         judge: judge ?? DIRECT,
         verdicts,
         kind,
+        read: options.read,
         checking,
         recorded,
         appender,
@@ -119,15 +123,15 @@ function count(
   { plannedTrees, unfinished, asked }: Pick<ReviseCounts, 'plannedTrees' | 'unfinished' | 'asked'>,
 ): ReviseCounts {
   const verdicts = { good: 0, bad: 0, uncertain: 0, unparsed: 0 };
-  const dropped = { 'not-judged': 0, 'before-branch': 0, unparsed: 0, duplicate: 0 };
-  const outcomes = { composed: 0, verified: 0, diverged: 0, impossible: 0, below: 0 };
+  const dropped = { 'not-judged': 0, 'before-branch': 0, unparsed: 0, 'no-turn': 0, duplicate: 0 };
+  const outcomes = { composed: 0, verified: 0, diverged: 0, impossible: 0, below: 0, malformed: 0 };
   for (const tree of trees) {
     for (const verdict of tree.verdicts) verdicts[verdict]++;
     for (const { reason } of tree.composed.dropped) dropped[reason]++;
     for (const outcome of tree.outcomes) outcomes[outcome]++;
   }
   const sum = (of: (tree: RevisedTree) => number) => trees.reduce((total, tree) => total + of(tree), 0);
-  const { diverged, impossible, below } = outcomes;
+  const { diverged, impossible, below, malformed } = outcomes;
   return {
     trees: trees.length,
     plannedTrees,
@@ -141,7 +145,7 @@ function count(
     revisions: sum(({ composed }) => composed.revisions.length),
     dropped,
     verified: outcomes.verified,
-    rejected: { diverged, impossible, below },
+    rejected: { diverged, impossible, below, malformed },
     meanRevisionLength: measureRevisions(trees.flatMap(({ composed }) => composed.revisions)).meanRevisionLength,
   };
 }

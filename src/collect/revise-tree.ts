@@ -11,7 +11,7 @@ import { derivedId } from '../events/derived-id.ts';
 import { judgeText } from '../events/schemas/revisions.ts';
 import type { SearchedTree } from '../projections/revisions/read-searched-trees.ts';
 import { revisionContentHash } from '../projections/revisions/revision-content.ts';
-import { checkRevision } from './revise-check.ts';
+import { checkRevision, type ReadReply } from './revise-check.ts';
 import { probePath } from './revise-path.ts';
 import type { RecordedRevisions } from './revise-record.ts';
 import type { Verdicts } from './revise-verdicts.ts';
@@ -32,6 +32,8 @@ export interface ReviseTree {
   readonly verdicts: Verdicts | null;
   /** Null when it is not there: then nothing is planned in it. */
   readonly kind: EnvironmentKind | null;
+  /** Reads a reply by the rules of the run's prompts; null where the environment reads it. */
+  readonly read: ReadReply | null;
   /** Whether every revision is executed. It needs the environment. */
   readonly checking: 'execute' | 'none';
   readonly recorded: RecordedRevisions;
@@ -39,7 +41,7 @@ export interface ReviseTree {
   readonly signal: AbortSignal;
 }
 
-export type Outcome = 'composed' | 'verified' | 'diverged' | 'impossible' | 'below';
+export type Outcome = 'composed' | 'verified' | 'diverged' | 'impossible' | 'below' | 'malformed';
 
 /** What was mined from one tree, whether now or by an earlier process. */
 export interface RevisedTree {
@@ -96,7 +98,7 @@ async function findTransition(work: ReviseTree, given: Verdicts, bad: LeafPath, 
 }
 
 async function record(work: ReviseTree, revision: Revision): Promise<Outcome> {
-  const { tree, plan, judge, recorded, appender } = work;
+  const { tree, plan, judge, recorded, appender, signal } = work;
   const { goodLeafStepId, badLeafStepId } = revision;
   const contentHash = revisionContentHash(tree, revision.turns);
   const parts = [tree.treeId, goodLeafStepId, badLeafStepId, contentHash, judgeText(judge), plan.alpha, plan.beta];
@@ -118,14 +120,19 @@ async function record(work: ReviseTree, revision: Revision): Promise<Outcome> {
           transitionCause: revision.cause,
           judged: revision.revisionLength,
           reflection: REFLECTIONS[revision.reflection] ?? '',
-          ...{ signal: plan.signal, alpha: plan.alpha, beta: plan.beta },
+          ...{ signal: revision.signal, alpha: plan.alpha, beta: plan.beta },
         },
       },
     ]);
   }
   if (stated && stated !== 'composed') return stated;
   if (work.checking === 'none' || !work.kind) return 'composed';
-  const { kind: verdict, ...checked } = await checkRevision(work.kind, tree, revision.turns, plan);
+  const { kind: verdict, ...checked } = await checkRevision(
+    { kind: work.kind, read: work.read, signal },
+    tree,
+    revision.turns,
+    plan,
+  );
   const draft = {
     id: derivedId('revision outcome', revisionId),
     correlationId: tree.runId,

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
+import { createAppender } from '../append/appender.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import { newId } from '../events/new-id.ts';
 import type { Subscription } from '../log/event-log.ts';
 import { collectInto } from '../platform/collect-into.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { type Revised, reviseInto } from '../platform/revise-into.ts';
+import { verifyRecord } from '../platform/verify-record.ts';
+import type { RevisionsTable } from '../postgres/tables.ts';
 import { runProjections } from '../projections/runner.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
@@ -64,6 +67,36 @@ async function ends(runId: string) {
   return rows;
 }
 
+/** Records a verified revision whose bad side is the walk to a leaf; gives its id. */
+async function recordPast(row: Selectable<RevisionsTable>, badLeafStepId: string): Promise<string> {
+  const revisionId = newId();
+  const appender = createAppender({
+    ...{ log: platform.log, blobs: platform.blobs, clock: Date.now, producer: { name: 'past', version: '0' } },
+  });
+  const { rows } = await sql<{ root: string; first: string }>`
+    with recursive path as (
+      select step_id, parent_step_id, depth from steps where step_id = ${badLeafStepId}
+      union all select s.step_id, s.parent_step_id, s.depth from steps s join path p on s.step_id = p.parent_step_id
+    ) select (select step_id from path where depth = 0) as root, (select step_id from path where depth = 1) as first`.execute(
+    platform.database.db,
+  );
+  const [{ root, first }] = rows as [(typeof rows)[0]]; // of a walk there are a root and a first step
+  const about = { revisionId, treeId: row.tree_id };
+  const leaves = { goodLeafStepId: row.good_leaf_step_id, badLeafStepId, branchStepId: root, transitionStepId: first };
+  const mining = { transitionCause: row.transition_cause, judged: 0, reflection: row.reflection, signal: row.signal };
+  const { alpha, beta, content_hash: contentHash, run_id: correlationId } = row;
+  const judge = { name: 'j', revision: '1' };
+  await appender.append([
+    {
+      ...{ type: 'RevisionComposed', id: newId(), correlationId },
+      data: { ...about, ...leaves, ...mining, alpha, beta, judge, contentHash },
+    },
+    { type: 'RevisionVerified', id: newId(), correlationId, data: { ...about, reached: 1, threshold: 0.5 } },
+  ]);
+  await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 20_000 });
+  return revisionId;
+}
+
 test('a success that a stopped search had not backed up is a good trajectory, and unfinished trees are reported', async () => {
   const runId = newId();
   await searchUntil(runId, 3, 'new');
@@ -77,6 +110,14 @@ test('a success that a stopped search had not backed up is a good trajectory, an
   expect(mined.filter((row) => leaves.has(row.bad_leaf_step_id))).toEqual([]);
   expect(mined.filter((row) => !leaves.has(row.good_leaf_step_id))).toEqual([]);
   expect(stopped).toMatchObject({ trees: 1, plannedTrees: 3, unfinished: 3, good: leaves.size });
+
+  // A revision that was mined when such a success counted as nothing.
+  const [row, success] = [mined[0], [...leaves].find((leaf) => leaf !== mined[0]?.good_leaf_step_id)];
+  if (!row || !success) throw new Error('two walks succeeded and something was mined');
+  const past = await recordPast(row, success);
+  const { faulty, doubtfulRevisions } = await verifyRecord(platform, { files: [], signal: new AbortController().signal });
+  const { tree_id: treeId } = row;
+  expect([faulty, doubtfulRevisions]).toEqual([0, [{ revisionId: past, treeId, state: 'verified', why: 'bad-side' }]]);
 
   await searchUntil(runId, Number.POSITIVE_INFINITY, 'resume');
   const whole = await revise(runId);

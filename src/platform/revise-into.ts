@@ -1,3 +1,4 @@
+import { readAnswer } from '../collect/prompting/prompter.ts';
 import { DIRECT, type ReviseCounts, reviseRun } from '../collect/revise-run.ts';
 import type { RevisePlan } from '../collect/revise-tree.ts';
 import { refuseThresholds } from '../domain/revision/thresholds.ts';
@@ -27,7 +28,9 @@ export async function reviseInto(platform: Platform, revising: Revising): Promis
   return withJudgedRun(platform, { ...revising, needsWorld: revising.checking === 'execute' }, async (run) => {
     const { planned, judge, kind, appender, resolve } = run;
     const plannedTrees = planned?.tasks.length ?? null;
-    const counts = await reviseRun({ ...revising, db, plannedTrees, judge, kind, appender, resolve });
+    const prompt = planned?.prompt;
+    const read = prompt ? (response: string) => readAnswer({ plan: prompt }, response) : null;
+    const counts = await reviseRun({ ...revising, db, plannedTrees, judge, kind, read, appender, resolve });
     return { ...counts, judge: judgeText(judge ?? DIRECT) };
   });
 }

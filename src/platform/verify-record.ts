@@ -8,6 +8,7 @@ import { readUnrecordedReleases } from '../projections/rebuild/unrecorded-releas
 import type { Platform } from './open-platform.ts';
 import { verifyCheckpoints } from './verify-checkpoints.ts';
 import { verifyFiles } from './verify-files.ts';
+import { type DoubtfulRevision, findDoubtfulRevisions } from './verify-revisions.ts';
 
 /** Something of the record that is not as it was written. */
 export interface Fault {
@@ -26,6 +27,9 @@ export interface Verification {
   readonly faulty: number;
   /** The first faults. */
   readonly faults: readonly Fault[];
+  /** How many revisions are as they were written and do not hold by the record; and the first of them. They are no fault of the record. */
+  readonly doubtful: number;
+  readonly doubtfulRevisions: readonly DoubtfulRevision[];
 }
 
 const SHOWN = 50;
@@ -34,7 +38,7 @@ const BLOB = /"blob":"([0-9a-f]{64})"/g;
 /**
  * Checks that the record is what was written: the hash chain of every partition of the journal, every blob against its name (those that events refer to
  * must be there: long texts, tokens, checkpoints), the chained manifests of all batches, checkpoints with the weights in them, and files of released datasets, with the manifests beside them,
- * against their releases.
+ * against their releases. Beside that it names revisions that were mined from what the record speaks against.
  */
 export async function verifyRecord(
   platform: Platform,
@@ -73,7 +77,9 @@ export async function verifyRecord(
   const batches = await verifyBatches(platform, fault);
   const checkpoints = await verifyCheckpoints(platform, signal, fault);
   const checked = await verifyFiles(platform, files, fault);
-  return { events: chain.events, blobs, batches, checkpoints, files: checked, faulty, faults };
+  const doubtful = await findDoubtfulRevisions(platform, signal);
+  const doubts = { doubtful: doubtful.length, doubtfulRevisions: doubtful.slice(0, SHOWN) };
+  return { events: chain.events, blobs, batches, checkpoints, files: checked, faulty, faults, ...doubts };
 }
 
 async function verifyBlobs(

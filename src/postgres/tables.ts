@@ -265,7 +265,7 @@ export interface RevisionsTable {
   transition_cause: 'bad' | 'none-bad' | 'unparsed' | 'direct';
   judged: number;
   reflection: string;
-  signal: 'thought' | 'turn';
+  signal: 'thought' | 'turn' | 'in-form';
   alpha: number;
   beta: number;
   judge: string;

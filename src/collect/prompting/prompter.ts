@@ -91,7 +91,7 @@ export async function promptStep(
 }
 
 /** Reads an answer by the rules of the template: what is given to the environment, and whether the answer keeps the form. */
-export function readAnswer({ plan }: Prompter, response: string): ParsedResponse {
+export function readAnswer({ plan }: Pick<Prompter, 'plan'>, response: string): ParsedResponse {
   const { thought, action, valid } = projectResponse(plan.template.name, stored(response), {
     compression: plan.compression !== null,
   });

@@ -1,7 +1,7 @@
 import type { LeafPath } from '../../domain/revision/leaf-paths.ts';
 import { pairPaths } from '../../domain/revision/pair-paths.ts';
 import type { PublishedFeedback } from '../../domain/revision/published-rows.ts';
-import { type RevisedTurn, splice } from '../../domain/revision/splice.ts';
+import { keepsForm, type RevisedTurn, splice } from '../../domain/revision/splice.ts';
 import { isGood, isWorse } from '../../domain/revision/thresholds.ts';
 import type { SearchedStep } from '../../domain/search/searched-step.ts';
 import { pathTo } from '../../domain/tree/grow-tree.ts';
@@ -53,7 +53,10 @@ function goodRowOf(mined: MinedTree, context: RowContext, path: LeafPath, parame
   };
 }
 
-/** Makes the turns of a revision again. None when its leaves do not fit the thresholds asked for, or are not among the chosen rollouts. */
+/**
+ * Makes the turns of a revision again. None when its leaves do not fit the thresholds asked for or are not among the chosen rollouts, or when it was recorded with
+ * a reflection that breaks the form of the reply which would be trained on.
+ */
 function revisionRowOf(
   mined: MinedTree,
   context: RowContext,
@@ -65,6 +68,7 @@ function revisionRowOf(
   if (!good || !bad || !isGood(good.average, thresholds) || !isWorse(bad.average, good.average, thresholds)) return [];
   const root = mined.tree.root.step.stepId;
   const branch = revision.branchStepId === root ? 0 : indexOf(bad, revision.branchStepId) + 1;
+  if (!keepsForm(revision.signal, good.steps[branch]?.response ?? '')) return [];
   const pair = { good: good.steps, bad: bad.steps, branch };
   const turns = splice(pair, indexOf(bad, revision.transitionStepId), revision.reflection, revision.signal);
   refuseOther(mined, revision, turns);

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { RecordedSignal } from '../../domain/revision/splice.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Trx } from '../../postgres/database.ts';
 import type { RowParameters } from './row-options.ts';
@@ -14,7 +15,7 @@ export interface MinedRevision {
   readonly transitionCause: string;
   readonly judged: number;
   readonly reflection: string;
-  readonly signal: 'thought' | 'turn';
+  readonly signal: RecordedSignal;
   readonly alpha: number;
   readonly beta: number;
   readonly judge: string;

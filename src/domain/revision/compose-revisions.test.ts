@@ -176,6 +176,7 @@ test('metrics: revision length of judged revisions only, causes and clamps count
     clamped,
     revisionLength,
     reflection: 0,
+    signal: 'thought',
     reward: 1,
     turns: [],
   });

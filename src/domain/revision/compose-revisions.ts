@@ -1,7 +1,7 @@
 import type { Transition } from './find-transition.ts';
 import { type BranchedPair, contentOf } from './pair-paths.ts';
 import { drawReflection, REFLECTIONS } from './reflections.ts';
-import { type RevisedTurn, type SignalForm, splice } from './splice.ts';
+import { type RecordedSignal, type RevisedTurn, recordSignal, type SignalForm, splice } from './splice.ts';
 
 /** A revision trajectory and where it comes from. `reward` is that of the good leaf: what a re-execution should reach. */
 export interface Revision {
@@ -16,11 +16,13 @@ export interface Revision {
   readonly clamped: boolean;
   readonly revisionLength: number;
   readonly reflection: number;
+  readonly signal: RecordedSignal;
   readonly reward: number;
   readonly turns: readonly RevisedTurn[];
 }
 
-export type DroppedReason = 'not-judged' | 'before-branch' | 'unparsed' | 'duplicate';
+/** `no-turn`: the signal was to be a turn of its own, and the replies are of a form that has none to wait by. */
+export type DroppedReason = 'not-judged' | 'before-branch' | 'unparsed' | 'no-turn' | 'duplicate';
 
 export interface ComposeOptions {
   readonly treeId: string;
@@ -53,9 +55,10 @@ export function composeRevisions(
   const dropped: { pair: BranchedPair; reason: DroppedReason }[] = [];
   for (const pair of pairs) {
     const transition = transitions.get(pair.bad.leafStepId);
+    const signal = recordSignal(options.signal, pair.good.steps[pair.branch]?.response ?? '');
     const reason = refuse(pair, transition, options);
-    if (reason !== null || !transition) {
-      dropped.push({ pair, reason: reason ?? 'not-judged' });
+    if (reason !== null || !transition || !signal) {
+      dropped.push({ pair, reason: reason ?? (transition ? 'no-turn' : 'not-judged') });
       continue;
     }
     const index = Math.max(transition.index, pair.branch);
@@ -65,7 +68,7 @@ export function composeRevisions(
       continue;
     }
     seen.add(content);
-    revisions.push(revisionOf(pair, transition, index, options));
+    revisions.push(revisionOf(pair, { found: transition, transition: index, signal }, options));
   }
   return { revisions, dropped };
 }
@@ -78,8 +81,7 @@ function refuse(pair: BranchedPair, transition: Transition | undefined, { before
 
 function revisionOf(
   { good, bad, branch }: BranchedPair,
-  found: Transition,
-  transition: number,
+  { found, transition, signal }: { readonly found: Transition; readonly transition: number; readonly signal: RecordedSignal },
   options: ComposeOptions,
 ): Revision {
   const leaves = { goodLeafStepId: good.leafStepId, badLeafStepId: bad.leafStepId };
@@ -93,7 +95,8 @@ function revisionOf(
     clamped: transition !== found.index,
     revisionLength: found.judged,
     reflection,
+    signal,
     reward: good.average,
-    turns: splice(steps, transition, REFLECTIONS[reflection] ?? '', options.signal),
+    turns: splice(steps, transition, REFLECTIONS[reflection] ?? '', signal),
   };
 }

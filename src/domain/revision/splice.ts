@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../history/prompt.ts';
 import type { SearchedStep } from '../search/searched-step.ts';
+import { beginThought, replyFormOf } from './begin-thought.ts';
 
 /** A turn of a revision trajectory. `loss` tells whether its reply is trained on; `stepId` is null for a turn that nobody took. */
 export interface RevisedTurn {
@@ -36,6 +37,24 @@ export function spliceAsPublished(
 export type SignalForm = 'turn' | 'thought';
 
 /**
+ * How a recorded revision says it. `in-form`: in the thought of the first good reply, by that reply's own form. `thought`: behind the label `Thought:`, which
+ * is the same for replies that have it; revisions of other replies (`<think>…`) were recorded so as well, with a label that their form does not know.
+ */
+export type RecordedSignal = SignalForm | 'in-form';
+
+/** Says how a signal is recorded that is to stand before a reply; null where no reply of its form can be a turn of its own: there is no action to wait by. */
+export function recordSignal(form: SignalForm, reply: string): RecordedSignal | null {
+  if (form === 'turn') return replyFormOf(reply) === 'labels' ? 'turn' : null;
+  return keepsForm('thought', reply) ? 'thought' : 'in-form';
+}
+
+/** Tells whether a recorded signal leaves a reply in its own form. */
+export function keepsForm(signal: RecordedSignal, reply: string): boolean {
+  if (signal === 'thought') return labelFirst('R', reply) === beginThought('R', reply);
+  return signal === 'in-form' || replyFormOf(reply) === 'labels';
+}
+
+/**
  * Splices soundly: the bad trajectory up to its transition, the signal, and the good trajectory from the step where the two part. What they share
  * stands once and is, like the bad steps, context.
  * @param branch how many first steps they share. @throws RangeError when the transition lies before the first step that differs.
@@ -44,7 +63,7 @@ export function splice(
   pair: { readonly bad: readonly SearchedStep[]; readonly good: readonly SearchedStep[]; readonly branch: number },
   transition: number,
   reflection: string,
-  form: SignalForm,
+  form: RecordedSignal,
 ): readonly RevisedTurn[] {
   const { bad, good, branch } = pair;
   if (transition < branch) throw new RangeError(`transition ${transition} lies before the first step that differs, ${branch}`);
@@ -52,7 +71,8 @@ export function splice(
   const suffix = good.slice(branch).map((step) => turnOf('good', step, true));
   const [first, ...rest] = suffix;
   if (form === 'turn' || !first) return [...prefix, signalTurn(reflection), ...suffix];
-  return [...prefix, { ...first, part: 'signal', response: reflectFirst(reflection, first.response) }, ...rest];
+  const response = form === 'thought' ? labelFirst(reflection, first.response) : beginThought(reflection, first.response);
+  return [...prefix, { ...first, part: 'signal', response }, ...rest];
 }
 
 /** Writes turns as messages behind those that opened the conversation. */
@@ -64,8 +84,8 @@ export function lossMessages(opening: readonly ChatMessage[], turns: readonly Re
   return [...opening.map(({ role, content }) => ({ role, content })), ...told];
 }
 
-/** Puts a thought before the thought of a reply. */
-export function reflectFirst(reflection: string, response: string): string {
+/** Puts a thought with its label before the thought of a reply, whatever its form: as revisions were recorded before forms were told apart. */
+function labelFirst(reflection: string, response: string): string {
   const marker = /^\s*Thought:\s*/.exec(response)?.[0];
   return marker === undefined ? `Thought: ${reflection}\n${response}` : `${marker}${reflection} ${response.slice(marker.length)}`;
 }

@@ -20,7 +20,8 @@ export const stepJudged = z.strictObject({
 /**
  * A bad trajectory up to `transitionStepId`, a reflection, and a good one from where the two part were made one (Agent-R). `branchStepId` is the last
  * step of the bad trajectory that both share in their words, the root at least. The turns are not stored: `splice` makes them again from
- * the tree and these parameters; `contentHash` says what must come out. `judged` is the revision length: steps looked at.
+ * the tree and these parameters; `contentHash` says what must come out. `signal`: the reflection is a turn of its own, or begins the thought of the first good
+ * reply, by that reply's own form (`in-form`) or behind the label `Thought:` (`thought`). `judged` is the revision length: steps looked at.
  */
 export const revisionComposed = z.strictObject({
   revisionId: id,
@@ -32,7 +33,7 @@ export const revisionComposed = z.strictObject({
   transitionCause: z.enum(['bad', 'none-bad', 'unparsed', 'direct']),
   judged: count,
   reflection: z.string().max(10_000),
-  signal: z.enum(['thought', 'turn']),
+  signal: z.enum(['thought', 'turn', 'in-form']),
   alpha: finite,
   beta: finite,
   judge: scorer,
@@ -49,12 +50,12 @@ export const revisionVerified = z.strictObject({
 
 /**
  * A revision does not hold. `diverged`: its bad prefix, replayed, answered other than recorded; `impossible`: the good steps behind it did, or the
- * episode was over before them; `below`: it reached less than the threshold. `stepId` is where, `detail` what was seen.
+ * episode was over before them; `below`: it reached less than the threshold; `malformed`: the reply that holds the reflection is not in its form. `stepId` is where, `detail` what was seen.
  */
 export const revisionRejected = z.strictObject({
   revisionId: id,
   treeId: id,
-  reason: z.enum(['diverged', 'impossible', 'below']),
+  reason: z.enum(['diverged', 'impossible', 'below', 'malformed']),
   reached: finite.nullable(),
   stepId: id.nullable(),
   detail: z.string().max(10_000),

@@ -16,7 +16,7 @@ export interface RevisionRecord {
   /** The revision length: steps that the judge looked at. */
   readonly judged: number;
   readonly reflection: string;
-  readonly signal: 'thought' | 'turn';
+  readonly signal: RevisionsTable['signal'];
   readonly alpha: number;
   readonly beta: number;
   /** name@revision. */

@@ -2,6 +2,7 @@ import { BlobCorrupt, BlobMissing } from '../blobs/blob-store.ts';
 import { listFileBlobs } from '../blobs/file-blob-store.ts';
 import { decode } from '../events/codec.ts';
 import { manifestHashOf } from '../events/manifest-hash.ts';
+import { readDividedStreams } from '../projections/journal/read-stream-topics.ts';
 import { verifyChain } from '../projections/journal-chain/verify-chain.ts';
 import { describePlace } from '../projections/place.ts';
 import { readUnrecordedReleases } from '../projections/rebuild/unrecorded-releases.ts';
@@ -74,6 +75,9 @@ export async function verifyRecord(
   for (const release of await readUnrecordedReleases(platform.database.db))
     fault({ what: 'release', kind: 'unrecorded', place: `${release.projection} ${describePlace(release)}` });
   const blobs = await verifyBlobs(platform, referenced, signal, fault);
+  // What was appended before streams were kept in one topic: their positions follow the order in which the topics were folded.
+  for (const { stream, topics } of await readDividedStreams(platform.database.db))
+    fault({ what: 'event', kind: 'renumbered', place: `stream ${stream} lies in the topics ${topics.join(' and ')}` });
   const batches = await verifyBatches(platform, fault);
   const checkpoints = await verifyCheckpoints(platform, signal, fault);
   const checked = await verifyFiles(platform, files, fault);

@@ -9,3 +9,13 @@ export async function readStreamTopics(db: Db, streams: readonly string[]): Prom
     cross join lateral (select topic from events where stream = s.stream order by position limit 1) e`.execute(db);
   return new Map(rows.map(({ stream, topic }) => [stream, topic]));
 }
+
+/** Reads the streams that lie in more than one topic: one id was used for two things before that was refused. */
+export async function readDividedStreams(
+  db: Db,
+): Promise<readonly { readonly stream: string; readonly topics: readonly string[] }[]> {
+  const { rows } = await sql<{ stream: string; topics: string[] }>`
+    select stream, array_agg(distinct topic order by topic) as topics from events
+    group by stream having min(topic) <> max(topic) order by stream`.execute(db);
+  return rows;
+}

@@ -11,6 +11,7 @@ import { LINEAR_SETTINGS } from '../training/backends/training-settings.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { writeLedger } from './ledger.ts';
 import { plotSvg } from './plot-svg.ts';
+import { rewardWeights } from './reward-weights.ts';
 import { exitStopped } from './stoppable.ts';
 import { progressLine, say, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
@@ -129,20 +130,6 @@ function planOf(flags: TrainFlags): TrainPlan {
   };
   const digest = createHash('sha256').update(canonicalJson(plan)).digest('hex').slice(0, 8);
   return trainPlan.parse({ policyId: flags.policy ?? `linear-${flags.estimator}-${digest}`, ...plan });
-}
-
-/** Reads `component=weight,…`. @throws which names the part that is wrong. */
-function rewardWeights(text: string): Readonly<Record<string, number>> {
-  const weights = new Map<string, number>();
-  for (const part of text.split(',')) {
-    const [component = '', given = '', ...rest] = part.split('=').map((each) => each.trim());
-    if (component === '' || rest.length > 0 || weights.has(component))
-      throw new Error(
-        `--rewards takes component=weight, each component once, as environment=1,answer-f1=0.1, not ${JSON.stringify(part)}`,
-      );
-    weights.set(component, numberBetween(`--rewards ${component}`, -1e6, 1e6)(given));
-  }
-  return Object.fromEntries(weights);
 }
 
 /** A name that is taken is refused unless it is to go on: versions of two trainings under one name could not be told apart. */

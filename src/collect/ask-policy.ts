@@ -23,15 +23,24 @@ export type PrescribedPrompt =
   | { readonly kind: 'fits'; readonly messages: readonly ChatMessage[] }
   | { readonly kind: 'too-long'; readonly limit: number };
 
+export interface Asking {
+  /** Of the walk; the depth is mixed in. */
+  readonly seed: number;
+  readonly n: number;
+  readonly prompt?: PrescribedPrompt | null;
+  /** What the policy said here before, where that is on record: it is not asked again. */
+  readonly recorded?: readonly Act[] | null;
+}
+
 /**
  * Asks the policy for acts at the end of a path. What it cannot answer here is a reason to record; what it can answer nowhere (a server that
- * is away or refuses us) is thrown and ends the run, which stays resumable. @param seed of the walk; the depth is mixed in.
+ * is away or refuses us) is thrown and ends the run, which stays resumable.
  */
 export async function askPolicy(
   tree: GrowingTree,
   environment: Environment,
   path: readonly TreeNode[],
-  { seed, n, prompt = null }: { readonly seed: number; readonly n: number; readonly prompt?: PrescribedPrompt | null },
+  { seed, n, prompt = null, recorded = null }: Asking,
 ): Promise<Asked> {
   if (prompt?.kind === 'too-long')
     return { kind: 'failed', reason: `what is never cut of the prompt is longer than ${prompt.limit} tokens` };
@@ -44,6 +53,7 @@ export async function askPolicy(
     if (error instanceof RenderRefused) return { kind: 'failed', reason: error.message };
     throw error;
   }
+  if (recorded) return { kind: 'acts', acts: recorded, history: step?.history ?? null };
   const request: ActRequest = {
     goal: opening.goal,
     instruction: opening.instruction,

@@ -14,6 +14,7 @@ import { historyDrafts } from './prompting/history-drafts.ts';
 import { type DrawnHistory, readAnswer } from './prompting/prompter.ts';
 import { pathTo } from './restore-environment.ts';
 import { finished, rewards, started, stepData, stepEvent, type TreeNode, toolDrafts } from './rollout-events.ts';
+import { repliesSampled } from './sampled-replies.ts';
 import { ordinalsTo, type SearchRules } from './search-rules.ts';
 
 type Expansion = Extract<SearchStep, { kind: 'expand' }>;
@@ -39,27 +40,32 @@ export interface Search {
 }
 
 /**
- * Expands a node: one request for all candidates, then one environment step for each reply that says something new. A child and what it
- * means for the search are appended together, so that neither is ever without the other; children that an earlier process already
- * added are kept, and only the missing ones are tried.
+ * Expands a node: one request for all candidates, their replies on record before any is executed, then one environment step for each reply that says
+ * something new. A child and what it means for the search are appended together, so that neither is ever without the other; children
+ * that an earlier process already added are kept, and only the missing ones of the same replies are tried.
  */
 export async function expandNode(search: Search, state: SearchState, step: Expansion): Promise<SearchState> {
   const { tree, rules, episodes } = search;
   const episode = await episodeAt(episodes, step.stepId);
   if (!episode) return close(tree, state, step, [], NOT_REPEATED);
   const path = pathTo(tree, step.stepId);
+  const recorded = tree.tree?.replies.get(step.stepId) ?? null;
   const began = tree.clock();
   const asked = await askPolicy(tree, episode, path, {
     seed: seedOf(tree, state, step.stepId),
     n: step.candidates,
     prompt: rules.promptAt(path),
+    recorded: recorded?.acts ?? null,
   });
-  const policyMs = Math.max(0, tree.clock() - began);
+  const policyMs = recorded?.policyMs ?? Math.max(0, tree.clock() - began);
   if (asked.kind === 'failed') {
     await episode.close();
     return close(tree, state, step, [], asked.reason);
   }
-  const candidates = asked.acts.map((act, ordinal): Candidate => {
+  const { repeats } = tree.policy;
+  const acts = recorded || repeats ? asked.acts : asked.acts.map((act, ordinal) => asTaken(tree, step, act, ordinal));
+  if (!recorded && !repeats) await tree.appender.append([repliesSampled(tree, step, { acts, policyMs })]);
+  const candidates = acts.map((act, ordinal): Candidate => {
     const parsed = tree.prompter ? readAnswer(tree.prompter, act.response) : episode.parse(act.response);
     const { said, key } = rules.read(act.response);
     return { ordinal, act, parsed, said, response: key, action: parsed.action };
@@ -93,6 +99,15 @@ export async function expandNode(search: Search, state: SearchState, step: Expan
     dropped.map(({ candidate, sameAs }) => ({ ordinal: candidate.ordinal, sameAs })),
     reason,
   );
+}
+
+/**
+ * Puts what is recorded of a child in the place of a reply that was asked for again: records made before replies were kept hold the children of
+ * an expansion that was cut short, and not what else was said. So no new child repeats one that is there.
+ */
+function asTaken(tree: GrowingTree, { stepId, present }: Expansion, act: Act, ordinal: number): Act {
+  const isPresent = present.some((child) => child.ordinal === ordinal);
+  return isPresent ? { ...act, response: nodeOf(tree, stepIdOf(stepId, ordinal)).response } : act;
 }
 
 interface Adding {

@@ -86,6 +86,7 @@ async function search(
     runId,
     (i) => treeIdOf(runId, plan.tasks[i]!, i),
     async () => '',
+    async () => new Uint8Array(),
   );
   const sequenceOf = async (stream: string) => {
     const row = await db.selectFrom('stream_producers').select('sequence').where('stream', '=', stream).executeTakeFirst();

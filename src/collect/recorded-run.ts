@@ -2,6 +2,7 @@ import type { SearchFact } from '../domain/search/search-facts.ts';
 import { decode } from '../events/codec.ts';
 import type { Db } from '../postgres/database.ts';
 import { readSearchFacts } from './read-search-facts.ts';
+import { type ReadBytes, readSampledReplies, type SampledReplies } from './sampled-replies.ts';
 
 /** What the record holds of one tree: enough to go on where it ends. Steps are in the order in which they were taken. */
 export interface RecordedTree {
@@ -11,6 +12,8 @@ export interface RecordedTree {
   readonly steps: ReadonlyMap<string, RecordedStep>;
   /** What happened in a search of it, in log order. */
   readonly searchFacts: readonly SearchFact[];
+  /** What the model said at nodes of a search that are not expanded yet. */
+  readonly replies: ReadonlyMap<string, SampledReplies>;
   /** Who found that the task opens otherwise than the tree did. */
   readonly openedOtherwise: readonly string[];
   /** Steps that carry a reward already. */
@@ -59,13 +62,14 @@ export const nothingRecorded: RecordedRun = { started: false, end: null, open: [
 /**
  * Opens the record of a run for resuming. The read models must have caught up with the log first (`waitUntilProjected`), or steps that
  * were appended would be taken again. @param treeIdOf the id of the tree of a task index.
- * @param resolve reads text that lies in the blob store.
+ * @param resolve reads text that lies in the blob store. @param readBytes reads bytes there.
  */
 export async function readRecordedRun(
   db: Db,
   runId: string,
   treeIdOf: (index: number) => string,
   resolve: (sha256: string) => Promise<string>,
+  readBytes: ReadBytes,
 ): Promise<RecordedRun> {
   const run = await db
     .selectFrom('runs')
@@ -77,7 +81,7 @@ export async function readRecordedRun(
     started: run !== undefined,
     end: run?.finished_at == null ? null : { outcome, message: run.message ?? '' },
     open: run ? await readOpenTrees(db, runId, resolve) : [],
-    tree: (_runId, index) => readTree(db, treeIdOf(index), resolve),
+    tree: (_runId, index) => readTree(db, treeIdOf(index), resolve, readBytes),
   };
 }
 
@@ -113,7 +117,12 @@ async function readOpenedOtherwise(db: Db, treeId: string, rootStepId: string): 
   });
 }
 
-async function readTree(db: Db, treeId: string, resolve: (sha256: string) => Promise<string>): Promise<RecordedTree | null> {
+async function readTree(
+  db: Db,
+  treeId: string,
+  resolve: (sha256: string) => Promise<string>,
+  readBytes: ReadBytes,
+): Promise<RecordedTree | null> {
   const tree = await db
     .selectFrom('trees')
     .select(['closed_at', 'close_reason', 'root_step_id'])
@@ -166,10 +175,13 @@ async function readTree(db: Db, treeId: string, resolve: (sha256: string) => Pro
       admissibleActions: step.admissible,
     });
   }
+  const searchFacts = await readSearchFacts(db, treeId);
+  const expanded = new Set(searchFacts.flatMap((fact) => (fact.kind === 'node-expanded' ? [fact.stepId] : [])));
   return {
     closed: tree.closed_at === null ? null : (tree.close_reason ?? 'completed'),
     openedOtherwise: tree.closed_at === null ? await readOpenedOtherwise(db, treeId, tree.root_step_id) : [],
-    searchFacts: await readSearchFacts(db, treeId),
+    searchFacts,
+    replies: tree.closed_at === null ? await readSampledReplies(db, treeId, expanded, readBytes) : new Map(),
     rollouts: new Map(
       rollouts.map((r) => [
         r.ordinal,

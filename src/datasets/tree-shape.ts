@@ -61,6 +61,7 @@ export class TreeShape {
       case 'ToolCalled':
       case 'ReplayDiverged':
       case 'NodeExpanded':
+      case 'RepliesSampled':
         return this.#unknownStep(event.data.stepId);
       case 'HistoryRendered':
         return this.#refuseHistory(event);

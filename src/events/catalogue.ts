@@ -30,6 +30,7 @@ export const catalogue = {
   RewardAssigned: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rewardAssigned },
   RewardRevised: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rewardRevised },
   NodeAdded: { topic: 'trees', version: 1, stream: 'treeId', data: trees.nodeAdded },
+  RepliesSampled: { topic: 'trees', version: 1, stream: 'treeId', data: trees.repliesSampled },
   NodeExpanded: { topic: 'trees', version: 1, stream: 'treeId', data: trees.nodeExpanded },
   ValueBackedUp: { topic: 'trees', version: 1, stream: 'treeId', data: trees.valueBackedUp },
   ReplayDiverged: { topic: 'trees', version: 1, stream: 'treeId', data: trees.replayDiverged },

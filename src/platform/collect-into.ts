@@ -164,7 +164,7 @@ async function recordOf(platform: Platform, { runId, plan, seed, signal }: Colle
     if (!task) throw new RangeError(`the plan has no task ${index}`);
     return treeIdOf(runId, task, index);
   };
-  return readRecordedRun(db, runId, treeOf, textReader(platform.blobs));
+  return readRecordedRun(db, runId, treeOf, textReader(platform.blobs), (sha256) => platform.blobs.get(sha256));
 }
 
 /** Holds a run for this process by a session lock, which ends with the process however that ends. */

@@ -19,6 +19,7 @@ export function linearPolicy(
   return {
     ref: { policyId: options.policyId ?? 'linear', version: weights.version },
     choosesFrom: 'candidates',
+    repeats: true,
     async act(request, signal) {
       signal.throwIfAborted();
       const candidates = candidatesOf(request, 'linear');

@@ -12,6 +12,7 @@ export function plannerPolicy({ epsilon }: { readonly epsilon: number }): Policy
   return {
     ref: { policyId: epsilon === 0 ? 'planner' : `planner-${epsilon}`, version: 0 },
     choosesFrom: 'plan',
+    repeats: true,
     async act(request, signal) {
       signal.throwIfAborted();
       const random = createRandom(request.seed);

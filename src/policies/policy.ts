@@ -12,6 +12,8 @@ export interface Policy {
    * a policy that writes its actions itself.
    */
   readonly choosesFrom?: 'candidates' | 'plan';
+  /** The same request with the same seed gives the same acts, whenever and in whichever process it is asked. */
+  readonly repeats?: true;
   /** Proposes `request.n` acts. The same request with the same seed gives the same acts where the policy is deterministic. @throws PolicyError. */
   act(request: ActRequest, signal: AbortSignal): Promise<readonly Act[]>;
   close(): Promise<void>;

@@ -7,6 +7,7 @@ export function randomPolicy(): Policy {
   return {
     ref: { policyId: 'random', version: 0 },
     choosesFrom: 'candidates',
+    repeats: true,
     async act(request, signal) {
       signal.throwIfAborted();
       const candidates = candidatesOf(request, 'random');

@@ -162,6 +162,11 @@ export function everyEvent(): readonly Envelope[] {
   told.tell('ReplayFinished', { runId, ...replay, differences: [unequal], ...asked }, runId);
   const abandoned = { batchId: told.id('abandoned'), ordinal: 3, by: 'trainer' as const, leaseId: told.id('last'), fence: 2 };
   told.tell('BatchAbandoned', { ...lineage, ...abandoned, reason: 'its rows cannot be read' }, lineage.lineageId);
+  told.tell(
+    'RepliesSampled',
+    { treeId, stepId: tree.rootStepId, simulation: 2, asked: 4, count: 4, policyMs: 12.5, replies: pack('uint8', [31, 139, 8]) },
+    runId,
+  );
   return told.events.map((event) => ({ ...event, causationId: told.id('cause'), repaired: ['data.nothing'] }));
 }
 

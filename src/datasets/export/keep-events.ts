@@ -26,6 +26,10 @@ export function orderEvents(events: readonly Envelope[]): readonly TreeEvent[] {
  */
 export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<string>): readonly TreeEvent[] {
   const { steps, started } = touchedIds(events, chosen);
+  // Replies are kept together or not at all: those of a node whose children were not all chosen hold what nobody asked for.
+  const partly = new Set(
+    events.flatMap((event) => (event.type === 'NodeAdded' && !steps.has(event.data.stepId) ? [event.data.parentStepId] : [])),
+  );
   const rewards = new Set<string>();
   const revisions = new Set<string>();
   const histories = new Set<string>();
@@ -44,6 +48,8 @@ export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<st
       case 'NodeAdded':
       case 'NodeExpanded':
         return steps.has(event.data.stepId);
+      case 'RepliesSampled':
+        return steps.has(event.data.stepId) && !partly.has(event.data.stepId);
       case 'RewardAssigned':
         return isOnKept(event, steps, chosen) && rewards.add(event.data.rewardId).size > 0;
       case 'RewardRevised':

@@ -25,7 +25,7 @@ export const rolloutStarted = z.strictObject({
 });
 
 /** The answered request to a model server that gave a response: enough to find it again in the server's own record. */
-const modelCall = z.strictObject({
+export const modelCall = z.strictObject({
   responseId: z.string().max(500).nullable(),
   model: z.string().max(500).nullable(),
   requestHash: sha256,
@@ -112,6 +112,21 @@ export const nodeAdded = z.strictObject({
   score: amount,
   end: z.enum(['none', 'terminated', 'truncated', 'disaster', 'depth']),
   equivalentTo: id.nullable(),
+});
+
+/**
+ * The replies of one call of the model at a node of a search, on record before any of them is executed, so that a search that is killed goes on with them.
+ * `replies` is gzip of a JSON array: response, tokens, usage, finishReason, and policy and call where the reply has them. Only a policy that may say
+ * something else when it is asked again has them recorded.
+ */
+export const repliesSampled = z.strictObject({
+  treeId: id,
+  stepId: id,
+  simulation: counter,
+  asked: count,
+  count,
+  policyMs: finite.min(0),
+  replies: packed,
 });
 
 /** All candidates of a node are known: how many were asked for, which said the same as an elder one, and why there are none at all. */

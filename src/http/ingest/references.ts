@@ -80,6 +80,7 @@ export function referencesOf(event: Envelope): readonly Reference[] {
       return [tree(event.data.treeId), step(event.data, 'stepId', stepId), step(event.data, 'parentStepId', parentStepId)];
     }
     case 'NodeExpanded':
+    case 'RepliesSampled':
       return [tree(event.data.treeId), step(event.data, 'stepId', event.data.stepId)];
     case 'SegmentRendered':
       return [renderSpec(event.data)];

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { openDesk } from '../platform/open-desk.ts';
+import { runProjections } from '../projections/runner.ts';
+import { environmentOf, settle } from '../testing/crashing-run.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { Story } from '../testing/story.ts';
+import { appendTold, tellBatches } from '../testing/tell-batches.ts';
+import { killRunning, runEspalier } from '../testing/worker-process.ts';
+
+let platform: Awaited<ReturnType<typeof openTestPlatform>>;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+});
+afterAll(async () => {
+  await killRunning();
+  await platform.close();
+});
+
+test('abandon gives up the next batch of a policy, once, and says of others why not', async () => {
+  const story = new Story('given up');
+  const { batchIds } = tellBatches(story, { policyId: 'given up', batches: 2 });
+  await appendTold(platform.log, story.events);
+  const projector = await runProjections({ log: platform.log, database: platform.database });
+  await settle(platform);
+  const weights = createHash('sha256').update('w').digest('hex');
+  await openDesk(platform).registerPolicy({ policyId: 'given up', backend: 'test', weights, kept: null });
+  await settle(platform);
+  await projector.close();
+  const [first = '', second = ''] = batchIds;
+  const abandon = (batch: string) =>
+    runEspalier(['--json', 'abandon', batch, '--reason', 'no machine can hold it'], environmentOf(platform));
+
+  const early = await abandon(second);
+  expect([early.code, early.stdout]).toEqual([1, '']);
+  expect(early.stderr).toContain('batch 0 comes before it');
+  for (let i = 0; i < 2; i++) {
+    const { code, stdout } = await abandon(first);
+    expect([code, JSON.parse(stdout)]).toEqual([0, { kind: 'abandoned', batchId: first, ordinal: 0 }]);
+  }
+  const ledger = await runEspalier(['ledger', '--policy', 'given up'], environmentOf(platform));
+  expect(ledger).toMatchObject({ code: 0, stdout: expect.stringMatching(/abandoned +2\n/) });
+}, 120_000);

@@ -56,3 +56,22 @@ test('a producer of another process is refused a stream that the record holds in
   );
   expect(await nextSequence(db, 'collector', story.id('new'), 'runs')).toBe(0);
 });
+
+test('every event of many divided streams is in the journal, however their topics are folded side by side', async () => {
+  const many = new Story('many divided');
+  const ids = Array.from({ length: 200 }, (_, i) => many.run(`run ${i}`));
+  for (const id of ids) {
+    const { rootStepId } = many.tree(id, 'twin', { treeId: id });
+    many.step({ treeId: id, runId: id }, null, rootStepId, 1);
+    many.finishRun(id);
+  }
+  const { log, database } = platform;
+  await projecting.close();
+  await appendTold(log, many.events);
+  projecting = await runProjections({ log, database });
+  await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 30_000 });
+  const { rows } = await database.pool.query('select event_id from events where stream = any($1::uuid[])', [ids]);
+  expect(new Set(rows.map((row) => row.event_id))).toEqual(new Set(many.events.map(({ id }) => id)));
+  const { rows: states } = await database.pool.query("select name, reason from projections where state <> 'running'");
+  expect(states).toEqual([]);
+}, 60_000);

@@ -40,9 +40,10 @@ export function addPromptOptions(command: Command): void {
         .default('qwen2.5-vl'),
     )
     .addOption(
-      new Option('--compression <reward>', 'image: let the agent choose the factor of its next image, and pay for it so').choices(
-        ['factor', 'tokens-saved', 'none'],
-      ),
+      new Option(
+        '--compression <reward>',
+        'image: let the agent choose the factor of its next image, and pay for it so; a search pays none: walks share steps, not outcomes',
+      ).choices(['factor', 'tokens-saved', 'none']),
     )
     .option(
       '--factor <cf>',
@@ -63,7 +64,7 @@ export function addPromptOptions(command: Command): void {
     )
     .option(
       '--invalid-penalty <x>',
-      'prompt: what an answer loses that breaks the form',
+      'prompt: what an answer loses that breaks the form; in a search once at its step, however many walks share it',
       numberBetween('--invalid-penalty', 0, 1_000),
       0,
     );

@@ -10,6 +10,7 @@ import type { Act } from '../policies/policy.ts';
 import { askPolicy } from './ask-policy.ts';
 import type { GrowingTree } from './collect-tree.ts';
 import { type Episodes, episodeAt, keepEpisode, releaseEpisode } from './episodes.ts';
+import { penalties } from './prompting/closing-rewards.ts';
 import { historyDrafts } from './prompting/history-drafts.ts';
 import { type DrawnHistory, readAnswer } from './prompting/prompter.ts';
 import { pathTo } from './restore-environment.ts';
@@ -176,6 +177,7 @@ async function addChild({
     ...toolDrafts(tree, stepId, result),
     ...historyDrafts(tree, pathTo(tree, at.stepId), stepId, history),
     ...rewards({ tree, rolloutId }, stepId, result, done),
+    ...penalties(tree, rolloutId, node),
     nodeAdded(tree, fact),
     ...(walk ? [finished(walk, node, result.terminated ? 'terminated' : 'truncated', result.success ?? false, graded.end)] : []),
   ];

@@ -6,6 +6,7 @@ import { textReader } from '../blobs/read-text.ts';
 import { type Collected, collectRun, type Progress } from '../collect/collect-run.ts';
 import { treeIdOf } from '../collect/collect-tree.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
+import { refuseSearchPayment } from '../collect/prompting/closing-rewards.ts';
 import { nothingRecorded, type RecordedRun, readRecordedRun } from '../collect/recorded-run.ts';
 import { refuseUnfit } from '../collect/refuse-unfit.ts';
 import { openEnvironment } from '../environments/open-environment.ts';
@@ -80,6 +81,8 @@ export async function collectInto(platform: Platform, collection: Collection): P
     opened.push(policy);
     const admission = plan.training && (await admissionFor(platform, plan.training, policy));
     const recorded = collection.mode === 'resume' ? await recordOf(platform, collection) : nothingRecorded;
+    const unpayable = recorded.started ? null : refuseSearchPayment(plan); // a run that was begun so goes on as it was, unpaid
+    if (unpayable !== null) throw new RunRefused(unpayable);
     const began = recorded.started && recorded.end === null ? await readBeginning(db, runId) : null;
     const difference = began && differenceFrom(began, plan, kind, policy);
     if (difference) throw new RunRefused(`${difference}; put back what the run began with, or begin a new run`);

@@ -3,6 +3,7 @@ import { factorReward } from '../../domain/compression/factor-reward.ts';
 import { tokensSavedReward } from '../../domain/compression/tokens-saved-reward.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { GrowingTree } from '../collect-tree.ts';
+import type { CollectPlan } from '../plan.ts';
 import type { TreeNode } from '../rollout-events.ts';
 import { factorOf, historyAt, type Prompter, readAnswer } from './prompter.ts';
 
@@ -27,13 +28,30 @@ export async function closingRewards(
     const endsEpisode = index === path.length - 1;
     const paid = await compressionOf(prompter, tree, path.slice(0, index + 1), { ...walk, endsEpisode });
     if (paid && paid.value !== 0) drafts.push(rewardDraft(tree, walk.rolloutId, node, paid));
-    const penalty = readAnswer(prompter, node.response).wellFormatted ? 0 : -prompter.plan.invalidPenalty;
-    if (penalty !== 0)
-      drafts.push(
-        rewardDraft(tree, walk.rolloutId, node, { component: 'invalid-action', scorer: 'invalid-action', value: penalty }),
-      );
+    drafts.push(...penalties(tree, walk.rolloutId, node));
   }
   return drafts;
+}
+
+/**
+ * What an answer loses that breaks the form. It depends on the answer alone, so a search pays it at the step, once, whatever walks share the step.
+ * @param rolloutId null for a step of a search that no walk ended in.
+ */
+export function penalties(tree: GrowingTree, rolloutId: string | null, node: Pick<TreeNode, 'stepId' | 'response'>): Draft[] {
+  const { prompter } = tree;
+  if (!prompter || prompter.plan.invalidPenalty === 0 || readAnswer(prompter, node.response).wellFormatted) return [];
+  const value = -prompter.plan.invalidPenalty;
+  return [rewardDraft(tree, rolloutId, node, { component: 'invalid-action', scorer: 'invalid-action', value })];
+}
+
+/**
+ * Says why a search cannot be paid as a plan asks, or null. A factor is paid by whether its episode succeeded, at every answer of it but the last. A step that several
+ * walks share has several episodes, some successful and some not, and a reward belongs to a step once: whichever walk paid it would be wrong for the others.
+ */
+export function refuseSearchPayment({ search, prompt }: Pick<CollectPlan, 'search' | 'prompt'>): string | null {
+  const reward = prompt?.compression?.reward ?? 'none';
+  if (!search || reward === 'none') return null;
+  return `a search cannot pay for compression by ${reward}: walks that share a step do not share their outcome; ask for factors without paying them (--compression none), or collect rollouts without --search`;
 }
 
 interface Paid {
@@ -64,7 +82,12 @@ async function compressionOf(
   return { component: 'compression', scorer: 'compression-tokens-saved', value };
 }
 
-function rewardDraft(tree: GrowingTree, rolloutId: string, { stepId }: TreeNode, { component, scorer, value }: Paid): Draft {
+function rewardDraft(
+  tree: GrowingTree,
+  rolloutId: string | null,
+  { stepId }: Pick<TreeNode, 'stepId'>,
+  { component, scorer, value }: Paid,
+): Draft {
   const rewardId = derivedId('reward', stepId, component);
   return {
     type: 'RewardAssigned',

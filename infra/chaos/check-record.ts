@@ -82,13 +82,17 @@ async function nothingMisplaced({ database }: Platform): Promise<Check> {
   const { db } = database;
   // A request whose answer was lost is sent again: the journal keeps the first and notes the second.
   const anomalies = await db.selectFrom('anomalies').select(['kind', 'detail']).where('kind', '!=', 'duplicate').execute();
-  const quarantined = await db.selectFrom('quarantine').select(['projection', 'reason']).execute();
+  const quarantined = await db
+    .selectFrom('quarantine')
+    .select(['projection', 'reason'])
+    .where('released_at', 'is', null)
+    .execute();
   const { rows } = await database.pool.query<{ events: number; twice: number }>(
     "select (select count(*)::int from events) as events, (select count(*)::int from anomalies where kind = 'duplicate') as twice",
   );
   const first = anomalies[0] ?? quarantined[0];
   return {
-    promise: 'no gap, no disorder, nothing set aside',
+    promise: 'no gap, no disorder, nothing left in quarantine',
     broken: anomalies.length + quarantined.length,
     detail: first ? JSON.stringify(first) : `${rows[0]?.events} events, ${rows[0]?.twice} told twice and kept once`,
   };

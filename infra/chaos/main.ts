@@ -9,7 +9,8 @@ import { openLaboratory } from './laboratory.ts';
 import { reportOf, writeReport } from './report.ts';
 
 const HELP = `Trains policies by real processes that are killed, paused and cut off at seeded points, whose servers are killed, filled and restored, and checks after
-each training that nothing was lost, nothing done twice, and that the weights are those of a training that nobody disturbed.
+each training that nothing was lost, nothing done twice, and that the weights are those of a training that nobody disturbed. Beside each training events come
+before their parents and are released from quarantine, and read models are rebuilt, one after the other.
 
   npm run chaos -- [--kills 200] [--seed 1] [--log embedded|kafka|both] [--only ROLE,…] [--deeds DEED,…] [--updates 20] [--each 50] [--json]
 

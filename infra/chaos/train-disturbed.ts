@@ -19,6 +19,7 @@ import { type Means, NO_MEANS } from './deeds.ts';
 import { type Disturbance, type Done, disturb } from './disturb.ts';
 import { patiently } from './patiently.ts';
 import { startProducer } from './producer.ts';
+import { startReleaser } from './releaser.ts';
 
 type Home = Platform & { readonly home: string };
 
@@ -60,15 +61,18 @@ export async function trainDisturbed(
   const { policyId } = plan;
   const crew = startCrew(platform, { databaseUrl: proxy.url, port, planFile, policyId });
   const producer = startProducer(`http://127.0.0.1:${port}`, `chaos ${plan.seed}`);
+  const releaser = startReleaser(platform, `releaser ${plan.seed}`);
   try {
     const done = await disturb({ platform, crew, proxy, means }, { ...disturbance, random: createRandom(disturbance.seed) });
     await untilTrained(platform, plan, crew);
     await producer.close();
+    const released = await releaser.close();
     await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 120_000 });
     await crew.dismiss();
     const { acknowledged } = producer;
     const checks = [
       ...(await checkRecord(platform, { ...{ policyId, acknowledged, expected }, runId: run.runId })),
+      released,
       nobodyFell(crew),
     ];
     return { done, checks, fallen: countBy(crew.fallen.map(({ role }) => role)), repeated: producer.repeated() };
@@ -78,6 +82,7 @@ export async function trainDisturbed(
     });
   } finally {
     await producer.close().catch(() => undefined); // the first fault is the one to tell
+    await releaser.close().catch(() => undefined);
     await crew.abandon();
     await proxy.close();
   }

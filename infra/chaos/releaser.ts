@@ -1,0 +1,135 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { catalogue } from '../../src/events/catalogue.ts';
+import { encode } from '../../src/events/codec.ts';
+import type { Envelope } from '../../src/events/envelope.ts';
+import type { Platform } from '../../src/platform/open-platform.ts';
+import { rebuildProjection, retireVersions } from '../../src/platform/rebuild-projection.ts';
+import { releaseQuarantined } from '../../src/platform/release-quarantined.ts';
+import { isPassingFault } from '../../src/projections/passing-fault.ts';
+import { RebuildUnderWay } from '../../src/projections/rebuild/hold-rebuild.ts';
+import { NotNow } from '../../src/projections/rebuild/while-equal.ts';
+import { projections } from '../../src/projections/registry.ts';
+import { Story } from '../../src/testing/story.ts';
+import type { Check } from './check-record.ts';
+
+/** An operator beside a training: events come before their parents, are released from quarantine, and read models are rebuilt, one round after the other. */
+export interface Releaser {
+  /** Ends it behind the round in progress, releases what still waits, and checks what came of it. */
+  close(): Promise<Check>;
+}
+
+const REBUILT = ['step-tree', 'rewards', 'journal'];
+const PAUSE_MS = 500;
+const LAST_TRIES = 20;
+const ROUND_MS = 20_000; // a server that is away is waited for by the next round
+
+/** Begins the rounds. @param name two of one name append the same events. */
+export function startReleaser(platform: Platform, name: string): Releaser {
+  const story = new Story(name);
+  const tree = story.tree(story.run());
+  const rollout = story.rollout(tree);
+  const told: Envelope[] = [];
+  const [differing, faults]: [string[], string[]] = [[], []];
+  const count = { rounds: 0, released: 0, rebuilt: 0, putOff: 0 };
+  const over = new AbortController();
+
+  /** Numbers events in the order of the log, so that what comes early leaves no hole in the sequence of its producer. */
+  function nextEvents(): readonly Envelope[] {
+    if (told.length === 0) told.push(...numbered(story.events, 0));
+    const from = story.events.length;
+    const parent = story.step(tree, rollout, tree.rootStepId, 1, { stepId: story.id('parent', count.rounds) });
+    story.step(tree, rollout, parent, 2, { stepId: story.id('child', count.rounds) });
+    const [before, child] = story.events.slice(from) as [Envelope, Envelope];
+    const next = numbered([child, before], told.filter(({ stream }) => stream === tree.treeId).length);
+    const first = count.rounds === 0 ? [...told] : [];
+    told.push(...next);
+    return [...first, ...next];
+  }
+
+  async function round(): Promise<void> {
+    await passing(async () => {
+      const events = nextEvents();
+      count.rounds++;
+      const records = events.map((event) => ({ topic: catalogue[event.type].topic, key: event.stream, value: encode(event) }));
+      // Again until it is durable: what was appended without an answer is a repetition then.
+      while (faults.length === 0) if (await passing(() => platform.log.append(records))) return;
+    });
+    await passing(release);
+    await passing(async () => {
+      const projection = projections.find((each) => each.name === REBUILT[count.rounds % REBUILT.length]);
+      if (!projection) return;
+      const options = { signal: AbortSignal.timeout(ROUND_MS), limitMs: ROUND_MS, progress: () => undefined };
+      const rebuilt = await rebuildProjection(platform, projection, { ...options, differing: 'refuse' });
+      if (rebuilt.kind === 'differs')
+        differing.push(`${projection.name}: ${JSON.stringify(rebuilt.comparison.differences.slice(0, 3))}`);
+      count.rebuilt++;
+      await retireVersions(platform, projection);
+    });
+  }
+
+  async function release(): Promise<void> {
+    const options = { place: null, reason: 'the parent is there', clock: Date.now, timeoutMs: ROUND_MS };
+    const outcomes = await releaseQuarantined(platform, { ...options, signal: AbortSignal.timeout(2 * ROUND_MS) });
+    count.released += outcomes.filter(({ result }) => result.kind === 'released').length;
+  }
+
+  /** Does what may be put off by a fault of a server. Returns false when it was. */
+  async function passing(act: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await act();
+      return true;
+    } catch (error) {
+      if (!isPutOff(error)) faults.push(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+      count.putOff++;
+      await delay(PAUSE_MS);
+      return false;
+    }
+  }
+
+  const running = (async () => {
+    while (!over.signal.aborted) {
+      await round();
+      await delay(PAUSE_MS);
+    }
+  })();
+  return {
+    async close() {
+      over.abort();
+      await running;
+      for (let tries = 0; tries === 0 || ((await waiting()) > 0 && tries < LAST_TRIES); tries++) await passing(release);
+      const { rows } = await platform.database.pool.query<{ steps: number }>(
+        'select count(*)::int as steps from steps where tree_id = $1',
+        [tree.treeId],
+      );
+      const missing = Math.abs((rows[0]?.steps ?? 0) - 1 - 2 * count.rounds);
+      return {
+        promise: 'what was released is folded once, and rebuilds beside it hold the same',
+        broken: missing + differing.length + faults.length,
+        detail:
+          [...differing, ...faults][0] ??
+          `${count.rounds} events before their parents, ${count.released} releases, ${count.rebuilt} rebuilds, ${count.putOff} put off by a fault`,
+      };
+    },
+  };
+
+  async function waiting(): Promise<number> {
+    const { rows } = await platform.database.pool.query<{ waiting: number }>(
+      'select count(*)::int as waiting from quarantine where released_at is null and projection in (select name from projections)',
+    );
+    return rows[0]?.waiting ?? 0;
+  }
+}
+
+function numbered(events: readonly Envelope[], from: number): Envelope[] {
+  const next = new Map<string, number>();
+  return events.map((event) => {
+    const sequence = next.get(event.stream) ?? (event.type === 'RunStarted' ? 0 : from);
+    next.set(event.stream, sequence + 1);
+    return { ...event, sequence };
+  });
+}
+
+function isPutOff(error: unknown): boolean {
+  if (isPassingFault(error) || error instanceof NotNow || error instanceof RebuildUnderWay) return true;
+  return error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError');
+}

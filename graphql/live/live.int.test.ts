@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { catalogue } from '../../src/events/catalogue.ts';
 import { encode } from '../../src/events/codec.ts';
 import type { Envelope } from '../../src/events/envelope.ts';
+import { withRelease } from '../../src/events/with-release.ts';
 import type { Subscription } from '../../src/log/event-log.ts';
 import { formatPosition, positionAfter } from '../../src/log/position.ts';
 import type { Notices } from '../../src/postgres/notices.ts';
@@ -255,6 +256,48 @@ describe('the live tail', () => {
     const types = (await ofTypes.take(4)).map(({ type }) => type).sort();
     expect(types).toEqual(['RolloutFinished', 'RolloutFinished', 'RolloutFinished', 'RunStarted']);
     await ofTypes.leave();
+  });
+
+  test('gives a released event at the place of its release, to who followed the log past the place where it waited', async () => {
+    const story = new Story('released to a subscriber');
+    const tree = story.tree(story.run(), 'a');
+    const rollout = story.rollout(tree);
+    story.step(tree, rollout, story.step(tree, rollout, tree.rootStepId, 1), 2);
+    story.reward(tree, tree.rootStepId, 1);
+    const [run, opened, started, parent, early, reward] = story.events as [
+      Envelope,
+      Envelope,
+      Envelope,
+      Envelope,
+      Envelope,
+      Envelope,
+    ];
+    const reader = await readEvents(api, { after: '', tree: tree.treeId });
+    await appendAndProject([run, opened, started, early]); // the journal can read it, step-tree has no parent for it
+    const unread = Buffer.from(JSON.stringify({ ...reward, schemaVersion: 99 }));
+    const [waiting] = await api.log.append([{ topic: 'trees', key: tree.treeId, value: unread }]);
+    await appendAndProject([parent]);
+    const before = await reader.take(4);
+    expect(before.map(({ id, releasedFrom }) => [id, releasedFrom])).toEqual(
+      [opened, started, early, parent].map(({ id }) => [id, null]),
+    );
+    const places = [before[2]?.offset ?? Number.NaN, waiting?.offset ?? Number.NaN];
+    const at = '2026-06-01T00:00:00.000Z';
+    await api.log.append(
+      [early, reward].map((event, i) => ({
+        ...{ topic: 'trees', key: tree.treeId },
+        value: Buffer.from(withRelease(JSON.stringify(event), { offset: places[i] ?? 0, at, reason: null })),
+      })),
+    );
+    const released = await reader.take(2);
+    await reader.leave();
+    expect(released.map(({ id, releasedFrom }) => [id, releasedFrom])).toEqual([
+      [early.id, places[0]],
+      [reward.id, places[1]],
+    ]);
+    const again = await readEvents(api, { after: before.at(-1)?.position, tree: tree.treeId });
+    expect(idsOf(await again.take(2))).toEqual(idsOf(released)); // also who comes back for it
+    await again.leave();
   });
 
   test('reads no more than its reader takes', async () => {

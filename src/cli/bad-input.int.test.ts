@@ -141,6 +141,7 @@ describe('a wrong command line', () => {
       ['quarantine', 'release', 'trees.0:1'],
       /nothing is quarantined at trees\.0:1; .espalier quarantine list./,
     ],
+    ['a place', ['quarantine', 'release', 'trees'], /"trees" is no place; a place looks like trees\.0:41/],
   ])('%s that there is not is told, with what there is', async (_name, args, message) => {
     const { code, line } = await refusal(args);
     expect(line).toMatch(message);

@@ -33,8 +33,14 @@ export interface JudgedTree {
 /** Reads what was ever said of the rewards of a tree, from the journal: the read model keeps no scorer of a first judgement that was revised. */
 export async function readJudged(db: Db, treeId: string): Promise<JudgedTree> {
   const { rows } = await sql<Row>`
-    select event_id as "eventId", topic, partition, "offset", type, body::jsonb -> 'data' as data from events
-    where stream = ${treeId} and type in ('RewardAssigned', 'RewardRevised', 'RolloutFinished') order by position`.execute(db);
+    select e.event_id as "eventId", p.topic, p.partition, p."offset", e.type, e.body::jsonb -> 'data' as data
+    from (
+      select event_id, topic, partition, "offset" from events where stream = ${treeId}
+      union
+      select event_id, topic, partition, "offset" from quarantine_releases where stream = ${treeId}
+    ) p join events e using (event_id)
+    where e.type in ('RewardAssigned', 'RewardRevised', 'RolloutFinished') order by p.topic, p.partition, p."offset"`.execute(db);
+  const revised = new Set<string>();
   const rewards = new Map<string, JudgedReward & { readonly judgements: Judgement[] }>();
   const finished = new Map<string, Pick<Judgement, 'topic' | 'partition' | 'offset'>>();
   for (const { type, data, ...place } of rows) {
@@ -44,9 +50,12 @@ export async function readJudged(db: Db, treeId: string): Promise<JudgedTree> {
     }
     const judgement = { ...place, value: data.value, scorer: `${data.scorer.name}@${data.scorer.revision}` };
     const known = rewards.get(data.rewardId);
-    if (type === 'RewardRevised')
-      known?.judgements.push(judgement); // one of a reward that was never assigned is in the quarantine
-    else if (!known) {
+    if (type === 'RewardRevised') {
+      // One of a reward that was not assigned before it is in the quarantine, and counts from where it was released.
+      if (!known || revised.has(place.eventId)) continue;
+      revised.add(place.eventId);
+      known.judgements.push(judgement);
+    } else if (!known) {
       const { rewardId, stepId, rolloutId, component } = data;
       rewards.set(rewardId, { rewardId, stepId, rolloutId, component, judgements: [judgement] });
     }

@@ -29,7 +29,7 @@ create table reward_revisions (
   reason          text             not null,
   occurred_at     timestamptz      not null
 );
-create index reward_revisions_reward on reward_revisions (reward_id, ordinal);
+create unique index reward_revisions_reward on reward_revisions (reward_id, ordinal);
 
 -- Parent links, so that a return can be summed along a path inside this projection: another projection's cursor may be elsewhere.
 create table reward_edges (

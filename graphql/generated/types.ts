@@ -3061,7 +3061,7 @@ export type LargeText = {
   readonly size: Scalars['SafeInt']['output'];
   /** The media type. */
   readonly mediaType: Scalars['String']['output'];
-  /** A part of the text, by characters (UTF-16 units). `length` is at most 1,000,000. */
+  /** A part of the text, by characters (UTF-16 units). `length` is at most 1,000,000. A surrogate pair belongs to the part that its first half lies in: parts that adjoin give the whole text. */
   readonly text: Scalars['String']['output'];
 };
 

@@ -160,7 +160,8 @@ export function addQueryOptions(command: Command): Command {
 }
 
 export function describeManifest(out: string, { counts, bytes, sha256 }: Manifest): string {
-  return `${out}: ${counts.trajectories} trajectories, ${counts.steps} steps of ${counts.trees} trees, ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${basename(out)}.manifest.json)`;
+  const left = counts.leftOut ? `; ${counts.leftOut} events left out that wait in quarantine, refer to what does, or repeat` : '';
+  return `${out}: ${counts.trajectories} trajectories, ${counts.steps} steps of ${counts.trees} trees, ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${basename(out)}.manifest.json)${left}`;
 }
 
 /** Says what a file of mined examples holds, and what the gates kept out. */

@@ -10,7 +10,8 @@ export function isTreeEvent(event: Envelope): event is TreeEvent {
 
 /**
  * Follows the events of one tree and refuses what does not hang together: the invariants of the read models, checked before anything is
- * appended. What an export writes and what an import takes is the same set.
+ * appended. What an export writes and what an import takes is the same set. As there, some references must be met before the event that makes them,
+ * and others only somewhere in the tree: a reward counts on a step that comes after it.
  */
 export class TreeShape {
   readonly #depths = new Map<string, number>();
@@ -20,6 +21,9 @@ export class TreeShape {
   readonly #revisions = new Set<string>();
   readonly #histories = new Set<string>();
   readonly #checked = new Set<string>();
+  /** Events whose references may be met later, with those references. */
+  readonly #open: { readonly event: TreeEvent; readonly steps: readonly (string | null)[]; readonly rolloutId: string | null }[] =
+    [];
   #opened = false;
   #closed = false;
 
@@ -45,38 +49,29 @@ export class TreeShape {
         );
       case 'RewardAssigned':
         return (
-          this.#unknownStep(event.data.stepId) ??
-          this.#unknownRollout(event.data.rolloutId) ??
-          once(this.#rewards, event.data.rewardId, 'reward')
+          once(this.#rewards, event.data.rewardId, 'reward') ?? this.#expect(event, [event.data.stepId], event.data.rolloutId)
         );
       case 'RewardRevised':
         return this.#rewards.has(event.data.rewardId) ? null : `the tree has no reward ${event.data.rewardId} before this event`;
-      case 'ValueBackedUp': {
-        for (const stepId of [...event.data.path, event.data.leafStepId]) {
-          const unknown = this.#unknownStep(stepId);
-          if (unknown) return unknown;
-        }
-        return null;
-      }
+      case 'ValueBackedUp':
+        return this.#expect(event, [...event.data.path, event.data.leafStepId]);
       case 'ToolCalled':
       case 'ReplayDiverged':
+        return this.#unknownStep(event.data.stepId);
       case 'NodeExpanded':
       case 'RepliesSampled':
-        return this.#unknownStep(event.data.stepId);
+        return this.#expect(event, [event.data.stepId]);
       case 'HistoryRendered':
         return this.#refuseHistory(event);
       case 'NodeAdded':
-        return this.#unknownStep(event.data.stepId) ?? this.#unknownStep(event.data.parentStepId);
+        return this.#expect(event, [event.data.stepId, event.data.parentStepId]);
       case 'StepJudged':
-        return this.#unknownStep(event.data.leafStepId) ?? this.#unknownStep(event.data.stepId);
-      case 'RevisionComposed':
-        return (
-          this.#unknownStep(event.data.goodLeafStepId) ??
-          this.#unknownStep(event.data.badLeafStepId) ??
-          this.#unknownStep(event.data.branchStepId) ??
-          this.#unknownStep(event.data.transitionStepId) ??
-          once(this.#revisions, event.data.revisionId, 'revision')
-        );
+        return this.#expect(event, [event.data.leafStepId, event.data.stepId]);
+      case 'RevisionComposed': {
+        const { goodLeafStepId, badLeafStepId, branchStepId, transitionStepId } = event.data;
+        const twice = once(this.#revisions, event.data.revisionId, 'revision');
+        return twice ?? this.#expect(event, [goodLeafStepId, badLeafStepId, branchStepId, transitionStepId]);
+      }
       case 'RevisionVerified':
       case 'RevisionRejected': {
         const { revisionId } = event.data;
@@ -104,12 +99,30 @@ export class TreeShape {
     return null;
   }
 
-  #refuseHistory({ data }: Extract<TreeEvent, { type: 'HistoryRendered' }>): string | null {
-    const unknown = this.#unknownStep(data.stepId) ?? this.#unknownStep(data.factorChosenBy);
-    if (unknown) return unknown;
+  #refuseHistory(event: Extract<TreeEvent, { type: 'HistoryRendered' }>): string | null {
+    const { data } = event;
     if (data.prefix && !this.#histories.has(data.prefix.stepId))
       return `step ${data.prefix.stepId} has no history before this event`;
-    return once(this.#histories, data.stepId, 'history of step');
+    const twice = once(this.#histories, data.stepId, 'history of step');
+    return twice ?? this.#expect(event, [data.stepId, data.factorChosenBy]);
+  }
+
+  /** Notes references that may be met by an event behind this one. */
+  #expect(event: TreeEvent, steps: readonly (string | null)[], rolloutId: string | null = null): null {
+    if (steps.some((stepId) => this.#unknownStep(stepId)) || this.#unknownRollout(rolloutId))
+      this.#open.push({ event, steps, rolloutId });
+    return null;
+  }
+
+  /** Gives the events that refer to what the tree does not have up to here, with the reason: asked at its end, those that do not hang together. */
+  dangling(): ReadonlyMap<TreeEvent, string> {
+    const found = new Map<TreeEvent, string>();
+    for (const { event, steps, rolloutId } of this.#open) {
+      const missing = steps.find((stepId) => this.#unknownStep(stepId) !== null);
+      if (missing) found.set(event, `the tree has no step ${missing}`);
+      else if (this.#unknownRollout(rolloutId)) found.set(event, `the tree has no rollout ${rolloutId}`);
+    }
+    return found;
   }
 
   #unknownStep(stepId: string | null): string | null {

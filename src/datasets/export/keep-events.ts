@@ -1,27 +1,7 @@
-import type { Envelope } from '../../events/envelope.ts';
-import { isTreeEvent, type TreeEvent, TreeShape } from '../tree-shape.ts';
+import type { TreeEvent } from '../tree-shape.ts';
 
 /**
- * Puts the events of a tree into an order in which each stands after what it refers to, and drops what never does (the read models hold it
- * in quarantine). The order of the stream stays wherever it already is one.
- */
-export function orderEvents(events: readonly Envelope[]): readonly TreeEvent[] {
-  const shape = new TreeShape();
-  const ordered: TreeEvent[] = [];
-  let waiting: readonly TreeEvent[] = events.filter(isTreeEvent);
-  for (let before = -1; waiting.length > 0 && before !== waiting.length; ) {
-    before = waiting.length;
-    waiting = waiting.filter((event) => {
-      const refused = shape.refuse(event) !== null;
-      if (!refused) ordered.push(event);
-      return refused;
-    });
-  }
-  return ordered;
-}
-
-/**
- * Keeps of a tree's ordered events what the chosen rollouts touch: their paths with everything on them, the starts of the rollouts that
+ * Keeps of the events that took effect in a tree what the chosen rollouts touch: their paths with everything on them, the starts of the rollouts that
  * took those steps (without their ends, unless chosen too), back-ups that lie on kept steps whole.
  */
 export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<string>): readonly TreeEvent[] {

@@ -68,7 +68,7 @@ export async function writeFormat(job: WriteJob): Promise<ExportCounts> {
   }
 }
 
-type Counting = { -readonly [Name in keyof ExportCounts]: number };
+type Counting = { -readonly [Name in keyof Omit<ExportCounts, 'leftOut'>]: number };
 /** Writes one trajectory; gives the number of lines or rows it took. */
 type WriteOne = (trajectory: ExportTrajectory) => Promise<number>;
 
@@ -119,6 +119,7 @@ async function writeEvents(job: WriteJob<Extract<ExportFormat, { kind: 'jsonl' }
   const { trx, query, blobs, format, file, signal, onDone } = job;
   const counts = zero();
   let payloads = 0;
+  let leftOut = 0;
   await file.write(`${JSON.stringify(HEADER)}\n`);
   for await (const part of streamEvents(trx, query, blobs, format.scope)) {
     signal.throwIfAborted();
@@ -131,14 +132,15 @@ async function writeEvents(job: WriteJob<Extract<ExportFormat, { kind: 'jsonl' }
       counts.steps += 1;
       counts.tokens += event.data.tokens?.ids.length ?? 0;
     }
-    if (part.kind === 'run') continue;
+    leftOut += part.leftOut;
+    if (!part.tree) continue;
     counts.trees += 1;
     counts.trajectories += endsOf(part.tree, part.events);
     onDone(counts.trajectories);
   }
   const end: EndLine = { end: { events: counts.lines } };
   await file.write(`${JSON.stringify(end)}\n`);
-  return { ...counts, lines: counts.lines + payloads + 2 };
+  return { ...counts, lines: counts.lines + payloads + 2, ...(leftOut > 0 ? { leftOut } : {}) };
 }
 
 /** Counts the chosen rollouts whose end is among the events: a trajectory is in the file when its end is. */

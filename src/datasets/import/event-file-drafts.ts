@@ -46,13 +46,17 @@ export async function* eventFileDrafts(path: string, blobs: Pick<BlobStore, 'has
       before.push(parsed.blob);
       continue;
     }
-    const refused = rules.refuse(parsed.event) ?? (await missingPayload(parsed.event, carried, blobs));
+    const dangling = rules.passTo(parsed.event);
+    if (dangling) throw badRow(path, dangling.line, dangling.reason);
+    const refused = rules.refuse(parsed.event, line) ?? (await missingPayload(parsed.event, carried, blobs));
     if (refused) throw badRow(path, line, `${parsed.event.type} ${parsed.event.id}: ${refused}`);
     events += 1;
     yield { line, draft: draftOf(parsed.event), ...(before.length > 0 ? { blobs: before } : {}) };
     before = [];
   }
   if (state !== 'ended') throw badRow(path, last, `the file is cut off after ${events} events: its last line is missing`);
+  const dangling = rules.passTo(null);
+  if (dangling) throw badRow(path, dangling.line, dangling.reason);
 }
 
 function refuseOtherVersion(path: string, header: unknown): void {
@@ -85,23 +89,33 @@ function draftOf({ id, type, correlationId, causationId, occurredAt, data }: Env
 class FileRules {
   readonly #runs = new Set<string>();
   readonly #passed = new Set<string>();
-  #tree: { readonly id: string; readonly shape: TreeShape } | undefined;
+  #tree: { readonly id: string; readonly shape: TreeShape; readonly lines: Map<string, number> } | undefined;
   /** Ids of the events since the last change of tree. */
   #ids = new Set<string>();
 
-  refuse(event: Envelope): string | null {
+  /** Ends the tree that the next event, or the end of the file, no longer belongs to: says which of its events refer to what it does not have. */
+  passTo(next: Envelope | null): { readonly line: number; readonly reason: string } | null {
+    if (!this.#tree || (next && (!isTreeEvent(next) || next.data.treeId === this.#tree.id))) return null;
+    for (const [event, reason] of this.#tree.shape.dangling())
+      return { line: this.#tree.lines.get(event.id) ?? 0, reason: `${event.type} ${event.id}: ${reason}` };
+    return null;
+  }
+
+  refuse(event: Envelope, line: number): string | null {
     const refused = isTreeEvent(event) ? this.#enterTree(event.data.treeId) : this.#refuseRunEvent(event);
     if (refused) return refused;
     if (this.#ids.has(event.id)) return 'stands twice in the file';
     this.#ids.add(event.id);
-    return isTreeEvent(event) && this.#tree ? this.#tree.shape.refuse(event) : null;
+    if (!isTreeEvent(event) || !this.#tree) return null;
+    this.#tree.lines.set(event.id, line);
+    return this.#tree.shape.refuse(event);
   }
 
   #enterTree(treeId: string): string | null {
     if (this.#tree?.id === treeId) return null;
     if (this.#passed.has(treeId)) return `the events of tree ${treeId} do not stand together`;
     this.#passed.add(treeId);
-    this.#tree = { id: treeId, shape: new TreeShape() };
+    this.#tree = { id: treeId, shape: new TreeShape(), lines: new Map() };
     this.#ids = new Set();
     return null;
   }

@@ -1,0 +1,2 @@
+-- An export asks which events of its trees wait.
+create index quarantine_stream on quarantine (stream);

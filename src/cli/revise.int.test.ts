@@ -121,7 +121,7 @@ describe('espalier revise', () => {
         ['--run', runId, '--alpha', '50'],
         /^espalier: alpha is 50; rewards are normalised, so it must be above 0 and at most 1\n$/,
       ],
-      [['--run', runId, '--beta', 'much'], /^espalier: beta is NaN; .*\n$/],
+      [['--run', runId, '--beta', 'much'], /^espalier: --beta takes a number from .*, not "much"\n$/],
       [['--run', newId()], /^espalier: there is no run [0-9a-f-]+; `espalier status` lists the runs\n$/],
       [['--run', 'it'], /^espalier: --run takes a run id, a UUID in lower case, not "it"\n$/],
     ]);

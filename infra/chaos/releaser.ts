@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { catalogue } from '../../src/events/catalogue.ts';
 import { encode } from '../../src/events/codec.ts';
 import type { Envelope } from '../../src/events/envelope.ts';
+import { LogError } from '../../src/log/event-log.ts';
 import type { Platform } from '../../src/platform/open-platform.ts';
 import { rebuildProjection, retireVersions } from '../../src/platform/rebuild-projection.ts';
 import { releaseQuarantined } from '../../src/platform/release-quarantined.ts';
@@ -130,6 +131,8 @@ function numbered(events: readonly Envelope[], from: number): Envelope[] {
 }
 
 function isPutOff(error: unknown): boolean {
-  if (isPassingFault(error) || error instanceof NotNow || error instanceof RebuildUnderWay) return true;
+  // Also what the client of a broker that fell calls fatal: the rebuild ends with it, and the next one goes on with what was built.
+  if (error instanceof LogError || isPassingFault(error) || error instanceof NotNow || error instanceof RebuildUnderWay)
+    return true;
   return error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError');
 }

@@ -5,7 +5,7 @@ import type { ReleasedFrom } from './envelope.ts';
  * the old shape), and where it waited. A release of a release names the later place alone.
  * @param body the record that waited; it decodes, so that it is a JSON object.
  */
-export function withRelease(body: string, released: ReleasedFrom): string {
+export function withRelease(body: string, { offset, at, reason }: ReleasedFrom): string {
   const envelope = JSON.parse(body) as object; // what decodes is an object
-  return JSON.stringify({ ...envelope, released });
+  return JSON.stringify({ ...envelope, released: { offset, at, reason } }); // in one order: the same release is the same bytes
 }

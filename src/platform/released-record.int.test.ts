@@ -206,7 +206,7 @@ test('whatever came early or unread and whenever it was released, live, a rebuil
       const asFolded = at.map(({ assigned, value, revisions }) => [assigned.rewardId, value, revisions]);
       expect(asFolded.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))).toEqual(await rewardsOf(beside));
     }),
-    { numRuns: 8 },
+    { numRuns: 8, endOnFailure: true },
   );
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
 }, 300_000);

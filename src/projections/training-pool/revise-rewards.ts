@@ -18,20 +18,40 @@ interface Standing {
   revised_by: readonly string[];
 }
 
-/** Puts the revisions of a batch in force, in log order, each event once. Gives what the changed rewards lie on. */
-export async function reviseRewards(batch: readonly Delivery[], trx: Trx): Promise<readonly RewardPlace[]> {
-  const revisions = batch.flatMap((delivery) => (isOf(delivery, 'RewardRevised') ? [delivery.event] : []));
-  if (revisions.length === 0) return [];
-  const ids = [...new Set(revisions.map(({ data }) => data.rewardId))];
+/** Rewards that the revisions of a batch name, as the batches before left them. */
+export type StandingRewards = Map<string, Standing>;
+
+/** Reads what the revisions of a batch change, before the batch writes rewards of its own. */
+export async function readStandingRewards(batch: readonly Delivery[], trx: Trx): Promise<StandingRewards> {
+  const ids = new Set(batch.flatMap((delivery) => (isOf(delivery, 'RewardRevised') ? [delivery.event.data.rewardId] : [])));
+  if (ids.size === 0) return new Map();
   const { rows } = await sql<Standing>`
-    select reward_id, rollout_id, step_id, value, revised_by from sample_rewards where reward_id = any(${ids}::uuid[])`.execute(
+    select reward_id, rollout_id, step_id, value, revised_by from sample_rewards where reward_id = any(${[...ids]}::uuid[])`.execute(
     trx,
   );
-  const standing = new Map(rows.map((row) => [row.reward_id, row]));
+  return new Map(rows.map((row) => [row.reward_id, row]));
+}
+
+/**
+ * Puts the revisions of a batch in force, in log order, each event once. Returns what the changed rewards lie on. A revision sees only what lies before it: of
+ * a reward that is assigned behind it in the same batch it changes nothing, as in another batch (it is in the quarantine of `rewards` then).
+ */
+export async function reviseRewards(
+  batch: readonly Delivery[],
+  standing: StandingRewards,
+  trx: Trx,
+): Promise<readonly RewardPlace[]> {
   const changed = new Set<Standing>();
-  for (const { id, data } of revisions) {
+  for (const delivery of batch) {
+    if (isOf(delivery, 'RewardAssigned')) {
+      const { rewardId, rolloutId, stepId, value } = delivery.event.data;
+      if (!standing.has(rewardId))
+        standing.set(rewardId, { reward_id: rewardId, rollout_id: rolloutId, step_id: stepId, value, revised_by: [] });
+    }
+    if (!isOf(delivery, 'RewardRevised')) continue;
+    const { id, data } = delivery.event;
     const reward = standing.get(data.rewardId);
-    if (reward === undefined || reward.revised_by.includes(id)) continue; // one that was never assigned is in quarantine of `rewards`
+    if (reward === undefined || reward.revised_by.includes(id)) continue;
     reward.value = data.value;
     reward.revised_by = [...reward.revised_by, id];
     changed.add(reward);

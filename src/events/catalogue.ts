@@ -2,9 +2,11 @@ import type { z } from 'zod';
 import * as datasets from './schemas/datasets.ts';
 import * as evaluations from './schemas/evaluations.ts';
 import * as images from './schemas/images.ts';
+import * as leases from './schemas/leases.ts';
 import * as replays from './schemas/replays.ts';
 import * as revisions from './schemas/revisions.ts';
 import * as runs from './schemas/runs.ts';
+import * as searches from './schemas/searches.ts';
 import * as training from './schemas/training.ts';
 import * as trees from './schemas/trees.ts';
 
@@ -29,10 +31,10 @@ export const catalogue = {
   ToolCalled: { topic: 'trees', version: 1, stream: 'treeId', data: trees.toolCalled },
   RewardAssigned: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rewardAssigned },
   RewardRevised: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rewardRevised },
-  NodeAdded: { topic: 'trees', version: 1, stream: 'treeId', data: trees.nodeAdded },
-  RepliesSampled: { topic: 'trees', version: 1, stream: 'treeId', data: trees.repliesSampled },
-  NodeExpanded: { topic: 'trees', version: 1, stream: 'treeId', data: trees.nodeExpanded },
-  ValueBackedUp: { topic: 'trees', version: 1, stream: 'treeId', data: trees.valueBackedUp },
+  NodeAdded: { topic: 'trees', version: 1, stream: 'treeId', data: searches.nodeAdded },
+  RepliesSampled: { topic: 'trees', version: 1, stream: 'treeId', data: searches.repliesSampled },
+  NodeExpanded: { topic: 'trees', version: 1, stream: 'treeId', data: searches.nodeExpanded },
+  ValueBackedUp: { topic: 'trees', version: 1, stream: 'treeId', data: searches.valueBackedUp },
   ReplayDiverged: { topic: 'trees', version: 1, stream: 'treeId', data: trees.replayDiverged },
   RolloutFinished: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rolloutFinished },
   TreeClosed: { topic: 'trees', version: 1, stream: 'treeId', data: trees.treeClosed },
@@ -48,11 +50,11 @@ export const catalogue = {
   TrainingDeclared: { topic: 'training', version: 1, stream: 'lineageId', data: training.trainingDeclared },
   BatchPlanned: { topic: 'training', version: 1, stream: 'lineageId', data: training.batchPlanned },
   SampleRejected: { topic: 'training', version: 1, stream: 'lineageId', data: training.sampleRejected },
-  BatchLeased: { topic: 'training', version: 1, stream: 'lineageId', data: training.batchLeased },
-  LeaseExpired: { topic: 'training', version: 1, stream: 'lineageId', data: training.leaseExpired },
-  BatchReturned: { topic: 'training', version: 1, stream: 'lineageId', data: training.batchReturned },
-  BatchAcked: { topic: 'training', version: 1, stream: 'lineageId', data: training.batchAcked },
-  BatchAbandoned: { topic: 'training', version: 1, stream: 'lineageId', data: training.batchAbandoned },
+  BatchLeased: { topic: 'training', version: 1, stream: 'lineageId', data: leases.batchLeased },
+  LeaseExpired: { topic: 'training', version: 1, stream: 'lineageId', data: leases.leaseExpired },
+  BatchReturned: { topic: 'training', version: 1, stream: 'lineageId', data: leases.batchReturned },
+  BatchAcked: { topic: 'training', version: 1, stream: 'lineageId', data: leases.batchAcked },
+  BatchAbandoned: { topic: 'training', version: 1, stream: 'lineageId', data: leases.batchAbandoned },
   CheckpointSaved: { topic: 'training', version: 1, stream: 'lineageId', data: training.checkpointSaved },
   PolicyUpdated: { topic: 'training', version: 1, stream: 'lineageId', data: training.policyUpdated },
 } as const satisfies Record<string, { topic: Topic; version: number; stream: string; data: z.ZodType }>;

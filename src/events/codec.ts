@@ -84,7 +84,12 @@ export function schemaOf(type: EventType): z.ZodType {
   let schema = schemas.get(type);
   if (!schema) {
     const { version, data } = catalogue[type];
-    schema = z.strictObject({ ...envelopeFields, type: z.literal(type), schemaVersion: z.literal(version), data });
+    schema = z.strictObject({
+      ...envelopeFields,
+      type: z.literal(type).describe('Type of the event.'),
+      schemaVersion: z.literal(version).describe(envelopeFields.schemaVersion.description ?? ''),
+      data,
+    });
     schemas.set(type, schema);
   }
   return schema;

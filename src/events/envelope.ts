@@ -3,7 +3,10 @@ import type { DataOf, EventType } from './catalogue.ts';
 import { counter, id, name } from './schemas/values.ts';
 
 /** Who wrote an event: the program's name and version. `sequence` counts per (stream, producer name). */
-export const producer = z.strictObject({ name, version: name });
+export const producer = z.strictObject({
+  name: name.describe('Name of the program.'),
+  version: name.describe('Version of the program.'),
+});
 export type Producer = z.infer<typeof producer>;
 
 /**
@@ -11,29 +14,44 @@ export type Producer = z.infer<typeof producer>;
  * folds the log meets the event a second time here, which is where it takes effect for the read models that refused it before.
  */
 export const released = z.strictObject({
-  offset: counter,
-  at: z.iso.datetime({ precision: 3 }),
-  reason: z.string().min(1).max(2_000).nullable(),
+  offset: counter.describe('Offset, in the same partition, of the record that was in quarantine.'),
+  at: z.iso.datetime({ precision: 3 }).describe('Time of the release, as ISO 8601 in UTC with milliseconds.'),
+  reason: z.string().min(1).max(2_000).nullable().describe('Reason for the release; null when none was given.'),
 });
 export type ReleasedFrom = z.infer<typeof released>;
 
 /**
- * The metadata of every event. `stream` is the id that `data` names as its stream and is the log key. `sequence` is the producer's own
- * counter in that stream, from 0, so gaps and reordering are seen. `correlationId` is the run, `causationId` the event that led to this
- * one. `repaired` lists the fields (the first 1,000) whose text or name held half surrogates or NUL, replaced by U+FFFD on append; `released` says of
- * a record that it is the release of one in quarantine. Topic, partition and offset belong to the delivery, never to the event.
+ * The metadata of every event. `stream` is the id that `data` names as its stream and is the log key. Topic, partition and offset belong to the
+ * delivery, never to the event.
  */
 export const envelopeFields = {
-  id,
-  schemaVersion: z.int().min(1),
-  stream: id,
-  sequence: counter,
-  occurredAt: z.iso.datetime({ precision: 3 }).refine((at) => at >= '1970', 'must not lie before 1970'),
-  correlationId: id,
-  causationId: id.nullable(),
-  producer,
-  repaired: z.array(z.string().max(500)).max(1_000).optional(),
-  released: released.optional(),
+  id: id.describe('UUID of the event; appending the same event again under its id has no effect.'),
+  schemaVersion: z.int().min(1).describe('Version of the schema of the event type, from 1.'),
+  stream: id.describe(
+    'UUID of the stream and key of the log record, which follows from the field of `data` that the type names.',
+  ),
+  sequence: counter.describe(
+    'Number of the event among those of its producer in its stream, from 0, by which gaps are detected.',
+  ),
+  occurredAt: z.iso
+    .datetime({ precision: 3 })
+    .refine((at) => at >= '1970', 'must not lie before 1970')
+    .describe("Time of the event by the producer's clock, as ISO 8601 in UTC with milliseconds, not before 1970."),
+  correlationId: id.describe(
+    'UUID of the run that the event belongs to, or of the experiment, dataset or lineage outside a run.',
+  ),
+  causationId: id.nullable().describe('UUID of the event that led to this one; null when the producer names none.'),
+  producer: producer.describe('Program that wrote the event.'),
+  repaired: z
+    .array(z.string().max(500))
+    .max(1_000)
+    .optional()
+    .describe(
+      'Paths of the first 1,000 fields in which NUL or unpaired surrogates were replaced by U+FFFD; absent when none were.',
+    ),
+  released: released
+    .optional()
+    .describe('Record in quarantine that this record releases; absent when the record is not a release.'),
 } as const;
 
 const metadata = z.strictObject(envelopeFields);

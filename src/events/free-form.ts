@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { catalogue, type EventType } from './catalogue.ts';
-import { json } from './schemas/values.ts';
 
 const known = new Map<EventType, ReadonlySet<string>>();
 
@@ -23,7 +22,7 @@ export function pathIn(path: string, key: string): string {
 }
 
 function fieldsIn(schema: unknown, path: string): readonly string[] {
-  if (schema === json) return [path];
+  if (schema instanceof z.ZodUnknown) return [path]; // `json` with the description of the field, which makes it another object
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional || schema instanceof z.ZodDefault)
     return fieldsIn(schema.unwrap(), path);
   if (schema instanceof z.ZodArray) return fieldsIn(schema.element, pathIn(path, '*'));

@@ -27,8 +27,19 @@ describe('the published JSON Schemas', () => {
       expect(schemas[type]).toMatchObject({
         $schema: 'https://json-schema.org/draft/2020-12/schema',
         title: type,
-        description: `topic ${catalogue[type].topic}; stream and key: data.${catalogue[type].stream}`,
+        description: expect.stringContaining(`Topic: ${catalogue[type].topic}; stream and key: data.${catalogue[type].stream}.`),
       });
+  });
+
+  test('describe every type and every field, nested ones and those of list items too, in one sentence each', () => {
+    const wrong = TYPES.flatMap((type) =>
+      fieldsIn(schemas[type], type)
+        .filter(({ description }) => !isSentence(description))
+        .map(({ path, description }) => `${path}: ${description}`),
+    );
+    expect(wrong).toEqual([]);
+    for (const type of TYPES)
+      expect(schemas[type]).toHaveProperty('properties.data.description', catalogue[type].data.description);
   });
 
   test('take an event of every type', () => {
@@ -66,4 +77,21 @@ describe('the published JSON Schemas', () => {
 
 function partsLeftOut(value: object): object[] {
   return Object.keys(value).map((key) => Object.fromEntries(Object.entries(value).filter(([other]) => other !== key)));
+}
+
+/** Every property of a JSON Schema at any depth, with its own description: that of an alternative inside it does not count. */
+function fieldsIn(schema: unknown, path: string): readonly { readonly path: string; readonly description: unknown }[] {
+  if (Array.isArray(schema)) return schema.flatMap((item) => fieldsIn(item, path));
+  if (typeof schema !== 'object' || schema === null) return [];
+  return Object.entries(schema).flatMap(([keyword, value]) => {
+    if (keyword !== 'properties') return fieldsIn(value, path);
+    return Object.entries(value as Record<string, { description?: unknown }>).flatMap(([field, inner]) => [
+      { path: `${path}.${field}`, description: inner.description },
+      ...fieldsIn(inner, `${path}.${field}`),
+    ]);
+  });
+}
+
+function isSentence(text: unknown): boolean {
+  return typeof text === 'string' && text.length <= 130 && /^[A-Z0-9`][^\n]*[^.\s]\.$/.test(text) && !/\. [A-Z]/.test(text);
 }

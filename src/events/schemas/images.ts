@@ -1,58 +1,91 @@
 import { z } from 'zod';
-import { amount, count, id, json, name, sha256, text } from './values.ts';
+import { amount, count, eventData, id, json, name, renderSpecId, runId, sha256, text, treeId } from './values.ts';
 
 /** Pixels. A history without a line may have none. */
-const size = z.strictObject({ width: count, height: count });
+const size = z.strictObject({ width: count.describe('Width in pixels.'), height: count.describe('Height in pixels.') });
 
-/** A run draws histories by this spec. `renderSpecId` is the SHA-256 of the canonical JSON of `spec`, which holds everything that determines pixels. */
-export const renderSpecRegistered = z.strictObject({ runId: id, renderSpecId: sha256, profile: name, spec: json });
+const outside = count.describe('Number of characters that the font does not have.');
 
-/**
- * A record of history was drawn. Its id is a hash of render spec and text, so that whoever draws it again, in whatever run, tells the same;
- * it is told once, and before the first history that shows it. `rgb` is the SHA-256 of its pixels, `cutLines` what a height limit took from it,
- * `outside` the characters that the atlas does not hold.
- */
-export const segmentRendered = z.strictObject({
-  segmentId: sha256,
-  renderSpecId: sha256,
-  text,
-  lines: count,
-  width: count,
-  height: count,
-  rgb: sha256,
-  cutLines: count,
-  outside: count,
+export const renderSpecRegistered = eventData('A run registered a render spec, by which it draws history images.', {
+  runId,
+  renderSpecId,
+  profile: name.describe('Name of the profile that the spec was made from.'),
+  spec: json.describe('Render spec: everything that determines the pixels, as JSON.'),
 });
 
-/** A range of a list, [from, to). */
-const span = { from: count, to: count };
+/**
+ * Its id is a hash of render spec and text, so that all who draw it, in whatever run, record the same. It is recorded once, before the first history
+ * that shows it.
+ */
+export const segmentRendered = eventData('A history segment, the text of one record of history, was drawn for the first time.', {
+  segmentId: sha256.describe('SHA-256 of the render spec and the text.'),
+  renderSpecId,
+  text: text.describe('Text of the segment.'),
+  lines: count.describe('Number of lines drawn.'),
+  width: count.describe('Width of the segment in pixels.'),
+  height: count.describe('Height of the segment in pixels.'),
+  rgb: sha256.describe('SHA-256 of the pixels of the segment.'),
+  cutLines: count.describe('Number of lines that the height limit removed.'),
+  outside,
+});
 
 /**
- * The prompt of a step showed its history as an image. The image is not stored: it is drawn again from its segments, and `imageId` (the SHA-256 of its
- * size and pixels) says what must come out.
- *
- * The history is a range of what an earlier step of the path was shown (`prefix`), then `segments`: storage is linear in what is new,
- * with a whole history and with a window that slides over it. `factorChosenBy` is the step whose answer set `factor`; null for the
- * default. `cut` is what a limit on the whole image took away. `cache.missed` lists the places, in the whole history from 0, of
- * the segments that had to be drawn; like `timings` it is a measurement, which a repetition may find otherwise.
+ * The image is not stored: it is drawn again from its segments, and `imageId` says what must come out. The history is a range of what an earlier step of
+ * the path was shown (`prefix`), then `segments`: storage is linear in what is new, with a whole history and with a window that slides over it.
+ * `cache` and `timings` are measurements, which a repetition may find otherwise.
  */
-export const historyRendered = z.strictObject({
-  treeId: id,
-  stepId: id,
-  renderSpecId: sha256,
-  prefix: z.strictObject({ stepId: id, ...span }).nullable(),
-  segments: z.array(sha256).max(10_000),
-  /** What was shown: segments, or in their place a history without a character, or none because nothing has happened yet. */
-  history: z.enum(['segments', 'blank', 'absent']),
-  factor: amount.min(1),
-  factorChosenBy: id.nullable(),
-  sizes: z.strictObject({ raw: size, resized: size, bordered: size, model: size }),
-  visionTokens: z.strictObject({ count, preset: name }),
-  /** What the same history costs as text. */
-  textTokens: z.strictObject({ count, tokenizer: name }),
-  imageId: sha256,
-  cut: z.strictObject({ segments: count, lines: count }),
-  outside: count,
-  cache: z.strictObject({ missed: z.array(count).max(10_000) }),
-  timings: z.strictObject({ renderMs: amount.min(0) }),
+export const historyRendered = eventData('The prompt of a step showed its history as an image.', {
+  treeId,
+  stepId: id.describe('UUID of the step whose prompt showed the image.'),
+  renderSpecId,
+  prefix: z
+    .strictObject({
+      stepId: id.describe('UUID of the earlier step.'),
+      from: count.describe('Index of the first segment in the history of that step, from 0.'),
+      to: count.describe('Index after the last segment.'),
+    })
+    .nullable()
+    .describe('Range of the history of an earlier step with which this history begins; null when it repeats none.'),
+  segments: z.array(sha256).max(10_000).describe('Ids of the segments that follow the prefix, oldest first.'),
+  history: z
+    .enum(['segments', 'blank', 'absent'])
+    .describe('What the image shows: segments, a history without a character, or none because nothing has happened yet.'),
+  factor: amount.min(1).describe('Compression factor: the image has 1 / factor of the pixels of the stacked segments.'),
+  factorChosenBy: id.nullable().describe('UUID of the step whose response chose the factor; null for the default factor.'),
+  sizes: z
+    .strictObject({
+      raw: size.describe('Size of the stacked segments.'),
+      resized: size.describe('Size after the resize by the factor.'),
+      bordered: size.describe('Size with the border, which is what the model is sent.'),
+      model: size.describe('Size after the image processor of the model.'),
+    })
+    .describe('Sizes of the image at each stage.'),
+  visionTokens: z
+    .strictObject({
+      count: count.describe('Number of vision tokens.'),
+      preset: name.describe('Name of the image processor preset that determines the count.'),
+    })
+    .describe('Cost of the history as an image.'),
+  textTokens: z
+    .strictObject({
+      count: count.describe('Number of text tokens.'),
+      tokenizer: name.describe('Name of the tokenizer that counted them.'),
+    })
+    .describe('Cost of the same history as text.'),
+  imageId: sha256.describe('SHA-256 of the size and the pixels of the image.'),
+  cut: z
+    .strictObject({
+      segments: count.describe('Number of whole segments removed.'),
+      lines: count.describe('Number of lines removed.'),
+    })
+    .describe('What size limits removed from the image.'),
+  outside,
+  cache: z
+    .strictObject({
+      missed: z.array(count).max(10_000).describe('Indexes, in the whole history from 0, of the segments that had to be drawn.'),
+    })
+    .describe('What the segment cache did not hold.'),
+  timings: z
+    .strictObject({ renderMs: amount.min(0).describe('Time to draw the image in milliseconds.') })
+    .describe('Durations of the rendering.'),
 });

@@ -1,36 +1,56 @@
 import { z } from 'zod';
-import { count, counter, finite, id, json, name, policyRef, sha256 } from './values.ts';
-
-export const experimentDeclared = z.strictObject({
-  experimentId: id,
+import {
+  codeVersion,
+  count,
+  counter,
+  environment,
+  eventData,
+  experimentId,
+  fingerprint,
+  finite,
+  id,
+  json,
   name,
-  question: z.string().max(10_000),
+  policyRef,
+  runId,
+  sha256,
+} from './values.ts';
+
+export const experimentDeclared = eventData('An experiment was declared: a question that runs are to answer.', {
+  experimentId,
+  name: name.describe('Name of the experiment.'),
+  question: z.string().max(10_000).describe('Question that the experiment asks.'),
 });
 
-/**
- * `config` is everything that determines the run beside its seed; `codeVersion` names the program that wrote it. `policyDigest` is the SHA-256 of the
- * file that the policy was read from, which `config` names by its path: absent for other policies, and in records older than the field.
- */
-export const runStarted = z.strictObject({
-  runId: id,
-  experimentId: id.nullable(),
-  name,
-  kind: z.enum(['collect', 'search', 'import', 'evaluate', 'fork', 'external']),
-  seed: z.int(),
-  codeVersion: name,
-  config: json,
-  environments: z.array(z.strictObject({ environment: name, fingerprint: name })).max(100),
-  policy: policyRef.nullable(),
-  policyDigest: sha256.optional(),
+export const runStarted = eventData('A run started: one execution of a configuration with a seed.', {
+  runId,
+  experimentId: id.nullable().describe('UUID of the experiment that the run belongs to; null when it belongs to none.'),
+  name: name.describe('Name of the run.'),
+  kind: z
+    .enum(['collect', 'search', 'import', 'evaluate', 'fork', 'external'])
+    .describe('What the run does; `external` is a run of another program, `fork` continues recorded steps of another run.'),
+  seed: z.int().describe('Seed from which all other seeds of the run are derived.'),
+  codeVersion,
+  config: json.describe('Configuration of the run: everything but the seed that determines it, as free-form JSON.'),
+  environments: z.array(z.strictObject({ environment, fingerprint })).max(100).describe('Environments that the run acts in.'),
+  policy: policyRef.nullable().describe('Policy that the run starts with; null when it has none.'),
+  policyDigest: sha256
+    .optional()
+    .describe('SHA-256 of the file that the policy was read from; absent for other policies and in older records.'),
 });
 
-export const runFinished = z.strictObject({
-  runId: id,
-  outcome: z.enum(['completed', 'failed', 'cancelled']),
-  message: z.string().max(10_000),
-  trees: count,
-  rollouts: count,
-  steps: count,
+export const runFinished = eventData('A run finished: its outcome and its totals.', {
+  runId,
+  outcome: z.enum(['completed', 'failed', 'cancelled']).describe('How the run ended.'),
+  message: z.string().max(10_000).describe('Reason for the outcome, or a summary of what failed; empty when nothing did.'),
+  trees: count.describe('Number of trees in the run.'),
+  rollouts: count.describe('Number of rollouts in the run.'),
+  steps: count.describe('Number of actions taken in the run.'),
 });
 
-export const metricRecorded = z.strictObject({ runId: id, metric: name, value: finite, at: counter.nullable() });
+export const metricRecorded = eventData('A metric of a run was measured.', {
+  runId,
+  metric: name.describe('Name of the metric.'),
+  value: finite.describe('Value of the metric.'),
+  at: counter.nullable().describe('Step, update, iteration or simulation of the value; null when it belongs to the whole run.'),
+});

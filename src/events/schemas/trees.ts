@@ -1,175 +1,184 @@
 import { z } from 'zod';
-import { amount, count, counter, finite, id, name, packed, policyRef, scorer, sha256, task, text } from './values.ts';
-
-/** The root of a tree: the task, its first observation and the instruction that every prompt of the tree begins with. */
-export const treeOpened = z.strictObject({
-  treeId: id,
-  runId: id,
+import {
+  admissibleActions,
+  amount,
+  count,
+  eventData,
+  finite,
+  id,
+  name,
+  packed,
+  policyId,
+  policyRef,
+  policyVersion,
+  rolloutId,
+  runId,
+  scorer,
+  sha256,
+  stateHash,
   task,
-  rootStepId: id,
-  instruction: text,
-  observation: text,
-  admissibleActions: z.array(z.string()).max(10_000).nullable(),
-  stateHash: sha256.nullable(),
-  plannedRollouts: count,
-  seed: z.int(),
+  text,
+  treeId,
+  usage,
+} from './values.ts';
+
+export const treeOpened = eventData('A tree was opened: a task was started and the environment returned its first observation.', {
+  treeId,
+  runId,
+  task: task.describe('Task of the tree.'),
+  rootStepId: id.describe('UUID of the root step, which has no action.'),
+  instruction: text.describe('Instruction with which every prompt of the tree begins.'),
+  observation: text.describe('First observation of the task.'),
+  admissibleActions,
+  stateHash,
+  plannedRollouts: count.describe('Number of rollouts planned in the tree.'),
+  seed: z.int().describe('Seed of the tree.'),
 });
 
-export const rolloutStarted = z.strictObject({
-  rolloutId: id,
-  treeId: id,
-  fromStepId: id,
-  ordinal: count,
-  seed: z.int(),
-  policy: policyRef,
+export const rolloutStarted = eventData('A rollout started at a step of a tree.', {
+  rolloutId,
+  treeId,
+  fromStepId: id.describe('UUID of the step at which the rollout starts.'),
+  ordinal: count.describe('Number of the rollout in its tree, from 0.'),
+  seed: z.int().describe('Seed of the rollout.'),
+  policy: policyRef.describe('Policy that acts.'),
 });
 
 /** The answered request to a model server that gave a response: enough to find it again in the server's own record. */
 export const modelCall = z.strictObject({
-  responseId: z.string().max(500).nullable(),
-  model: z.string().max(500).nullable(),
-  requestHash: sha256,
-  attempts: z.int().min(1).max(1_000_000),
-  latencyMs: amount.min(0),
-  usage: z.strictObject({ promptTokens: count, completionTokens: count }).nullable(),
-  trimmed: z.strictObject({ from: count, to: count }).nullable(),
+  responseId: z.string().max(500).nullable().describe('Id that the server gave the response; null when it gave none.'),
+  model: z.string().max(500).nullable().describe('Model as the server names it; null when it names none.'),
+  requestHash: sha256.describe('SHA-256 of the body of the request.'),
+  attempts: z.int().min(1).max(1_000_000).describe('Number of times the request was sent until it was answered.'),
+  latencyMs: amount.min(0).describe('Time from the first attempt to the whole response in milliseconds.'),
+  usage: usage
+    .nullable()
+    .describe('Tokens of all choices of the request, as the server counts; null when it does not report them.'),
+  trimmed: z
+    .strictObject({
+      from: count.describe('Index of the first step left out, from 0.'),
+      to: count.describe('Index after the last step left out.'),
+    })
+    .nullable()
+    .describe('Range of history steps left out so that the prompt fits; null when the prompt is whole.'),
 });
 
-/**
- * What is new at one step. The prompt is not stored: it is rebuilt by walking up the tree, so storage is linear in distinct text.
- * `stateHash` is the hash of the environment state behind the action; that of the parent is the anchor of the step (GiGPO).
- * `policySpans` gives the policy version of each range of sampled tokens [from, to).
- */
-export const stepTaken = z.strictObject({
-  stepId: id,
-  treeId: id,
-  parentStepId: id,
-  rolloutId: id.nullable(),
-  depth: z.int().min(1),
-  response: text,
-  thought: text,
-  action: text,
-  observation: text,
-  wellFormatted: z.boolean(),
-  executable: z.boolean(),
-  termination: z.enum(['none', 'terminated', 'truncated']),
+/** What is new at one step. The prompt is not stored: it is rebuilt by walking up the tree, so storage is linear in distinct text. */
+export const stepTaken = eventData('A step was taken: an action was executed and the environment returned an observation.', {
+  stepId: id.describe('UUID of the step.'),
+  treeId,
+  parentStepId: id.describe('UUID of the step at which the action was chosen.'),
+  rolloutId: id.nullable().describe('UUID of the rollout that took the step; null for a search step at which no rollout ends.'),
+  depth: z.int().min(1).describe('Number of actions from the root to this step.'),
+  response: text.describe('Response of the policy, unchanged.'),
+  thought: text.describe('Thought in the response; empty when it has none.'),
+  action: text.describe('Action that was executed.'),
+  observation: text.describe('Observation that the environment returned.'),
+  wellFormatted: z.boolean().describe('Whether the response has the requested form.'),
+  executable: z.boolean().describe('Whether the environment understood and executed the action.'),
+  termination: z
+    .enum(['none', 'terminated', 'truncated'])
+    .describe('Whether the episode ended with this step: not, by the environment, or by a limit.'),
   policySpans: z
-    .array(z.strictObject({ from: count, to: count, policyId: name, version: count }))
+    .array(
+      z.strictObject({
+        from: count.describe('Index of the first token, from 0.'),
+        to: count.describe('Index after the last token.'),
+        policyId,
+        version: policyVersion,
+      }),
+    )
     .min(1)
-    .max(1_000),
-  tokens: z.strictObject({ ids: packed, logProbs: packed.nullable(), mask: packed.nullable() }).nullable(),
-  usage: z.strictObject({ promptTokens: count, completionTokens: count }).nullable(),
-  finishReason: name.nullable(),
-  call: modelCall.nullable(),
-  timings: z.strictObject({ policyMs: amount.min(0), environmentMs: amount.min(0) }),
-  stateHash: sha256.nullable(),
-  admissibleActions: z.array(z.string()).max(10_000).nullable(),
+    .max(1_000)
+    .describe('Policy version that sampled each range of the tokens of the response.'),
+  tokens: z
+    .strictObject({
+      ids: packed.describe('Token ids, as int32.'),
+      logProbs: packed.nullable().describe('Log-probability of each token, as float32; null when the engine returns none.'),
+      mask: packed.nullable().describe('1 for each token that the policy sampled, else 0, as uint8; null when it sampled all.'),
+    })
+    .nullable()
+    .describe('Sampled tokens as the engine returned them; null when it returned none.'),
+  usage: usage.nullable().describe('Number of tokens of this response and its prompt; null when it is not exactly known.'),
+  finishReason: name.nullable().describe('Why sampling stopped, for example `stop` or `length`; null when it is not reported.'),
+  call: modelCall
+    .nullable()
+    .describe('Request to a model server that returned the response; null for a policy that uses no server.'),
+  timings: z
+    .strictObject({
+      policyMs: amount.min(0).describe('Time spent waiting for the policy in milliseconds.'),
+      environmentMs: amount.min(0).describe('Time spent waiting for the environment in milliseconds.'),
+    })
+    .describe('Durations of the step.'),
+  stateHash,
+  admissibleActions,
 });
 
-export const toolCalled = z.strictObject({
-  toolCallId: id,
-  treeId: id,
-  stepId: id,
-  ordinal: count,
-  tool: name,
-  arguments: text,
-  output: text,
-  outcome: z.enum(['ok', 'error']),
-  durationMs: amount.min(0),
+export const toolCalled = eventData('A tool was called within a step.', {
+  toolCallId: id.describe('UUID of the call.'),
+  treeId,
+  stepId: id.describe('UUID of the step that made the call.'),
+  ordinal: count.describe('Number of the call in its step, from 0.'),
+  tool: name.describe('Name of the tool.'),
+  arguments: text.describe('Arguments of the call as text.'),
+  output: text.describe('Output of the tool, or its error.'),
+  outcome: z.enum(['ok', 'error']).describe('Whether the call succeeded.'),
+  durationMs: amount.min(0).describe('Duration of the call in milliseconds.'),
 });
 
-/** A scalar on a step (or, with `stepId` null, on a whole rollout). `raw` keeps what the environment said before normalisation. */
-export const rewardAssigned = z.strictObject({
-  rewardId: id,
-  treeId: id,
-  stepId: id.nullable(),
-  rolloutId: id.nullable(),
-  component: name,
-  value: amount,
-  scorer,
-  raw: z.strictObject({ value: finite, scale: finite, kind: z.enum(['final', 'cumulative', 'delta']) }).nullable(),
+export const rewardAssigned = eventData('A reward was assigned to a step or to a whole rollout.', {
+  rewardId: id.describe('UUID of the reward.'),
+  treeId,
+  stepId: id.nullable().describe('UUID of the step; null for a reward of a whole rollout.'),
+  rolloutId: id.nullable().describe('UUID of the rollout; null for a search step at which no rollout ends.'),
+  component: name.describe('Component of the reward, for example `environment`.'),
+  value: amount.describe('Value that the reward adds to the return.'),
+  scorer: scorer.describe('Scorer that assigned the reward.'),
+  raw: z
+    .strictObject({
+      value: finite.describe('Reward before normalisation.'),
+      scale: finite.describe('Number by which the reward is divided to normalise it.'),
+      kind: z
+        .enum(['final', 'cumulative', 'delta'])
+        .describe('Whether the reward is the result of the episode, the sum so far, or the change at this step.'),
+    })
+    .nullable()
+    .describe('Reward as the environment returned it; null when it does not come from the environment.'),
 });
 
-/** A later judgement of the same reward. The value assigned before stays in the record. */
-export const rewardRevised = z.strictObject({
-  rewardId: id,
-  treeId: id,
-  value: amount,
-  scorer,
-  reason: z.string().max(10_000),
+/** The value assigned before stays in the record. */
+export const rewardRevised = eventData('A reward was revised: a new value replaces the one in force.', {
+  rewardId: id.describe('UUID of the reward.'),
+  treeId,
+  value: amount.describe('New value of the reward.'),
+  scorer: scorer.describe('Scorer that revised the reward.'),
+  reason: z.string().max(10_000).describe('Reason for the revision.'),
 });
 
-/**
- * A step became a node of a search: which candidate of its parent it was, what the episode was worth so far (normalised), and why a walk
- * ends there, if it does. `equivalentTo` is an elder sibling that does the same action after another thought.
- */
-export const nodeAdded = z.strictObject({
-  treeId: id,
-  stepId: id,
-  parentStepId: id,
-  simulation: counter,
-  ordinal: count,
-  score: amount,
-  end: z.enum(['none', 'terminated', 'truncated', 'disaster', 'depth']),
-  equivalentTo: id.nullable(),
+export const replayDiverged = eventData('Recorded actions were executed again and the result differs from the record.', {
+  treeId,
+  stepId: id.describe('UUID of the step that differs.'),
+  field: z.enum(['observation', 'reward', 'termination']).describe('What differs.'),
+  recorded: text.describe('Recorded value.'),
+  replayed: text.describe('Value in the repeated execution.'),
 });
 
-/**
- * The replies of one call of the model at a node of a search, on record before any of them is executed, so that a search that is killed goes on with them.
- * `replies` is gzip of a JSON array: response, tokens, usage, finishReason, and policy and call where the reply has them. Only a policy that may say
- * something else when it is asked again has them recorded.
- */
-export const repliesSampled = z.strictObject({
-  treeId: id,
-  stepId: id,
-  simulation: counter,
-  asked: count,
-  count,
-  policyMs: finite.min(0),
-  replies: packed,
+export const rolloutFinished = eventData('A rollout finished: it reached an end, or nothing more of it follows.', {
+  rolloutId,
+  treeId,
+  leafStepId: id.describe('UUID of the last step of the rollout.'),
+  outcome: z
+    .enum(['terminated', 'truncated', 'failed', 'cancelled'])
+    .describe('How the rollout ended: by the environment, by a limit, by a fault, or by cancellation.'),
+  success: z.boolean().nullable().describe('Whether the environment reports success; null when it does not report it.'),
+  steps: count.describe('Number of steps that the rollout took.'),
+  reason: z.string().max(10_000).describe('Details of the end; empty when there are none.'),
 });
 
-/** All candidates of a node are known: how many were asked for, which said the same as an elder one, and why there are none at all. */
-export const nodeExpanded = z.strictObject({
-  treeId: id,
-  stepId: id,
-  simulation: counter,
-  asked: count,
-  dropped: z.array(z.strictObject({ ordinal: count, sameAs: count })).max(10_000),
-  reason: z.string().max(10_000),
-});
-
-/** One back-up of a search: every step of `path` (root first) gets one visit and `value`. */
-export const valueBackedUp = z.strictObject({
-  treeId: id,
-  simulation: counter,
-  leafStepId: id,
-  value: amount,
-  path: z.array(id).min(1).max(10_000),
-});
-
-/** What a repeated execution of recorded actions showed instead of the recorded observation or reward. */
-export const replayDiverged = z.strictObject({
-  treeId: id,
-  stepId: id,
-  field: z.enum(['observation', 'reward', 'termination']),
-  recorded: text,
-  replayed: text,
-});
-
-/** The end of a rollout; four outcomes that are four different things. `success` is the environment's word, null when it has none. */
-export const rolloutFinished = z.strictObject({
-  rolloutId: id,
-  treeId: id,
-  leafStepId: id,
-  outcome: z.enum(['terminated', 'truncated', 'failed', 'cancelled']),
-  success: z.boolean().nullable(),
-  steps: count,
-  reason: z.string().max(10_000),
-});
-
-export const treeClosed = z.strictObject({
-  treeId: id,
-  reason: z.enum(['completed', 'exhausted', 'failed', 'cancelled']),
-  rollouts: count,
+export const treeClosed = eventData('A tree was closed: no further steps follow.', {
+  treeId,
+  reason: z
+    .enum(['completed', 'exhausted', 'failed', 'cancelled'])
+    .describe('Why it was closed; `exhausted` when a search has no node left to expand.'),
+  rollouts: count.describe('Number of rollouts in the tree.'),
 });

@@ -3,7 +3,11 @@ import { AMOUNT_LIMIT } from '../../domain/reward/amount.ts';
 
 const BEYOND = `must lie between -${AMOUNT_LIMIT} and ${AMOUNT_LIMIT}, so that no sum leaves the range of a number`;
 
-/** The values that events are made of. Every object is strict: an unknown field is a typing error of the producer, not an extension. */
+/**
+ * The values that events are made of. Every object is strict: an unknown field is a typing error of the producer, not an extension. Every field of an
+ * event has a description, which the JSON Schemas and the reference show. The plain values (id, name, count) have none, so that a field without its own
+ * is noticed; what means the same in many events (treeId, policyRef, packed) is described here.
+ */
 
 export const id = z
   .string()
@@ -22,7 +26,11 @@ export const amount = z.number().min(-AMOUNT_LIMIT, BEYOND).max(AMOUNT_LIMIT, BE
 export const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hex');
 
 /** A payload kept in the blob store: the event holds its SHA-256, its size in bytes and its media type. */
-export const blobRef = z.strictObject({ blob: sha256, size: counter, mediaType: name });
+export const blobRef = z.strictObject({
+  blob: sha256.describe('SHA-256 of the payload in lower-case hex, which is its key in the blob store.'),
+  size: counter.describe('Size of the payload in bytes.'),
+  mediaType: name.describe('Media type of the payload, for example `text/plain; charset=utf-8`.'),
+});
 export type BlobRef = z.infer<typeof blobRef>;
 
 /** Text from a model or an environment: inline, or a blob reference when its UTF-8 form is longer than 64 KiB. */
@@ -31,13 +39,17 @@ export type Text = z.infer<typeof text>;
 
 /** A token array as packed little-endian bytes (base64, or a blob): never JSON numbers, never re-tokenised. `length` counts elements. */
 export const packed = z.strictObject({
-  dtype: z.enum(['int32', 'float32', 'uint8']),
-  length: count,
-  bytes: z.union([z.base64(), blobRef]),
+  dtype: z.enum(['int32', 'float32', 'uint8']).describe('Type of the elements, which are stored in little-endian order.'),
+  length: count.describe('Number of elements.'),
+  bytes: z.union([z.base64(), blobRef]).describe('Bytes of the elements in base64, or a reference to them in the blob store.'),
 });
 export type Packed = z.infer<typeof packed>;
 
-export const policyRef = z.strictObject({ policyId: name, version: count });
+export const policyId = name.describe('Name of the policy.');
+export const policyVersion = count.describe(
+  'Version of the policy, counted in training updates; 0 before the first update and for a policy that is not trained.',
+);
+export const policyRef = z.strictObject({ policyId, version: policyVersion });
 export type PolicyRef = z.infer<typeof policyRef>;
 
 /** Any JSON value nested at most 64 deep: configuration and other free-form parts. Deeper nesting is an attack on parsers, not a setting. */
@@ -60,16 +72,52 @@ function isShallowJson(value: unknown): boolean {
   return true;
 }
 
-export const scorer = z.strictObject({ name, revision: name });
+export const experimentId = id.describe('UUID of the experiment.');
+export const runId = id.describe('UUID of the run.');
+export const treeId = id.describe('UUID of the tree; also the stream and the log key of its events.');
+export const rolloutId = id.describe('UUID of the rollout.');
+export const renderSpecId = sha256.describe('SHA-256 of the canonical JSON of the render spec.');
+
+export const environment = name.describe('Name of the environment.');
+export const fingerprint = name.describe(
+  'Fingerprint of the environment server and its data; equal fingerprints mean equal behaviour.',
+);
+export const codeVersion = name.describe('Version of the program that wrote the event.');
+export const admissibleActions = z
+  .array(z.string())
+  .max(10_000)
+  .nullable()
+  .describe('Actions that the environment accepts next; null when it does not list them.');
+export const stateHash = sha256
+  .nullable()
+  .describe('SHA-256 of the resulting state of the environment; null when it reports none.');
+
+/** The number of tokens that a response took. */
+export const usage = z.strictObject({
+  promptTokens: count.describe('Number of tokens in the prompt.'),
+  completionTokens: count.describe('Number of tokens in the response.'),
+});
+
+export const scorer = z.strictObject({
+  name: name.describe('Name of the scorer: the environment, a reward function or a judge.'),
+  revision: name.describe('Revision of the scorer, which changes when its scores can change.'),
+});
 
 /** One problem instance. `alias` is the environment's own integer or string id, which other servers may number differently. */
 export const task = z.strictObject({
-  taskId: id,
-  environment: name,
-  serverFingerprint: name,
-  observationHash: sha256,
-  alias: z.string().max(500),
-  goal: z.string().max(10_000),
-  depth: count.nullable(),
-  split: name.nullable(),
+  taskId: id.describe('UUID of the task; collectors derive it from `environment`, `serverFingerprint` and `observationHash`.'),
+  environment,
+  serverFingerprint: fingerprint,
+  observationHash: sha256.describe('SHA-256 of the first observation in UTF-8.'),
+  alias: z.string().max(500).describe('Identifier of the task in its environment; other servers may number tasks differently.'),
+  goal: z.string().max(10_000).describe('Goal of the task; empty when the environment states none.'),
+  depth: count
+    .nullable()
+    .describe('Depth of the task, for example of the recipe in TextCraft; null when the environment has no such measure.'),
+  split: name.nullable().describe('Split that the task belongs to, for example `train` or `test`; null when it is not known.'),
 });
+
+/** The data of an event type: its fields, and one sentence on what happened. */
+export function eventData<Shape extends z.core.$ZodLooseShape>(description: string, shape: Shape) {
+  return z.strictObject(shape).describe(description);
+}

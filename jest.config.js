@@ -1,4 +1,6 @@
-/** Tests stand beside what they test: x.test.ts needs nothing, x.int.test.ts a real Postgres, x.e2e.test.ts a real Kafka broker. */
+/**
+ * Tests stand beside what they test: x.test.ts needs nothing, x.int.test.ts a real Postgres, x.e2e.test.ts a real Kafka broker.
+ */
 export default {
   testMatch: ['**/?(*.)test.ts'],
   testPathIgnorePatterns: ['/node_modules/', '/\\.espalier/'],

@@ -1,4 +1,5 @@
-// Reads jest's reports: `report.mjs failing FIRST` lists the files to try again, `report.mjs count FIRST [SECOND]` prints the last line of a run.
+// Reads jest's reports: `report.mjs failing FIRST` lists the files to try again, `report.mjs count FIRST [SECOND]` prints the
+// last line of a run.
 import { existsSync, readFileSync } from 'node:fs';
 
 const [what, first, second] = process.argv.slice(2);

@@ -1,5 +1,5 @@
-// Compiles the command line and the workers once, so that a start loads a few JavaScript files in place of translating about 900 TypeScript files.
-// Plain JavaScript: Node 20 does not run TypeScript by itself.
+// Compiles the command line and the workers once, so that a start loads a few JavaScript files in place of translating about 900
+// TypeScript files. Plain JavaScript: Node 20 does not run TypeScript by itself.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
@@ -16,7 +16,8 @@ const KEEP_MS = 7 * 24 * 60 * 60 * 1_000;
 /**
  * Returns the folder of compiled programs that are up to date with the sources, and compiles them where there is none.
  * A folder is named by its sources and never changed: a running process keeps the one it started with.
- * @returns the folder, or null where nothing can be compiled (read-only installation, broken source): the caller runs the sources by tsx.
+ * @returns the folder, or null where nothing can be compiled (read-only installation, broken source): the caller runs the sources
+ * by tsx.
  */
 export async function bundleFolder() {
   const current = readCurrent();

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Runs a program of this repository: `node bin/run.js workers/project.ts [ARG …]`. Its compiled form where there is one, else its source by tsx.
+// Runs a program of this repository: `node bin/run.js workers/project.ts [ARG …]`. Its compiled form where there is one, else its
+// source by tsx.
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';

@@ -24,7 +24,10 @@ export interface PageArguments {
 export const PAGE_DEFAULT = 50;
 export const PAGE_LIMIT = 500;
 
-/** Answers a connection field: reads the page that the arguments ask for. @throws BAD_USER_INPUT on arguments and cursors that are no page. */
+/**
+ * Answers a connection field: reads the page that the arguments ask for. @throws BAD_USER_INPUT on arguments and cursors that are
+ * no page.
+ */
 export async function connect<Item>(
   args: PageArguments,
   read: (page: PageRequest) => Promise<Page<Item>>,

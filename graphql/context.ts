@@ -4,7 +4,7 @@ import type { Db } from '../src/postgres/database.ts';
 import type { Notices } from '../src/postgres/notices.ts';
 import type { Snapshots } from '../src/projections/as-of/snapshots.ts';
 import type { Projection } from '../src/projections/projection.ts';
-import { Moments } from './as-of/scoped-context.ts';
+import { Moments } from './as-of/moments.ts';
 import { LargeTexts } from './large-text.ts';
 import { createLoaders, type Loaders } from './loaders/create-loaders.ts';
 
@@ -32,7 +32,7 @@ export interface Context extends ServerContext {
   /** The position that is looked at; null now. */
   readonly moment: string | null;
   /** All that this request looks at. */
-  readonly moments: Moments;
+  readonly moments: Moments<Context>;
   /** Ends when the caller leaves. */
   readonly signal: AbortSignal;
 }
@@ -40,7 +40,7 @@ export interface Context extends ServerContext {
 /** Makes the context of one request: loaders and blobs remember within it, and never beyond it. */
 export function createContext(sources: Sources, request: Request): Omit<Context, keyof ServerContext> {
   const texts = new LargeTexts(sources.blobs);
-  const moments = new Moments();
+  const moments = new Moments<Context>();
   request.signal.addEventListener('abort', () => moments.end(), { once: true });
   const loaders = createLoaders(sources.db, texts, sources.blobs);
   return { sources, loaders, texts, moment: null, moments, signal: request.signal };

@@ -12,7 +12,8 @@ let run: string;
 let evaluated: string;
 /** Two trees, of each a good and a bad trajectory and a revision that splices them. */
 let trees: readonly { treeId: string; good: string; bad: string; revision: string }[];
-const [both, goodOnly, bare] = ['both', 'good', 'bare'].map((name) => story.id('dataset', name)) as [string, string, string]; // three names
+// three names
+const [both, goodOnly, bare] = ['both', 'good', 'bare'].map((name) => story.id('dataset', name)) as [string, string, string];
 
 beforeAll(async () => {
   api = await openTestGraphql();

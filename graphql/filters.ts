@@ -108,7 +108,9 @@ function shared(filter: Input<Omit<input.RolloutFilter, 'finished'>>): RolloutFi
   });
 }
 
-/** Leaves out what is null or undefined: to the caller `null` and nothing are the same, to the read side there is only nothing. */
+/**
+ * Leaves out what is null or undefined: to the caller `null` and nothing are the same, to the read side there is only nothing.
+ */
 function given<T extends object>(parts: T): { [K in keyof T]?: NonNullable<T[K]> } {
   const entries = Object.entries(parts).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> }; // only entries of `parts`, none of them null

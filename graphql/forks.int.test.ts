@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { traceRecord } from '../src/lineage/trace-record.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
 import { Story } from '../src/testing/story.ts';
 import { tellLineage } from '../src/testing/tell-training.ts';
+import { traceRecord } from '../src/usecases/lineage/trace-record.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;

@@ -4,7 +4,6 @@ import { rangeOf } from '../src/domain/text/cut-text.ts';
 import type { BlobRef } from '../src/events/schemas/values.ts';
 import type { Blobs } from '../src/postgres/column-types.ts';
 import { bounded } from './connection.ts';
-import type { Context } from './context.ts';
 import { refusal } from './errors.ts';
 
 const SHOWN = 65_536; // characters of a large text that its own field shows
@@ -16,7 +15,7 @@ export interface LargeTextModel {
   readonly sha256: string;
   readonly size: number;
   readonly mediaType: string;
-  text(args: { readonly offset: number; readonly length: number }, context: Context): Promise<string>;
+  text(args: { readonly offset: number; readonly length: number }, context: WithTexts): Promise<string>;
 }
 
 /** Reads blobs for one request: each once, and together no more than the limit. */
@@ -59,15 +58,20 @@ export class LargeTexts {
 }
 
 /**
- * Gives a record its large texts: each field named by `blobs` becomes a function that the executor calls when the field is asked for. The
- * record itself comes back where there are none, which is nearly always, so that plain fields stay plain.
+ * Gives a record its large texts: each field named by `blobs` becomes a function that the executor calls when the field is asked
+ * for. The record itself comes back where there are none, which is nearly always, so that plain fields stay plain.
  */
 export function withLargeTexts<Item extends { readonly blobs: Blobs | null }>(record: Item): Item {
   if (record.blobs === null) return record;
   const copy: Record<string, unknown> = { ...record };
   for (const [field, reference] of Object.entries(record.blobs))
-    copy[field] = (_args: unknown, context: Context) => context.texts.text(reference);
+    copy[field] = (_args: unknown, context: WithTexts) => context.texts.text(reference);
   return copy as Item; // the executor takes a function for the value it gives
+}
+
+/** What a resolver finds the large texts of its request in. */
+export interface WithTexts {
+  readonly texts: LargeTexts;
 }
 
 /** Lists the large texts of a record. */

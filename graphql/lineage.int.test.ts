@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { seedOf } from '../src/lineage/recall-seeds.ts';
-import { readTouched } from '../src/lineage/recall-touched.ts';
-import { traceRecord } from '../src/lineage/trace-record.ts';
+import { seedOf } from '../src/projections/lineage/recall-seeds.ts';
+import { readTouched } from '../src/projections/lineage/recall-touched.ts';
 import { appendTo, givenEvents, testLog } from '../src/testing/given-events.ts';
 import { Story } from '../src/testing/story.ts';
 import { tellWeb, WEB_SCORERS } from '../src/testing/tell-web.ts';
+import { traceRecord } from '../src/usecases/lineage/trace-record.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;

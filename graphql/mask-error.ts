@@ -6,8 +6,8 @@ import type { Logger } from '../src/runtime/logger.ts';
 import type { ErrorCode } from './errors.ts';
 
 /**
- * Decides what a caller sees of an error. What was made for the caller passes; a fault of the database is said as such, to be tried again;
- * anything else is a bug, of which the caller sees an id and the server's log, under the same id, everything.
+ * Decides what a caller sees of an error. What was made for the caller passes; a fault of the database is said as such, to be
+ * tried again; anything else is a bug, of which the caller sees an id and the server's log, under the same id, everything.
  */
 export function createMaskError(logger: Logger): (error: unknown) => Error {
   return (error) => {
@@ -39,7 +39,9 @@ function coded(error: GraphQLError): GraphQLError {
 
 const LONGEST = 2_000; // characters
 
-/** What the caller sent may stand in what is said of it (a parser quotes its whole text): a refusal is not as long as the request. */
+/**
+ * What the caller sent may stand in what is said of it (a parser quotes its whole text): a refusal is not as long as the request.
+ */
 function shortened(error: GraphQLError): GraphQLError {
   const { message, nodes = null, source = null, positions = null, path = null } = error;
   const { originalError, ...extensions } = error.extensions;

@@ -25,8 +25,8 @@ export async function readOperations(): Promise<readonly ShippedOperation[]> {
 }
 
 /**
- * Answers requests that name a shipped operation instead of sending a document: by `extensions.persistedQuery.sha256Hash`, or by name or
- * hash in `documentId`. @param documents 'any': other documents are answered too; 'persisted-only': they are refused.
+ * Answers requests that name a shipped operation instead of sending a document: by `extensions.persistedQuery.sha256Hash`, or by
+ * name or hash in `documentId`. @param documents 'any': other documents are answered too; 'persisted-only': they are refused.
  */
 export function useShippedOperations(operations: readonly ShippedOperation[], documents: 'any' | 'persisted-only'): Plugin {
   const byKey = new Map(operations.flatMap(({ name, sha256, text }) => [[name, text] as const, [sha256, text] as const]));

@@ -286,7 +286,8 @@ describe('a step', () => {
       'query ($id: ID!) { step(id: $id) { observation largeTexts { field size mediaType part: text(offset: 65535, length: 4) text } } }',
       { id: bigStep },
     );
-    const beginning = `${'a'.repeat(65_535)}\u{1F333}`; // a pair is not cut: it comes whole with the part that its first half lies in
+    // a pair is not cut: it comes whole with the part that its first half lies in
+    const beginning = `${'a'.repeat(65_535)}\u{1F333}`;
     expect(found.step).toEqual({
       observation: beginning,
       largeTexts: [

@@ -148,7 +148,8 @@ describe('the revisions', () => {
     const query =
       'query ($run: ID!, $filter: RevisionFilter) { run(id: $run) { revisions(filter: $filter) { totalCount nodes { state } } } }';
     const of = async (filter: object) => {
-      const { run: found } = (await data(query, { run, filter })) as { run: { revisions: { totalCount: number } } }; // as the query asks
+      // as the query asks
+      const { run: found } = (await data(query, { run, filter })) as { run: { revisions: { totalCount: number } } };
       return found.revisions.totalCount;
     };
     expect(await of({})).toBe(5);

@@ -19,7 +19,9 @@ import { Batch, Ledger, PolicyUpdate, PolicyVersion, TrainedPolicy, TrainingSamp
 import { Divergence, Tree } from './resolvers/tree.ts';
 import { readTypeDefs } from './type-defs.ts';
 
-/** Makes the executable schema: the SDL of `schema/` and its resolvers. Fields without a resolver are properties of their record. */
+/**
+ * Makes the executable schema: the SDL of `schema/` and its resolvers. Fields without a resolver are properties of their record.
+ */
 export async function createExecutableSchema(): Promise<GraphQLSchema> {
   const resolvers = atTheirMoments({
     DateTime,

@@ -1,8 +1,9 @@
 import { type FieldNode, type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
 
 /**
- * Lists what a query selects right below the field being resolved, through its fragments, by the name of the field. It may hold more than
- * will be answered (`@skip`, fragments on other types), never less: use it to leave out what nobody asked for, and to read ahead.
+ * Lists what a query selects right below the field being resolved, through its fragments, by the name of the field. It may hold
+ * more than will be answered (`@skip`, fragments on other types), never less: use it to leave out what nobody asked for, and to
+ * read ahead.
  */
 export function selectedFields({
   fieldNodes,

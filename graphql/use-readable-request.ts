@@ -3,7 +3,10 @@ import type { FetchAPI, Plugin } from 'graphql-yoga';
 const TAKEN = /^(application\/(json|graphql\+json|graphql|x-www-form-urlencoded))\s*(;|$)/i;
 const PARAMETERS = ['variables', 'extensions'];
 
-/** Refuses, with a reason, what yoga refuses with an empty answer or falls over: bodies of another type, other methods, and parameters of the address that are no JSON. */
+/**
+ * Refuses, with a reason, what yoga refuses with an empty answer or falls over: bodies of another type, other methods, and
+ * parameters of the address that are no JSON.
+ */
 export function useReadableRequest(): Plugin {
   return {
     onRequest({ request, url, fetchAPI, endResponse }) {

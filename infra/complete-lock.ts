@@ -2,8 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Adds to package-lock.json the optional packages of other platforms that npm left out, which it does when its registry does not offer
- * them: `npm ci` refuses such a lock even where they would never be installed. Run after every `npm install`: `npx tsx infra/complete-lock.ts`.
+ * Adds to package-lock.json the optional packages of other platforms that npm left out, which it does when its registry does not
+ * offer them: `npm ci` refuses such a lock even where they would never be installed. Run after every `npm install`: `npx tsx
+ * infra/complete-lock.ts`.
  */
 const FILE = fileURLToPath(new URL('../package-lock.json', import.meta.url));
 

@@ -53,7 +53,10 @@ describe('the documentation', () => {
   });
 });
 
-/** The two commands of the README and those of CONTRIBUTING are what CI itself runs; the Python block is an example file, compared above. */
+/**
+ * The two commands of the README and those of CONTRIBUTING are what CI itself runs; the Python block is an example file, compared
+ * above.
+ */
 function isCovered(page: string, language: string, rest: string): boolean {
   if (/ excerpt=\d{4}-\d\d-\d\d$| run$/.test(rest)) return true;
   if (language === 'python') return page === 'docs/tutorials/bring-your-own-trainer.md';

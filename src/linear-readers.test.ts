@@ -1,5 +1,4 @@
 import { describe, test } from '@jest/globals';
-import { parseTrajectoryQuery } from './datasets/export/trajectory-query.ts';
 import { parseThoughtAction } from './domain/prompts/parse-thought-action.ts';
 import { projectResponse } from './domain/prompts/project-response.ts';
 import { parseVerdict, parseVerdictAsPublished } from './domain/revision/verdict.ts';
@@ -11,6 +10,7 @@ import { parseResponse as parseSearch } from './environments/search-qa/parse-res
 import { readAction } from './environments/search-qa/read-action.ts';
 import { parsePolicySpec } from './policies/policy-spec.ts';
 import { expectLinear } from './testing/expect-linear.ts';
+import { parseTrajectoryQuery } from './usecases/datasets/export/trajectory-query.ts';
 
 const spec = (text: string) => parsePolicySpec(text);
 const ignoring = (read: (text: string) => unknown) => (text: string) => {

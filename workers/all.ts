@@ -1,5 +1,5 @@
+import { runAll } from '../src/app/run-all.ts';
 import { openPlatform } from '../src/platform/open-platform.ts';
-import { runAll } from '../src/platform/run-all.ts';
 import { readConfig } from '../src/runtime/config.ts';
 import { runUntilStopped } from '../src/runtime/lifecycle.ts';
 import { createLogger } from '../src/runtime/logger.ts';

@@ -1,5 +1,5 @@
+import { serveApi } from '../src/app/serve-api.ts';
 import { openPlatform } from '../src/platform/open-platform.ts';
-import { serveApi } from '../src/platform/serve-api.ts';
 import { readConfig } from '../src/runtime/config.ts';
 import { runUntilStopped } from '../src/runtime/lifecycle.ts';
 import { createLogger } from '../src/runtime/logger.ts';

@@ -1,8 +1,8 @@
-import { batch } from '../src/platform/batch.ts';
 import { openPlatform } from '../src/platform/open-platform.ts';
 import { readConfig } from '../src/runtime/config.ts';
 import { runUntilStopped } from '../src/runtime/lifecycle.ts';
 import { createLogger } from '../src/runtime/logger.ts';
+import { batch } from '../src/usecases/train/batch.ts';
 
 /** Plans training batches. Any number may run: each policy has one planner at a time, and one that dies is taken over. */
 await runUntilStopped(async () => {

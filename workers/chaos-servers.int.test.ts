@@ -22,7 +22,8 @@ test('a training over the embedded log whose server is killed and whose disk is 
   const platform = await laboratory.platform('embedded');
   try {
     const deeds = DEED_NAMES.filter((deed) => whyNot(deed, 'embedded', platform.means) === null);
-    expect(DEED_NAMES.filter((deed) => !deeds.includes(deed)).filter((deed) => deed !== 'disk')).toEqual(['broker', 'restore']); // a disk is mounted by root alone
+    // a disk is mounted by root alone
+    expect(DEED_NAMES.filter((deed) => !deeds.includes(deed)).filter((deed) => deed !== 'disk')).toEqual(['broker', 'restore']);
     const disturbance = { seed: 2, kills: 2, roles: ROLES, deeds };
     const { done, checks } = await trainDisturbed(platform, plan, expected, disturbance, platform.means);
     const heavy = deeds.filter((deed) => deed === 'postmaster' || deed === 'disk');

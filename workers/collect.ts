@@ -1,9 +1,9 @@
-import { RunFailed, readPlanFile } from '../src/platform/collect-into.ts';
-import { collectPatiently } from '../src/platform/collect-patiently.ts';
 import { openPlatform } from '../src/platform/open-platform.ts';
 import { readConfig } from '../src/runtime/config.ts';
 import { runUntilStopped } from '../src/runtime/lifecycle.ts';
 import { createLogger } from '../src/runtime/logger.ts';
+import { RunFailed, readPlanFile } from '../src/usecases/collect/collect-into.ts';
+import { collectPatiently } from '../src/usecases/collect/collect-patiently.ts';
 
 /** Collects the run of a plan file: `workers/collect.ts PLAN.json`. Started again on the same file, it goes on with that run. */
 await runUntilStopped(async (signal) => {

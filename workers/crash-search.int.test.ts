@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from '@jest/globals';
 import type { Platform } from '../src/platform/open-platform.ts';
-import { runDigest } from '../src/platform/run-digest.ts';
 import { collectCrashing, collectUndisturbed, liveAndRebuilt, searchPlan, soundnessOf } from '../src/testing/crashing-run.ts';
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { killRunning } from '../src/testing/worker-process.ts';
+import { runDigest } from '../src/usecases/datasets/run-digest.ts';
 
 type Home = Platform & { readonly home: string };
 

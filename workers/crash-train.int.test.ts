@@ -2,8 +2,6 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { openEnvironment } from '../src/environments/open-environment.ts';
-import { beginTraining } from '../src/platform/train-begin.ts';
-import { trainInto } from '../src/platform/train-into.ts';
 import { runProjections } from '../src/projections/runner.ts';
 import { readLedgers } from '../src/projections/training-pool/read-ledger.ts';
 import { SILENT } from '../src/runtime/logger.ts';
@@ -12,6 +10,8 @@ import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { aTrainPlan } from '../src/testing/train-plan.ts';
 import { until } from '../src/testing/until.ts';
 import { type ChildProcess, killRunning, startProcess } from '../src/testing/worker-process.ts';
+import { beginTraining } from '../src/usecases/train/train-begin.ts';
+import { trainInto } from '../src/usecases/train/train-into.ts';
 
 const plan = aTrainPlan();
 const open: (() => Promise<void>)[] = [];

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Platform } from '../src/platform/open-platform.ts';
-import { runDigest } from '../src/platform/run-digest.ts';
 import { collectCrashing, collectUndisturbed, liveAndRebuilt, plan, soundnessOf } from '../src/testing/crashing-run.ts';
 import { kafkaForTests } from '../src/testing/kafka.ts';
 import { describeWithKafka } from '../src/testing/kafka-describe.ts';
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { killRunning } from '../src/testing/worker-process.ts';
+import { runDigest } from '../src/usecases/datasets/run-digest.ts';
 
 type Home = Platform & { readonly home: string };
 

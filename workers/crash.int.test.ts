@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Platform } from '../src/platform/open-platform.ts';
-import { runDigest } from '../src/platform/run-digest.ts';
 import {
   collectCrashing,
   collectUndisturbed,
@@ -17,6 +16,7 @@ import { holdAppends } from '../src/testing/hold-appends.ts';
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { until } from '../src/testing/until.ts';
 import { killRunning, startProcess } from '../src/testing/worker-process.ts';
+import { runDigest } from '../src/usecases/datasets/run-digest.ts';
 
 type Home = Platform & { readonly home: string };
 

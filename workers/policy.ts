@@ -1,10 +1,13 @@
+import { servePolicy } from '../src/app/serve-policy.ts';
 import { openPlatform } from '../src/platform/open-platform.ts';
-import { servePolicy } from '../src/platform/serve-policy.ts';
 import { readConfig } from '../src/runtime/config.ts';
 import { runUntilStopped } from '../src/runtime/lifecycle.ts';
 import { createLogger } from '../src/runtime/logger.ts';
 
-/** Serves a policy that chooses among actions as an OpenAI-compatible model server: `workers/policy.ts linear:FILE` or `live:POLICY`. */
+/**
+ * Serves a policy that chooses among actions as an OpenAI-compatible model server: `workers/policy.ts linear:FILE` or
+ * `live:POLICY`.
+ */
 await runUntilStopped(async (signal) => {
   const config = readConfig();
   const logger = createLogger({ level: config.logLevel }).with({ worker: 'policy' });

@@ -1,5 +1,5 @@
+import { project } from '../src/app/project.ts';
 import { openPlatform } from '../src/platform/open-platform.ts';
-import { project } from '../src/platform/project.ts';
 import { readConfig } from '../src/runtime/config.ts';
 import { runUntilStopped } from '../src/runtime/lifecycle.ts';
 import { createLogger } from '../src/runtime/logger.ts';

@@ -1,8 +1,8 @@
 import { openPlatform } from '../src/platform/open-platform.ts';
-import { relay } from '../src/platform/relay.ts';
 import { readConfig } from '../src/runtime/config.ts';
 import { runUntilStopped } from '../src/runtime/lifecycle.ts';
 import { createLogger } from '../src/runtime/logger.ts';
+import { relay } from '../src/usecases/train/relay.ts';
 
 /** Appends what was decided in Postgres to the log, and ends leases that ran out. Several may run; one sends at a time. */
 await runUntilStopped(async () => {

@@ -1,11 +1,14 @@
 import { hostname } from 'node:os';
 import { openPlatform } from '../src/platform/open-platform.ts';
-import { trainPolicy } from '../src/platform/train-policy.ts';
 import { readConfig } from '../src/runtime/config.ts';
 import { runUntilStopped } from '../src/runtime/lifecycle.ts';
 import { createLogger } from '../src/runtime/logger.ts';
+import { trainPolicy } from '../src/usecases/train/train-policy.ts';
 
-/** Trains a declared policy on its batches as they are planned: `workers/train.ts POLICY [NAME]`. Killed and started again under its name, it gets its batch back at once. */
+/**
+ * Trains a declared policy on its batches as they are planned: `workers/train.ts POLICY [NAME]`. Killed and started again under
+ * its name, it gets its batch back at once.
+ */
 await runUntilStopped(async (signal) => {
   const config = readConfig();
   const logger = createLogger({ level: config.logLevel }).with({ worker: 'train' });

@@ -16,7 +16,10 @@ export interface AsOfArguments {
   readonly time?: Date | null | undefined;
 }
 
-/** Lets everything below the field be read as of a position or time. @throws BAD_USER_INPUT, LIMIT_EXCEEDED where too much would be folded. */
+/**
+ * Lets everything below the field be read as of a position or time. @throws BAD_USER_INPUT, LIMIT_EXCEEDED where too much would
+ * be folded.
+ */
 export async function asOf(args: AsOfArguments, context: Context, info: GraphQLResolveInfo): Promise<Root> {
   if (context.moment !== null)
     throw refusal('BAD_USER_INPUT', `this is read as of ${context.moment}; ask asOf beside it, not within it`, {

@@ -13,8 +13,8 @@ import { isUuid } from '../../src/domain/ids.ts';
 import type { Entities } from '../../src/projections/as-of/scope.ts';
 
 /**
- * The fields with a resolver that follow from the stream of their tree alone. Fields without one are properties of a record that was read; every
- * other field with one, a new one too until it is named here, is taken to need the whole record.
+ * The fields with a resolver that follow from the stream of their tree alone. Fields without one are properties of a record that
+ * was read; every other field with one, a new one too until it is named here, is taken to need the whole record.
  */
 const OF_A_TREE: Readonly<Record<string, readonly string[]>> = {
   Tree: [
@@ -63,7 +63,10 @@ const ROOTS: Readonly<Record<string, Root>> = {
   trajectory: { entity: 'rollouts', argument: 'rollout', fields: OF_A_TREE },
 };
 
-/** Says of which entities a query asks below a field of the type Query, where it asks of nothing else: their streams are enough to answer it. */
+/**
+ * Says of which entities a query asks below a field of the type Query, where it asks of nothing else: their streams are enough to
+ * answer it.
+ */
 export function entitiesAsked(info: GraphQLResolveInfo): Entities | 'all' {
   const entities = { runs: new Set<string>(), trees: new Set<string>(), steps: new Set<string>(), rollouts: new Set<string>() };
   const query = info.schema.getQueryType();
@@ -99,7 +102,10 @@ function filtersByDataset({ filter }: Readonly<Record<string, unknown>>): boolea
 type Definition = GraphQLField<unknown, unknown>;
 type Judge = (node: FieldNode, definition: Definition, parent: GraphQLObjectType) => boolean;
 
-/** Tells whether a judgement holds for every field selected right below some nodes, through fragments; each fragment is looked at once. */
+/**
+ * Tells whether a judgement holds for every field selected right below some nodes, through fragments; each fragment is looked at
+ * once.
+ */
 function everyField(
   { fragments }: Pick<GraphQLResolveInfo, 'fragments'>,
   nodes: readonly FieldNode[],

@@ -1,41 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Context } from '../context.ts';
 
-type Path = GraphQLResolveInfo['path'];
-
-/**
- * The moments of the record that one request looks at, by the field `asOf` that opened each. The executor hands one context to every resolver of a
- * request; which moment a field is read at says its path: the nearest `asOf` above it, else it is read now.
- */
-export class Moments {
-  readonly #contexts = new WeakMap<Path, Context>();
-  readonly #releases: (() => void)[] = [];
-  #ended = false;
-
-  /** Lets everything below a field be read in another context, until the request ends. */
-  open(path: Path, context: Context, release: () => void): void {
-    this.#contexts.set(path, context);
-    this.#releases.push(release);
-    if (this.#ended) this.end();
-  }
-
-  /** Gives the context in which a field is resolved. */
-  contextOf(path: Path, now: Context): Context {
-    if (this.#releases.length === 0) return now;
-    for (let at: Path | undefined = path; at; at = at.prev) {
-      const context = this.#contexts.get(at);
-      if (context) return context;
-    }
-    return now;
-  }
-
-  /** Gives back what the moments hold. */
-  end(): void {
-    this.#ended = true;
-    for (const release of this.#releases) release();
-  }
-}
-
 /** Resolvers by type and field. Enums, scalars and subscriptions, which are no functions of a parent, stay as they are. */
 type Resolvers = Readonly<Record<string, object>>;
 

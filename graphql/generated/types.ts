@@ -2,7 +2,7 @@
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
 import type { Root, ReachedModel, HistorySegmentModel, PolicyVersionModel } from '../models.ts';
 import type { LargeTextModel } from '../large-text.ts';
-import type { EventDeliveryModel } from '../live/events.ts';
+import type { EventDeliveryModel } from '../live/event-delivery-model.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
 import type { RunRecord } from '../../src/projections/runs/read-runs.ts';
 import type { ForkOrigin as ForkOriginModel } from '../../src/projections/runs/read-forks.ts';
@@ -25,13 +25,13 @@ import type { ExampleRecord } from '../../src/projections/dataset-sources/read-e
 import type { HistoryImageRecord } from '../../src/projections/images/read-history-images.ts';
 import type { RenderSpecRecord } from '../../src/projections/images/read-render-specs.ts';
 import type { LineageRecord } from '../../src/projections/training-pool/read-lineages.ts';
-import type { Trace as TraceModel } from '../../src/lineage/trace-record.ts';
-import type { Touched as TouchedModel } from '../../src/lineage/recall-touched.ts';
+import type { Trace as TraceModel } from '../../src/usecases/lineage/trace-record.ts';
+import type { Touched as TouchedModel } from '../../src/projections/lineage/touched.ts';
 import type { Ledger as LedgerRecord } from '../../src/projections/training-pool/read-ledger.ts';
 import type { PolicyUpdateRecord } from '../../src/projections/training-pool/read-policy-updates.ts';
 import type { BatchRecord, AbandonmentRecord, LeaseRecord } from '../../src/projections/training-pool/read-batches.ts';
 import type { SampleRecord } from '../../src/projections/training-pool/read-samples.ts';
-import type { BatchEstimates as BatchEstimatesModel, SampleEstimate as SampleEstimateModel, StepEstimate as StepEstimateModel } from '../../src/training/estimates/batch-estimates.ts';
+import type { BatchEstimates as BatchEstimatesModel, SampleEstimate as SampleEstimateModel, StepEstimate as StepEstimateModel } from '../../src/usecases/train/estimates/batch-estimates.ts';
 import type { ActorRecord } from '../../src/projections/training-pool/read-actors.ts';
 import type { Packed } from '../../src/events/schemas/values.ts';
 import type { Connection } from '../connection.ts';

@@ -4,7 +4,10 @@ export interface Limits {
   readonly documentSize: number;
   /** Lexical tokens of a document; also bounds what validation can cost. */
   readonly tokens: number;
-  /** Brackets of any kind that stand open at once: lists and objects in arguments too. Who reads or checks a document goes as deep. */
+  /**
+   * Brackets of any kind that stand open at once: lists and objects in arguments too. Who reads or checks a document goes as
+   * deep.
+   */
   readonly nesting: number;
   /** Nested fields; introspection has its own limit in graphql-js. */
   readonly depth: number;
@@ -22,6 +25,7 @@ export const LIMITS: Limits = {
   depth: 16,
   aliases: 50,
   fields: 1_000,
-  // A whole tree (2,000 steps) with rewards, revisions, statistics and tool calls costs about 30,000. An object takes about 10 µs.
+  // A whole tree (2,000 steps) with rewards, revisions, statistics and tool calls costs about 30,000. An object takes about 10
+  // µs.
   cost: 150_000,
 };

@@ -2,7 +2,9 @@ import type { Plugin } from 'graphql-yoga';
 import { countDocument } from './count.ts';
 import { overLimit } from './over-limit.ts';
 
-/** Refuses documents with too many aliases, each counted at every place where its fragment is spread, before they are validated. */
+/**
+ * Refuses documents with too many aliases, each counted at every place where its fragment is spread, before they are validated.
+ */
 export function useAliasLimit(limit: number): Plugin {
   return {
     onValidate({ params }) {

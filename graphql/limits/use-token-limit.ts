@@ -6,8 +6,9 @@ const OPENING = new Set<TokenKind>([TokenKind.BRACE_L, TokenKind.BRACKET_L, Toke
 const CLOSING = new Set<TokenKind>([TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R]);
 
 /**
- * Refuses documents of too many tokens, or with too many brackets open at once, before they are parsed. The first also bounds validation, which compares fields with
- * fields; the second the stack of the parser, which calls itself for every bracket: 2,000 of them end it.
+ * Refuses documents of too many tokens, or with too many brackets open at once, before they are parsed. The first also bounds
+ * validation, which compares fields with fields; the second the stack of the parser, which calls itself for every bracket: 2,000
+ * of them end it.
  */
 export function useTokenLimit(tokens: number, nesting: number): Plugin {
   return {

@@ -8,8 +8,9 @@ import {
 } from 'graphql';
 
 /**
- * Folds a selection set from its leaves up. A fragment is folded once for each key, however often it is spread: a bomb of fragments that
- * spread fragments costs what its text costs. A fragment that spreads itself folds to `empty` here; validation refuses it afterwards.
+ * Folds a selection set from its leaves up. A fragment is folded once for each key, however often it is spread: a bomb of
+ * fragments that spread fragments costs what its text costs. A fragment that spreads itself folds to `empty` here; validation
+ * refuses it afterwards.
  */
 export interface Fold<Result, Scope> {
   readonly empty: Result;

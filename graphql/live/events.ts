@@ -4,29 +4,13 @@ import { argumentId } from '../argument-id.ts';
 import type { Context } from '../context.ts';
 import { refusal } from '../errors.ts';
 import type { SubscriptionEventsArgs } from '../generated/types.ts';
+import type { EventDeliveryModel } from './event-delivery-model.ts';
 import { argumentPosition, logEnd, mustLieWithin } from './log-end.ts';
 import { type TailItem, tail } from './tail.ts';
 
-export interface EventDeliveryModel {
-  readonly id: string;
-  readonly type: string;
-  readonly schemaVersion: number;
-  readonly stream: string;
-  readonly streamPosition: number;
-  readonly sequence: number;
-  readonly occurredAt: string;
-  readonly runId: string;
-  readonly causationId: string | null;
-  readonly producer: string;
-  readonly data: unknown;
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: number;
-  readonly releasedFrom: number | null;
-  readonly position: string;
-}
-
-/** Answers `Subscription.events`. @throws BAD_USER_INPUT on a position, type or id that is none, and on a position beyond the log. */
+/**
+ * Answers `Subscription.events`. @throws BAD_USER_INPUT on a position, type or id that is none, and on a position beyond the log.
+ */
 export async function subscribeToEvents(
   args: Partial<SubscriptionEventsArgs>,
   { sources, signal }: Context,

@@ -6,7 +6,9 @@ import type { Sources } from '../context.ts';
 import type { ProjectionLag } from '../generated/types.ts';
 import { logEnd, within } from './log-end.ts';
 
-/** Measures how far each projection is behind the log. Cursors are read before the ends, so a lag is never below zero for a race. */
+/**
+ * Measures how far each projection is behind the log. Cursors are read before the ends, so a lag is never below zero for a race.
+ */
 export async function measureLag(sources: Sources): Promise<ProjectionLag[]> {
   const [standings, builds] = [await readCursors(sources.db), await readBuilds(sources.db)];
   const end = await logEnd(sources);

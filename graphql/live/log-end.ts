@@ -26,7 +26,10 @@ export function argumentPosition(argument: string, text: string): Offsets {
   }
 }
 
-/** Checks that the log has come as far as a position of the caller: what lies beyond it comes from another log. @throws BAD_USER_INPUT that names the end. */
+/**
+ * Checks that the log has come as far as a position of the caller: what lies beyond it comes from another log. @throws
+ * BAD_USER_INPUT that names the end.
+ */
 export function mustLieWithin(argument: string, position: Offsets, end: Offsets): void {
   const unknown = nameUnknown(position, end);
   if (unknown !== null)

@@ -13,8 +13,8 @@ const SLICE = 64; // events of one partition in one read: bodies reach 1 MiB, an
 const POLL_MS = 1_000; // the net below lost notices; a notice wakes at once
 
 /**
- * Follows the journal from a position, without gap or repeat. Reads the next slice only when the one before is handed on, so a slow reader
- * costs one slice. Ends when the iterator is returned or the signal aborts, also in the middle of a wait.
+ * Follows the journal from a position, without gap or repeat. Reads the next slice only when the one before is handed on, so a
+ * slow reader costs one slice. Ends when the iterator is returned or the signal aborts, also in the middle of a wait.
  */
 export function tail(
   db: Db,
@@ -67,7 +67,8 @@ async function* follow(
     let more = false;
     for (const [topic, partitions] of ends) {
       for (const [partition, end] of partitions) {
-        // A full slice may have left events below the end; any other has shown all that match, so the rest need not be looked at again.
+        // A full slice may have left events below the end; any other has shown all that match, so the rest need not be looked at
+        // again.
         if (cut.get(`${topic}.${partition}`) === SLICE) more = true;
         else advance(place, topic, partition, end);
       }

@@ -11,9 +11,9 @@ const LONGEST_MS = 60_000;
 const POLL_MS = 500; // the net below lost notices; a notice wakes at once
 
 /**
- * Waits until every projection has folded the log up to a position, so that who appended reads what was written. Woken by notices of moved
- * cursors. @throws TIMED_OUT saying which projection is how far behind; PROJECTION_STOPPED; BAD_USER_INPUT past the end of the log, or for a topic or
- * partition that it does not have.
+ * Waits until every projection has folded the log up to a position, so that who appended reads what was written. Woken by notices
+ * of moved cursors. @throws TIMED_OUT saying which projection is how far behind; PROJECTION_STOPPED; BAD_USER_INPUT past the end
+ * of the log, or for a topic or partition that it does not have.
  */
 export async function waitFor(sources: Sources, text: string, timeoutMs: number, signal: AbortSignal): Promise<ReachedModel> {
   const position = argumentPosition('position', text);
@@ -45,7 +45,10 @@ function behind(standings: readonly ProjectionStanding[], { projections }: Sourc
   });
 }
 
-/** Tells whether every partition of a position was read up to it by some projection; what none reads is no proof that the log has it. */
+/**
+ * Tells whether every partition of a position was read up to it by some projection; what none reads is no proof that the log has
+ * it.
+ */
 function isRead(standings: readonly ProjectionStanding[], position: Offsets): boolean {
   return [...position].every(([topic, partitions]) =>
     [...partitions].every(([partition, next]) =>

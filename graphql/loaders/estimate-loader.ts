@@ -1,10 +1,15 @@
 import DataLoader from 'dataloader';
 import type { Db } from '../../src/postgres/database.ts';
 import { type BatchRecord, readBatchesById } from '../../src/projections/training-pool/read-batches.ts';
-import type { BatchEstimates, RewardsOf, SampleEstimate, StepEstimate } from '../../src/training/estimates/batch-estimates.ts';
-import { estimateBatch } from '../../src/training/estimates/estimate-batch.ts';
 import { RowsError } from '../../src/training/rows/batch-rows.ts';
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
+import type {
+  BatchEstimates,
+  RewardsOf,
+  SampleEstimate,
+  StepEstimate,
+} from '../../src/usecases/train/estimates/batch-estimates.ts';
+import { estimateBatch } from '../../src/usecases/train/estimates/estimate-batch.ts';
 import { refusal } from '../errors.ts';
 import type { EstimateBudget } from './estimate-budget.ts';
 
@@ -18,7 +23,10 @@ export interface Estimates {
   readonly ofStep: ReadonlyMap<string, StepEstimate>;
 }
 
-/** Has the batches of one request estimated, each once and one after the other. @throws what `spend` throws; UNAVAILABLE when the record is not whole. */
+/**
+ * Has the batches of one request estimated, each once and one after the other. @throws what `spend` throws; UNAVAILABLE when the
+ * record is not whole.
+ */
 export function createEstimateLoader(
   db: Db,
   blobs: BlobReader,

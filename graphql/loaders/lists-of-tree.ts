@@ -5,8 +5,9 @@ import { groupBy } from './group-by.ts';
 type Read<Item> = (trees: readonly string[], ids: readonly string[]) => Promise<readonly Item[]>;
 
 /**
- * Lists that belong to records of a tree: the rewards of a step. They are loaded for all records of one tick in one statement, or read ahead
- * for a whole tree, after which each is there without a promise: a thousand promises per field cost more than the statement.
+ * Lists that belong to records of a tree: the rewards of a step. They are loaded for all records of one tick in one statement, or
+ * read ahead for a whole tree, after which each is there without a promise: a thousand promises per field cost more than the
+ * statement.
  */
 export class ListsOfTree<Item> {
   readonly #loader: DataLoader<OfTree, readonly Item[], string>;

@@ -5,7 +5,10 @@ const LIMIT = {
   hops: 1_000_000, // some 3 µs each: a step knows its parent only, so that every part is reached from its leaf
 };
 
-/** Bounds the paths that one request reads: a path is as long as its leaf is deep, which no limit on the document alone would hold. */
+/**
+ * Bounds the paths that one request reads: a path is as long as its leaf is deep, which no limit on the document alone would
+ * hold.
+ */
 export class PathBudget {
   readonly #limit: typeof LIMIT;
   #steps = 0;

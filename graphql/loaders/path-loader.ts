@@ -9,8 +9,8 @@ import type { StepLoader } from './step-loader.ts';
 export const wholePath = (leaf: string): PathPart => ({ leaf, after: -1, limit: 2 ** 31 });
 
 /**
- * Loads parts of the paths of steps, root first. How long the paths are follows from their leaves and is charged before any is walked; then the ids
- * of all come in one statement, the distinct steps in another one.
+ * Loads parts of the paths of steps, root first. How long the paths are follows from their leaves and is charged before any is
+ * walked; then the ids of all come in one statement, the distinct steps in another one.
  */
 export function createPathLoader(
   db: Db,

@@ -3,8 +3,8 @@ import { refusal } from '../errors.ts';
 const REQUEST_LIMIT = 100_000; // a history of 1,000 steps asked at each of 100 steps; some 50 MB of records with short texts
 
 /**
- * Bounds the segments that one request reads: histories repeat what was before, so that a path of n steps has n² / 2 of them, which no limit on
- * steps alone would hold.
+ * Bounds the segments that one request reads: histories repeat what was before, so that a path of n steps has n² / 2 of them,
+ * which no limit on steps alone would hold.
  */
 export class SegmentBudget {
   #left: number;

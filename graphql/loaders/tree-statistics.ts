@@ -14,7 +14,9 @@ export interface StatisticsKey {
 }
 type OfSteps = ReadonlyMap<string, NodeStatistics>;
 
-/** Search statistics, read by tree: one statement for all trees of a tick, and one more for each `asOfSimulation` that is asked. */
+/**
+ * Search statistics, read by tree: one statement for all trees of a tick, and one more for each `asOfSimulation` that is asked.
+ */
 export class TreeStatistics {
   readonly #loader: DataLoader<StatisticsKey, OfSteps, string>;
   readonly #known = new Map<string, OfSteps>();

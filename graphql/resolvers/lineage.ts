@@ -1,7 +1,8 @@
-import { type RecallAsked, RecallRefused, seedOf } from '../../src/lineage/recall-seeds.ts';
-import { readTouched, type Touched as TouchedModel } from '../../src/lineage/recall-touched.ts';
-import { NotOnRecord, type Trace, traceRecord } from '../../src/lineage/trace-record.ts';
 import type { Db } from '../../src/postgres/database.ts';
+import { type RecallAsked, RecallRefused, seedOf } from '../../src/projections/lineage/recall-seeds.ts';
+import { readTouched } from '../../src/projections/lineage/recall-touched.ts';
+import type { Touched as TouchedModel } from '../../src/projections/lineage/touched.ts';
+import { NotOnRecord, type Trace, traceRecord } from '../../src/usecases/lineage/trace-record.ts';
 import { argumentId } from '../argument-id.ts';
 import { refusal } from '../errors.ts';
 import type { RecallInput, TouchedResolvers } from '../generated/types.ts';

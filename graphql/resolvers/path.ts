@@ -12,7 +12,10 @@ export interface PathArguments {
   readonly after?: number | null | undefined;
 }
 
-/** Reads the path from the root to a step, whole or a part of it. @throws PATH_TOO_LARGE; LIMIT_EXCEEDED with the other paths of the request. */
+/**
+ * Reads the path from the root to a step, whole or a part of it. @throws PATH_TOO_LARGE; LIMIT_EXCEEDED with the other paths of
+ * the request.
+ */
 export async function readPath(
   leaf: string,
   { first, after }: PathArguments,

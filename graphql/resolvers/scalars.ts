@@ -23,7 +23,10 @@ export const JSONValue = new GraphQLScalarType<unknown, unknown>({
   parseLiteral: (node, variables) => valueFromASTUntyped(node, variables),
 });
 
-/** A zone is asked for: without one the same query would mean another time on another machine. Years as Postgres and cursors hold them. */
+/**
+ * A zone is asked for: without one the same query would mean another time on another machine. Years as Postgres and cursors hold
+ * them.
+ */
 const INSTANT = /^[1-9]\d{3}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)$/;
 
 function instant(value: unknown): Date {

@@ -9,7 +9,10 @@ export const LONG = `${'a'.repeat(65_535)}\u{1F333}${'z'.repeat(10_000)}`;
 /** What the told record holds, and the API that shows it. */
 export type ToldRecord = Awaited<ReturnType<typeof openToldRecord>>;
 
-/** Opens an API over a record that has one of everything: runs, trees, a step with a large text, rewards judged again, a search, an evaluation. */
+/**
+ * Opens an API over a record that has one of everything: runs, trees, a step with a large text, rewards judged again, a search,
+ * an evaluation.
+ */
 export async function openToldRecord() {
   const api = await openTestGraphql();
   const story = new Story();

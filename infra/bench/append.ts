@@ -13,8 +13,9 @@ const PARTITIONS = 8;
 const ALL_REPLICAS = -1;
 
 /**
- * Measures appending through the log against kafkajs alone: the same records in the same batches, one send in flight, acknowledged by all
- * replicas, not compressed. Rounds alternate, so that whatever else the machine does meets both; the median round counts.
+ * Measures appending through the log against kafkajs alone: the same records in the same batches, one send in flight,
+ * acknowledged by all replicas, not compressed. Rounds alternate, so that whatever else the machine does meets both; the median
+ * round counts.
  */
 export async function benchAppend(stage: Stage): Promise<Outcome> {
   const events = tellTrajectories({ ...GROUP, trees: TREES[stage.size], name: 'append' });

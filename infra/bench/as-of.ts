@@ -11,8 +11,8 @@ const TREES: Record<Size, number> = { full: 20, quick: 2 }; // each asked for on
 const SLICE = 4_000;
 
 /**
- * Measures what it takes until the read models stand as of a position: of one tree of 1,000 steps among others, whose stream alone is folded, and of
- * the whole record. The position is one event before the end, so that nothing is there already.
+ * Measures what it takes until the read models stand as of a position: of one tree of 1,000 steps among others, whose stream
+ * alone is folded, and of the whole record. The position is one event before the end, so that nothing is there already.
  */
 export async function benchAsOf(stage: Stage): Promise<Outcome> {
   const database = await stage.database();

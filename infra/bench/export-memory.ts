@@ -1,7 +1,8 @@
 /**
- * Shows that an export runs in constant memory: the peak RSS of a process that exports 20,000 steps beside one that exports ten times as
- * many, in every format. Each export runs in a process of its own, because a peak is for the life of a process, and with 96 MiB of old
- * space: without a limit the collector takes its time, and the peak says how lazy it was, not what the export holds.
+ * Shows that an export runs in constant memory: the peak RSS of a process that exports 20,000 steps beside one that exports ten
+ * times as many, in every format. Each export runs in a process of its own, because a peak is for the life of a process, and with
+ * 96 MiB of old space: without a limit the collector takes its time, and the peak says how lazy it was, not what the export
+ * holds.
  *
  *     npx tsx infra/bench/export-memory.ts [steps]
  */
@@ -10,9 +11,6 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { exportTrajectories } from '../../src/datasets/export/export-trajectories.ts';
-import type { ExportFormat } from '../../src/datasets/export/format.ts';
-import { everyTrajectory } from '../../src/datasets/export/trajectory-query.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
 import { startEmbeddedPostgres } from '../../src/postgres/embedded-server.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
@@ -20,6 +18,9 @@ import { installProjections } from '../../src/projections/install.ts';
 import { givenEvents } from '../../src/testing/given-events.ts';
 import { MemoryBlobs } from '../../src/testing/memory-blobs.ts';
 import { Story } from '../../src/testing/story.ts';
+import { exportTrajectories } from '../../src/usecases/datasets/export/export-trajectories.ts';
+import type { ExportFormat } from '../../src/usecases/datasets/export/format.ts';
+import { everyTrajectory } from '../../src/usecases/datasets/export/trajectory-query.ts';
 
 const FORMATS: readonly ExportFormat[] = [
   { kind: 'openai', weights: 'policy', metadata: 'include' },

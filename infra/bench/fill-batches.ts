@@ -15,8 +15,8 @@ export interface BatchFill {
 const MEMBERS = 8;
 
 /**
- * Fills the read models with planned batches, as the projections would have: through the log it would take minutes for what is read here in
- * seconds, and what is measured is reading. Every token array is another one.
+ * Fills the read models with planned batches, as the projections would have: through the log it would take minutes for what is
+ * read here in seconds, and what is measured is reading. Every token array is another one.
  */
 export async function fillBatches(db: Db, { policyId, batches, samples, tokens }: BatchFill): Promise<void> {
   const lineageId = derivedId('lineage', policyId);

@@ -12,7 +12,10 @@ export interface PoolFill {
 }
 const SLICE = 10_000;
 
-/** Fills the training pool with closed, scored groups of one run, as the projections would have. Half of the members of each have the reward 1. */
+/**
+ * Fills the training pool with closed, scored groups of one run, as the projections would have. Half of the members of each have
+ * the reward 1.
+ */
 export async function fillPool(db: Db, { policyId, name, groups, members }: PoolFill): Promise<void> {
   const runId = derivedId('run', policyId);
   await sql`

@@ -17,8 +17,8 @@ const TREES_AT_ONCE = 32;
 const PARTITIONS = 8;
 
 /**
- * Measures how long after the call of `append` an event is visible in the tables of journal and step tree, at a steady 2,000 events/s,
- * on both logs. The baseline is the append alone: how long until the event is durable.
+ * Measures how long after the call of `append` an event is visible in the tables of journal and step tree, at a steady 2,000
+ * events/s, on both logs. The baseline is the append alone: how long until the event is durable.
  */
 export async function benchLag(stage: Stage): Promise<Outcome> {
   const beside = stage.another(); // a database of its own per log: cursors are offsets of one log

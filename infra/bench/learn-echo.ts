@@ -36,8 +36,9 @@ export interface Learned {
 const JUDGED = 50; // answers per task: 500 in all, so a success of one half is known to ±4.4 %
 
 /**
- * Closes the loop over the ports: the model answers through its server by the OpenAI protocol, the world rewards, GRPO and the clipped loss update it, the server takes over
- * the new weights. No record is kept here; the same backend trains from the record in the train loop. Equal arguments give equal weights on one device.
+ * Closes the loop over the ports: the model answers through its server by the OpenAI protocol, the world rewards, GRPO and the
+ * clipped loss update it, the server takes over the new weights. No record is kept here; the same backend trains from the record
+ * in the train loop. Equal arguments give equal weights on one device.
  */
 export async function learnEcho(lesson: EchoLesson): Promise<Learned> {
   const { python, folder, model, seed, updates, group } = lesson;
@@ -88,7 +89,10 @@ export async function learnEcho(lesson: EchoLesson): Promise<Learned> {
   }
 }
 
-/** The second half of the updates takes ever smaller steps: what is learnt by then would else be shaken again by the few wrong answers. */
+/**
+ * The second half of the updates takes ever smaller steps: what is learnt by then would else be shaken again by the few wrong
+ * answers.
+ */
 function settingsOf({ learningRate, group, updates }: EchoLesson, update: number): TrainingSettings {
   const left = Math.min(1, (2 * (updates - update + 1)) / updates);
   return trainingSettings.parse({

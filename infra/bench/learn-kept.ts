@@ -1,6 +1,6 @@
 import { appendFile, readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { TrainPlan } from '../../src/platform/train-plan.ts';
+import type { TrainPlan } from '../../src/usecases/train/train-plan.ts';
 import type { Learnt } from './learn-lesson.ts';
 
 /** Keeps what came of a training as a line of JSON at the end of a file. */
@@ -9,8 +9,8 @@ export function keepLearnt(file: string, learnt: Learnt): Promise<void> {
 }
 
 /**
- * Reads what a file keeps of the given plans; a training of other sizes or settings does not count, nor does a last line that a killed process left half written.
- * A file that is not there keeps nothing.
+ * Reads what a file keeps of the given plans; a training of other sizes or settings does not count, nor does a last line that a
+ * killed process left half written. A file that is not there keeps nothing.
  */
 export async function readKept(file: string, plans: readonly TrainPlan[]): Promise<readonly Learnt[]> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -27,7 +27,8 @@ export async function readKept(file: string, plans: readonly TrainPlan[]): Promi
 
 function parse(line: string): Learnt | null {
   try {
-    return JSON.parse(line) as Learnt; // counted only where its plan equals one of ours, which `keepLearnt` wrote with all the rest
+    // counted only where its plan equals one of ours, which `keepLearnt` wrote with all the rest
+    return JSON.parse(line) as Learnt;
   } catch {
     return null;
   }

@@ -1,8 +1,11 @@
-import type { TrainedPolicy } from '../../src/platform/train-into.ts';
-import { type TrainPlan, trainPlan } from '../../src/platform/train-plan.ts';
 import { LINEAR_SETTINGS } from '../../src/training/backends/training-settings.ts';
+import { type TrainPlan, trainPlan } from '../../src/usecases/train/train-plan.ts';
+import type { TrainedPolicy } from '../../src/usecases/train/training.ts';
 
-/** Sizes that fit 30 trainings into ten minutes of two cores. A world where most groups earn nothing at first needs them replaced; the other one does not. */
+/**
+ * Sizes that fit 30 trainings into ten minutes of two cores. A world where most groups earn nothing at first needs them replaced;
+ * the other one does not.
+ */
 export const WORLDS = {
   textcraft: {
     updates: 8,

@@ -3,7 +3,10 @@ import { table } from '../../src/cli/terminal.ts';
 import { BOOTSTRAP_DEFAULTS, bootstrapInterval } from '../../src/domain/evaluation/bootstrap-interval.ts';
 import { ESTIMATORS, type Estimator, type Learnt, WORLD_NAMES, type World } from './learn-lesson.ts';
 
-/** Writes the table of what was learnt, one row for each world and estimator that has a training; it may be a part of what was asked for. */
+/**
+ * Writes the table of what was learnt, one row for each world and estimator that has a training; it may be a part of what was
+ * asked for.
+ */
 export function reportLearnt(learnt: readonly Learnt[]): string {
   const rows = WORLD_NAMES.flatMap((world) =>
     ESTIMATORS.flatMap((estimator) => {
@@ -38,7 +41,10 @@ export function drawLearnt(learnt: readonly Learnt[], world: World): string {
   });
 }
 
-/** What the seeds of a world and estimator had reached at a version. The interval is over seeds: how much another repetition may differ on these tasks. */
+/**
+ * What the seeds of a world and estimator had reached at a version. The interval is over seeds: how much another repetition may
+ * differ on these tasks.
+ */
 function successAt(learnt: readonly Learnt[], world: World, estimator: Estimator, version: number) {
   const rates = learnt
     .filter((each) => each.world === world && each.estimator === estimator)

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureProjector } from '../../src/cli/ensure-projector.ts';
 import { openPlatform } from '../../src/platform/open-platform.ts';
-import { trainInto } from '../../src/platform/train-into.ts';
-import type { TrainPlan } from '../../src/platform/train-plan.ts';
 import { readConfig } from '../../src/runtime/config.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
+import { trainInto } from '../../src/usecases/train/train-into.ts';
+import type { TrainPlan } from '../../src/usecases/train/train-plan.ts';
 import { type Learnt, type Lesson, learntOf } from './learn-lesson.ts';
 
 /** What the bench tells a process of it. `stop`: leave the trainings in hand; `end`: there are no more. */
@@ -24,7 +24,10 @@ export type FromWorker =
 process.on('SIGINT', () => undefined); // Ctrl-C goes to the whole group; the parent says what follows from it
 await work();
 
-/** Trains what it is told to, on an embedded database of its own that is gone afterwards: trainings of two processes share nothing but the machine. */
+/**
+ * Trains what it is told to, on an embedded database of its own that is gone afterwards: trainings of two processes share nothing
+ * but the machine.
+ */
 async function work(): Promise<void> {
   const stopping = new AbortController();
   const hand = new Set<Promise<void>>();

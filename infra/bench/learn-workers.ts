@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { TrainPlan } from '../../src/platform/train-plan.ts';
+import type { TrainPlan } from '../../src/usecases/train/train-plan.ts';
 import type { Learnt, Lesson } from './learn-lesson.ts';
 import type { FromWorker, ToWorker } from './learn-worker.ts';
 
@@ -15,7 +15,10 @@ export interface Teaching {
   readonly onLearnt: (learnt: Learnt) => Promise<void> | void;
 }
 
-/** Trains all lessons, in their order, by several processes; an aborted signal leaves those in hand. @throws Error naming the first training that failed. */
+/**
+ * Trains all lessons, in their order, by several processes; an aborted signal leaves those in hand. @throws Error naming the
+ * first training that failed.
+ */
 export async function teachAll(teaching: Teaching): Promise<void> {
   const stopping = new AbortController();
   const signal = AbortSignal.any([teaching.signal, stopping.signal]);

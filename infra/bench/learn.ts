@@ -73,7 +73,10 @@ async function learn(): Promise<number> {
   return learnt.length < wanted.length || learnt.some(({ ledger }) => ledger.difference !== 0) ? 1 : 0;
 }
 
-/** Gives all trainings, seed by seed, so that what is done when it is ended early is one seed of everything before two of anything. */
+/**
+ * Gives all trainings, seed by seed, so that what is done when it is ended early is one seed of everything before two of
+ * anything.
+ */
 function lessons(): readonly Lesson[] {
   const only = values.only?.split(',') ?? [];
   const chosen = <Name extends string>(names: readonly Name[]) =>

@@ -33,7 +33,8 @@ export async function trainFromOutside(training: Training): Promise<TrainedThere
   return trained;
 }
 
-if (process.argv[2] === 'train') process.once('message', (training) => void main(training as Training)); // sent by `trainFromOutside`
+// sent by `trainFromOutside`
+if (process.argv[2] === 'train') process.once('message', (training) => void main(training as Training));
 
 async function main({ url, policyId, batches, trainMs }: Training): Promise<void> {
   const agent = new Agent({ keepAlive: true });
@@ -79,7 +80,10 @@ async function post(agent: Agent, url: string, body: unknown): Promise<Answered>
   return JSON.parse(text) as Answered; // the desk's own answer
 }
 
-/** By node:http and not by `fetch`, which passes every piece through a web stream: 14 MB took 44 ms with it, and 22 without (medians, busy machine). */
+/**
+ * By node:http and not by `fetch`, which passes every piece through a web stream: 14 MB took 44 ms with it, and 22 without
+ * (medians, busy machine).
+ */
 async function ask(agent: Agent, method: 'GET' | 'POST', url: string, body = ''): Promise<IncomingMessage> {
   const asking = request(url, { agent, method, headers: { 'content-type': 'application/json' } });
   asking.end(body);

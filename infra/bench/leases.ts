@@ -1,11 +1,11 @@
-import { openDesk } from '../../src/platform/open-desk.ts';
+import { serveApi } from '../../src/app/serve-api.ts';
 import { openPlatform } from '../../src/platform/open-platform.ts';
-import { serveApi } from '../../src/platform/serve-api.ts';
 import { runProjections } from '../../src/projections/runner.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
 import type { LeaseDesk } from '../../src/training/leases/lease-desk.ts';
 import { encodeRows } from '../../src/training/rows/encode-rows.ts';
 import { readBatchRows } from '../../src/training/rows/read-batch-rows.ts';
+import { openDesk } from '../../src/usecases/train/open-desk.ts';
 import { fillBatches } from './fill-batches.ts';
 import { decode, type TrainedThere, trainFromOutside } from './leases-client.ts';
 import type { Figure, Outcome } from './outcome.ts';
@@ -24,9 +24,10 @@ const TRAIN_MS = 2_000; // an update of a small model; those of large ones take 
 const SHORT = 16; // tokens of the samples that only wait: how many there are is what counts
 
 /**
- * Measures what a trainer gets: batches of 1,024 samples of 1,000 tokens over HTTP, from asking for the lease to the last token decoded in a
- * process of its own, beside a plain SELECT of the same token columns through the same driver. Then the time of a claim (transaction,
- * outbox, append to the log) by one trainer and by many at once, and that of a start with many untrained samples.
+ * Measures what a trainer gets: batches of 1,024 samples of 1,000 tokens over HTTP, from asking for the lease to the last token
+ * decoded in a process of its own, beside a plain SELECT of the same token columns through the same driver. Then the time of a
+ * claim (transaction, outbox, append to the log) by one trainer and by many at once, and that of a start with many untrained
+ * samples.
  */
 export async function benchLeases(stage: Stage): Promise<Outcome> {
   const platform = await openStagePlatform(stage);

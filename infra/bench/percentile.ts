@@ -1,4 +1,6 @@
-/** Gives the value below or at which `share` (0–1) of the samples lie (nearest rank). @throws RangeError when there is no sample. */
+/**
+ * Gives the value below or at which `share` (0–1) of the samples lie (nearest rank). @throws RangeError when there is no sample.
+ */
 export function percentile(samples: readonly number[], share: number): number {
   const sorted = samples.toSorted((a, b) => a - b);
   const value = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];

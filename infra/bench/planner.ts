@@ -1,11 +1,11 @@
 import { createAppender } from '../../src/append/appender.ts';
 import type { PlanRules } from '../../src/domain/training/planning/plan-rules.ts';
-import { openDesk } from '../../src/platform/open-desk.ts';
 import type { Platform } from '../../src/platform/open-platform.ts';
 import { runProjections } from '../../src/projections/runner.ts';
 import { waitUntilProjected } from '../../src/projections/wait-until.ts';
-import { declareTraining } from '../../src/training/batcher/declare-training.ts';
-import { type BatcherWorld, planLineage } from '../../src/training/batcher/plan-lineage.ts';
+import { declareTraining } from '../../src/usecases/train/batcher/declare-training.ts';
+import { type BatcherWorld, planLineage } from '../../src/usecases/train/batcher/plan-lineage.ts';
+import { openDesk } from '../../src/usecases/train/open-desk.ts';
 import { fillPool } from './fill-pool.ts';
 import type { Outcome } from './outcome.ts';
 import { median } from './percentile.ts';
@@ -19,8 +19,9 @@ const PASSES: Record<Size, number> = { full: 9, quick: 2 };
 const [CATCH_UP_MS, PRODUCER] = [60_000, { name: 'bench', version: '1' }];
 
 /**
- * Measures the planner of batches: 100,000 samples that are ready at once, from the look at the pool to the last plan in the log, beside a plain
- * SELECT of their rows; then one more batch of 1,024, where nothing else waits and beside 100,000 samples that are planned and untrained.
+ * Measures the planner of batches: 100,000 samples that are ready at once, from the look at the pool to the last plan in the log,
+ * beside a plain SELECT of their rows; then one more batch of 1,024, where nothing else waits and beside 100,000 samples that are
+ * planned and untrained.
  */
 export async function benchPlanner(stage: Stage): Promise<Outcome> {
   const platform = await openStagePlatform(stage);

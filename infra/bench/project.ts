@@ -16,8 +16,8 @@ const PARTITIONS = 8;
 const WAIT_MS = 300_000;
 
 /**
- * Measures Kafka → queryable: records in the topics become rows of every projection, against COPY of those very rows into empty tables of
- * the same shape, which is as fast as Postgres takes them when nothing is read, checked, folded or kept exactly once.
+ * Measures Kafka → queryable: records in the topics become rows of every projection, against COPY of those very rows into empty
+ * tables of the same shape, which is as fast as Postgres takes them when nothing is read, checked, folded or kept exactly once.
  */
 export async function benchProject(stage: Stage): Promise<Outcome> {
   const database = await stage.database();

@@ -1,10 +1,10 @@
 import { TOPICS } from '../../src/events/catalogue.ts';
-import { rebuildProjection, retireVersions } from '../../src/platform/rebuild-projection.ts';
 import { type Projection, schemaNameOf } from '../../src/projections/projection.ts';
 import type { BuildProgress } from '../../src/projections/rebuild/watch-build.ts';
 import { projections } from '../../src/projections/registry.ts';
 import { runProjections } from '../../src/projections/runner.ts';
 import { waitUntilProjected } from '../../src/projections/wait-until.ts';
+import { rebuildProjection, retireVersions } from '../../src/usecases/rebuild/rebuild-projection.ts';
 import { copyRows, takeRows } from './copy-rows.ts';
 import type { Figure, Outcome } from './outcome.ts';
 import type { Size, Stage, StageDatabase } from './stage.ts';
@@ -19,9 +19,10 @@ const LIMIT_MS = 300_000; // of ten million events
 const BASELINE_MOST = 2_000_000; // events: the rows that COPY writes again are held in memory
 
 /**
- * Measures `espalier rebuild`: the log folded anew beside the live version, until its tables are compared and the views swapped; against COPY of the
- * very rows into empty tables of the same shape. What is live was folded as events come in, so that a rebuild is also shown to be equal to that.
- * `ESPALIER_BENCH_EVENTS` tells another number of events, such as the ten million of the goal (an hour, 60 GB, most of it for what is live).
+ * Measures `espalier rebuild`: the log folded anew beside the live version, until its tables are compared and the views swapped;
+ * against COPY of the very rows into empty tables of the same shape. What is live was folded as events come in, so that a rebuild
+ * is also shown to be equal to that. `ESPALIER_BENCH_EVENTS` tells another number of events, such as the ten million of the goal
+ * (an hour, 60 GB, most of it for what is live).
  */
 export async function benchRebuild(stage: Stage): Promise<Outcome> {
   const database = await stage.database();
@@ -31,7 +32,8 @@ export async function benchRebuild(stage: Stage): Promise<Outcome> {
   let events = 0;
   let stepBytes = 0;
   for (let part = 0; events < wanted; part++) {
-    const trees = Math.min(500, Math.ceil((wanted - events) / EVENTS_PER_GROUP)); // a part at a time: a million events do not fit at once
+    // a part at a time: a million events do not fit at once
+    const trees = Math.min(500, Math.ceil((wanted - events) / EVENTS_PER_GROUP));
     const told = tellTrajectories({ ...GROUP, trees, name: `rebuild ${part}` });
     const records = recordsOf(told);
     for (let from = 0; from < records.length; from += APPENDED) await log.append(records.slice(from, from + APPENDED));

@@ -9,9 +9,15 @@ import { tellHistories } from './render-text.ts';
 /** What one way of rendering took: CPU milliseconds for each step over all environments, and memory. */
 export interface RenderFigures {
   readonly stepMs: readonly number[];
-  /** Kept between steps, reckoned: drawn segments and, at factors above 1, narrow rows with the images that are used again. Stacks at factor 1 are the images handed out. */
+  /**
+   * Kept between steps, reckoned: drawn segments and, at factors above 1, narrow rows with the images that are used again. Stacks
+   * at factor 1 are the images handed out.
+   */
   readonly keptBytes: number;
-  /** How far the resident memory of the process rose above what it was before the first step, all images of a step held until those of the next are made. */
+  /**
+   * How far the resident memory of the process rose above what it was before the first step, all images of a step held until
+   * those of the next are made.
+   */
   readonly peakBytes: number;
   /** Of all images of the last step. */
   readonly imageBytes: number;

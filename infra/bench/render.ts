@@ -4,9 +4,9 @@ import { tellHistories } from './render-text.ts';
 import type { RenderFigures } from './render-worker.ts';
 
 /**
- * Measures what drawing histories takes, with and without cache, and the same work by Pillow where python3 has it. A process for each way, one thread, CPU
- * time: other work on the machine then counts little.
- * Both sides make each image of each step from its records, without digests or PNG; ours with cache hands out views. Pixels are those of Pillow up to 12.
+ * Measures what drawing histories takes, with and without cache, and the same work by Pillow where python3 has it. A process for
+ * each way, one thread, CPU time: other work on the machine then counts little. Both sides make each image of each step from its
+ * records, without digests or PNG; ours with cache hands out views. Pixels are those of Pillow up to 12.
  *
  *   npm run bench:render -- [environments] [steps] [factor]        PYTHON=… names another interpreter
  */

@@ -2,10 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { createAppender } from '../../src/append/appender.ts';
 import { textReader } from '../../src/blobs/read-text.ts';
-import { collectRun } from '../../src/collect/collect-run.ts';
-import { treeIdOf } from '../../src/collect/collect-tree.ts';
-import type { CollectPlan } from '../../src/collect/plan.ts';
-import { nothingRecorded } from '../../src/collect/recorded-run.ts';
 import { createRandom } from '../../src/domain/random/random.ts';
 import { seedFrom } from '../../src/domain/random/seed-from.ts';
 import { publishedTree } from '../../src/domain/search/published-tree.ts';
@@ -19,6 +15,10 @@ import { randomPolicy } from '../../src/policies/random-policy.ts';
 import { readSearchedTree } from '../../src/projections/revisions/read-searched-trees.ts';
 import { runProjections } from '../../src/projections/runner.ts';
 import { waitUntilProjected } from '../../src/projections/wait-until.ts';
+import { collectRun } from '../../src/usecases/collect/collect-run.ts';
+import { treeIdOf } from '../../src/usecases/collect/collect-tree.ts';
+import type { CollectPlan } from '../../src/usecases/collect/plan.ts';
+import { nothingRecorded } from '../../src/usecases/collect/recorded-run.ts';
 import type { Figure, Outcome } from './outcome.ts';
 import type { Size, Stage } from './stage.ts';
 import { openStagePlatform } from './stage-platform.ts';
@@ -32,15 +32,18 @@ const SEED = 1;
 const WAIT_MS = 120_000;
 const GOAL = { kind: 'below', limit: 2 } as const;
 
-/** How much is said at each node: a line, as our own policies do, or as much as in the trees that the published program was measured on. */
+/**
+ * How much is said at each node: a line, as our own policies do, or as much as in the trees that the published program was
+ * measured on.
+ */
 const VOICES = [
   { name: 'terse replies', words: 0 },
   { name: 'replies as long as published', words: 95 },
 ] as const;
 
 /**
- * Measures what a search tree takes in the log: the bytes of its events over those of its text, each reply and observation once. The baseline is
- * the file that the published program would write of the same tree, with the whole conversation at every node.
+ * Measures what a search tree takes in the log: the bytes of its events over those of its text, each reply and observation once.
+ * The baseline is the file that the published program would write of the same tree, with the whole conversation at every node.
  */
 export async function benchSearchStorage(stage: Stage): Promise<Outcome> {
   const platform = await openStagePlatform(stage);

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { planDemo } from '../../src/cli/demo/plan.ts';
 import { TOPICS } from '../../src/events/catalogue.ts';
 import { derivedId } from '../../src/events/derived-id.ts';
-import { collectInto } from '../../src/platform/collect-into.ts';
 import { schemaNameOf } from '../../src/projections/projection.ts';
 import { projections } from '../../src/projections/registry.ts';
 import { runProjections } from '../../src/projections/runner.ts';
 import { waitUntilProjected } from '../../src/projections/wait-until.ts';
+import { collectInto } from '../../src/usecases/collect/collect-into.ts';
 import type { Figure, Outcome } from './outcome.ts';
 import type { Size, Stage, StageDatabase } from './stage.ts';
 import { openStagePlatform } from './stage-platform.ts';
@@ -17,8 +17,8 @@ const SEED = 1;
 const WAIT_MS = 120_000;
 
 /**
- * Measures the bytes that a step of a seeded TextCraft run takes, in the log and in the read models, indexes included. The baseline is the
- * naive form, which keeps with every step the whole conversation that led to it, as text alone.
+ * Measures the bytes that a step of a seeded TextCraft run takes, in the log and in the read models, indexes included. The
+ * baseline is the naive form, which keeps with every step the whole conversation that led to it, as text alone.
  */
 export async function benchStorage(stage: Stage): Promise<Outcome> {
   const platform = await openStagePlatform(stage);

@@ -1,4 +1,4 @@
-import { serveApi } from '../../src/platform/serve-api.ts';
+import { serveApi } from '../../src/app/serve-api.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
 import { appendTo, projectSlice, testLog } from '../../src/testing/given-events.ts';
 import type { Figure, Outcome } from './outcome.ts';
@@ -25,8 +25,8 @@ const ONE_STATEMENT = `select step_id as id, parent_step_id as "parentId", rollo
   executable, termination from steps where tree_id = $1 order by log_offset`;
 
 /**
- * Measures a tree of 1,000 steps over GraphQL over HTTP, one request after the other on one connection, the answer read to its end. The
- * baseline reads the same fields by one SQL statement and writes them with JSON.stringify in the same process.
+ * Measures a tree of 1,000 steps over GraphQL over HTTP, one request after the other on one connection, the answer read to its
+ * end. The baseline reads the same fields by one SQL statement and writes them with JSON.stringify in the same process.
  */
 export async function benchTree(stage: Stage): Promise<Outcome> {
   const platform = await openStagePlatform(stage);

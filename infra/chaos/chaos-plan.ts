@@ -1,7 +1,10 @@
-import { type TrainPlan, trainPlan } from '../../src/platform/train-plan.ts';
 import { LINEAR_SETTINGS } from '../../src/training/backends/training-settings.ts';
+import { type TrainPlan, trainPlan } from '../../src/usecases/train/train-plan.ts';
 
-/** The training that is disturbed: TextCraft, GRPO, strictly on-policy, so that its weights are determined by the plan. About 200 events an update. */
+/**
+ * The training that is disturbed: TextCraft, GRPO, strictly on-policy, so that its weights are determined by the plan. About 200
+ * events an update.
+ */
 export function chaosPlan(seed: number, updates: number): TrainPlan {
   return trainPlan.parse({
     ...{ policyId: `chaos-${seed}`, environment: 'textcraft', split: 'train', tasks: 8, settings: LINEAR_SETTINGS.grpo },

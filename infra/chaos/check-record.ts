@@ -1,10 +1,10 @@
 import { decode } from '../../src/events/codec.ts';
 import type { Platform } from '../../src/platform/open-platform.ts';
-import { replayProjections } from '../../src/platform/replay-projections.ts';
-import { runDigest } from '../../src/platform/run-digest.ts';
-import { verifyRecord } from '../../src/platform/verify-record.ts';
 import { projections } from '../../src/projections/registry.ts';
 import { readLedgers } from '../../src/projections/training-pool/read-ledger.ts';
+import { runDigest } from '../../src/usecases/datasets/run-digest.ts';
+import { replayProjections } from '../../src/usecases/replay/replay-projections.ts';
+import { verifyRecord } from '../../src/usecases/verify/verify-record.ts';
 
 /** One promise, and how far it held. */
 export interface Check {
@@ -114,7 +114,8 @@ async function ledgerBalances({ database }: Platform, policyId: string): Promise
   const [ledger] = await readLedgers(database.db, [policyId]);
   if (!ledger) return { promise: 'the ledger balances', broken: 1, detail: 'there is no ledger' };
   const { difference, ahead, running, produced, trained, rejected, abandoned, owed } = ledger;
-  const left = running + owed.group + owed.ready + owed.planned + owed.leased; // strictly on-policy, and the last version is there
+  // strictly on-policy, and the last version is there
+  const left = running + owed.group + owed.ready + owed.planned + owed.leased;
   return {
     promise: 'the ledger balances',
     broken: Math.abs(difference) + ahead + left,

@@ -9,7 +9,9 @@ export type Role = (typeof ROLES)[number];
 export interface Crew {
   /** Waits until the process of a role is at work, if it has one. */
   ready(role: Role): Promise<void>;
-  /** Kills with SIGKILL, waits for the end and starts the next. False when there is none: the collector has ended with its run. */
+  /**
+   * Kills with SIGKILL, waits for the end and starts the next. False when there is none: the collector has ended with its run.
+   */
   kill(role: Role): Promise<boolean>;
   /** Marks that servers are away meanwhile: who is just starting then may give up, and is started again. */
   outage<T>(meanwhile: () => Promise<T>): Promise<T>;
@@ -32,7 +34,9 @@ export interface Fallen {
   readonly end: number | string;
   /** Its last ones. */
   readonly words: string;
-  /** `work`: it had begun. `start`: it had not, and a server was away since it was started. `no reason`: it had not, and none was. */
+  /**
+   * `work`: it had begun. `start`: it had not, and a server was away since it was started. `no reason`: it had not, and none was.
+   */
   readonly at: 'work' | 'start' | 'no reason';
 }
 

@@ -37,8 +37,8 @@ const SHARES: readonly (readonly [deed: 'pause' | 'cut' | 'crash' | 'statement',
 ];
 
 /**
- * Kills a drawn member of the crew each time the log has grown by a drawn number of records, and does the other deeds between, until so many
- * were killed or the collector has come to the end of its run. @throws Error when the log grows no more.
+ * Kills a drawn member of the crew each time the log has grown by a drawn number of records, and does the other deeds between,
+ * until so many were killed or the collector has come to the end of its run. @throws Error when the log grows no more.
  */
 export async function disturb(world: World, { random, kills, roles, deeds, onDone }: Disturbance): Promise<readonly Done[]> {
   const { platform, crew } = world;
@@ -105,7 +105,10 @@ export async function disturb(world: World, { random, kills, roles, deeds, onDon
 // Of these, half the points are counted in what is decided about batches: that is a small part of the log.
 const TRAINING: ReadonlySet<Role> = new Set<Role>(['batcher', 'trainer', 'relay']);
 
-/** Places every heavy deed behind a drawn number of kills, in the first three quarters; a restored copy is taken some kills before. */
+/**
+ * Places every heavy deed behind a drawn number of kills, in the first three quarters; a restored copy is taken some kills
+ * before.
+ */
 function placeHeavy(random: Random, deeds: readonly Deed[], kills: number): Placed[] {
   const last = Math.max(1, Math.floor(kills * 0.75));
   const placed: Placed[] = [];

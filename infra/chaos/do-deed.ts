@@ -27,7 +27,9 @@ export interface Drawn {
 /** Whom a deed struck. */
 export type Struck = 'database' | 'broker' | 'home';
 
-/** Does what is done to the servers and the connections to them. Gives whom it struck and how; null when the moment did not come. */
+/**
+ * Does what is done to the servers and the connections to them. Gives whom it struck and how; null when the moment did not come.
+ */
 export async function doDeed(
   deed: Exclude<Deed, 'kill' | 'pause' | 'restore'>,
   world: World,
@@ -103,7 +105,10 @@ export async function takeCopy({ crew, proxy, platform }: World): Promise<OlderC
   );
 }
 
-/** Kills the server process of a connection: the postmaster then ends all others, for they share memory, and recovers from the write-ahead log. */
+/**
+ * Kills the server process of a connection: the postmaster then ends all others, for they share memory, and recovers from the
+ * write-ahead log.
+ */
 async function crashDatabase({ database }: Platform): Promise<void> {
   const { rows } = await patiently(() =>
     database.pool.query<{ pid: number }>(

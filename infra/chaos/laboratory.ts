@@ -11,12 +11,18 @@ import { mountSmallDisk, unmount } from './small-disk.ts';
 
 /** Servers of its own, and platforms on them. */
 export interface Laboratory {
-  /** Opens an empty platform: a database, a folder and, with Kafka, topics that nobody else has; and says what can be done to its servers. */
+  /**
+   * Opens an empty platform: a database, a folder and, with Kafka, topics that nobody else has; and says what can be done to its
+   * servers.
+   */
   platform(log: 'embedded' | 'kafka'): Promise<Platform & { readonly home: string; readonly means: Means }>;
   close(): Promise<void>;
 }
 
-/** Opens the laboratory. `DATABASE_URL` and `KAFKA_BROKERS` name servers to use; otherwise it starts its own, which can then be killed as well. */
+/**
+ * Opens the laboratory. `DATABASE_URL` and `KAFKA_BROKERS` name servers to use; otherwise it starts its own, which can then be
+ * killed as well.
+ */
 export async function openLaboratory(env: Readonly<Record<string, string | undefined>> = process.env): Promise<Laboratory> {
   await removeAbandoned();
   const root = await mkdtemp(join(tmpdir(), `espalier-chaos-${process.pid}-`));

@@ -6,7 +6,9 @@ export interface OlderCopy {
   remove(): Promise<void>;
 }
 
-/** Copies a database. Nobody can be connected meanwhile: who is loses the connection, and whoever comes again is cut by `away`. */
+/**
+ * Copies a database. Nobody can be connected meanwhile: who is loses the connection, and whoever comes again is cut by `away`.
+ */
 export async function copyDatabase(url: string, away: <T>(meanwhile: () => Promise<T>) => Promise<T>): Promise<OlderCopy> {
   const name = new URL(url).pathname.slice(1);
   const copy = `${name}_copy`;

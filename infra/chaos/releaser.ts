@@ -4,16 +4,19 @@ import { encode } from '../../src/events/codec.ts';
 import type { Envelope } from '../../src/events/envelope.ts';
 import { LogError } from '../../src/log/event-log.ts';
 import type { Platform } from '../../src/platform/open-platform.ts';
-import { rebuildProjection, retireVersions } from '../../src/platform/rebuild-projection.ts';
-import { releaseQuarantined } from '../../src/platform/release-quarantined.ts';
 import { isPassingFault } from '../../src/projections/passing-fault.ts';
 import { RebuildUnderWay } from '../../src/projections/rebuild/hold-rebuild.ts';
 import { NotNow } from '../../src/projections/rebuild/while-equal.ts';
 import { projections } from '../../src/projections/registry.ts';
 import { Story } from '../../src/testing/story.ts';
+import { rebuildProjection, retireVersions } from '../../src/usecases/rebuild/rebuild-projection.ts';
+import { releaseQuarantined } from '../../src/usecases/release/release-quarantined.ts';
 import type { Check } from './check-record.ts';
 
-/** An operator beside a training: events come before their parents, are released from quarantine, and read models are rebuilt, one round after the other. */
+/**
+ * An operator beside a training: events come before their parents, are released from quarantine, and read models are rebuilt, one
+ * round after the other.
+ */
 export interface Releaser {
   /** Ends it behind the round in progress, releases what still waits, and checks what came of it. */
   close(): Promise<Check>;
@@ -131,7 +134,8 @@ function numbered(events: readonly Envelope[], from: number): Envelope[] {
 }
 
 function isPutOff(error: unknown): boolean {
-  // Also what the client of a broker that fell calls fatal: the rebuild ends with it, and the next one goes on with what was built.
+  // Also what the client of a broker that fell calls fatal: the rebuild ends with it, and the next one goes on with what was
+  // built.
   if (error instanceof LogError || isPassingFault(error) || error instanceof NotNow || error instanceof RebuildUnderWay)
     return true;
   return error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError');

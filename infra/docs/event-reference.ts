@@ -31,7 +31,10 @@ const SHARED: readonly { readonly name: string; readonly fields: readonly string
   },
 ];
 
-/** Returns the page of every event type: what happened, topic, stream, and the fields of its data; before them what all events share. */
+/**
+ * Returns the page of every event type: what happened, topic, stream, and the fields of its data; before them what all events
+ * share.
+ */
 export function eventReference(): string {
   const schemas = jsonSchemas();
   const types = Object.keys(catalogue) as EventType[]; // the keys of the catalogue are the event types

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { TOPICS } from '../../src/events/catalogue.ts';
-import { replayProjections } from '../../src/platform/replay-projections.ts';
 import { projections } from '../../src/projections/registry.ts';
 import { waitUntilProjected } from '../../src/projections/wait-until.ts';
+import { replayProjections } from '../../src/usecases/replay/replay-projections.ts';
 import { countOf, type Stage } from './stage.ts';
 
 /** What must hold of the record behind all cases. */

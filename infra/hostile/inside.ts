@@ -5,7 +5,9 @@ import { readConfig } from '../../src/runtime/config.ts';
 import { Broken, type Outcome } from './door.ts';
 import { doors } from './doors.ts';
 
-/** The process in which the doors that are functions are tried: it may hang, run out of memory or die, and the campaign sees it. */
+/**
+ * The process in which the doors that are functions are tried: it may hang, run out of memory or die, and the campaign sees it.
+ */
 const platform = await openPlatform(readConfig(), 'inside');
 const folder = join(platform.config.home, 'inside');
 

@@ -20,7 +20,10 @@ export interface Stage {
   /** The process ids as they are now; one that ended by itself has none. */
   pid(process: Process): number | undefined;
   stderr(process: Process): string;
-  /** Counts the records of the log, but the good events of the stage, and those of the topic `training`: the desk tells them behind its answers. */
+  /**
+   * Counts the records of the log, but the good events of the stage, and those of the topic `training`: the desk tells them
+   * behind its answers.
+   */
   records(): Promise<number>;
   /** Sends one good event and a good query; gives how long they took together, ms. @throws Broken when one is refused. */
   good(): Promise<number>;

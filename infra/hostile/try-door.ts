@@ -128,7 +128,8 @@ function complaints(stage: Stage, before: ReadonlyMap<Process, number>): readonl
 
 /** Forgets the peak of a process, and gives its resident memory, MB. */
 function forgetPeak(pid: number | undefined): number {
-  if (existsSync(`/proc/${pid}/clear_refs`)) writeFileSync(`/proc/${pid}/clear_refs`, '5'); // proc(5): resets VmHWM to what is resident now
+  // proc(5): resets VmHWM to what is resident now
+  if (existsSync(`/proc/${pid}/clear_refs`)) writeFileSync(`/proc/${pid}/clear_refs`, '5');
   return memoryOf(pid).resident;
 }
 

@@ -33,8 +33,8 @@ export interface AppenderOptions {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /**
-   * Gives the next sequence of this producer in a stream of a topic that it may have written before; default: 0 for every stream. It may throw where the
-   * record holds the stream in another topic.
+   * Gives the next sequence of this producer in a stream of a topic that it may have written before; default: 0 for every stream.
+   * It may throw where the record holds the stream in another topic.
    */
   readonly sequenceOf?: (stream: string, topic: Topic) => Promise<number>;
 }
@@ -84,8 +84,8 @@ export function createAppender(options: AppenderOptions): Appender {
 
   return {
     append(drafts) {
-      // Numbering and preparing run one call after the other, so that sequence and log order agree; the log call itself is not waited
-      // for by the next caller: the adapter keeps the order of calls and coalesces them.
+      // Numbering and preparing run one call after the other, so that sequence and log order agree; the log call itself is not
+      // waited for by the next caller: the adapter keeps the order of calls and coalesces them.
       const prepared = tail.then(() => prepare(drafts)).then((records) => ({ receipts: log.append(records) }));
       tail = prepared.then(
         () => undefined,

@@ -19,8 +19,9 @@ const REPAIRS_LISTED = 1_000; // as the envelope's schema lets in; what is beyon
 const PATH_LIMIT = 500; // characters, likewise
 
 /**
- * Makes events ready for the log: text made well-formed (the event lists where), payloads over 64 KiB put into the blob store (free-form JSON
- * stays whole), the result checked against its schema once more. Blobs are durable before the events that name them are appended.
+ * Makes events ready for the log: text made well-formed (the event lists where), payloads over 64 KiB put into the blob store
+ * (free-form JSON stays whole), the result checked against its schema once more. Blobs are durable before the events that name
+ * them are appended.
  * @throws EventRefused for an event that does not fit its schema.
  */
 export async function prepareEvents(events: readonly Envelope[], blobs: BlobStore): Promise<readonly LogRecord[]> {
@@ -54,7 +55,10 @@ interface Offloading {
   readonly kept: ReadonlySet<string>;
 }
 
-/** Replaces every long text of the typed fields by a blob reference; fields that may not be references are refused by the schema after. */
+/**
+ * Replaces every long text of the typed fields by a blob reference; fields that may not be references are refused by the schema
+ * after.
+ */
 async function offload(value: unknown, into: Offloading, path: string, depth: number): Promise<unknown> {
   if (typeof value === 'string') return isLong(value) ? into.blobs.put(Buffer.from(value, 'utf8'), TEXT_MEDIA) : value;
   if (typeof value !== 'object' || value === null || depth === LOOK_DEPTH || into.kept.has(path)) return value;

@@ -7,8 +7,9 @@ import { BlobCorrupt, BlobMissing, type BlobStore } from './blob-store.ts';
 const NAME = /^[0-9a-f]{64}$/;
 
 /**
- * Opens a blob store in a folder: each blob is the file `ab/cd/<sha256>`, whole or absent. A blob is written beside its place, synced and
- * renamed, so several processes may put the same one at once. @throws RangeError on a name that is no SHA-256 in lower-case hex.
+ * Opens a blob store in a folder: each blob is the file `ab/cd/<sha256>`, whole or absent. A blob is written beside its place,
+ * synced and renamed, so several processes may put the same one at once. @throws RangeError on a name that is no SHA-256 in
+ * lower-case hex.
  */
 export function openFileBlobStore(folder: string): BlobStore {
   return {

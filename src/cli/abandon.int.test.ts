@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openDesk } from '../platform/open-desk.ts';
 import { runProjections } from '../projections/runner.ts';
 import { environmentOf, settle } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { Story } from '../testing/story.ts';
 import { appendTold, tellBatches } from '../testing/tell-batches.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { openDesk } from '../usecases/train/open-desk.ts';
 
 let platform: Awaited<ReturnType<typeof openTestPlatform>>;
 beforeAll(async () => {

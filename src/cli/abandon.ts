@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { openDesk } from '../platform/open-desk.ts';
+import { openDesk } from '../usecases/train/open-desk.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';

@@ -10,8 +10,9 @@ import { keepSnapshots } from '../projections/as-of/snapshots.ts';
 export const AS_OF = 'as it was at a position of the log (runs.0:3,trees.2:41) or a time (ISO 8601)';
 
 /**
- * Parses the moment of a command line. A date alone is its first instant in UTC. The empty text, which elsewhere is the position of the beginning,
- * is refused: here it is most often a variable of the shell that was never set. @throws Error that names the option.
+ * Parses the moment of a command line. A date alone is its first instant in UTC. The empty text, which elsewhere is the position
+ * of the beginning, is refused: here it is most often a variable of the shell that was never set. @throws Error that names the
+ * option.
  */
 export function parseMoment(text: string): Moment {
   if (text.trim() === '')

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '../events/new-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
-import { runDigest } from '../platform/run-digest.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { holdAppends } from '../testing/hold-appends.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
+import { runDigest } from '../usecases/datasets/run-digest.ts';
 
 let platform: Platform & { readonly home: string };
 let env: Readonly<Record<string, string>>;

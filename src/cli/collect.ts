@@ -1,15 +1,15 @@
 import { type Command, Option } from 'commander';
-import { chooseTasks } from '../collect/choose-tasks.ts';
-import type { Collected, Progress } from '../collect/collect-run.ts';
-import { type CollectPlan, collectPlan, type PlannedTask } from '../collect/plan.ts';
 import { isUuid } from '../domain/ids.ts';
 import { SEARCH_DEFAULTS } from '../domain/search/next-search-step.ts';
 import { rewardScaleOf } from '../environments/agentgym/reward-scale.ts';
 import { ENVIRONMENT_FORMS, openEnvironment } from '../environments/open-environment.ts';
 import { newId } from '../events/new-id.ts';
-import { type Collection, collectInto, readCollection } from '../platform/collect-into.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
+import { chooseTasks } from '../usecases/collect/choose-tasks.ts';
+import { type Collection, collectInto, readCollection } from '../usecases/collect/collect-into.ts';
+import type { Collected, Progress } from '../usecases/collect/collect-run.ts';
+import { type CollectPlan, collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
@@ -39,7 +39,10 @@ export interface CollectFlags extends PromptFlags {
   readonly maxTokenLength?: number;
 }
 
-/** `espalier collect`: rollouts of a policy in an environment, recorded step by step; `--resume` goes on with a run that was killed. */
+/**
+ * `espalier collect`: rollouts of a policy in an environment, recorded step by step; `--resume` goes on with a run that was
+ * killed.
+ */
 export function addCollect(program: Command): void {
   const command = program
     .command('collect')

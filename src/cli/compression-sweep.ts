@@ -12,7 +12,7 @@ import {
   shownHistories,
   sweepFactors,
   wouldBeHistories,
-} from '../platform/sweep-compression.ts';
+} from '../usecases/score/sweep-compression.ts';
 import { checkedId } from './collect.ts';
 import { plotSvg } from './plot-svg.ts';
 import { emptyHistoryOf, templateOf } from './prompt-flags.ts';

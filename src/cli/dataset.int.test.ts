@@ -126,7 +126,7 @@ describe('espalier export of mined examples', () => {
 
 test('espalier import takes a search tree of the published program and gives pairs of it', async () => {
   const source = file('search_results_7.json');
-  copyFileSync(new URL('../datasets/import/fixtures/search_results_7.json', import.meta.url), source);
+  copyFileSync(new URL('../usecases/datasets/import/fixtures/search_results_7.json', import.meta.url), source);
   const report = JSON.parse(await done('--json', 'import', source, '--environment', 'textcraft')) as {
     runs: string[];
     trees: number;

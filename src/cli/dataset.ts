@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
 import { createAppender } from '../append/appender.ts';
-import { parseTrajectoryQuery } from '../datasets/export/trajectory-query.ts';
-import { findDataset, type ReleaseOptions, releaseDataset, withdrawDataset } from '../datasets/release/release-dataset.ts';
 import { positionAfter } from '../log/position.ts';
 import { CODE_VERSION } from '../platform/code-version.ts';
 import { nextSequence } from '../platform/next-sequence.ts';
@@ -9,6 +7,13 @@ import type { Platform } from '../platform/open-platform.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
 import { type DatasetRecord, readDatasets } from '../projections/datasets/read-datasets.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
+import { parseTrajectoryQuery } from '../usecases/datasets/export/trajectory-query.ts';
+import {
+  findDataset,
+  type ReleaseOptions,
+  releaseDataset,
+  withdrawDataset,
+} from '../usecases/datasets/release/release-dataset.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { addQueryOptions, describeRows, type QueryFlags, queryTexts } from './export.ts';

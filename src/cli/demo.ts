@@ -1,19 +1,19 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import type { Progress } from '../collect/collect-run.ts';
-import { exportTrajectories } from '../datasets/export/export-trajectories.ts';
-import type { ExportFormat } from '../datasets/export/format.ts';
-import { everyTrajectory } from '../datasets/export/trajectory-query.ts';
+import { runAll } from '../app/run-all.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import { newId } from '../events/new-id.ts';
 import { CODE_VERSION } from '../platform/code-version.ts';
-import { collectInto, RunFailed } from '../platform/collect-into.ts';
 import type { Platform } from '../platform/open-platform.ts';
-import { runAll } from '../platform/run-all.ts';
-import { runDigest } from '../platform/run-digest.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { createLogger } from '../runtime/logger.ts';
+import { collectInto, RunFailed } from '../usecases/collect/collect-into.ts';
+import type { Progress } from '../usecases/collect/collect-run.ts';
+import { exportTrajectories } from '../usecases/datasets/export/export-trajectories.ts';
+import type { ExportFormat } from '../usecases/datasets/export/format.ts';
+import { everyTrajectory } from '../usecases/datasets/export/trajectory-query.ts';
+import { runDigest } from '../usecases/datasets/run-digest.ts';
 import { progressText } from './collect.ts';
 import { trainThroughCrashes } from './demo/crash.ts';
 import { type DemoSize, planDemo, planDemoImages, planDemoSearch } from './demo/plan.ts';
@@ -37,8 +37,9 @@ interface DemoFlags extends DemoSize {
 }
 
 /**
- * `espalier demo`: the whole way in one command. Rollouts are collected, become trees, are queried and exported. Embedded, everything runs
- * in this process; with KAFKA_BROKERS, projector, API and collector are processes of their own and the log is Kafka.
+ * `espalier demo`: the whole way in one command. Rollouts are collected, become trees, are queried and exported. Embedded,
+ * everything runs in this process; with KAFKA_BROKERS, projector, API and collector are processes of their own and the log is
+ * Kafka.
  */
 export function addDemo(program: Command): void {
   program

@@ -1,4 +1,4 @@
-import type { Difference, ReplayMode, ReplayReport } from '../replay/replay-report.ts';
+import type { Difference, ReplayMode, ReplayReport } from '../usecases/replay/replay-report.ts';
 
 /** What is counted, where it goes without saying otherwise. */
 const WHAT: Partial<Record<ReplayMode, string>> = { training: ' versions', fork: ' steps' };

@@ -1,7 +1,4 @@
 import type { Command } from 'commander';
-import { chooseTasks } from '../collect/choose-tasks.ts';
-import type { Collected } from '../collect/collect-run.ts';
-import { collectPlan, type PlannedTask } from '../collect/plan.ts';
 import { BOOTSTRAP_DEFAULTS } from '../domain/evaluation/bootstrap-interval.ts';
 import { createRandom } from '../domain/random/random.ts';
 import { seedFrom } from '../domain/random/seed-from.ts';
@@ -9,14 +6,17 @@ import type { EnvironmentKind } from '../environments/environment.ts';
 import { ENVIRONMENT_FORMS, openEnvironment } from '../environments/open-environment.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import { newId } from '../events/new-id.ts';
-import { type Collection, readCollection } from '../platform/collect-into.ts';
-import { evaluateInto } from '../platform/evaluate-into.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
 import type { EvaluationRecord } from '../projections/evaluations/read-evaluations.ts';
 import { readFailures } from '../projections/evaluations/read-failures.ts';
 import { readRunsById } from '../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
+import { chooseTasks } from '../usecases/collect/choose-tasks.ts';
+import { type Collection, readCollection } from '../usecases/collect/collect-into.ts';
+import type { Collected } from '../usecases/collect/collect-run.ts';
+import { collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
+import { evaluateInto } from '../usecases/evaluate/evaluate-into.ts';
 import { checkedId, progressText } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
@@ -44,7 +44,10 @@ interface EvaluateFlags {
   readonly plot?: string;
 }
 
-/** `espalier evaluate`: measures a policy on a set of tasks; the rollouts are a run like any other, and the result is an event of it. */
+/**
+ * `espalier evaluate`: measures a policy on a set of tasks; the rollouts are a run like any other, and the result is an event of
+ * it.
+ */
 export function addEvaluate(program: Command): void {
   const command = program
     .command('evaluate')

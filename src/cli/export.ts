@@ -1,16 +1,16 @@
 import { basename } from 'node:path';
 import { type Command, Option } from 'commander';
-import { type BatchManifest, exportBatches } from '../datasets/batches/export-batches.ts';
-import { exportTrajectories } from '../datasets/export/export-trajectories.ts';
-import type { ExportFormat } from '../datasets/export/format.ts';
-import type { Manifest } from '../datasets/export/manifest.ts';
-import { parseTrajectoryQuery, type QueryTexts, type TrajectoryQuery } from '../datasets/export/trajectory-query.ts';
-import { exportRows, type RowManifest } from '../datasets/rows/export-rows.ts';
 import { CODE_VERSION } from '../platform/code-version.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import type { Db } from '../postgres/database.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
 import type { Entities } from '../projections/as-of/scope.ts';
+import { type BatchManifest, exportBatches } from '../usecases/datasets/batches/export-batches.ts';
+import { exportTrajectories } from '../usecases/datasets/export/export-trajectories.ts';
+import type { ExportFormat } from '../usecases/datasets/export/format.ts';
+import type { Manifest } from '../usecases/datasets/export/manifest.ts';
+import { parseTrajectoryQuery, type QueryTexts, type TrajectoryQuery } from '../usecases/datasets/export/trajectory-query.ts';
+import { exportRows, type RowManifest } from '../usecases/datasets/rows/export-rows.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { addRowOptions, generalOf, parametersOf, type RowFlags, rowFormatOf } from './row-flags.ts';
 import { progressLine, say } from './terminal.ts';
@@ -42,7 +42,10 @@ export interface QueryFlags {
 
 const WAIT_MS = 60_000;
 
-/** `espalier export`: trajectories, or examples mined from searched trees, as a file for a trainer, with a manifest that says what they are. */
+/**
+ * `espalier export`: trajectories, or examples mined from searched trees, as a file for a trainer, with a manifest that says what
+ * they are.
+ */
 export function addExport(program: Command): void {
   const command = addQueryOptions(addRowOptions(program.command('export'), 'openai'))
     .requiredOption('--out <file>', 'the file to make; its manifest stands beside it')
@@ -115,7 +118,9 @@ function entitiesOf({ runs }: TrajectoryQuery): Entities | 'all' {
   return runs === null ? 'all' : { runs, trees: [], steps: [], rollouts: [] };
 }
 
-/** The history of batches: of policies, whatever their runs and trees. As Parquet when the file is called so, else as JSON lines. */
+/**
+ * The history of batches: of policies, whatever their runs and trees. As Parquet when the file is called so, else as JSON lines.
+ */
 async function exportHistory(command: Command, flags: ExportFlags, query: TrajectoryQuery): Promise<void> {
   const others = Object.entries(query).filter(([name, value]) => name !== 'policies' && value !== null);
   if (others.length > 0 || query.policies?.some(({ version }) => version !== null))

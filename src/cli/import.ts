@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { createAppender } from '../append/appender.ts';
-import { type AgentTrajTexts, parseAgentTrajOptions } from '../datasets/import/agent-traj-options.ts';
-import { importTrajectories } from '../datasets/import/import-trajectories.ts';
 import { positionAfter } from '../log/position.ts';
 import { CODE_VERSION } from '../platform/code-version.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
+import { type AgentTrajTexts, parseAgentTrajOptions } from '../usecases/datasets/import/agent-traj-options.ts';
+import { importTrajectories } from '../usecases/datasets/import/import-trajectories.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { createKey, listKeys, revokeKey, SCOPES, type Scope } from '../http/keys.ts';
+import { createKey, listKeys, revokeKey, SCOPES, type Scope } from '../postgres/keys.ts';
 import { say, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 

@@ -128,7 +128,8 @@ describe('what goes wrong with tools is recorded, bounded and explained, and the
       .select('observation')
       .where('run_id', '=', runId)
       .execute();
-    for (const { observation } of shown) expect(observation.length).toBeLessThan(10_000); // what the model is shown of ten megabytes
+    // what the model is shown of ten megabytes
+    for (const { observation } of shown) expect(observation.length).toBeLessThan(10_000);
     const [end] = await db.selectFrom('rollouts').select(['outcome', 'reason']).where('run_id', '=', runId).execute();
     expect(end?.outcome).toBe('terminated');
     expect(end?.reason).toContain('it gave NaN, which is no finite number');

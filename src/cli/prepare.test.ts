@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { runEspalier } from '../testing/worker-process.ts';
 
-const FIXTURES = fileURLToPath(new URL('../datasets/prepare/fixtures', import.meta.url));
+const FIXTURES = fileURLToPath(new URL('../usecases/datasets/prepare/fixtures', import.meta.url));
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'espalier-prepare-cli-'));

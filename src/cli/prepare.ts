@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
-import { type PrepareManifest, prepareDataset } from '../datasets/prepare/prepare-dataset.ts';
-import { RECIPES } from '../datasets/prepare/recipes.ts';
 import { CODE_VERSION } from '../platform/code-version.ts';
+import { type PrepareManifest, prepareDataset } from '../usecases/datasets/prepare/prepare-dataset.ts';
+import { RECIPES } from '../usecases/datasets/prepare/recipes.ts';
 import { stoppable } from './stoppable.ts';
 import { progressLine, say } from './terminal.ts';
 import { wantsJson, wholeNumber } from './with-platform.ts';
@@ -17,7 +17,9 @@ interface PrepareFlags {
   readonly force?: boolean;
 }
 
-/** `espalier prepare`: a published data set as tasks for our environments and as verl's rows. It needs neither log nor database. */
+/**
+ * `espalier prepare`: a published data set as tasks for our environments and as verl's rows. It needs neither log nor database.
+ */
 export function addPrepare(program: Command): void {
   const command = program
     .command('prepare')

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
-import type { PromptPlan } from '../collect/prompting/prompt-plan.ts';
 import { COMPRESSION_PRESETS } from '../domain/compression/reward-presets.ts';
 import { TEMPLATE_VERSIONS } from '../domain/prompts/compose-prompt.ts';
 import type { TemplateName } from '../domain/prompts/prompt-template.ts';
 import { RENDER_PROFILES, type RenderProfile } from '../images/render-spec.ts';
 import { VISION_PRESETS } from '../images/vision-tokens.ts';
+import type { PromptPlan } from '../usecases/collect/prompting/prompt-plan.ts';
 import { numberBetween, wholeNumber } from './with-platform.ts';
 
 export interface PromptFlags {
@@ -70,7 +70,10 @@ export function addPromptOptions(command: Command): void {
     );
 }
 
-/** Makes the plan of the prompts; undefined where none is asked for. @throws Error naming the option that does not go with the others. */
+/**
+ * Makes the plan of the prompts; undefined where none is asked for. @throws Error naming the option that does not go with the
+ * others.
+ */
 export function promptPlanOf(flags: PromptFlags, environment: string): PromptPlan | undefined {
   const { prompt: mode, compression, compressionPreset } = flags;
   if (!mode) {

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
-import { recordReleases } from '../platform/record-releases.ts';
-import { type ReleaseOutcome, releaseQuarantined } from '../platform/release-quarantined.ts';
 import { describePlace, type Place } from '../projections/place.ts';
+import { recordReleases } from '../usecases/release/record-releases.ts';
+import { type ReleaseOutcome, releaseQuarantined } from '../usecases/release/release-quarantined.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { say, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';

@@ -1,8 +1,14 @@
 import { type Command, Option } from 'commander';
 import type { Platform } from '../platform/open-platform.ts';
-import { type Rebuilding, type Rebuilt, rebuildProjection, retireVersions, swapBack } from '../platform/rebuild-projection.ts';
 import { buildOf, codeVersionOf, type Projection, schemaNameOf } from '../projections/projection.ts';
 import { isSame } from '../projections/rebuild/compare-tables.ts';
+import {
+  type Rebuilding,
+  type Rebuilt,
+  rebuildProjection,
+  retireVersions,
+  swapBack,
+} from '../usecases/rebuild/rebuild-projection.ts';
 import { projectionNamed } from './choose-projections.ts';
 import { describeBuildProgress } from './describe-build.ts';
 import { ensureProjector } from './ensure-projector.ts';
@@ -17,7 +23,10 @@ interface Flags {
   readonly wait: number;
 }
 
-/** `espalier rebuild NAME`: folds a projection anew beside the live version and swaps, while everything goes on; `--back`, `--retire`. */
+/**
+ * `espalier rebuild NAME`: folds a projection anew beside the live version and swaps, while everything goes on; `--back`,
+ * `--retire`.
+ */
 export function addRebuild(program: Command): void {
   const command = program
     .command('rebuild')
@@ -25,8 +34,12 @@ export function addRebuild(program: Command): void {
     .option('--to <version>', 'the version wanted: refused when this code folds another', wholeNumber('--to', 1, 999_999))
     .option('--repair', 'take over even where the tables differ from those of the same version that are live')
     .addOption(
-      new Option('--back', 'let the version that was live before catch up and take over again') // whichever that is, and uncompared
-        .conflicts(['retire', 'repair', 'to']),
+      // whichever that is, and uncompared
+      new Option('--back', 'let the version that was live before catch up and take over again').conflicts([
+        'retire',
+        'repair',
+        'to',
+      ]),
     )
     .addOption(new Option('--retire', 'drop the versions that are not live').conflicts(['repair', 'to']))
     .option('--wait <seconds>', 'how long to wait for readers that stay open', wholeNumber('--wait', 1, 86_400), 300);
@@ -64,7 +77,8 @@ async function rebuild(platform: Platform, projection: Projection, flags: Flags,
     const text = schemas.length === 0 ? 'nothing to retire' : `dropped ${schemas.join(', ')}`;
     return { result: { retired: schemas }, text, failed: false };
   }
-  // The live version is folded meanwhile, whether or not a projector runs elsewhere; a version that other code folds is left to that code.
+  // The live version is folded meanwhile, whether or not a projector runs elsewhere; a version that other code folds is left to
+  // that code.
   const projector = await ensureProjector(platform);
   try {
     if (flags.back) {

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { isUuid } from '../domain/ids.ts';
 import { TOPICS } from '../events/catalogue.ts';
-import { type RecallAsked, seedOf } from '../lineage/recall-seeds.ts';
-import { readTouched, type Touched } from '../lineage/recall-touched.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
+import { type RecallAsked, seedOf } from '../projections/lineage/recall-seeds.ts';
+import { readTouched } from '../projections/lineage/recall-touched.ts';
+import type { Touched } from '../projections/lineage/touched.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { ensureProjector } from './ensure-projector.ts';

@@ -7,7 +7,7 @@ import { renderSpec } from '../images/render-profiles.ts';
 import { RENDER_PROFILES, type RenderProfile, renderSpecId } from '../images/render-spec.ts';
 import { textTokens } from '../images/text-tokens.ts';
 import { VISION_PRESETS, visionTokens } from '../images/vision-tokens.ts';
-import { presetOf } from '../platform/sweep-compression.ts';
+import { presetOf } from '../usecases/score/sweep-compression.ts';
 import { say } from './terminal.ts';
 import { numberBetween, wantsJson } from './with-platform.ts';
 

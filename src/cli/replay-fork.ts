@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import type { Progress } from '../collect/collect-run.ts';
 import { isUuid } from '../domain/ids.ts';
 import { ENVIRONMENT_FORMS } from '../environments/open-environment.ts';
 import { newId } from '../events/new-id.ts';
-import { readCollection } from '../platform/collect-into.ts';
-import { type Forking, forkInto } from '../platform/fork-into.ts';
 import type { Platform } from '../platform/open-platform.ts';
-import { type ForkChanges, planFork } from '../platform/plan-fork.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
+import { readCollection } from '../usecases/collect/collect-into.ts';
+import type { Progress } from '../usecases/collect/collect-run.ts';
+import { type Forking, forkInto } from '../usecases/fork/fork-into.ts';
+import { type ForkChanges, planFork } from '../usecases/fork/plan-fork.ts';
 import { checkedId, progressText } from './collect.ts';
 import { describeReport } from './describe-report.ts';
 import { ensureProjector } from './ensure-projector.ts';
@@ -23,7 +23,10 @@ interface ForkFlags extends ForkChanges {
   readonly concurrency: number;
 }
 
-/** `espalier replay fork`: a new run that goes on from a recorded step with another policy or other parameters; exit code 1 when the way there differs. */
+/**
+ * `espalier replay fork`: a new run that goes on from a recorded step with another policy or other parameters; exit code 1 when
+ * the way there differs.
+ */
 export function addReplayFork(replay: Command): void {
   const command = replay
     .command('fork')

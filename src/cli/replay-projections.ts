@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { TOPICS } from '../events/catalogue.ts';
-import { recordReplay } from '../platform/record-replay.ts';
-import { replayProjections } from '../platform/replay-projections.ts';
 import { projections } from '../projections/registry.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
+import { recordReplay } from '../usecases/replay/record-replay.ts';
+import { replayProjections } from '../usecases/replay/replay-projections.ts';
 import { projectionNamed } from './choose-projections.ts';
 import { checkedId } from './collect.ts';
 import { describeBuildProgress } from './describe-build.ts';
@@ -14,7 +14,10 @@ import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 60_000;
 
-/** `espalier replay projections`: folds the log anew beside the read models and compares every table; exit code 1 when one differs. */
+/**
+ * `espalier replay projections`: folds the log anew beside the read models and compares every table; exit code 1 when one
+ * differs.
+ */
 export function addReplayProjections(replay: Command): void {
   const command = replay
     .command('projections')

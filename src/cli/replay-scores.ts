@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { replayScores, type ScoresAsked } from '../platform/replay-scores.ts';
-import type { RunReplay } from './replay.ts';
+import { replayScores, type ScoresAsked } from '../usecases/score/replay-scores.ts';
+import { runReplay } from './run-replay.ts';
 import { numberBetween, wholeNumber } from './with-platform.ts';
 
 interface ScoresFlags {
@@ -17,8 +17,11 @@ interface ScoresFlags {
   readonly option: readonly string[];
 }
 
-/** `espalier replay scores`: the same record under the scorers it had, or under another scorer, compression, estimator or thresholds, with what changes in each group. */
-export function addReplayScores(replay: Command, runReplay: RunReplay): void {
+/**
+ * `espalier replay scores`: the same record under the scorers it had, or under another scorer, compression, estimator or
+ * thresholds, with what changes in each group.
+ */
+export function addReplayScores(replay: Command): void {
   const scores = replay
     .command('scores')
     .description(
@@ -47,7 +50,9 @@ export function addReplayScores(replay: Command, runReplay: RunReplay): void {
   });
 }
 
-/** Reads under what shall be scored. @throws Error when more than one thing is to be other: a difference would have two causes. */
+/**
+ * Reads under what shall be scored. @throws Error when more than one thing is to be other: a difference would have two causes.
+ */
 function askedOf({ scorer, component, lambda, mu, every, alpha, beta, estimator, option }: ScoresFlags): ScoresAsked {
   const compressed = lambda !== undefined || mu !== undefined || every !== undefined;
   const mined = alpha !== undefined || beta !== undefined;

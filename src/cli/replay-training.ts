@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { TOPICS } from '../events/catalogue.ts';
-import { recordReplay } from '../platform/record-replay.ts';
-import { replayTraining } from '../platform/replay-training.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
+import { recordReplay } from '../usecases/replay/record-replay.ts';
+import { replayTraining } from '../usecases/replay/replay-training.ts';
 import { describeReport } from './describe-report.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { progressLine, say } from './terminal.ts';
@@ -10,7 +10,10 @@ import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 60_000;
 
-/** `espalier replay training`: computes the versions of a policy again, batch by batch, and compares weights and checkpoints; exit code 1 when one differs. */
+/**
+ * `espalier replay training`: computes the versions of a policy again, batch by batch, and compares weights and checkpoints; exit
+ * code 1 when one differs.
+ */
 export function addReplayTraining(replay: Command): void {
   const command = replay
     .command('training')

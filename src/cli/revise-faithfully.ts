@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { PUBLISHED_SEED } from '../domain/revision/pair-as-published.ts';
 import type { PublishedDataType } from '../domain/revision/rows-as-published.ts';
-import { type FaithfullyRevised, reviseFaithfullyInto } from '../platform/revise-faithfully-into.ts';
+import { type FaithfullyRevised, reviseFaithfullyInto } from '../usecases/revise/revise-faithfully-into.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { exitStopped } from './stoppable.ts';
 import { progressLine, say } from './terminal.ts';

@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander';
-import type { ReviseCounts } from '../collect/revise-run.ts';
 import { isUuid } from '../domain/ids.ts';
 import { PUBLISHED_SEED } from '../domain/revision/pair-as-published.ts';
 import { THRESHOLD_DEFAULTS } from '../domain/revision/thresholds.ts';
 import { ENVIRONMENT_FORMS } from '../environments/open-environment.ts';
-import { reviseInto } from '../platform/revise-into.ts';
 import { JUDGE_FORMS } from '../policies/create-judge.ts';
+import { reviseInto } from '../usecases/revise/revise-into.ts';
+import type { ReviseCounts } from '../usecases/revise/revise-run.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { FAITHFUL_HELP, FAITHFUL_ONLY, type FaithfulFlags, reviseFaithfully, SOUND_ONLY } from './revise-faithfully.ts';
 import { exitStopped } from './stoppable.ts';
@@ -27,7 +27,10 @@ interface ReviseFlags extends FaithfulFlags {
   readonly concurrency: number;
 }
 
-/** `espalier revise`: mines revision trajectories from the trees of a run, each executed; the same command again does only what is missing. */
+/**
+ * `espalier revise`: mines revision trajectories from the trees of a run, each executed; the same command again does only what is
+ * missing.
+ */
 export function addRevise(program: Command): void {
   const command = program
     .command('revise')

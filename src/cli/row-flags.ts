@@ -1,7 +1,13 @@
 import { type Command, Option } from 'commander';
-import type { GeneralOptions } from '../datasets/rows/general-data.ts';
-import { ROW_FORMATS, type RowData, type RowFormat, type RowGates, type RowParameters } from '../datasets/rows/row-options.ts';
 import { THRESHOLD_DEFAULTS } from '../domain/revision/thresholds.ts';
+import type { GeneralOptions } from '../usecases/datasets/rows/general-data.ts';
+import {
+  ROW_FORMATS,
+  type RowData,
+  type RowFormat,
+  type RowGates,
+  type RowParameters,
+} from '../usecases/datasets/rows/row-options.ts';
 import { numberBetween, wholeNumber } from './with-platform.ts';
 
 /** What the command line says of mined examples; shared by `export` and `dataset release`. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { listScorers } from '../domain/reward/scorers.ts';
-import { scoreInto } from '../platform/score-into.ts';
+import { scoreInto } from '../usecases/score/score-into.ts';
 import { checkedId } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { exitStopped } from './stoppable.ts';

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { VISION_PRESETS, visionTokens } from '../images/vision-tokens.ts';
-import { presetOf } from '../platform/sweep-compression.ts';
+import { presetOf } from '../usecases/score/sweep-compression.ts';
 import { say } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
 

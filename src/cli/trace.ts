@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { TOPICS } from '../events/catalogue.ts';
-import type { Touched } from '../lineage/recall-touched.ts';
-import type { Links } from '../lineage/trace-links.ts';
-import { type Trace, traceRecord } from '../lineage/trace-record.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
+import type { Touched } from '../projections/lineage/touched.ts';
+import type { Links } from '../projections/lineage/trace-links.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
+import { type Trace, traceRecord } from '../usecases/lineage/trace-record.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { describeTouched } from './recall.ts';

@@ -1,7 +1,4 @@
 import type { Command } from 'commander';
-import { digestOf } from '../datasets/digest-trees.ts';
-import { readTrees } from '../datasets/export/read-trees.ts';
-import type { RecordedTree } from '../datasets/export/recorded-tree.ts';
 import { isUuid } from '../domain/ids.ts';
 import { drawSearch, drawTree, type Shown } from '../domain/tree/draw-tree.ts';
 import type { Db } from '../postgres/database.ts';
@@ -12,6 +9,9 @@ import {
   readStatistics,
   readStatisticsAsOf,
 } from '../projections/search-statistics/read-statistics.ts';
+import { digestOf } from '../usecases/datasets/digest-trees.ts';
+import { readTrees } from '../usecases/datasets/export/read-trees.ts';
+import type { RecordedTree } from '../usecases/datasets/export/recorded-tree.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { say } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
@@ -73,7 +73,10 @@ export async function readTree(db: Db, id: string): Promise<RecordedTree | undef
   return (await db.transaction().execute((trx) => readTrees(trx, [id]))).get(id);
 }
 
-/** Draws a recorded tree with a closing line for what was left out: one that was searched with visits and values, another with its successes. */
+/**
+ * Draws a recorded tree with a closing line for what was left out: one that was searched with visits and values, another with its
+ * successes.
+ */
 export function drawRecorded(
   { tree, rollouts }: RecordedTree,
   statistics: readonly NodeStatistics[],

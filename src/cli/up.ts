@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { runAll } from '../app/run-all.ts';
 import { openPlatform } from '../platform/open-platform.ts';
-import { runAll } from '../platform/run-all.ts';
 import { readConfig } from '../runtime/config.ts';
 import { runUntilStopped } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';

@@ -1,14 +1,18 @@
 import type { Command } from 'commander';
 import { TOPICS } from '../events/catalogue.ts';
-import { type Verification, verifyRecord } from '../platform/verify-record.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
+import type { Verification } from '../usecases/verify/verification.ts';
+import { verifyRecord } from '../usecases/verify/verify-record.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 120_000;
 
-/** `espalier verify`: checks that events, blobs, batches, checkpoints and released files are what was written; exit code 1 when something is not. */
+/**
+ * `espalier verify`: checks that events, blobs, batches, checkpoints and released files are what was written; exit code 1 when
+ * something is not.
+ */
 export function addVerify(program: Command): void {
   const command = program
     .command('verify')

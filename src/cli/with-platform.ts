@@ -3,7 +3,10 @@ import { openPlatform, type Platform } from '../platform/open-platform.ts';
 import { readConfig } from '../runtime/config.ts';
 import { stoppable } from './stoppable.ts';
 
-/** Opens the platform for one command and closes it after, however the command ends. Ctrl-C aborts the signal first. @throws Stopped. */
+/**
+ * Opens the platform for one command and closes it after, however the command ends. Ctrl-C aborts the signal first. @throws
+ * Stopped.
+ */
 export async function withPlatform<T>(name: string, use: (platform: Platform, signal: AbortSignal) => Promise<T>): Promise<T> {
   return stoppable(async (signal) => {
     const platform = await openPlatform(readConfig(), name);

@@ -7,8 +7,9 @@ export interface ConformanceCounts {
 }
 
 /**
- * Runs the vector files below a folder and writes a line for each case that failed or was skipped, a line for each file that passed, and last
- * `N passed, N failed, N skipped`. @param write receives one line at a time, without its newline. @throws Error when the folder cannot be read.
+ * Runs the vector files below a folder and writes a line for each case that failed or was skipped, a line for each file that
+ * passed, and last `N passed, N failed, N skipped`. @param write receives one line at a time, without its newline. @throws Error
+ * when the folder cannot be read.
  */
 export async function conformanceMain(folder: string, write: (line: string) => void): Promise<ConformanceCounts> {
   const counts = { passed: 0, failed: 0, skipped: 0 };

@@ -17,7 +17,10 @@ const shape = z.object({
   anchor_obs: names.optional(),
 });
 
-/** Gives a case to the estimator that runs would use, through the registry. Rows without a group or a trajectory are one group, each row its own trajectory. */
+/**
+ * Gives a case to the estimator that runs would use, through the registry. Rows without a group or a trajectory are one group,
+ * each row its own trajectory.
+ */
 export function estimateCase(
   { inputs }: RlCase,
   estimator: string,

@@ -22,7 +22,10 @@ export type RlCase = z.infer<typeof file>['cases'][number];
 export type ComputeRlCase = (given: RlCase) => Computed | Promise<Computed>;
 type Computed = Readonly<Record<string, unknown>>;
 
-/** Makes the check of one vector file from a function for each of its algorithms. The vectors are padded; here a padded place is a token outside the mask. */
+/**
+ * Makes the check of one vector file from a function for each of its algorithms. The vectors are padded; here a padded place is a
+ * token outside the mask.
+ */
 export function rlCheck(fileName: RegExp, algorithms: Readonly<Record<string, ComputeRlCase>>): VectorCheck {
   return {
     fileName,

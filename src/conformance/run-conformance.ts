@@ -9,8 +9,9 @@ export interface ConformanceResult extends JudgedCase {
 }
 
 /**
- * Runs the vector files of a folder (one system's, or all below it; a single file will do) through the public functions, in order of their paths. Every file gives
- * at least one result: what cannot be read or has another shape fails, what no check knows is skipped, and neither stops the run.
+ * Runs the vector files of a folder (one system's, or all below it; a single file will do) through the public functions, in order
+ * of their paths. Every file gives at least one result: what cannot be read or has another shape fails, what no check knows is
+ * skipped, and neither stops the run.
  * @throws Error when the folder itself cannot be read.
  */
 export async function* runConformance(folder: string, checks: readonly VectorCheck[] = CHECKS): AsyncIterable<ConformanceResult> {

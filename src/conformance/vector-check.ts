@@ -8,7 +8,10 @@ export interface JudgedCase {
   readonly detail: string;
 }
 
-/** Judges one kind of vector file, chosen by its name. A file that does not have the expected shape may throw: the runner makes that one failed case. */
+/**
+ * Judges one kind of vector file, chosen by its name. A file that does not have the expected shape may throw: the runner makes
+ * that one failed case.
+ */
 export interface VectorCheck {
   readonly fileName: RegExp;
   judge(file: VectorFile): AsyncIterable<JudgedCase> | Iterable<JudgedCase>;

@@ -4,7 +4,8 @@
  * Glossary (one word, one meaning; the long form is in ARCHITECTURE.md):
  * - **run**: one execution of an experiment (config, seeds, code version, environment fingerprints).
  * - **task**: one problem instance: environment + server fingerprint + hash of the first observation.
- * - **tree**: all rollouts of one task in one run; the event stream and the log key. A GRPO group is a tree that branches at its root.
+ * - **tree**: all rollouts of one task in one run; the event stream and the log key. A GRPO group is a tree that branches at its
+ *   root.
  * - **step**: one action and the observation that follows; also the tree node reached by it.
  * - **rollout**: one walk of a policy from a step to an end: terminated, truncated, failed or cancelled.
  * - **trajectory**: a root-to-leaf path.

@@ -6,7 +6,10 @@ import type { Json } from '../domain/tools/read-python-json.ts';
  */
 export interface EnvironmentKind {
   readonly name: string;
-  /** Identifies what determines tasks and dynamics (world hash, server revision): tasks of different fingerprints are different tasks. */
+  /**
+   * Identifies what determines tasks and dynamics (world hash, server revision): tasks of different fingerprints are different
+   * tasks.
+   */
   readonly fingerprint: string;
   /** The aliases of its task instances, in order. */
   readonly taskAliases: readonly string[];
@@ -19,12 +22,15 @@ export interface EnvironmentKind {
 }
 
 export interface Environment {
-  /** Starts the task from its beginning. Equal alias and seed give an equal opening. @throws EnvironmentError with code `unknown-task`. */
+  /**
+   * Starts the task from its beginning. Equal alias and seed give an equal opening. @throws EnvironmentError with code
+   * `unknown-task`.
+   */
   reset(task: TaskStart): Promise<Opening>;
   /**
-   * Executes one action text (already parsed out of the model's response). An action that makes no sense is an observation, not an error; what a server
-   * behind the environment fails to answer is an error (`backend`), not an observation. An aborted signal ends a wait with its reason, where the
-   * environment waits for others.
+   * Executes one action text (already parsed out of the model's response). An action that makes no sense is an observation, not
+   * an error; what a server behind the environment fails to answer is an error (`backend`), not an observation. An aborted signal
+   * ends a wait with its reason, where the environment waits for others.
    */
   step(action: string, signal?: AbortSignal): Promise<StepResult>;
   /** Splits a model's response into thought and action as this environment's clients do. */
@@ -33,7 +39,9 @@ export interface Environment {
   clone?(): Promise<Environment>;
   /** The next action of a perfect player, where the environment has one; null when it sees no way to the goal. */
   expertAction?(): Promise<string | null>;
-  /** How many actions a perfect player would need from here to the goal, where the environment has one; null when it sees no way. */
+  /**
+   * How many actions a perfect player would need from here to the goal, where the environment has one; null when it sees no way.
+   */
   planLength?(): Promise<number | null>;
   close(): Promise<void>;
 }
@@ -42,7 +50,10 @@ export interface Environment {
 export interface TaskStart {
   readonly alias: string;
   readonly seed: number;
-  /** `alone`: while this process starts no other task on the same server. Environments that share nothing between tasks need not look at it. */
+  /**
+   * `alone`: while this process starts no other task on the same server. Environments that share nothing between tasks need not
+   * look at it.
+   */
   readonly mode?: 'alone';
 }
 
@@ -60,14 +71,19 @@ export interface Opening {
 
 export interface StepResult {
   readonly observation: string;
-  /** The action that was executed, where the environment put another one in the place of the one given (the nearest valid one). */
+  /**
+   * The action that was executed, where the environment put another one in the place of the one given (the nearest valid one).
+   */
   readonly executed?: string;
   readonly reward: {
     readonly value: number;
     readonly raw: number;
     readonly scale: number;
     readonly kind: 'final' | 'cumulative' | 'delta';
-    /** What this step adds to the return, where that is not `value`: of a cumulative reward, `value` is all that was earned so far. */
+    /**
+     * What this step adds to the return, where that is not `value`: of a cumulative reward, `value` is all that was earned so
+     * far.
+     */
     readonly gain?: number;
     /** The environment punished a fatal act, which ends the episode with nothing. */
     readonly fatal?: boolean;
@@ -124,8 +140,8 @@ export interface ParsedResponse {
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError';
   /**
-   * `backend`: a server that the environment itself asks (a retriever, a sandbox) did not answer, after everything that may be tried again was: the episode
-   * cannot go on, and its policy has no part in that.
+   * `backend`: a server that the environment itself asks (a retriever, a sandbox) did not answer, after everything that may be
+   * tried again was: the episode cannot go on, and its policy has no part in that.
    */
   readonly code: 'unknown-task' | 'unreachable' | 'protocol' | 'gone' | 'backend';
   readonly retryable: boolean;

@@ -1,8 +1,9 @@
 import { pythonStrip } from '../domain/text/python-strip.ts';
 
 /**
- * Splits a response as AgentGym's clients for WebShop, SciWorld and ALFWorld do since 2025-09 (`BaseAdapter.parse_react`): the action is
- * all that follows the last `Action:`; without that marker there is no action, save where the text holds a WebShop `search[` or `click[`.
+ * Splits a response as AgentGym's clients for WebShop, SciWorld and ALFWorld do since 2025-09 (`BaseAdapter.parse_react`): the
+ * action is all that follows the last `Action:`; without that marker there is no action, save where the text holds a WebShop
+ * `search[` or `click[`.
  */
 export function parseReact(response: string): { readonly thought: string; readonly action: string } {
   const marker = response.lastIndexOf('Action:');

@@ -3,7 +3,9 @@
  * what an agent reads, so this follows CPython where JavaScript differs.
  */
 
-/** Writes a text as `repr(str)` does: single quotes unless only double ones avoid an escape; what cannot be printed is escaped. */
+/**
+ * Writes a text as `repr(str)` does: single quotes unless only double ones avoid an escape; what cannot be printed is escaped.
+ */
 export function pythonRepr(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   let written = '';

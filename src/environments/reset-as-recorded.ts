@@ -7,9 +7,9 @@ export interface Reopened {
 }
 
 /**
- * Starts a task and compares its first observation with the recorded one. A difference is repeated once while no other task starts on the
- * same server: a server whose tasks share one random state opens some of them otherwise when two start at the same time, and that says
- * nothing about the record. @throws EnvironmentError as `reset` does.
+ * Starts a task and compares its first observation with the recorded one. A difference is repeated once while no other task
+ * starts on the same server: a server whose tasks share one random state opens some of them otherwise when two start at the same
+ * time, and that says nothing about the record. @throws EnvironmentError as `reset` does.
  */
 export async function resetAsRecorded(environment: Environment, task: TaskStart, recorded: string): Promise<Reopened> {
   const opening = await environment.reset(task);

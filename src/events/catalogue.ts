@@ -14,8 +14,9 @@ export const TOPICS = ['runs', 'trees', 'images', 'datasets', 'training'] as con
 export type Topic = (typeof TOPICS)[number];
 
 /**
- * Every event type: its topic, its current schema version, the field of `data` that names its stream (and log key; `streamOf`), its schema.
- * Events are for ever: a changed shape is a new version with an upcaster and a frozen fixture, a changed meaning a new type.
+ * Every event type: its topic, its current schema version, the field of `data` that names its stream (and log key; `streamOf`),
+ * its schema. Events are for ever: a changed shape is a new version with an upcaster and a frozen fixture, a changed meaning a
+ * new type.
  */
 export const catalogue = {
   ExperimentDeclared: { topic: 'runs', version: 1, stream: 'experimentId', data: runs.experimentDeclared },

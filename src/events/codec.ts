@@ -22,7 +22,10 @@ export function encode(event: Envelope): Buffer {
   return Buffer.from(JSON.stringify(event), 'utf8');
 }
 
-/** Reads a record of the log. Unknown bytes become a typed event of the current version or a refusal with its reason; it never throws. */
+/**
+ * Reads a record of the log. Unknown bytes become a typed event of the current version or a refusal with its reason; it never
+ * throws.
+ */
 export function decode(bytes: Uint8Array): Decoded {
   let text: string;
   let value: unknown;
@@ -34,8 +37,9 @@ export function decode(bytes: Uint8Array): Decoded {
   }
   const decoded = parseEnvelope(value);
   if (decoded.kind === 'refused' || !text.includes('\\u')) return decoded;
-  // Only an escape can bring a NUL or half a surrogate pair through UTF-8. Our doors repair them; a producer that wrote past the doors did not.
-  // Looked for in what fits the schema, whose depth is bounded: the look is recursive, and the bytes may be nested without end.
+  // Only an escape can bring a NUL or half a surrogate pair through UTF-8. Our doors repair them; a producer that wrote past the
+  // doors did not. Looked for in what fits the schema, whose depth is bounded: the look is recursive, and the bytes may be nested
+  // without end.
   const event = wellFormedKeys(decoded.event);
   const [broken] = wellFormed(event).repaired;
   if (broken === undefined) return { kind: 'event', event };
@@ -96,13 +100,15 @@ export function schemaOf(type: EventType): z.ZodType {
 }
 
 /**
- * Gives the digest of what an event says (type, version, stream, data), not of when and by whom. Two appends of one id must agree in it;
- * keys are sorted, so two producers that order them differently still agree. How long a step took, which call to a model server gave
- * its response, and what a cache held are measurements: a resumed producer that takes the same step again measures anew.
+ * Gives the digest of what an event says (type, version, stream, data), not of when and by whom. Two appends of one id must agree
+ * in it; keys are sorted, so two producers that order them differently still agree. How long a step took, which call to a model
+ * server gave its response, and what a cache held are measurements: a resumed producer that takes the same step again measures
+ * anew.
  */
 export function contentHash(event: Envelope): string {
   const { type, schemaVersion, stream } = event;
-  const { timings: _timings, call: _call, cache: _cache, ...data } = event.data as Record<string, unknown>; // absent in most types
+  // absent in most types
+  const { timings: _timings, call: _call, cache: _cache, ...data } = event.data as Record<string, unknown>;
   return createHash('sha256')
     .update(canonicalJson([type, schemaVersion, stream, data]))
     .digest('hex');

@@ -10,8 +10,9 @@ export const producer = z.strictObject({
 export type Producer = z.infer<typeof producer>;
 
 /**
- * What an event says that waited in quarantine and was appended again: the record at `offset` of the same partition is the one that waited. Whoever
- * folds the log meets the event a second time here, which is where it takes effect for the read models that refused it before.
+ * What an event says that waited in quarantine and was appended again: the record at `offset` of the same partition is the one
+ * that waited. Whoever folds the log meets the event a second time here, which is where it takes effect for the read models that
+ * refused it before.
  */
 export const released = z.strictObject({
   offset: counter.describe('Offset, in the same partition, of the record that was in quarantine.'),
@@ -21,8 +22,8 @@ export const released = z.strictObject({
 export type ReleasedFrom = z.infer<typeof released>;
 
 /**
- * The metadata of every event. `stream` is the id that `data` names as its stream and is the log key. Topic, partition and offset belong to the
- * delivery, never to the event.
+ * The metadata of every event. `stream` is the id that `data` names as its stream and is the log key. Topic, partition and offset
+ * belong to the delivery, never to the event.
  */
 export const envelopeFields = {
   id: id.describe('UUID of the event; appending the same event again under its id has no effect.'),

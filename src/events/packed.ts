@@ -13,7 +13,10 @@ export function pack(dtype: Packed['dtype'], values: readonly number[] | Int32Ar
   return { dtype, length: values.length, bytes: bytes.toString('base64') };
 }
 
-/** Reads packed bytes back. @param bytes the raw bytes when they lie in the blob store. @throws RangeError when they do not fit the length. */
+/**
+ * Reads packed bytes back. @param bytes the raw bytes when they lie in the blob store. @throws RangeError when they do not fit
+ * the length.
+ */
 export function unpack(array: Packed, bytes?: Uint8Array): number[] {
   const raw = bytes ? Buffer.from(bytes) : typeof array.bytes === 'string' ? Buffer.from(array.bytes, 'base64') : undefined;
   if (!raw) throw new RangeError('the packed bytes lie in the blob store; read them there first');

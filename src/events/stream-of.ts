@@ -4,9 +4,9 @@ import { catalogue, type EventType } from './catalogue.ts';
 const SHA256 = /^[0-9a-f]{64}$/;
 
 /**
- * Gives the stream of an event from its data: the id that the catalogue names. What is named by its content (a segment, by its SHA-256) has as its
- * stream the UUIDv8 of the digest's first 16 bytes, so that a stream is a UUID everywhere and equal content is one stream, whoever
- * wrote it. Undefined when the data lacks the field.
+ * Gives the stream of an event from its data: the id that the catalogue names. What is named by its content (a segment, by its
+ * SHA-256) has as its stream the UUIDv8 of the digest's first 16 bytes, so that a stream is a UUID everywhere and equal content
+ * is one stream, whoever wrote it. Undefined when the data lacks the field.
  */
 export function streamOf(type: EventType, data: unknown): string | undefined {
   if (typeof data !== 'object' || data === null) return undefined;

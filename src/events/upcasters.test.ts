@@ -35,7 +35,8 @@ describe('upcast', () => {
   test('has a step from every version that a type has left behind', () => {
     for (const [type, { version }] of Object.entries(catalogue))
       for (let v = 1; v < version; v++)
-        expect(upcast(type as EventType, v, { schemaVersion: v })).toMatchObject({ schemaVersion: version }); // a key of the catalogue
+        // a key of the catalogue
+        expect(upcast(type as EventType, v, { schemaVersion: v })).toMatchObject({ schemaVersion: version });
     expect(() => upcast('RunStarted', 7, { schemaVersion: 7 }, steps)).toThrow('no upcaster from version 7 of RunStarted');
   });
 });

@@ -2,8 +2,9 @@
 export const LOOK_DEPTH = 100;
 
 /**
- * Makes every text inside a JSON value storable, keys included: half surrogates and NUL become U+FFFD. Postgres and UTF-8 can hold neither, and models
- * do emit them. It is done once, on append; the event lists the paths it touched. Nothing is looked for below LOOK_DEPTH.
+ * Makes every text inside a JSON value storable, keys included: half surrogates and NUL become U+FFFD. Postgres and UTF-8 can
+ * hold neither, and models do emit them. It is done once, on append; the event lists the paths it touched. Nothing is looked for
+ * below LOOK_DEPTH.
  */
 export function wellFormed<T>(value: T): { readonly value: T; readonly repaired: readonly string[] } {
   const repaired: string[] = [];
@@ -37,7 +38,10 @@ function repair(v: unknown, path: string, depth: number, text: (text: string) =>
   return changed ? Object.fromEntries(next) : v; // also of `__proto__`, which an assignment would take for the prototype
 }
 
-/** Gives each key a name that can be stored. One that another key has already gets a further U+FFFD: no field takes the place of another. */
+/**
+ * Gives each key a name that can be stored. One that another key has already gets a further U+FFFD: no field takes the place of
+ * another.
+ */
 function namesOf(keys: readonly string[]): readonly string[] {
   if (keys.every((key) => storable(key) === key)) return keys;
   const taken = new Set(keys);

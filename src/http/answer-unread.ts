@@ -3,8 +3,10 @@ import type { Duplex } from 'node:stream';
 import { type Reply, refuse } from './reply.ts';
 
 /**
- * Answers what never became a request (no HTTP, too many headers, too slow) in the form of every refusal, and ends the connection.
- * @param unanswered what was asked on this connection before and is not answered in full. Whole requests get their answers first: what was appended is told.
+ * Answers what never became a request (no HTTP, too many headers, too slow) in the form of every refusal, and ends the
+ * connection.
+ * @param unanswered what was asked on this connection before and is not answered in full. Whole requests get their answers first:
+ * what was appended is told.
  */
 export function answerUnread(
   error: Error & { readonly code?: string },
@@ -14,7 +16,8 @@ export function answerUnread(
   const whole = unanswered.filter(({ req }) => req.complete);
   const last = whole.at(-1);
   if (last && whole.length === unanswered.length && error.code !== 'ECONNRESET') {
-    // Each piece of garbage comes here again; it is not read any more, else a client that does not read its answers would hold them by sending it.
+    // Each piece of garbage comes here again; it is not read any more, else a client that does not read its answers would hold
+    // them by sending it.
     if (ending.has(socket)) return;
     ending.add(socket);
     socket.pause();
@@ -28,7 +31,10 @@ export function answerUnread(
   endWith(socket, replyTo(error.code));
 }
 
-/** Ends a connection to make room for another: with the reason, where its client waits for an answer and would not take it for that of something else. */
+/**
+ * Ends a connection to make room for another: with the reason, where its client waits for an answer and would not take it for
+ * that of something else.
+ */
 export function cutForRoom(socket: Duplex, unanswered: readonly ServerResponse[]): void {
   if (!socket.writable || unanswered.some(({ headersSent }) => headersSent)) return void socket.destroy();
   const remedy = 'send a whole request as soon as you are connected, or try again in a moment';

@@ -1,4 +1,4 @@
-import type { ApiKey, Scope } from './keys.ts';
+import type { ApiKey, Scope } from '../postgres/keys.ts';
 import { type Reply, refuse } from './reply.ts';
 
 /** What a route asks of a key: one of some scopes, or only that the key is active. `admin` opens every route. */

@@ -6,7 +6,9 @@ import { type Reply, refuse } from './reply.ts';
 
 const DISK = new Set(['EACCES', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE', 'ENOENT', 'ENOSPC', 'ENOTDIR', 'EPERM', 'EROFS']);
 
-/** Answers what a route threw: a fault of the world is 503, worth trying again; anything else is a bug, 500. Logged here, once. */
+/**
+ * Answers what a route threw: a fault of the world is 503, worth trying again; anything else is a bug, 500. Logged here, once.
+ */
 export function faultReply(error: unknown, logger: Logger): Reply {
   const who = faultyPart(error);
   if (who === undefined) {

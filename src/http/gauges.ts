@@ -2,11 +2,13 @@ import { sql } from 'kysely';
 import type { Db } from '../postgres/database.ts';
 import { buildOf, codeVersionOf } from '../projections/projection.ts';
 import { readBuilds } from '../projections/rebuild/read-builds.ts';
+import { readStandings } from '../projections/standings.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { type HealthWorld, lagByProjection, topicsRead } from './health.ts';
-import { readStandings } from './standings.ts';
 
-/** Adds the gauges that are read from the database and the log at each scrape: lag, stopped projections, quarantine, anomalies. */
+/**
+ * Adds the gauges that are read from the database and the log at each scrape: lag, stopped projections, quarantine, anomalies.
+ */
 export function addGauges(metrics: Metrics, { db, log, projections }: HealthWorld): void {
   metrics.gauge('projection_lag_records', 'Records that a projection has still to read', ['projection'], async () => {
     const [standings, ends] = await Promise.all([readStandings(db), log.ends(topicsRead(projections))]);

@@ -5,8 +5,8 @@ import type { Db } from '../postgres/database.ts';
 import { topicsOf } from '../projections/apply-slice.ts';
 import { reasonOf } from '../projections/fault.ts';
 import type { Projection } from '../projections/projection.ts';
+import { lagOf, readStandings, type Standing } from '../projections/standings.ts';
 import { json, type Reply } from './reply.ts';
-import { lagOf, readStandings, type Standing } from './standings.ts';
 
 export interface HealthWorld {
   readonly db: Db;

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { imageId } from '../images/image-id.ts';
 import { decodePng } from '../images/png.ts';
+import { createKey } from '../postgres/keys.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { Story } from '../testing/story.ts';
 import { tellDrawnHistories } from '../testing/tell-drawn-histories.ts';
 import { tellRenderSpec, tellSegment } from '../testing/tell-images.ts';
 import { openTestApi, type TestApi } from './http-testing.ts';
-import { createKey } from './keys.ts';
 
 let api: TestApi;
 let story: Story;

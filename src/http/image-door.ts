@@ -4,9 +4,9 @@ import { encodePng } from '../images/png.ts';
 import { SegmentCache } from '../images/segment-cache.ts';
 import type { Db } from '../postgres/database.ts';
 import { findHistoryImage, type HistoryImageRecord } from '../projections/images/read-history-images.ts';
-import { type Rebuilt, rebuildImage } from '../replay/rebuild-image.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import { type Rebuilt, rebuildImage } from '../usecases/replay/rebuild-image.ts';
 import { createExclusive } from './ingest/exclusive.ts';
 import { createGate } from './ingest/gate.ts';
 import { type Reply, refuse } from './reply.ts';
@@ -27,8 +27,9 @@ const LANES = 2; // drawing holds the event loop for some milliseconds an image:
 const IN_HAND = 100; // a page shows some dozens of images; what is beyond comes back
 
 /**
- * Makes the door for history images: finds a step that was shown the image, draws it again from its segments and compares it with its id. An image
- * never changes, so it may be kept for ever (its id is the ETag). A record that does not give the image is 500, with what is damaged named.
+ * Makes the door for history images: finds a step that was shown the image, draws it again from its segments and compares it with
+ * its id. An image never changes, so it may be kept for ever (its id is the ETag). A record that does not give the image is 500,
+ * with what is damaged named.
  */
 export function createImageDoor(options: ImageDoorOptions): (req: IncomingMessage, imageId: string) => Promise<Reply> {
   const { db, blobs, metrics, logger = SILENT, segmentCache: cache = new SegmentCache() } = options;

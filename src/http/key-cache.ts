@@ -1,5 +1,5 @@
 import type { Db } from '../postgres/database.ts';
-import { type ApiKey, hashOf, verifyKey } from './keys.ts';
+import { type ApiKey, hashOf, verifyKey } from '../postgres/keys.ts';
 
 const LIFE_MS = 5_000; // how long a revoked key may still work; one look-up per key and five seconds is nothing to the database
 const SIZE = 1_000;

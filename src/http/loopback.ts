@@ -9,9 +9,9 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Guards a server on loopback, where keys are optional, from web pages that the same person has open: a page of another site must neither
- * reach it through a name that resolves here (DNS rebinding: the Host header then shows the foreign name) nor post to it (the browser then
- * names the page in Origin or Sec-Fetch-Site). Programs send neither header. Gives the refusal, or undefined.
+ * Guards a server on loopback, where keys are optional, from web pages that the same person has open: a page of another site must
+ * neither reach it through a name that resolves here (DNS rebinding: the Host header then shows the foreign name) nor post to it
+ * (the browser then names the page in Origin or Sec-Fetch-Site). Programs send neither header. Gives the refusal, or undefined.
  */
 export function refuseForeignPage(method: string, headers: IncomingHttpHeaders): Reply | undefined {
   const { host, origin } = headers;
@@ -22,7 +22,8 @@ export function refuseForeignPage(method: string, headers: IncomingHttpHeaders):
       'use http://127.0.0.1 or http://localhost; to serve other names set ESPALIER_HOST and make API keys',
     );
   }
-  // Any origin but our own is refused, readings included: the GraphQL door answers CORS requests, so a foreign page could read it.
+  // Any origin but our own is refused, readings included: the GraphQL door answers CORS requests, so a foreign page could read
+  // it.
   if (origin !== undefined && origin !== `http://${host}`) return crossOrigin(origin);
   const site = headers['sec-fetch-site'];
   const reading = method === 'GET' || method === 'HEAD'; // a link from another page to this one is fine

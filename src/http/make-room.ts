@@ -4,14 +4,18 @@ import type { Socket } from 'node:net';
 export interface Crowd {
   /** Connections that are held at once. */
   readonly limit: number;
-  /** Ends a connection that has to go; what was asked on it and is not answered in full. One that rests between requests is ended without it. */
+  /**
+   * Ends a connection that has to go; what was asked on it and is not answered in full. One that rests between requests is ended
+   * without it.
+   */
   readonly cut: (socket: Socket, unanswered: readonly ServerResponse[]) => void;
 }
 
 /**
- * Keeps a server within its connections so that those which ask nothing do not keep out those which do: for one too many the connection is cut that
- * keeps the server waiting for longest. One with a whole request in hand is never cut for that, unless its client does not read the answer; where
- * every connection has one, the new one is cut. Gives how many requests of a connection are in hand, the one that just came among them.
+ * Keeps a server within its connections so that those which ask nothing do not keep out those which do: for one too many the
+ * connection is cut that keeps the server waiting for longest. One with a whole request in hand is never cut for that, unless its
+ * client does not read the answer; where every connection has one, the new one is cut. Gives how many requests of a connection
+ * are in hand, the one that just came among them.
  */
 export function makeRoom(server: Server, { limit, cut }: Crowd): (socket: Socket) => number {
   const held = new Map<Socket, Held>(); // in the order in which they began to keep us waiting
@@ -49,7 +53,10 @@ interface Held {
   served: boolean;
 }
 
-/** Who is cut first: one that never asked, one that rests between requests, one whose request is not whole, one that does not read its answer. */
+/**
+ * Who is cut first: one that never asked, one that rests between requests, one whose request is not whole, one that does not read
+ * its answer.
+ */
 function longestWaiting(held: ReadonlyMap<Socket, Held>): Socket | undefined {
   let found: { readonly socket: Socket; readonly rank: number } | undefined;
   for (const [socket, of] of held) {

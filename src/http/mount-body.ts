@@ -10,8 +10,8 @@ const MOUNT_BODIES_BYTES = 64 * MOUNT_BODY_BYTES; // of all together
 export type Held = { readonly kind: 'here' } | { readonly kind: 'refused'; readonly reply: Reply } | { readonly kind: 'gone' };
 
 /**
- * Waits for the bodies of mounted listeners and puts them back for these to read, bounded one by one and all together: a listener begins when all
- * is here. A body without a length is refused.
+ * Waits for the bodies of mounted listeners and puts them back for these to read, bounded one by one and all together: a listener
+ * begins when all is here. A body without a length is refused.
  */
 export function createMountBodies(): (req: IncomingMessage, res: ServerResponse) => Promise<Held> {
   const budget = createBodyBudget(MOUNT_BODIES_BYTES);

@@ -53,7 +53,10 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'unavailable',
 };
 
-/** Answers a refusal: `{error: {code, message, remedy, problems?}}`, at most twenty problems. The code says no more than the status does. */
+/**
+ * Answers a refusal: `{error: {code, message, remedy, problems?}}`, at most twenty problems. The code says no more than the
+ * status does.
+ */
 export function refuse(
   status: number,
   message: string,

@@ -6,8 +6,9 @@ import { type Reply, refuse } from './reply.ts';
 export type NodeListener = (req: IncomingMessage, res: ServerResponse) => unknown;
 
 /**
- * One door of the server. An `endpoint` answers one path and method with a reply (undefined when the client went away meanwhile); a `mount`
- * hands a path and all its methods to a node listener; what lies below it is not there, so that no listener has to read `..` in a path.
+ * One door of the server. An `endpoint` answers one path and method with a reply (undefined when the client went away meanwhile);
+ * a `mount` hands a path and all its methods to a node listener; what lies below it is not there, so that no listener has to read
+ * `..` in a path.
  */
 export type Route =
   | {
@@ -17,7 +18,10 @@ export type Route =
       readonly needs: Needs;
       readonly handle: (req: IncomingMessage) => Promise<Reply | undefined>;
     }
-  /** One path for each of many things: `path` names them in words, as `/images/{id}.png`, and `pattern` gives the part that tells which. */
+  /**
+   * One path for each of many things: `path` names them in words, as `/images/{id}.png`, and `pattern` gives the part that tells
+   * which.
+   */
   | {
       readonly kind: 'each';
       readonly method: 'GET' | 'POST';

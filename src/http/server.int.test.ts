@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createKey, listKeys, revokeKey, SCOPES, type Scope } from '../postgres/keys.ts';
 import { projections } from '../projections/registry.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { Story } from '../testing/story.ts';
 import { eventually, openTestApi, sendRaw, type TestApi } from './http-testing.ts';
-import { createKey, listKeys, revokeKey, SCOPES, type Scope } from './keys.ts';
 import { BindRefused, ListenFailed } from './server.ts';
 
 let api: TestApi;
@@ -322,7 +322,8 @@ describe('close', () => {
     });
     const stream = request(`${server.url}/graphql/stream`, { headers: { accept: 'text/event-stream' } }).end();
     const [streamed] = await once(stream, 'response');
-    const streamEnded = new Promise((resolve) => streamed.once('close', resolve)); // `once` would reject on the break it is to see
+    // `once` would reject on the break it is to see
+    const streamEnded = new Promise((resolve) => streamed.once('close', resolve));
     streamed.on('error', () => undefined).resume();
     const slow = fetch(`${server.url}/graphql`);
     await inHand;

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Db } from '../postgres/database.ts';
+import { hasActiveKey } from '../postgres/keys.ts';
 import { DEFAULT_LIMITS } from '../runtime/config.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
@@ -8,7 +9,6 @@ import { answerUnread, cutForRoom } from './answer-unread.ts';
 import { authorize, type Door } from './authorize.ts';
 import { faultReply } from './fault-reply.ts';
 import { createKeyCache } from './key-cache.ts';
-import { hasActiveKey } from './keys.ts';
 import { isLoopback, refuseForeignPage } from './loopback.ts';
 import { makeRoom } from './make-room.ts';
 import { createMountBodies } from './mount-body.ts';
@@ -33,7 +33,10 @@ export interface Timeouts {
   readonly headersMs: number;
   /** For a whole request, body included, to arrive. */
   readonly requestMs: number;
-  /** For a connection on which nothing moves; up to twice that for a client which does not read its answer: node begins anew once, when a part has gone. */
+  /**
+   * For a connection on which nothing moves; up to twice that for a client which does not read its answer: node begins anew once,
+   * when a part has gone.
+   */
   readonly idleMs: number;
   /** For requests in hand when the server closes. */
   readonly closeMs: number;
@@ -47,8 +50,8 @@ export interface HttpServer {
 }
 
 /**
- * Serves the routes over plain node:http (a framework would bring routing for a dozen paths and hide the time-outs). Off loopback every
- * request needs an API key, and at least one must exist. @throws BindRefused, ListenFailed.
+ * Serves the routes over plain node:http (a framework would bring routing for a dozen paths and hide the time-outs). Off loopback
+ * every request needs an API key, and at least one must exist. @throws BindRefused, ListenFailed.
  */
 export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const { host, port, db, clock = Date.now } = options;
@@ -123,7 +126,8 @@ const LISTEN_REASONS: Readonly<Record<string, (host: string, port: number) => st
   ENOTFOUND: (host) => `the name ${host} is not known; set ESPALIER_HOST to an address of this machine, or to 127.0.0.1`,
 };
 
-const PIPELINED = 64; // requests; node reads some thousand small ones at once, and keeps all their answers in memory until they are read
+// requests; node reads some thousand small ones at once, and keeps all their answers in memory until they are read
+const PIPELINED = 64;
 
 function refusePile(): Reply {
   const remedy = 'read the answers before you ask on, or ask on other connections';
@@ -215,8 +219,8 @@ async function listen(server: Server, host: string, port: number): Promise<void>
 async function close(server: Server, open: ReadonlySet<ServerResponse>, limitMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   for (const res of open) {
-    // An event stream has no end of its own; its client comes back with the position it has. It is known by what the client asked for
-    // and by having begun: the headers that were sent cannot be read back when they went through writeHead.
+    // An event stream has no end of its own; its client comes back with the position it has. It is known by what the client asked
+    // for and by having begun: the headers that were sent cannot be read back when they went through writeHead.
     if (res.headersSent && /text\/event-stream|multipart\/mixed/.test(res.req.headers.accept ?? '')) res.destroy();
     else if (!res.headersSent) res.shouldKeepAlive = false;
   }

@@ -19,8 +19,9 @@ export interface HistoryImage extends HistorySizes {
 }
 
 /**
- * Stacks segments, resizes them by 1 / sqrt(factor) and puts the border around (specification §1.7, §1.8). Without a segment the history is
- * `absent` (nothing yet) unless it is said to be `blank`. @throws RenderRefused for a bad factor or a history that is too tall.
+ * Stacks segments, resizes them by 1 / sqrt(factor) and puts the border around (specification §1.7, §1.8). Without a segment the
+ * history is `absent` (nothing yet) unless it is said to be `blank`. @throws RenderRefused for a bad factor or a history that is
+ * too tall.
  */
 export function composeHistory(
   spec: RenderSpec,

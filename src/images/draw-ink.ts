@@ -10,7 +10,9 @@ export interface RunMask {
   readonly mask: Uint8Array;
 }
 
-/** Highlighted literals come again in nearly every record, so their coverage is kept; it does not depend on where the pen starts. */
+/**
+ * Highlighted literals come again in nearly every record, so their coverage is kept; it does not depend on where the pen starts.
+ */
 const kept = new WeakMap<Stamps, Map<string, RunMask>>();
 const MOST_KEPT = 256;
 

@@ -9,7 +9,10 @@ export interface Plane {
   readonly height: number;
 }
 
-/** A glyph as places relative to the pen in a plane of one width, with what is left of white there. Faster than masks: two thirds of a mask are empty. */
+/**
+ * A glyph as places relative to the pen in a plane of one width, with what is left of white there. Faster than masks: two thirds
+ * of a mask are empty.
+ */
 export interface Stamp {
   readonly glyph: Glyph;
   readonly offsets: Int32Array;
@@ -79,8 +82,9 @@ export function div255(t: number): number {
 }
 
 /**
- * Draws a run of black cells at (x, y): what is left of white is multiplied. That is also what comes out when the glyphs of a run are first laid over each other
- * and then blended, since rounding t / 255 never meets a tie and so 255 - div255(t) = div255(255 * 255 - t), as long as the run begins on white.
+ * Draws a run of black cells at (x, y): what is left of white is multiplied. That is also what comes out when the glyphs of a run
+ * are first laid over each other and then blended, since rounding t / 255 never meets a tie and so 255 - div255(t) = div255(255 *
+ * 255 - t), as long as the run begins on white.
  * @param only draws no more than so many cells at each end.
  */
 export function drawBlack(plane: Plane, stamps: Stamps, text: string, x: number, y: number, only = text.length): void {

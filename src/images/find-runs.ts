@@ -15,8 +15,9 @@ interface Found {
 }
 
 /**
- * Splits a line of cells into runs: highlighted literals, escapes and the text between them (specification §1.5). Occurrences of a literal may overlap; of
- * overlapping ones the earliest start wins, then the order of the spec. A literal broken over two lines is not found.
+ * Splits a line of cells into runs: highlighted literals, escapes and the text between them (specification §1.5). Occurrences of
+ * a literal may overlap; of overlapping ones the earliest start wins, then the order of the spec. A literal broken over two lines
+ * is not found.
  */
 export function findRuns(line: string, inks: RenderSpec['inks']): InkRun[] {
   const found = kept(line, inks);

@@ -25,11 +25,15 @@ export interface Glyph {
 
 export type AtlasSize = 10 | 12;
 
-const ADVANCE: Readonly<Record<AtlasSize, number>> = { 10: 385, 12: 462 }; // measured with FreeType's hinting on, specification §1.2
+// measured with FreeType's hinting on, specification §1.2
+const ADVANCE: Readonly<Record<AtlasSize, number>> = { 10: 385, 12: 462 };
 const BOX = 0xffffff;
 const loaded = new Map<AtlasSize, GlyphAtlas>();
 
-/** Gives the atlas of DejaVu Sans Mono 2.37 at a size in pixels. Reads about 70 KB once per process. `atlas/make_atlas.py` tells how it was made. */
+/**
+ * Gives the atlas of DejaVu Sans Mono 2.37 at a size in pixels. Reads about 70 KB once per process. `atlas/make_atlas.py` tells
+ * how it was made.
+ */
 export function glyphAtlas(px: AtlasSize): GlyphAtlas {
   let atlas = loaded.get(px);
   if (!atlas) {

@@ -64,8 +64,8 @@ export interface HistoryRendererOptions {
 }
 
 /**
- * Draws histories by one spec. A history that begins with one that was drawn before continues its stack: only what is new is drawn and
- * stacked. What it keeps decides how long a call takes, never what comes out.
+ * Draws histories by one spec. A history that begins with one that was drawn before continues its stack: only what is new is
+ * drawn and stacked. What it keeps decides how long a call takes, never what comes out.
  */
 export class HistoryRenderer {
   readonly spec: RenderSpec;

@@ -13,7 +13,9 @@ export interface HistoryStack {
   /** What the entries hold, and their sums. */
   readonly segments: RenderedSegment[];
   totals: Totals;
-  /** Rows of segments that are in `rgb`, and the number of those segments. A stack that is only asked for smaller images has none. */
+  /**
+   * Rows of segments that are in `rgb`, and the number of those segments. A stack that is only asked for smaller images has none.
+   */
   rows: number;
   stacked: number;
   rgb: Uint8Array;
@@ -93,7 +95,10 @@ export function stackBytes({ rows, stride, entries, narrow, framed, totals }: Hi
   return rows * stride + entries.length * 100 + resized;
 }
 
-/** Gives the bordered image of a stack that is not resized: a view of its bytes, which the next rows overwrite at the lower border. */
+/**
+ * Gives the bordered image of a stack that is not resized: a view of its bytes, which the next rows overwrite at the lower
+ * border.
+ */
 export function viewStack({ rgb, stride, spec, rows }: HistoryStack, { bordered }: HistorySizes): Uint8Array {
   rgb.fill(255, (spec.border + rows) * stride, bordered.height * stride);
   return rgb.subarray(0, bordered.height * stride);

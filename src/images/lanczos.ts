@@ -22,8 +22,8 @@ export interface Weights {
 }
 
 /**
- * Resizes by Lanczos with 3 lobes as Pillow does on 8-bit channels (specification §1.8): columns first, rounded to 8 bits, then rows. A picture without
- * a row or a column comes out black. @throws RangeError when a size is no positive whole number.
+ * Resizes by Lanczos with 3 lobes as Pillow does on 8-bit channels (specification §1.8): columns first, rounded to 8 bits, then
+ * rows. A picture without a row or a column comes out black. @throws RangeError when a size is no positive whole number.
  */
 export function resizeLanczos(image: RgbRows, width: number, height: number): RgbImage {
   for (const side of [width, height])

@@ -2,8 +2,9 @@ import { weigh } from './lanczos.ts';
 import type { RenderedSegment } from './rendered-segment.ts';
 
 /**
- * Rows of segments after the first pass of a resize: `width` columns of the `across` that they were drawn with. That pass does not look at other rows, so what
- * was made narrow once is kept while a history grows. Green stands for all three channels but in the columns [left, right) of coloured rows.
+ * Rows of segments after the first pass of a resize: `width` columns of the `across` that they were drawn with. That pass does
+ * not look at other rows, so what was made narrow once is kept while a history grows. Green stands for all three channels but in
+ * the columns [left, right) of coloured rows.
  */
 export interface NarrowRows {
   readonly across: number;

@@ -15,8 +15,8 @@ const MAGIC = 0x45534731; // ESG1
 const HEAD = 36;
 
 /**
- * Writes a segment as bytes that name it and prove themselves: numbers, band ends, grey, patches, and last the SHA-256 of its id and of all that came before.
- * Equal segments give equal bytes.
+ * Writes a segment as bytes that name it and prove themselves: numbers, band ends, grey, patches, and last the SHA-256 of its id
+ * and of all that came before. Equal segments give equal bytes.
  */
 export function packSegment(id: string, segment: RenderedSegment): Uint8Array {
   const { width, height, lines, cutLines, outside, bandHeight, ends, grey, patches } = segment;

@@ -32,8 +32,8 @@ export function strip(text: string): string {
 }
 
 /**
- * A cell is one UTF-16 unit that takes one place of a line. Characters beyond the BMP and those outside the atlas are replaced, so that counting units
- * counts places; the units stand in the private use area, which no atlas holds.
+ * A cell is one UTF-16 unit that takes one place of a line. Characters beyond the BMP and those outside the atlas are replaced,
+ * so that counting units counts places; the units stand in the private use area, which no atlas holds.
  */
 export const BOX_CELL = 0xe000;
 /** Takes a place in wrapping but is neither drawn nor advances the pen: soft hyphens, joiners, byte order marks. */

@@ -23,8 +23,9 @@ const SEARCHES = [
 const cached = new Map<RenderProfile, RenderSpec>();
 
 /**
- * Gives the render spec of a profile. `agentocr-*` draw what the published renderer with its cache draws, byte for byte (specification §1).
- * `crisp`, for new runs, lands on the 28 px grid of the vision processor, so that text is not resampled at factor 1, and draws nothing that cannot be read.
+ * Gives the render spec of a profile. `agentocr-*` draw what the published renderer with its cache draws, byte for byte
+ * (specification §1). `crisp`, for new runs, lands on the 28 px grid of the vision processor, so that text is not resampled at
+ * factor 1, and draws nothing that cannot be read.
  */
 export function renderSpec(profile: RenderProfile): RenderSpec {
   let spec = cached.get(profile);

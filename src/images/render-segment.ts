@@ -6,7 +6,10 @@ import type { RenderSpec } from './render-spec.ts';
 import type { Patch, RenderedSegment } from './rendered-segment.ts';
 import { wrapText } from './wrap-text.ts';
 
-/** Draws a segment (specification §1.5). The same spec and text give the same bytes on every machine: there is no floating-point number in it. */
+/**
+ * Draws a segment (specification §1.5). The same spec and text give the same bytes on every machine: there is no floating-point
+ * number in it.
+ */
 export function renderSegment(spec: RenderSpec, text: string): RenderedSegment {
   const { text: cells, outside } = toCells(text, spec);
   const limit = spec.layout.charactersPerLine;
@@ -19,7 +22,8 @@ export function renderSegment(spec: RenderSpec, text: string): RenderedSegment {
   const cutLines = wrapped.length - shown.length;
   const lines = shown.map((line) => findRuns(line, spec.inks));
   if (marked) lines.push([{ start: 0, text: `[${cutLines} more lines are not shown]`, ink: spec.inks.mark }]);
-  // The published canvas is as high as all lines would be, up to the limit: where lines are cut, some rows below the last stay white.
+  // The published canvas is as high as all lines would be, up to the limit: where lines are cut, some rows below the last stay
+  // white.
   const height = wrapped.length > fits && !marked ? spec.limits.segmentHeight : lines.length * lineHeight;
   return { ...draw(spec, lines, height), lines: lines.length, cutLines, outside };
 }
@@ -45,7 +49,8 @@ function draw(spec: RenderSpec, lines: readonly (readonly InkRun[])[], height: n
   for (const [i, runs] of lines.entries()) drawLine(planes, stamps, runs, i * lineHeight, boxes);
   for (const [i, runs] of lines.entries()) {
     const last = runs.at(-1);
-    const end = last ? Math.min(width, ((stamps.advance * (last.start + last.text.length)) >> 6) + 3) : 0; // 3: no glyph is wider than two advances
+    // 3: no glyph is wider than two advances
+    const end = last ? Math.min(width, ((stamps.advance * (last.start + last.text.length)) >> 6) + 3) : 0;
     for (const band of [i - 1, i, i + 1]) if (band in ends) ends[band] = Math.max(ends[band] ?? 0, end);
   }
   return {
@@ -89,7 +94,8 @@ function drawLine(
     }
     drawBlack(green, stamps, text, x, y);
     if (red === green) continue;
-    // Red and blue are looked at under coloured runs only; two cells of a plain run reach into its neighbour, or all where a glyph leaves its line.
+    // Red and blue are looked at under coloured runs only; two cells of a plain run reach into its neighbour, or all where a
+    // glyph leaves its line.
     const only = PLAIN.test(text) ? (runs.length > 1 ? 2 : 0) : text.length;
     drawBlack(red, stamps, text, x, y, only);
     drawBlack(blue, stamps, text, x, y, only);

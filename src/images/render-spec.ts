@@ -8,8 +8,8 @@ const ink = z.tuple([channel, channel, channel]);
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 
 /**
- * Everything that determines pixels (specification §7.3), as plain JSON. Two specs that differ anywhere have different ids, so a change of what a
- * renderer does is a new `version`, and a change of a limit is another spec.
+ * Everything that determines pixels (specification §7.3), as plain JSON. Two specs that differ anywhere have different ids, so a
+ * change of what a renderer does is a new `version`, and a change of a limit is another spec.
  */
 export const renderSpecSchema = z.strictObject({
   profile: z.string().min(1).max(100),
@@ -23,7 +23,10 @@ export const renderSpecSchema = z.strictObject({
     atlas: hash,
   }),
   layout: z.strictObject({
-    /** The shaper whose advances are reproduced: 26.6 fixed point, glyph i of a run at (advance * i + 32) >> 6, a run at (advance * i) >> 6. */
+    /**
+     * The shaper whose advances are reproduced: 26.6 fixed point, glyph i of a run at (advance * i + 32) >> 6, a run at (advance
+     * * i) >> 6.
+     */
     engine: z.literal('raqm'),
     advance: z.int().min(64).max(4096),
     lineHeight: z.int().min(8).max(64),
@@ -38,7 +41,10 @@ export const renderSpecSchema = z.strictObject({
     /** What Python's str.split and str.strip take for whitespace. */
     whitespace: z.literal('python'),
     wrap: z.literal('greedy-words'),
-    /** `records`: a non-empty line is a segment. `whole`: all text is one segment and keeps its blank lines, as the published renderer without its cache. */
+    /**
+     * `records`: a non-empty line is a segment. `whole`: all text is one segment and keeps its blank lines, as the published
+     * renderer without its cache.
+     */
     segments: z.enum(['records', 'whole']),
     /** Characters outside the atlas: drawn as the box of the font, or written out as `\u{…}` in `inks.escape`. */
     outside: z.enum(['box', 'escape']),
@@ -55,7 +61,10 @@ export const renderSpecSchema = z.strictObject({
     /** Of one segment. `cut`: lines below are not drawn. `mark`: the last line says how many. */
     segmentHeight: pixels.min(64),
     segmentOverflow: z.enum(['cut', 'mark']),
-    /** Of all segments together, before any resize. `refuse`: no image. `drop-oldest`: the newest are kept, under a line that says how many are not. */
+    /**
+     * Of all segments together, before any resize. `refuse`: no image. `drop-oldest`: the newest are kept, under a line that says
+     * how many are not.
+     */
     totalHeight: z.int().min(64).max(200_000),
     totalOverflow: z.enum(['refuse', 'drop-oldest']),
   }),
@@ -65,7 +74,10 @@ export const renderSpecSchema = z.strictObject({
     filter: z.literal('lanczos3'),
     coefficientBits: z.literal(22),
     minimum: z.int().min(1).max(64),
-    /** `free`: each side by 1 / sqrt(factor). `grid`: to a width that makes the bordered image a multiple of `unit`, in proportion, then white below. */
+    /**
+     * `free`: each side by 1 / sqrt(factor). `grid`: to a width that makes the bordered image a multiple of `unit`, in
+     * proportion, then white below.
+     */
     fit: z.enum(['free', 'grid']),
     unit: z.literal(28),
     /** With `grid`, the least area of the bordered image: below it a vision processor would enlarge it. */

@@ -1,6 +1,7 @@
 /**
- * The pixels of a segment, compact: one byte a pixel where red, green and blue are equal, and rectangles of RGB where they are not. Each band
- * of `bandHeight` rows (the last may be lower) is kept up to its last column with ink; what lies behind is white. About 0.3 of RGB.
+ * The pixels of a segment, compact: one byte a pixel where red, green and blue are equal, and rectangles of RGB where they are
+ * not. Each band of `bandHeight` rows (the last may be lower) is kept up to its last column with ink; what lies behind is white.
+ * About 0.3 of RGB.
  */
 export interface RenderedSegment {
   readonly width: number;
@@ -34,7 +35,9 @@ export function segmentRgb(segment: RenderedSegment): Uint8Array {
   return rgb;
 }
 
-/** Writes the pixels of a segment over white in an RGB picture: its first row at byte `at`, each next one `stride` bytes further. */
+/**
+ * Writes the pixels of a segment over white in an RGB picture: its first row at byte `at`, each next one `stride` bytes further.
+ */
 export function writeSegment(segment: RenderedSegment, rgb: Uint8Array, at: number, stride: number): void {
   const { height, ends, grey, bandHeight } = segment;
   let from = 0;

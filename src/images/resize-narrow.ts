@@ -10,7 +10,10 @@ interface Place {
 
 const HALF = 1 << 21;
 
-/** Does the second pass of a resize, over rows. Gives the bytes that `resizeLanczos` gives for the rows as they were drawn. What is white is not written: `to` is white. */
+/**
+ * Does the second pass of a resize, over rows. Gives the bytes that `resizeLanczos` gives for the rows as they were drawn. What
+ * is white is not written: `to` is white.
+ */
 export function resizeNarrow(narrow: NarrowRows, height: number, to: Place): void {
   const { from, count, values, most } = weigh(narrow.rows, height);
   const sums = new Int32Array(narrow.width);

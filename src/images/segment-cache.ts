@@ -68,8 +68,8 @@ class Entry implements CachedSegment {
 }
 
 /**
- * Keeps drawn segments for all rollouts of a process, by render spec and text, and drops the least recently used when they take more than `maxBytes`. What it
- * holds never changes a picture: a segment is a function of spec and text.
+ * Keeps drawn segments for all rollouts of a process, by render spec and text, and drops the least recently used when they take
+ * more than `maxBytes`. What it holds never changes a picture: a segment is a function of spec and text.
  */
 export class SegmentCache {
   readonly #shelves = new Map<string, Map<string, Entry>>();
@@ -102,7 +102,10 @@ export class SegmentCache {
     return { entry: this.#add(shelf, spec, text, renderSegment(spec, text)), hit: false };
   }
 
-  /** Takes into memory what the shared store has of these texts. A damaged entry is told to `onDamaged` and left for `get` to draw. @throws what the store throws. */
+  /**
+   * Takes into memory what the shared store has of these texts. A damaged entry is told to `onDamaged` and left for `get` to
+   * draw. @throws what the store throws.
+   */
   async fetch(spec: RenderSpec, texts: readonly string[]): Promise<void> {
     const store = this.#store;
     if (!store) return;
@@ -163,7 +166,9 @@ export class SegmentCache {
     return entry;
   }
 
-  /** Drops the least recently used down to nine tenths: a hit then only writes a number, and the sort is paid by many additions. */
+  /**
+   * Drops the least recently used down to nine tenths: a hit then only writes a number, and the sort is paid by many additions.
+   */
   #evict(): void {
     const entries = [...this.#shelves.values()].flatMap((shelf) => [...shelf.values()]).sort((a, b) => a.used - b.used);
     for (const entry of entries.slice(0, -1)) {

@@ -1,10 +1,15 @@
-/** What a text costs as text, and by which tokenizer. A model's own tokenizer differs by some percent: compare only equal labels. */
+/**
+ * What a text costs as text, and by which tokenizer. A model's own tokenizer differs by some percent: compare only equal labels.
+ */
 export interface TextTokens {
   readonly count: number;
   readonly tokenizer: 'o200k_base';
 }
 
-/** Pair merging takes quadratic time in the length of a run without a break, so longer runs are cut: a token or so more for each cut. */
+/**
+ * Pair merging takes quadratic time in the length of a run without a break, so longer runs are cut: a token or so more for each
+ * cut.
+ */
 const LONG_RUN = /\S{400}|\s{400}/g;
 const AS_TEXT = { allowedSpecial: new Set<string>(), disallowedSpecial: new Set<string>() };
 

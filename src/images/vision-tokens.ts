@@ -44,9 +44,10 @@ export interface VisionTokens {
 }
 
 /**
- * Counts the tokens of an image of `width` x `height` pixels (specification §1.9, V6). The order of operations is that of the processor:
- * 38 x 38 comes to 9 tokens only because 38 * sqrt(3136 / 1444) / 28 is 2.0000000000000004.
- * @throws RangeError for sides that are no positive whole numbers, and for an image more than 200 times as long as wide, which the processor refuses.
+ * Counts the tokens of an image of `width` x `height` pixels (specification §1.9, V6). The order of operations is that of the
+ * processor: 38 x 38 comes to 9 tokens only because 38 * sqrt(3136 / 1444) / 28 is 2.0000000000000004.
+ * @throws RangeError for sides that are no positive whole numbers, and for an image more than 200 times as long as wide, which
+ * the processor refuses.
  */
 export function visionTokens(width: number, height: number, preset: VisionPreset = VISION_PRESETS['qwen2.5-vl']): VisionTokens {
   for (const side of [width, height]) {

@@ -1,8 +1,8 @@
 import { SPACES, strip } from './prepare-text.ts';
 
 /**
- * Breaks a line of cells into lines of at most `limit` cells (specification §1.4). A line that fits stays as it is; otherwise words are filled
- * greedily with single spaces, and a longer word is cut into pieces that each stand alone.
+ * Breaks a line of cells into lines of at most `limit` cells (specification §1.4). A line that fits stays as it is; otherwise
+ * words are filled greedily with single spaces, and a longer word is cut into pieces that each stand alone.
  */
 export function wrapText(text: string, limit: number): string[] {
   const line = strip(text);

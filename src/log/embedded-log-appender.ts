@@ -18,9 +18,9 @@ interface Call {
 }
 
 /**
- * Puts appends in line. One transaction is in flight at a time and takes what has queued up behind the one before (group commit): the
- * order of the calls is kept for every key, and thirty-two single appends cost about as many syncs to disk as two.
- * While Postgres cannot be reached it tries again for `patienceMs`. A transaction whose answer was lost may then be in the log twice,
+ * Puts appends in line. One transaction is in flight at a time and takes what has queued up behind the one before (group commit):
+ * the order of the calls is kept for every key, and thirty-two single appends cost about as many syncs to disk as two. While
+ * Postgres cannot be reached it tries again for `patienceMs`. A transaction whose answer was lost may then be in the log twice,
  * as after any redelivery; the reading side knows events by their ids.
  */
 export class EmbeddedAppender {

@@ -1,6 +1,7 @@
 import { LogError } from './event-log.ts';
 
-// SQLSTATE classes that pass: connection, rolled back by Postgres (deadlock), out of resources, stopped by an operator, system error.
+// SQLSTATE classes that pass: connection, rolled back by Postgres (deadlock), out of resources, stopped by an operator, system
+// error.
 const PASSING = ['08', '40', '53', '57', '58'];
 
 /** Says in words of the log what an operation on Postgres threw. `retryable` when a new connection or a later try may heal it. */

@@ -35,8 +35,8 @@ interface Owned extends Shareable {
 }
 
 /**
- * One membership of a group, as long as its connection lives: takes its share of the partitions, hands over their records one batch at a
- * time, in turn, and records the answers.
+ * One membership of a group, as long as its connection lives: takes its share of the partitions, hands over their records one
+ * batch at a time, in turn, and records the answers.
  */
 export class Member {
   readonly #session: Session;
@@ -62,7 +62,10 @@ export class Member {
     return new Member(await openSession(url, options.group, topics), topics, options);
   }
 
-  /** Works until `closing` aborts, and leaves the group. @throws HandlerThrew; what the database threw, a lost connection included. */
+  /**
+   * Works until `closing` aborts, and leaves the group. @throws HandlerThrew; what the database threw, a lost connection
+   * included.
+   */
   async serve(closing: AbortSignal): Promise<void> {
     const failed = new AbortController();
     const stop = AbortSignal.any([closing, this.#lost.signal, failed.signal]);

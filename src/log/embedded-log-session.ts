@@ -4,9 +4,9 @@ import type { LogTopic } from './embedded-log-topics.ts';
 import type { StoredRecord } from './event-log.ts';
 
 /**
- * The connection of one member of a group, and what is asked on it. Owning a partition is an advisory lock of this session: the death of
- * the process frees it at once, and since cursors are written on this connection only, a member that lost its partitions has also lost
- * the means to move their cursors. (Not for a pooler in transaction mode, which would lend the session to others.)
+ * The connection of one member of a group, and what is asked on it. Owning a partition is an advisory lock of this session: the
+ * death of the process frees it at once, and since cursors are written on this connection only, a member that lost its partitions
+ * has also lost the means to move their cursors. (Not for a pooler in transaction mode, which would lend the session to others.)
  */
 export interface Session {
   readonly pid: number;
@@ -20,8 +20,8 @@ export const RECORDS_CHANNEL = 'espalier_log';
 /** The channel on which a member says that it came, left or gave partitions back; the payload is the group's id. */
 export const MEMBERS_CHANNEL = 'espalier_log_members';
 
-// Locks are (class, object) pairs. The class is the group; 'E' in the high byte keeps us apart from small numbers of other programs.
-// The object is a partition's id for its owner, and minus a topic's id, shared, for everyone who reads that topic.
+// Locks are (class, object) pairs. The class is the group; 'E' in the high byte keeps us apart from small numbers of other
+// programs. The object is a partition's id for its owner, and minus a topic's id, shared, for everyone who reads that topic.
 const CLASS = 0x45_00_00_00;
 
 /** Connects, finds the group or makes it, and takes part in the sharing of the topics. */
@@ -29,7 +29,8 @@ export async function openSession(url: string, group: string, topics: readonly L
   const client = await connect(url, `espalier log ${group}`.slice(0, 63));
   client.on('error', () => undefined); // the end of the connection is seen by `end`, and by whoever asks next
   try {
-    // A cursor that a power cut takes back only means a redelivery, which readers must bear anyhow; a sync per batch would double its cost.
+    // A cursor that a power cut takes back only means a redelivery, which readers must bear anyhow; a sync per batch would double
+    // its cost.
     await client.query('set synchronous_commit = off');
     await client.query(`listen ${RECORDS_CHANNEL}`);
     await client.query(`listen ${MEMBERS_CHANNEL}`);
@@ -84,7 +85,10 @@ export async function readStanding({ client, groupId }: Session): Promise<Standi
   return { members, owned };
 }
 
-/** Tries to own partitions; gives the cursor of each one it got, read after its lock was taken: what the last owner wrote is in it. */
+/**
+ * Tries to own partitions; gives the cursor of each one it got, read after its lock was taken: what the last owner wrote is in
+ * it.
+ */
 export async function acquirePartitions(session: Session, ids: readonly number[]): Promise<ReadonlyMap<number, number>> {
   const { client, groupId } = session;
   const { rows: got } = await client.query<{ id: number; locked: boolean }>(

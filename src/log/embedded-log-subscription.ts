@@ -7,8 +7,8 @@ import type { SubscribeOptions, Subscription } from './event-log.ts';
 const STABLE_MS = 5_000; // a connection that lived this long counts as healed
 
 /**
- * Joins a group and hands over its records until closed. A lost connection is made again, with growing pauses, for `patienceMs`; after
- * that, or on a fault that no new connection heals, `finished` rejects with a LogError.
+ * Joins a group and hands over its records until closed. A lost connection is made again, with growing pauses, for `patienceMs`;
+ * after that, or on a fault that no new connection heals, `finished` rejects with a LogError.
  */
 export async function subscribeEmbedded(
   url: string,

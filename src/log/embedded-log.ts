@@ -16,7 +16,8 @@ const PATIENCE_MS = 30_000; // a restart of Postgres with its recovery takes sec
 const CONNECTIONS = 3; // one for appends, the others for ends and ensureTopics; each subscription has one of its own
 
 /**
- * Opens the log that lives in tables of Postgres: the promises of the Kafka log for the processes of one machine. Who opens closes.
+ * Opens the log that lives in tables of Postgres: the promises of the Kafka log for the processes of one machine. Who opens
+ * closes.
  * @throws LogError `unreachable` when nobody answers at the address.
  */
 export async function openEmbeddedLog({ url, patienceMs = PATIENCE_MS }: EmbeddedLogOptions): Promise<EventLog> {

@@ -1,6 +1,6 @@
 /**
- * The log, as the rest of the program sees it: one port, two adapters (Kafka; tables of Postgres). No type of a client library crosses it.
- * The promises, shown by the contract suite against both:
+ * The log, as the rest of the program sees it: one port, two adapters (Kafka; tables of Postgres). No type of a client library
+ * crosses it. The promises, shown by the contract suite against both:
  * - records of one key keep the order in which `append` was called;
  * - `append` resolves only when the records are durable;
  * - a batch is a run of records of one partition in offset order;
@@ -34,8 +34,8 @@ export interface LogBatch {
   readonly topic: string;
   readonly partition: number;
   /**
-   * The offset this batch was read from: the `next` (or `to`) answered before it. When it is higher than that, the log no longer holds
-   * what lies between (retention), which the reader must be able to notice.
+   * The offset this batch was read from: the `next` (or `to`) answered before it. When it is higher than that, the log no longer
+   * holds what lies between (retention), which the reader must be able to notice.
    */
   readonly from: number;
   /** The offset after the last record of the fetch, control records included: what *done* may be answered up to. */
@@ -49,13 +49,17 @@ export type Answer = { readonly kind: 'done'; readonly next: number } | { readon
 export interface SubscribeOptions {
   readonly group: string;
   readonly topics: readonly string[];
-  /** Called for one batch of a partition at a time; several partitions may be in hand at once. A throw stops the subscription and rejects `finished`. */
+  /**
+   * Called for one batch of a partition at a time; several partitions may be in hand at once. A throw stops the subscription and
+   * rejects `finished`.
+   */
   readonly handle: (batch: LogBatch, signal: AbortSignal) => Promise<Answer>;
   /** The most records in one batch. */
   readonly batchLimit?: number;
   /**
-   * Asked each time this member takes a partition: the offset to begin at, for a reader who knows better than the log what the group has
-   * done; undefined begins where the group's last answer was recorded. A fetch under way may still bring one batch from there.
+   * Asked each time this member takes a partition: the offset to begin at, for a reader who knows better than the log what the
+   * group has done; undefined begins where the group's last answer was recorded. A fetch under way may still bring one batch from
+   * there.
    */
   readonly startAt?: (topic: string, partition: number) => Promise<number | undefined>;
 }
@@ -73,7 +77,10 @@ export type Offsets = ReadonlyMap<string, ReadonlyMap<number, number>>;
 export interface EventLog {
   /** Creates the topics that are missing, with `partitions` partitions each. */
   ensureTopics(topics: readonly string[], partitions: number): Promise<void>;
-  /** Appends records in order. Resolves when durable, with one receipt per record. @throws LogError; RangeError on an empty key or a partition that is not there. */
+  /**
+   * Appends records in order. Resolves when durable, with one receipt per record. @throws LogError; RangeError on an empty key or
+   * a partition that is not there.
+   */
   append(records: readonly LogRecord[]): Promise<readonly Receipt[]>;
   subscribe(options: SubscribeOptions): Promise<Subscription>;
   /** Names this log among all logs: offsets of one mean nothing in another. */

@@ -15,8 +15,8 @@ const RETRY_MS = 500; // on top of the client's own retries, which take seconds
 const ALL_REPLICAS = -1;
 
 /**
- * Sends records and tries again until they are durable. Called for one send at a time (the queue sees to it), so a retry
- * cannot overtake a later send. A send whose answer was lost is sent again: records may be doubled, never lost or reordered, and readers
+ * Sends records and tries again until they are durable. Called for one send at a time (the queue sees to it), so a retry cannot
+ * overtake a later send. A send whose answer was lost is sent again: records may be doubled, never lost or reordered, and readers
  * recognise an event by its id. (kafkajs's idempotent mode is avoided: it can lose its sequence numbers for good, #598, #1005.)
  */
 export class KafkaProducer {

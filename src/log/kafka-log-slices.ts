@@ -12,9 +12,9 @@ export interface FetchedBatch {
 }
 
 /**
- * Cuts a fetch into batches of at most `limit` records. Each batch's `next` is where the following one begins; the last one's is behind
- * the whole fetch, so that control records and compacted gaps are passed. The first one's `from` is what was asked for: kafkajs asks from
- * the log's start when the log no longer holds what it wanted.
+ * Cuts a fetch into batches of at most `limit` records. Each batch's `next` is where the following one begins; the last one's is
+ * behind the whole fetch, so that control records and compacted gaps are passed. The first one's `from` is what was asked for:
+ * kafkajs asks from the log's start when the log no longer holds what it wanted.
  */
 export function* sliceBatch(batch: FetchedBatch, limit: number): Generator<LogBatch> {
   const { topic, partition, messages } = batch;

@@ -12,14 +12,15 @@ export interface KafkaSubscribeOptions extends SubscribeOptions {
 const BATCH_LIMIT = 1_000; // for who does not say; projections say 4,000 (infra/bench/project)
 const PARTITIONS_AT_ONCE = 4; // while Postgres works on one partition's slice, node decodes another's: infra/bench/project
 const PARTITION_BYTES = 4 * 1024 * 1024; // of a fetch: the 1 MiB of kafkajs would cut a batch of 1 KB events at about 900
-const FETCH_BYTES = 32 * 1024 * 1024; // kafkajs fetches again only when all of a fetch is handled: with 10 MiB few partitions are in it
+// kafkajs fetches again only when all of a fetch is handled: with 10 MiB few partitions are in it
+const FETCH_BYTES = 32 * 1024 * 1024;
 const FETCH_WAIT_MS = 250; // the default of 5 s would also be how long a close takes
 const HEARTBEAT_MS = 1_000; // a member notices a rebalance at a heartbeat only, so this is how long a new one waits
 const DISCONNECT_MS = 10_000;
 
 /**
- * Subscribes by a consumer of its own and resolves once it joined the group. kafkajs reads; this class decides what is recorded: an
- * offset is committed only after the handler's answer, always as the *next* offset, before the following slice is handed over.
+ * Subscribes by a consumer of its own and resolves once it joined the group. kafkajs reads; this class decides what is recorded:
+ * an offset is committed only after the handler's answer, always as the *next* offset, before the following slice is handed over.
  */
 export async function subscribeKafka(kafka: Kafka, options: KafkaSubscribeOptions): Promise<Subscription> {
   const subscription = new KafkaSubscription(kafka, options);

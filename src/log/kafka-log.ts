@@ -128,8 +128,8 @@ class KafkaLog implements EventLog {
   }
 
   /**
-   * kafkajs asks whom it last knew as leaders, once. A broker that only just came back is none yet, and one that lost the part is none any more: a client that
-   * knows nothing asks again.
+   * kafkajs asks whom it last knew as leaders, once. A broker that only just came back is none yet, and one that lost the part is
+   * none any more: a client that knows nothing asks again.
    */
   async #endsByLeaders(topics: readonly string[]) {
     const limit = Date.now() + OPEN_MS;
@@ -219,7 +219,9 @@ function connectTo(
   });
 }
 
-/** Asks the cluster for its brokers, with little patience: a wrong address shall be seen at start, not in a worker an hour later. */
+/**
+ * Asks the cluster for its brokers, with little patience: a wrong address shall be seen at start, not in a worker an hour later.
+ */
 async function probe(options: KafkaLogOptions): Promise<void> {
   const tries = { initialRetryTime: 100, retries: Math.max(2, options.brokers.length) };
   const admin = connectTo(options, { connectionTimeout: 2_000, requestTimeout: 4_000, retry: tries }).admin();
@@ -236,8 +238,8 @@ async function probe(options: KafkaLogOptions): Promise<void> {
     timer = setTimeout(() => reject(late), OPEN_MS);
   });
   const asking = admin.connect().then(async () => {
-    // A broker that has only just started takes connections before it can say who is in the cluster, and kafkajs then fails on an empty
-    // answer of its own: somebody listens there, so it is asked again until the limit.
+    // A broker that has only just started takes connections before it can say who is in the cluster, and kafkajs then fails on an
+    // empty answer of its own: somebody listens there, so it is asked again until the limit.
     while (!decided) {
       if (await admin.describeCluster().catch(() => undefined)) return;
       await delay(DESCRIBE_WAIT_MS);

@@ -9,7 +9,10 @@ export function partitionForKey(key: string, partitions: number): number {
   return (murmur2(Buffer.from(key, 'utf8')) & 0x7fffffff) % partitions;
 }
 
-/** Gives the partition of a record among those of its topic: the one it names, or that of its key. @throws RangeError when it names one that is not there. */
+/**
+ * Gives the partition of a record among those of its topic: the one it names, or that of its key. @throws RangeError when it
+ * names one that is not there.
+ */
 export function partitionOf({ topic, key, partition }: LogRecord, partitions: number): number {
   if (partition === undefined) return partitionForKey(key, partitions);
   if (Number.isInteger(partition) && partition >= 0 && partition < partitions) return partition;

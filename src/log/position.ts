@@ -5,8 +5,8 @@ const SHOWN = 20; // partitions in a message
 const ENTRY = /^([A-Za-z0-9._-]{1,249})\.(\d{1,9}):(\d{1,16})$/; // 249: the longest topic name Kafka takes
 
 /**
- * Writes next offsets as a readable text, `runs.0:3,trees.2:41`: topics by name, partitions by number, so equal offsets are equal texts.
- * No offsets at all are the empty text.
+ * Writes next offsets as a readable text, `runs.0:3,trees.2:41`: topics by name, partitions by number, so equal offsets are equal
+ * texts. No offsets at all are the empty text.
  */
 export function formatPosition(offsets: Offsets): string {
   const entries: string[] = [];
@@ -17,7 +17,9 @@ export function formatPosition(offsets: Offsets): string {
   return entries.join(',');
 }
 
-/** Reads the text that `formatPosition` wrote. @throws RangeError that names the part which is no position and says how one looks. */
+/**
+ * Reads the text that `formatPosition` wrote. @throws RangeError that names the part which is no position and says how one looks.
+ */
 export function parsePosition(text: string): Offsets {
   if (text.length > TEXT_LIMIT) throw new RangeError(`a position has at most ${TEXT_LIMIT} characters, not ${text.length}`);
   const offsets = new Map<string, Map<number, number>>();
@@ -43,8 +45,8 @@ export function reached(cursors: Offsets, target: Offsets): boolean {
 }
 
 /**
- * Says which topic or partition of a position the log does not have, and which it has; null when it has all of them. What nobody reads is never behind, so
- * that a wait for a misspelt topic would end at once.
+ * Says which topic or partition of a position the log does not have, and which it has; null when it has all of them. What nobody
+ * reads is never behind, so that a wait for a misspelt topic would end at once.
  */
 export function nameUnknown(position: Offsets, end: Offsets): string | null {
   for (const [topic, partitions] of position) {

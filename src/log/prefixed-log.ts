@@ -1,8 +1,8 @@
 import type { EventLog, Offsets } from './event-log.ts';
 
 /**
- * Shows a log under a prefix of one's own: topic `trees` is `<prefix>trees` in the cluster, and so are the groups. Several installations,
- * tests or benchmarks share a cluster without meeting.
+ * Shows a log under a prefix of one's own: topic `trees` is `<prefix>trees` in the cluster, and so are the groups. Several
+ * installations, tests or benchmarks share a cluster without meeting.
  */
 export function prefixedLog(log: EventLog, prefix: string): EventLog {
   const own = (topic: string): string => `${prefix}${topic}`;

@@ -2,8 +2,8 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder and those above it; one that is there is fine. Not by `recursive: true`, which never returns where a file system denies
- * by ENOENT (/proc): it takes that to mean that the folder above is missing, for ever. @throws what node:fs throws.
+ * Makes a folder and those above it; one that is there is fine. Not by `recursive: true`, which never returns where a file system
+ * denies by ENOENT (/proc): it takes that to mean that the folder above is missing, for ever. @throws what node:fs throws.
  */
 export async function makeFolder(folder: string): Promise<void> {
   try {

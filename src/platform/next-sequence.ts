@@ -3,8 +3,8 @@ import { streamTaken } from '../events/stream-of.ts';
 import type { Db } from '../postgres/database.ts';
 
 /**
- * Gives the number that a producer's next event in a stream takes. The read models must have caught up with what it appended before. @throws
- * RangeError when the record holds the stream in another topic.
+ * Gives the number that a producer's next event in a stream takes. The read models must have caught up with what it appended
+ * before. @throws RangeError when the record holds the stream in another topic.
  */
 export async function nextSequence(db: Db, producer: string, stream: string, topic: string): Promise<number> {
   const { rows } = await sql<{ next: number | null; home: string | null }>`

@@ -46,9 +46,9 @@ export class KafkaUnusable extends Error {
 }
 
 /**
- * Opens database, log and blob store as the configuration says: `DATABASE_URL` or the embedded server, `KAFKA_BROKERS` or the log in
- * Postgres tables. Migrations, the tables of the projections and the topics are there when it resolves. What was opened is closed again
- * when a later part fails.
+ * Opens database, log and blob store as the configuration says: `DATABASE_URL` or the embedded server, `KAFKA_BROKERS` or the log
+ * in Postgres tables. Migrations, the tables of the projections and the topics are there when it resolves. What was opened is
+ * closed again when a later part fails.
  */
 export async function openPlatform(config: Config, name: string): Promise<Platform> {
   const closers: (() => Promise<void>)[] = [];

@@ -13,7 +13,10 @@ export function candidatesOf(request: ActRequest, policy: string): readonly [str
   return [first, ...rest];
 }
 
-/** Writes an action the way a model would: in the form that the prompt asks for, else in the one that every environment's parser reads. */
+/**
+ * Writes an action the way a model would: in the form that the prompt asks for, else in the one that every environment's parser
+ * reads.
+ */
 export function chosenAct(
   { shown }: Pick<ActRequest, 'shown'>,
   thought: string,

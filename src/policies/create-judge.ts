@@ -14,7 +14,8 @@ export type JudgeSpec =
   | { readonly kind: 'model'; readonly text: string };
 
 /**
- * Reads a judge of the command line. @param acting the policy that collected the run, which `self` means; null when it is not known.
+ * Reads a judge of the command line. @param acting the policy that collected the run, which `self` means; null when it is not
+ * known.
  * @throws JudgeUnfit, PolicySpecError.
  */
 export function parseJudgeText(text: string, acting: string | null): JudgeSpec {
@@ -57,7 +58,10 @@ export async function createJudge(
   }
 }
 
-/** Names the settings that decide what a model replies, so that a verdict that was cut at `maxTokens` is not reused when more are allowed. */
+/**
+ * Names the settings that decide what a model replies, so that a verdict that was cut at `maxTokens` is not reused when more are
+ * allowed.
+ */
 function samplingOf({ topP, maxTokens, stop, systemRole, maxPromptTokens }: OpenAiSpec): string {
   const told = JSON.stringify({ topP, maxTokens, stop, systemRole, maxPromptTokens });
   return told === '{}' ? '' : `/${createHash('sha256').update(told).digest('hex').slice(0, 8)}`;

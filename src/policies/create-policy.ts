@@ -21,7 +21,8 @@ export interface PolicySecrets {
 /**
  * Makes the policy that a configuration names. Who calls it closes it.
  * @param secrets.apiKey for the model server; apart from the configuration because that one is recorded with the run.
- * @throws PolicySpecError when the configuration cannot be followed: no such weights file, weights of another feature revision, ….
+ * @throws PolicySpecError when the configuration cannot be followed: no such weights file, weights of another feature revision,
+ * ….
  */
 export async function createPolicy(spec: PolicySpec, secrets: PolicySecrets = {}): Promise<Policy> {
   switch (spec.kind) {

@@ -5,9 +5,10 @@ import type { Judge, JudgeRequest } from './judge.ts';
 import { type ActRequest, type Policy, PolicyError } from './policy.ts';
 
 /**
- * Makes a judge of a model: one user message, `judgePrompt`, at temperature 0. A reply without a verdict that can be read, an empty one
- * included, is `unparsed`. A log that the model calls too long loses its oldest steps, half of its words at a time.
- * @param policy is closed with the judge. @param sampling names what else decides a reply, such as its longest length; empty for the defaults.
+ * Makes a judge of a model: one user message, `judgePrompt`, at temperature 0. A reply without a verdict that can be read, an
+ * empty one included, is `unparsed`. A log that the model calls too long loses its oldest steps, half of its words at a time.
+ * @param policy is closed with the judge. @param sampling names what else decides a reply, such as its longest length; empty for
+ * the defaults.
  */
 export function modelJudge(policy: Policy, sampling = ''): Judge {
   return {

@@ -5,9 +5,9 @@ import { type Judge, JudgeUnfit, type PlanAround } from './judge.ts';
 export type Strictness = 'lenient' | 'strict';
 
 /**
- * Makes the judge that knows: it compares the shortest plan to the goal before the step with the one after it. Good: fewer actions are left. Bad: more
- * are left, none lead there any more, or the environment did not execute the action. Uncertain: as many are left as before, as after
- * looking around or getting more than is needed, which costs a step but takes nothing away.
+ * Makes the judge that knows: it compares the shortest plan to the goal before the step with the one after it. Good: fewer
+ * actions are left. Bad: more are left, none lead there any more, or the environment did not execute the action. Uncertain: as
+ * many are left as before, as after looking around or getting more than is needed, which costs a step but takes nothing away.
  * @param world the fingerprint of the world it plans in: recipes that differ give other plans for the same words.
  * @param strictness `strict`: a step after which as many actions are left as before is bad too, since it cost a step.
  */

@@ -8,9 +8,10 @@ import type { Policy } from './policy.ts';
 
 /**
  * Makes the linear softmax policy π(a | s) = exp(θ·φ(s, a)/T) / Σ_b exp(θ·φ(s, b)/T) over the admissible actions. Its n acts are
- * independent draws, fixed by the request's seed. Each act's `tokens` hold what training needs beside the recorded candidates: the
- * position of the chosen action in `request.admissibleActions`, and its exact log π at the temperature it was drawn with.
- * @param options.policyId names the line of versions that the weights belong to. @param options.temperature in place of the request's.
+ * independent draws, fixed by the request's seed. Each act's `tokens` hold what training needs beside the recorded candidates:
+ * the position of the chosen action in `request.admissibleActions`, and its exact log π at the temperature it was drawn with.
+ * @param options.policyId names the line of versions that the weights belong to. @param options.temperature in place of the
+ * request's.
  */
 export function linearPolicy(
   weights: LinearWeights,
@@ -27,7 +28,8 @@ export function linearPolicy(
       const random = createRandom(request.seed);
       return Array.from({ length: request.n }, () => {
         const chosen = pick(logProbs, random.next());
-        const [action, logProb] = [candidates[chosen] as string, logProbs[chosen] as number]; // pick() gives a position of its argument
+        // pick() gives a position of its argument
+        const [action, logProb] = [candidates[chosen] as string, logProbs[chosen] as number];
         return chosenAct(request, `I weigh ${candidates.length} possible actions.`, action, {
           ids: [chosen],
           logProbs: [logProb],

@@ -10,13 +10,17 @@ export interface VersionSource {
 }
 
 export interface LivePolicy extends Policy {
-  /** Gives the policy as it is now, for good: a group that is collected strictly on-policy walks with one version from its first step to its last. */
+  /**
+   * Gives the policy as it is now, for good: a group that is collected strictly on-policy walks with one version from its first
+   * step to its last.
+   */
   pin(signal: AbortSignal): Promise<Policy>;
 }
 
 /**
- * Makes a policy that follows its trainer: every act is drawn from the newest version that the source knows, and says which one that was, so that a
- * rollout may go over several versions and each of its spans is stamped with its own. `ref` is the newest version that acted; closing it closes the source.
+ * Makes a policy that follows its trainer: every act is drawn from the newest version that the source knows, and says which one
+ * that was, so that a rollout may go over several versions and each of its spans is stamped with its own. `ref` is the newest
+ * version that acted; closing it closes the source.
  */
 export async function livePolicy(
   source: VersionSource,

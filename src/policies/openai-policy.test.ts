@@ -19,7 +19,10 @@ afterEach(async () => {
   for (const server of open.splice(0)) await server.close();
 });
 
-/** A server whose replies name their seed and choice, a policy that asks it, and the waits that the policy made (none of them real). */
+/**
+ * A server whose replies name their seed and choice, a policy that asks it, and the waits that the policy made (none of them
+ * real).
+ */
 async function given(
   server: Partial<ServerOptions> = {},
   options: Partial<OpenAiOptions> = {},

@@ -25,8 +25,8 @@ export interface OpenAiOptions {
   readonly maxTokens?: number | undefined;
   readonly stop?: readonly string[] | undefined;
   /**
-   * Asks for sampled token ids and log-probabilities in every known dialect, or sends nothing beyond OpenAI's own protocol. By default it
-   * asks, except OpenAI itself, which refuses fields that it does not know.
+   * Asks for sampled token ids and log-probabilities in every known dialect, or sends nothing beyond OpenAI's own protocol. By
+   * default it asks, except OpenAI itself, which refuses fields that it does not know.
    */
   readonly tokenIds?: 'ask' | 'none' | undefined;
   /** Sends `admissible_actions` and `goal`, for a server that chooses among actions; others may refuse the fields. */
@@ -52,13 +52,17 @@ const thisWorld: World = {
   date: Date.now,
 };
 
-/** A prompt is shortened at most so often on the server's word; each time a quarter of its turns goes, so 16 times leave one in a hundred. */
+/**
+ * A prompt is shortened at most so often on the server's word; each time a quarter of its turns goes, so 16 times leave one in a
+ * hundred.
+ */
 const OVERFLOW_LIMIT = 16;
 
 /**
- * Makes the policy that asks a model server by OpenAI's chat-completions protocol (OpenAI, vLLM, SGLang and others). One request asks for
- * all n acts; a server that gives fewer is asked for the rest, and one that refuses more than one choice is asked for one at a time from then on. A prompt that the server calls too long loses its oldest turns and goes
- * out as a new request; what was left out is in `call.trimmed`.
+ * Makes the policy that asks a model server by OpenAI's chat-completions protocol (OpenAI, vLLM, SGLang and others). One request
+ * asks for all n acts; a server that gives fewer is asked for the rest, and one that refuses more than one choice is asked for
+ * one at a time from then on. A prompt that the server calls too long loses its oldest turns and goes out as a new request; what
+ * was left out is in `call.trimmed`.
  */
 export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): Policy {
   const post = {
@@ -123,7 +127,8 @@ interface Prompt {
 }
 
 function openingPrompt(request: ActRequest, options: OpenAiOptions): Prompt {
-  // As the record will hold it: half surrogates of an earlier reply would be refused by strict servers, and the rebuilt prompt would differ.
+  // As the record will hold it: half surrogates of an earlier reply would be refused by strict servers, and the rebuilt prompt
+  // would differ.
   const whole = wellFormed(request.messages ?? promptMessages(request)).value;
   const messages = options.systemRole === 'merged' ? mergeSystem(whole) : whole;
   if (options.maxPromptTokens === undefined) return { messages, trimmed: null };

@@ -3,9 +3,10 @@ import { candidatesOf, chosenAct } from './candidates.ts';
 import type { Act, ActRequest, Policy } from './policy.ts';
 
 /**
- * Makes the policy that plays the environment's own perfect action and, with probability `epsilon`, a uniformly drawn one instead: a
- * source of good trajectories with a known rate of mistakes. Where the environment sees no way to the goal it draws too.
- * Of n candidates the first is chosen that way and the others are distinct, in a drawn order; they repeat when n is larger than the choice.
+ * Makes the policy that plays the environment's own perfect action and, with probability `epsilon`, a uniformly drawn one
+ * instead: a source of good trajectories with a known rate of mistakes. Where the environment sees no way to the goal it draws
+ * too. Of n candidates the first is chosen that way and the others are distinct, in a drawn order; they repeat when n is larger
+ * than the choice.
  */
 export function plannerPolicy({ epsilon }: { readonly epsilon: number }): Policy {
   if (!(epsilon >= 0 && epsilon <= 1)) throw new RangeError(`epsilon is a probability from 0 to 1, not ${epsilon}`);
@@ -22,11 +23,13 @@ export function plannerPolicy({ epsilon }: { readonly epsilon: number }): Policy
       const others = expert !== null && !request.admissibleActions?.length ? [] : candidatesOf(request, 'planner');
       const order = random.shuffle([...new Set(others)]);
       if (expert !== null) {
-        // A drawn mistake may by chance be the expert's action, as "uniformly random" says; with nothing to draw from there is no mistake.
+        // A drawn mistake may by chance be the expert's action, as "uniformly random" says; with nothing to draw from there is no
+        // mistake.
         if (!errs || order.length === 0) moveToFront(order, expert);
         else if (!order.includes(expert)) order.push(expert);
       }
-      return Array.from({ length: request.n }, (_, i) => planned(request, order[i % order.length] as string, expert)); // never empty: a candidate or the expert's action
+      // never empty: a candidate or the expert's action
+      return Array.from({ length: request.n }, (_, i) => planned(request, order[i % order.length] as string, expert));
     },
     async close() {},
   };

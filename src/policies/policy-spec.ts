@@ -74,7 +74,10 @@ export function parsePolicySpec(value: unknown): PolicySpec {
 export const POLICY_FORMS =
   'random, planner, planner:EPSILON, linear, linear:FILE, live:POLICY, openai:MODEL@URL, or a JSON object with all the fields of one';
 
-/** Reads the short form of the command line, such as `planner:0.2` or `openai:qwen@http://127.0.0.1:8000/v1`. @throws PolicySpecError. */
+/**
+ * Reads the short form of the command line, such as `planner:0.2` or `openai:qwen@http://127.0.0.1:8000/v1`. @throws
+ * PolicySpecError.
+ */
 export function parsePolicyText(text: string): PolicySpec {
   if (text.trimStart().startsWith('{')) return parsePolicySpec(parseObject(text));
   const colon = text.indexOf(':');

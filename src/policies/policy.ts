@@ -8,13 +8,16 @@ export interface Policy {
   /** SHA-256 (hex) of the file that it was read from; absent for a policy that is no file. */
   readonly digest?: string;
   /**
-   * What it chooses its acts from: the admissible actions that the environment lists, or the plan of a perfect player (and those). Absent for
-   * a policy that writes its actions itself.
+   * What it chooses its acts from: the admissible actions that the environment lists, or the plan of a perfect player (and
+   * those). Absent for a policy that writes its actions itself.
    */
   readonly choosesFrom?: 'candidates' | 'plan';
   /** The same request with the same seed gives the same acts, whenever and in whichever process it is asked. */
   readonly repeats?: true;
-  /** Proposes `request.n` acts. The same request with the same seed gives the same acts where the policy is deterministic. @throws PolicyError. */
+  /**
+   * Proposes `request.n` acts. The same request with the same seed gives the same acts where the policy is deterministic. @throws
+   * PolicyError.
+   */
   act(request: ActRequest, signal: AbortSignal): Promise<readonly Act[]>;
   close(): Promise<void>;
 }
@@ -25,9 +28,15 @@ export interface ActRequest {
   /** The task's first observation, then each step taken since; the last observation is where the agent stands. */
   readonly firstObservation: string;
   readonly history: readonly PastStep[];
-  /** The whole chat, where the collector prescribes it: a policy that asks a model sends this in place of one built from the above. */
+  /**
+   * The whole chat, where the collector prescribes it: a policy that asks a model sends this in place of one built from the
+   * above.
+   */
   readonly messages?: readonly ChatMessage[];
-  /** The prompt of this step with its history as text or image, where the collector prescribes that: it stands in place of all texts above. */
+  /**
+   * The prompt of this step with its history as text or image, where the collector prescribes that: it stands in place of all
+   * texts above.
+   */
   readonly shown?: ShownPrompt;
   readonly admissibleActions: readonly string[] | null;
   /** Asks the environment for the action of a perfect player; null where it has none. */
@@ -48,11 +57,15 @@ export interface Act {
   /** The whole text of the model, as the environment's parser will read it. */
   readonly response: string;
   /**
-   * Sampled token ids with per-token log-probabilities, when the engine gives them; never re-tokenised from the text. A policy over
-   * candidates (linear) samples one "token": the position of its action in `request.admissibleActions`, with that choice's log-probability.
+   * Sampled token ids with per-token log-probabilities, when the engine gives them; never re-tokenised from the text. A policy
+   * over candidates (linear) samples one "token": the position of its action in `request.admissibleActions`, with that choice's
+   * log-probability.
    */
   readonly tokens: { readonly ids: readonly number[]; readonly logProbs: readonly number[] | null } | null;
-  /** Of this act alone: the length of its prompt (which the other acts of one request share) and of its reply; null where not exactly known. */
+  /**
+   * Of this act alone: the length of its prompt (which the other acts of one request share) and of its reply; null where not
+   * exactly known.
+   */
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
   /** `length` marks a truncated reply. */
   readonly finishReason: string | null;

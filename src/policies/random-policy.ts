@@ -2,7 +2,10 @@ import { createRandom } from '../domain/random/random.ts';
 import { candidatesOf, chosenAct } from './candidates.ts';
 import type { Policy } from './policy.ts';
 
-/** Makes the policy that draws every act uniformly and independently from the admissible actions; the floor to compare others with. */
+/**
+ * Makes the policy that draws every act uniformly and independently from the admissible actions; the floor to compare others
+ * with.
+ */
 export function randomPolicy(): Policy {
   return {
     ref: { policyId: 'random', version: 0 },

@@ -18,6 +18,8 @@ export interface ShownMessage {
 /** The prompt of one step where the collector prescribes it whole, history included. */
 export interface ShownPrompt {
   readonly messages: readonly ShownMessage[];
-  /** Writes the answer that means this action, in the form that the prompt asks for: for policies that choose rather than write. */
+  /**
+   * Writes the answer that means this action, in the form that the prompt asks for: for policies that choose rather than write.
+   */
   write(thought: string, action: string): string;
 }

@@ -6,8 +6,9 @@ import type { Trx } from './database.ts';
 type Columns<Row> = Readonly<Record<keyof Row & string, string>>;
 
 /**
- * Writes `jsonb_to_recordset(rows) as r(column type, …)`: many rows in one parameter. Of the ways to insert in bulk inside a transaction
- * it was the fastest that needs no COPY (57 k rows/s against 43 k for unnest and 34 k for multi-row values; 800-byte rows, two cores).
+ * Writes `jsonb_to_recordset(rows) as r(column type, …)`: many rows in one parameter. Of the ways to insert in bulk inside a
+ * transaction it was the fastest that needs no COPY (57 k rows/s against 43 k for unnest and 34 k for multi-row values; 800-byte
+ * rows, two cores).
  */
 export function recordset<Row extends object>(rows: readonly Row[], columns: Columns<Row>): RawBuilder<unknown> {
   const list = Object.entries(columns).map(([column, type]) => `"${column}" ${type}`);
@@ -17,9 +18,9 @@ export function recordset<Row extends object>(rows: readonly Row[], columns: Col
 const COPY_ROWS = 50; // below it the two more round trips of COPY cost what it saves
 
 /**
- * Inserts rows into a table, skipping those whose `key` is already there; a clash on any other constraint is an error, since the row that it would skip is
- * another fact. Many rows go by COPY, which takes half the time of the statement but knows no `on conflict`: when it meets a key that is there (rare:
- * folds look up what they know), the statement does the work.
+ * Inserts rows into a table, skipping those whose `key` is already there; a clash on any other constraint is an error, since the
+ * row that it would skip is another fact. Many rows go by COPY, which takes half the time of the statement but knows no `on
+ * conflict`: when it meets a key that is there (rare: folds look up what they know), the statement does the work.
  * @throws the error of Postgres (`isKeyTaken`) when a row clashes on another constraint than `key`.
  */
 export async function insertRows<Row extends object>(
@@ -38,7 +39,9 @@ export async function insertRows<Row extends object>(
     on conflict (${target}) do nothing`.execute(trx);
 }
 
-/** Inserts rows that are known to be new, by COPY. @throws the error of Postgres when a key is there, which ends the transaction. */
+/**
+ * Inserts rows that are known to be new, by COPY. @throws the error of Postgres when a key is there, which ends the transaction.
+ */
 export async function copyNew<Row extends object>(
   trx: Trx,
   table: string,

@@ -5,9 +5,9 @@ import { to as copyTo } from 'pg-copy-streams';
 const HEADER = 'PGCOPY\n\xff\r\n\0'; // and eight bytes of flags that we do not use
 
 /**
- * Reads the rows of a query in the binary form of COPY: each field as Postgres sends it, null for NULL. Bytes travel as they are, where a
- * result of rows carries them as twice as many hex digits (1 KB values: half of the CPU of both sides). COPY takes no parameters: what the
- * statement says must be numbers and literals of the code.
+ * Reads the rows of a query in the binary form of COPY: each field as Postgres sends it, null for NULL. Bytes travel as they are,
+ * where a result of rows carries them as twice as many hex digits (1 KB values: half of the CPU of both sides). COPY takes no
+ * parameters: what the statement says must be numbers and literals of the code.
  */
 export async function copyOut(client: pg.ClientBase, query: string): Promise<readonly (readonly (Buffer | null)[])[]> {
   const stream = client.query(copyTo(`copy (${query}) to stdout (format binary)`));

@@ -11,11 +11,12 @@ export class CopyText {
 }
 
 /**
- * A connection that knows one thing more than pg's: it answers `query('copy … from stdin', [CopyText])`. So COPY goes through the same
- * transaction object as every other statement, where the query builder hands out no connection.
+ * A connection that knows one thing more than pg's: it answers `query('copy … from stdin', [CopyText])`. So COPY goes through the
+ * same transaction object as every other statement, where the query builder hands out no connection.
  */
 export class CopyingClient extends pg.Client {
-  // An overriding property, since the many overloads of `query` cannot be repeated: what is not COPY goes to pg with its arguments as given.
+  // An overriding property, since the many overloads of `query` cannot be repeated: what is not COPY goes to pg with its
+  // arguments as given.
   override query = ((...args: [unknown, unknown?, unknown?]): unknown => {
     const [statement, values] = args;
     if (typeof statement === 'string' && Array.isArray(values) && values[0] instanceof CopyText)
@@ -24,7 +25,8 @@ export class CopyingClient extends pg.Client {
   }) as pg.Client['query'];
 
   async #copy(statement: string, { text }: CopyText): Promise<{ command: 'COPY'; rowCount: number; rows: [] }> {
-    const stream = Reflect.apply(pg.Client.prototype.query, this, [copyFrom(statement)]) as ReturnType<typeof copyFrom>; // as pg gives it
+    // as pg gives it
+    const stream = Reflect.apply(pg.Client.prototype.query, this, [copyFrom(statement)]) as ReturnType<typeof copyFrom>;
     stream.end(text);
     await finished(stream);
     return { command: 'COPY', rowCount: stream.rowCount, rows: [] };

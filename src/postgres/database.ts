@@ -11,7 +11,9 @@ export interface Database {
 export type Trx = Transaction<Tables>;
 export type Db = Kysely<Tables>;
 
-/** Opens the database for typed queries (kysely) over one pool. @throws DatabaseUnreachable when nobody answers at the address. */
+/**
+ * Opens the database for typed queries (kysely) over one pool. @throws DatabaseUnreachable when nobody answers at the address.
+ */
 export async function openDatabase(url: string, options: PoolOptions = {}): Promise<Database> {
   const pool = openPool(url, options);
   try {

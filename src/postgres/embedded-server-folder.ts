@@ -33,8 +33,8 @@ export async function passwordOf(folder: string): Promise<string> {
 }
 
 /**
- * Makes the data folder when there is none. It is filled under another name and renamed, so it is whole or absent, whatever is killed;
- * of two processes at the same moment the second finds the name taken and throws its own away. No lock can go stale.
+ * Makes the data folder when there is none. It is filled under another name and renamed, so it is whole or absent, whatever is
+ * killed; of two processes at the same moment the second finds the name taken and throws its own away. No lock can go stale.
  */
 export async function ensureDataFolder(
   folder: string,

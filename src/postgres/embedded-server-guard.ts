@@ -6,13 +6,14 @@ import type { Account } from './embedded-server-account.ts';
 import { PIPE, type ServerUsers } from './embedded-server-users.ts';
 
 /**
- * A small process beside the server, in a session of its own, that no user owns: it starts Postgres (or takes over one whose guard was
- * killed), says its process id, answers arrivals, and stops it (SIGINT: roll back, checkpoint, end) behind the last user.
+ * A small process beside the server, in a session of its own, that no user owns: it starts Postgres (or takes over one whose
+ * guard was killed), says its process id, answers arrivals, and stops it (SIGINT: roll back, checkpoint, end) behind the last
+ * user.
  *
- * Until stdin closes, descriptor 4 counts as a user: whoever started the guard closes stdin when it has entered, and the kernel does when it
- * is killed before. Descriptor 6 stays open until Postgres has ended: an arrival that finds no reader knows that there is no guard. The
- * watcher reads with a builtin, so that no process is left when Postgres ends first. A server that was taken over is no child, and its
- * number may belong to another program by the time the users leave: postmaster.pid is asked.
+ * Until stdin closes, descriptor 4 counts as a user: whoever started the guard closes stdin when it has entered, and the kernel
+ * does when it is killed before. Descriptor 6 stays open until Postgres has ended: an arrival that finds no reader knows that
+ * there is no guard. The watcher reads with a builtin, so that no process is left when Postgres ends first. A server that was
+ * taken over is no child, and its number may belong to another program by the time the users leave: postmaster.pid is asked.
  */
 const GUARD = `
 pipe=$1/${PIPE} users=$1 data=$2 server=$3; shift 3

@@ -15,8 +15,9 @@ export interface Postmaster {
 }
 
 /**
- * Gives the postmaster that serves a data folder, or undefined when none does. A `postmaster.pid` whose process is gone is left to the
- * next postmaster, which knows how; one whose number another program of the same user has by now is removed, which Postgres dares not.
+ * Gives the postmaster that serves a data folder, or undefined when none does. A `postmaster.pid` whose process is gone is left
+ * to the next postmaster, which knows how; one whose number another program of the same user has by now is removed, which
+ * Postgres dares not.
  */
 export async function findPostmaster(data: string): Promise<Postmaster | undefined> {
   const file = join(data, 'postmaster.pid');
@@ -75,7 +76,9 @@ function serverArguments(data: string, port: number, durability: Durability): re
   return ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }
 
-/** Asks the kernel for a port that nobody listens on. Another program may take it before Postgres does: the caller tries again. */
+/**
+ * Asks the kernel for a port that nobody listens on. Another program may take it before Postgres does: the caller tries again.
+ */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -12,16 +12,17 @@ import { isAlive } from './embedded-server-folder.ts';
 export const PIPE = 'attached';
 
 /**
- * The users of the server of one folder. Each holds the write end of one named pipe open, which the kernel closes for a process that ends
- * in any way; the guard of the server reads the pipe, and its end of file says that the last user has left. The pipe is made once and stays.
+ * The users of the server of one folder. Each holds the write end of one named pipe open, which the kernel closes for a process
+ * that ends in any way; the guard of the server reads the pipe, and its end of file says that the last user has left. The pipe is
+ * made once and stays.
  */
 export interface ServerUsers {
   readonly folder: string;
   /** Opens the write end: from now on this process counts as a user. False when no guard reads. */
   enter(): boolean;
   /**
-   * Asks the guard of this postmaster to count this process. Only its answer makes a user: a guard that has seen the end of file answers
-   * nobody any more, so a server is never used that is about to stop.
+   * Asks the guard of this postmaster to count this process. Only its answer makes a user: a guard that has seen the end of file
+   * answers nobody any more, so a server is never used that is about to stop.
    */
   join(postmaster: number): Promise<'joined' | 'unguarded' | 'unanswered'>;
   /** Closes the write end. */
@@ -43,7 +44,8 @@ export async function openUsers(serverFolder: string, account: Account): Promise
   const arrival = `arrival.${process.pid}.${randomBytes(6).toString('hex')}`;
   let end: number | undefined;
   let asked: number | undefined;
-  const request = (postmaster: number) => `${arrival}.${postmaster}`; // a late answer of another guard is not taken for this one's
+  // a late answer of another guard is not taken for this one's
+  const request = (postmaster: number) => `${arrival}.${postmaster}`;
 
   function enter(): boolean {
     end ??= openEnd(pipe, constants.O_WRONLY);

@@ -295,7 +295,8 @@ async function startElsewhere(
   options: { readonly detached?: boolean } = {},
 ): Promise<{ url: string; started: boolean; process: ChildProcess }> {
   const owner = spawnOwner(options);
-  for await (const line of createInterface({ input: owner.stdout! })) return { ...JSON.parse(line), process: owner }; // stdout is a pipe
+  // stdout is a pipe
+  for await (const line of createInterface({ input: owner.stdout! })) return { ...JSON.parse(line), process: owner };
   throw new Error('the process ended before it said its address');
 }
 

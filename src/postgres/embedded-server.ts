@@ -20,9 +20,9 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts a real Postgres 18 on a folder, or attaches to the one that already runs there. The folder holds `data/`, `password` (0600), `users/`
- * and `postgres.log`. The server belongs to the folder, not to the process that started it: it stops behind its last user, however each of
- * them ends, SIGKILL included, and what was committed stays.
+ * Starts a real Postgres 18 on a folder, or attaches to the one that already runs there. The folder holds `data/`, `password`
+ * (0600), `users/` and `postgres.log`. The server belongs to the folder, not to the process that started it: it stops behind its
+ * last user, however each of them ends, SIGKILL included, and what was committed stays.
  * @throws EmbeddedServerError with the remedy.
  */
 export async function startEmbeddedPostgres(options: {
@@ -44,8 +44,8 @@ const READY_MS = 120_000; // crash recovery of a big folder takes minutes at wor
 const LAUNCHES = 5;
 
 /**
- * Postgres itself decides who starts it: the postmaster makes `postmaster.pid` exclusively, so of several processes one wins and the
- * others find a running server on their next look.
+ * Postgres itself decides who starts it: the postmaster makes `postmaster.pid` exclusively, so of several processes one wins and
+ * the others find a running server on their next look.
  */
 async function startOrAttach(
   folder: string,
@@ -101,7 +101,10 @@ function worthAnotherTry(output: string): boolean {
   return /could not bind|Address already in use|lock file .* (already exists|is empty)/.test(output);
 }
 
-/** Tells whether children of a killed server are still at work: one that computes sees the death of its server only when its statement ends. */
+/**
+ * Tells whether children of a killed server are still at work: one that computes sees the death of its server only when its
+ * statement ends.
+ */
 function stillEnding(output: string): boolean {
   return /shared memory block .* is still in use/.test(output);
 }
@@ -117,7 +120,10 @@ function closeOnce(shared: Shared): () => Promise<void> {
 type Shared = Omit<GuardStart, 'server'>;
 const STOP_MS = 20_000; // a fast shutdown takes well under a second, its checkpoint on a slow disk some seconds
 
-/** Ends being a user. Where nobody else is one, waits until the guard has stopped the server; a guard that was killed is replaced first. */
+/**
+ * Ends being a user. Where nobody else is one, waits until the guard has stopped the server; a guard that was killed is replaced
+ * first.
+ */
 async function leave(shared: Shared): Promise<void> {
   const { data, users } = shared;
   await users.leave();

@@ -1,6 +1,9 @@
 import type { ColumnType, Generated } from 'kysely';
 
-/** The tables by which projections are kept going: versions, builds, cursors, what was set aside; whose log they fold; who may ask. */
+/**
+ * The tables by which projections are kept going: versions, builds, cursors, what was set aside; whose log they fold; who may
+ * ask.
+ */
 export interface ProjectionsTable {
   name: string;
   version: number;

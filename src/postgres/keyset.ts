@@ -1,7 +1,9 @@
 import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import { cursorOf, type Key, type KeyValue, type Ordering, parseCursor } from './keyset-cursor.ts';
 
-/** One page: `forwards` reads on from `after`, `backwards` reads up to `before`; the rows are in the ordering's order either way. */
+/**
+ * One page: `forwards` reads on from `after`, `backwards` reads up to `before`; the rows are in the ordering's order either way.
+ */
 export interface PageRequest {
   readonly limit: number;
   readonly towards: 'forwards' | 'backwards';
@@ -16,9 +18,10 @@ export interface Page<Row> {
 }
 
 /**
- * Reads one page of each query by keyset, all in one statement: `where (key, id) > (…)`, never an offset, so a page costs the same wherever
- * it lies, and rows that arrive meanwhile neither repeat nor hide a row. Key values travel in the cursor as the exact text of the database
- * (a timestamp keeps its microseconds, a double all its bits). Gives the pages in the order of the queries. @throws InvalidCursor.
+ * Reads one page of each query by keyset, all in one statement: `where (key, id) > (…)`, never an offset, so a page costs the
+ * same wherever it lies, and rows that arrive meanwhile neither repeat nor hide a row. Key values travel in the cursor as the
+ * exact text of the database (a timestamp keeps its microseconds, a double all its bits). Gives the pages in the order of the
+ * queries. @throws InvalidCursor.
  */
 export async function readPages<DB, TB extends keyof DB, Row>(
   db: Kysely<DB>,

@@ -22,8 +22,9 @@ const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 2_000;
 
 /**
- * Listens to channels of NOTIFY on a connection of its own, until closed. A lost connection is made again, for as long as it takes: a
- * notice is only a hint to look, so whoever waits also looks every now and then, and fails by itself when the database stays away.
+ * Listens to channels of NOTIFY on a connection of its own, until closed. A lost connection is made again, for as long as it
+ * takes: a notice is only a hint to look, so whoever waits also looks every now and then, and fails by itself when the database
+ * stays away.
  * @throws RangeError on a channel that is no plain identifier; what the first connection throws.
  */
 export async function listen(

@@ -5,28 +5,14 @@ import type { Db, Trx } from '../postgres/database.ts';
 import type { Item } from './decode-records.ts';
 import { type Projection, schemaNameOf } from './projection.ts';
 import { closeReleased, quarantine } from './quarantine.ts';
-
-/** A run of records of one partition: everything in [from, next), decoded. */
-export interface Slice {
-  readonly topic: string;
-  readonly partition: number;
-  readonly from: number;
-  readonly next: number;
-  readonly items: readonly Item[];
-}
-
-export interface Applied {
-  /** The projection's cursor after the slice: `slice.next`, or less when the slice began above it and must be read again from there. */
-  readonly cursor: number;
-  readonly quarantined: number;
-}
+import type { Applied, Slice, Write } from './slice.ts';
 
 /**
- * Offers a slice to one projection, in one transaction: lock its cursor row; drop what is below the cursor, ask for a rewind when the slice
- * begins above it; fold and write; quarantine what is poison; move the cursor by a compare-and-set that throws; commit.
+ * Offers a slice to one projection, in one transaction: lock its cursor row; drop what is below the cursor, ask for a rewind when
+ * the slice begins above it; fold and write; quarantine what is poison; move the cursor by a compare-and-set that throws; commit.
  *
- * The transaction commits without waiting for the disk (`synchronous_commit = off`): the log is the durable record, and a crash of the
- * database takes back tables and cursor together, so that what was lost is folded again.
+ * The transaction commits without waiting for the disk (`synchronous_commit = off`): the log is the durable record, and a crash
+ * of the database takes back tables and cursor together, so that what was lost is folded again.
  */
 export async function applySlice(db: Db, projection: Projection, slice: Slice, write: Write = foldAndWrite): Promise<Applied> {
   return db.transaction().execute(async (trx) => {
@@ -40,15 +26,18 @@ export async function applySlice(db: Db, projection: Projection, slice: Slice, w
   });
 }
 
-/** What happens to the items of a slice inside its transaction; gives how many went to quarantine. */
-export type Write = (trx: Trx, projection: Projection, slice: Slice, items: readonly Item[]) => Promise<number>;
-
-/** The compare-and-set of a cursor found another value than the one locked: a second writer ignored the lock. A bug, never retried. */
+/**
+ * The compare-and-set of a cursor found another value than the one locked: a second writer ignored the lock. A bug, never
+ * retried.
+ */
 export class CursorMoved extends Error {
   override readonly name = 'CursorMoved';
 }
 
-/** Folds items in the transaction's tables: those that are refused go to quarantine, those that are released leave the place where they waited. */
+/**
+ * Folds items in the transaction's tables: those that are refused go to quarantine, those that are released leave the place where
+ * they waited.
+ */
 export async function foldAndWrite(trx: Trx, projection: Projection, slice: Slice, items: readonly Item[]): Promise<number> {
   const deliveries: Delivery[] = [];
   const refused: Extract<Item, { kind: 'refused' }>[] = [];
@@ -62,7 +51,10 @@ export async function foldAndWrite(trx: Trx, projection: Projection, slice: Slic
   return poison.length + refused.length;
 }
 
-/** Locks the cursor row and gives its offset. One statement also sets up the transaction: a batch costs a dozen round trips as it is. */
+/**
+ * Locks the cursor row and gives its offset. One statement also sets up the transaction: a batch costs a dozen round trips as it
+ * is.
+ */
 async function lockCursor(trx: Trx, projection: Projection, slice: Slice): Promise<number> {
   const cursor = await lockRow(trx, projection, slice);
   if (cursor !== undefined) return cursor;
@@ -103,8 +95,9 @@ async function moveCursor(trx: Trx, projection: Projection, slice: Slice, from: 
 }
 
 /**
- * Moves the cursors of projections that a slice does not concern past it, all in one statement: most slices concern few projections, and each
- * would cost four. Gives those that were moved; a cursor that is not where the slice begins stays, and is left to `applySlice`.
+ * Moves the cursors of projections that a slice does not concern past it, all in one statement: most slices concern few
+ * projections, and each would cost four. Gives those that were moved; a cursor that is not where the slice begins stays, and is
+ * left to `applySlice`.
  */
 export async function passCursors(db: Db, projections: readonly Projection[], slice: Slice): Promise<ReadonlySet<Projection>> {
   const idle = projections.filter((projection) => !slice.items.some((item) => concerns(projection, item)));

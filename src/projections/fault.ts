@@ -12,7 +12,10 @@ export function isDatabaseFault(error: unknown): boolean {
   return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(message);
 }
 
-/** Tells whether Postgres refused a value (class 22: a text, number or date it cannot hold; 54: too complex): one event is to blame. */
+/**
+ * Tells whether Postgres refused a value (class 22: a text, number or date it cannot hold; 54: too complex): one event is to
+ * blame.
+ */
 export function isDataFault(error: unknown): boolean {
   return /^(22|54)/.test(partsOf(error).code);
 }

@@ -1,16 +1,19 @@
 import { isKeyTaken } from '../postgres/bulk.ts';
 import type { Db } from '../postgres/database.ts';
-import { type Applied, applySlice, type Slice } from './apply-slice.ts';
+import { applySlice } from './apply-slice.ts';
 import type { Item } from './decode-records.ts';
 import { isDataFault } from './fault.ts';
 import type { Projection } from './projection.ts';
 import { setAsideUnstorable } from './quarantine.ts';
+import type { Applied, Slice } from './slice.ts';
 
-const KEY_TRIES = 3; // the first that meets a key of another transaction folds again with its row there; a second time means a third writer
+// the first that meets a key of another transaction folds again with its row there; a second time means a third writer
+const KEY_TRIES = 3;
 
 /**
- * Applies a slice, and when Postgres refuses a value in it (which the schemas should have caught) halves it until the one event to blame
- * stands alone and goes to quarantine: an event that nobody can store must not freeze the read model of everything behind it.
+ * Applies a slice, and when Postgres refuses a value in it (which the schemas should have caught) halves it until the one event
+ * to blame stands alone and goes to quarantine: an event that nobody can store must not freeze the read model of everything
+ * behind it.
  */
 export async function applyIsolatingPoison(db: Db, projection: Projection, slice: Slice): Promise<Applied> {
   try {
@@ -32,8 +35,8 @@ export async function applyIsolatingPoison(db: Db, projection: Projection, slice
 }
 
 /**
- * Applies a slice again when a key that it did not know was taken meanwhile: partitions are folded side by side, and two may hold one event or one stream.
- * Read again, the key is known, and the fold says what it means.
+ * Applies a slice again when a key that it did not know was taken meanwhile: partitions are folded side by side, and two may hold
+ * one event or one stream. Read again, the key is known, and the fold says what it means.
  */
 async function applyKnowingKeys(db: Db, projection: Projection, slice: Slice): Promise<Applied> {
   for (let attempt = 1; ; attempt++) {

@@ -6,9 +6,9 @@ const LOOK_MS = 1_000; // one statement; a crash of the database takes back less
 const RETRY_MS = 500;
 
 /**
- * Subscribes, and subscribes anew whenever the cursors lie below what the log was told is done: the database crashed (projections commit without
- * waiting for its disk) or was restored from an older copy. The log would otherwise hand over what was lost only with the next record of each partition,
- * which may never come.
+ * Subscribes, and subscribes anew whenever the cursors lie below what the log was told is done: the database crashed (projections
+ * commit without waiting for its disk) or was restored from an older copy. The log would otherwise hand over what was lost only
+ * with the next record of each partition, which may never come.
  * @param wentBack tells whether a cursor lies below; a fault of the database is no answer, and is asked again.
  */
 export async function keepAtCursors(

@@ -7,8 +7,9 @@ import { atVersion, type Projection, schemaNameOf } from './projection.ts';
 import { cannotStore } from './quarantine.ts';
 
 /**
- * Asks the live version of a projection what it would say of events of one partition, in their order, as the next it folds there; nothing is kept. It holds
- * the cursor of the partition meanwhile, so that what is folded beside cannot change the answer. Gives the reasons of those that it would refuse.
+ * Asks the live version of a projection what it would say of events of one partition, in their order, as the next it folds there;
+ * nothing is kept. It holds the cursor of the partition meanwhile, so that what is folded beside cannot change the answer. Gives
+ * the reasons of those that it would refuse.
  */
 export async function offerAgain(
   db: Db,
@@ -28,7 +29,8 @@ export async function offerAgain(
     );
     const together = await attempt(trx, live, deliveries);
     if (together instanceof Map) return together;
-    const refused = new Map<Delivery, string>(); // Postgres refused a value of one of them: which one is found by asking one after the other
+    // Postgres refused a value of one of them: which one is found by asking one after the other
+    const refused = new Map<Delivery, string>();
     for (const delivery of deliveries) {
       const said = await attempt(trx, live, [delivery]);
       if (said instanceof Map) for (const [which, reason] of said) refused.set(which, reason);

@@ -3,27 +3,34 @@ import type { Delivery, Envelope } from '../events/envelope.ts';
 import type { Trx } from '../postgres/database.ts';
 
 /**
- * Code that folds events into tables. `project` is a pure fold of the batch in memory, then a few bulk statements in the transaction that
- * also moves the cursor. Rows are keyed by ids from events, so a second delivery or a second append changes nothing. Inside the
- * transaction the search path begins with the projection's own schema: its SQL names tables plainly and a rebuild runs it elsewhere.
+ * Code that folds events into tables. `project` is a pure fold of the batch in memory, then a few bulk statements in the
+ * transaction that also moves the cursor. Rows are keyed by ids from events, so a second delivery or a second append changes
+ * nothing. Inside the transaction the search path begins with the projection's own schema: its SQL names tables plainly and a
+ * rebuild runs it elsewhere.
  */
 export interface Projection {
   readonly name: string;
   readonly version: number;
   /** The types it folds; 'all' also gets what cannot be decoded into its quarantine. */
   readonly handles: readonly EventType[] | 'all';
-  /** Folds one slice of a partition, in offset order. Gives what breaks an invariant, with the reason: the runner quarantines it. */
+  /**
+   * Folds one slice of a partition, in offset order. Gives what breaks an invariant, with the reason: the runner quarantines it.
+   */
   project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]>;
   /** How the whole log is folded into empty tables at bulk speed; left out where `project` is all there is. */
   readonly load?: Load;
 }
 
 /**
- * A fold for empty tables, which nobody reads yet: it looks nothing up, since it remembers what it wrote, so that indexes can wait until the
- * end. It gives the rows and the poison that `project` would give; what it cannot tell for sure it leaves to `project` by ending the load.
+ * A fold for empty tables, which nobody reads yet: it looks nothing up, since it remembers what it wrote, so that indexes can
+ * wait until the end. It gives the rows and the poison that `project` would give; what it cannot tell for sure it leaves to
+ * `project` by ending the load.
  */
 export interface Load {
-  /** Primary keys and unique constraints that wait as well: the fold itself keeps them. Where it did not, `project` folds it all anew. */
+  /**
+   * Primary keys and unique constraints that wait as well: the fold itself keeps them. Where it did not, `project` folds it all
+   * anew.
+   */
   readonly deferred: readonly string[];
   /** Gives a fold that remembers, for the slices of all partitions in any order, each from its first offset on. */
   open(): (batch: readonly Delivery[], trx: Trx) => Promise<readonly Poison[]>;
@@ -96,8 +103,8 @@ export function besideAt(projection: Projection, version: number): Projection {
 }
 
 /**
- * Gives the schema that holds a version of a projection's tables: `step-tree` version 1 → `step_tree_v1`, its second build → `step_tree_v1_b2`;
- * also where it stands beside.
+ * Gives the schema that holds a version of a projection's tables: `step-tree` version 1 → `step_tree_v1`, its second build →
+ * `step_tree_v1_b2`; also where it stands beside.
  */
 export function schemaNameOf({ name, version }: { readonly name: string; readonly version: number }): string {
   const build = buildOf(version);

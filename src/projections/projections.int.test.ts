@@ -129,7 +129,10 @@ function tellSources(
   story.tell('DatasetSourced', { datasetId, sha256, part, examples: [example(1 + part), example(2 + part)] }, datasetId);
 }
 
-/** A history as an image: its spec and segments told before or by another tree, now and then twice; its prefix that of any earlier step. */
+/**
+ * A history as an image: its spec and segments told before or by another tree, now and then twice; its prefix that of any earlier
+ * step.
+ */
 function tellImages(
   story: Story,
   told: {
@@ -185,7 +188,10 @@ function evaluationOf(story: Story, runId: string): DataOf<'EvaluationFinished'>
   };
 }
 
-/** Tells steps and rewards just behind something that names them: what a fold finds in its whole batch, and not where a cut lies between. */
+/**
+ * Tells steps and rewards just behind something that names them: what a fold finds in its whole batch, and not where a cut lies
+ * between.
+ */
 function toldLate(events: readonly Envelope[], lates: readonly (readonly [number, number])[]): Envelope[] {
   const told = [...events];
   for (const [which, where] of lates) {

@@ -5,9 +5,9 @@ import type { Delivery } from '../events/envelope.ts';
 import { wellFormed } from '../events/well-formed.ts';
 import { insertRows, recordset } from '../postgres/bulk.ts';
 import type { Db, Trx } from '../postgres/database.ts';
-import type { Slice } from './apply-slice.ts';
 import type { Item } from './decode-records.ts';
 import type { Poison, Projection } from './projection.ts';
+import type { Slice } from './slice.ts';
 
 /** Sets aside, in the projection's transaction, what it refused and what is no event; the record's bytes are kept whole. */
 export async function quarantine(
@@ -47,8 +47,8 @@ export async function quarantine(
 }
 
 /**
- * Sets aside the items of a slice that Postgres refused to store: events with its reason, what is no event with the reason it had before, so that
- * neither is passed over. Returns how many that were.
+ * Sets aside the items of a slice that Postgres refused to store: events with its reason, what is no event with the reason it had
+ * before, so that neither is passed over. Returns how many that were.
  */
 export async function setAsideUnstorable(
   trx: Trx,
@@ -97,8 +97,9 @@ function hex(bytes: Buffer): string {
 }
 
 /**
- * Notes, in the transaction of the projection that folds them, which records of its quarantine these deliveries release: from here on the event waits no
- * more at its first place. Taken now, it waits nowhere; refused again, at the place of the release, with the reason of now.
+ * Notes, in the transaction of the projection that folds them, which records of its quarantine these deliveries release: from
+ * here on the event waits no more at its first place. Taken now, it waits nowhere; refused again, at the place of the release,
+ * with the reason of now.
  */
 export async function closeReleased(
   trx: Trx,
@@ -123,9 +124,10 @@ export async function closeReleased(
 const RELEASE_COLUMNS = { offset: 'bigint', at: 'timestamptz', released_offset: 'bigint' };
 
 /**
- * Gives items as a projection met them when it first passed them: a record that could not be read then waits in its quarantine, whatever this program can
- * read, and takes effect where it is released. Else a fold by newer code would have it at another place than the one it compares with. What the journal alone
- * could not read (a type that was not in the catalogue) concerned no other projection, and is left out.
+ * Gives items as a projection met them when it first passed them: a record that could not be read then waits in its quarantine,
+ * whatever this program can read, and takes effect where it is released. Else a fold by newer code would have it at another place
+ * than the one it compares with. What the journal alone could not read (a type that was not in the catalogue) concerned no other
+ * projection, and is left out.
  * @param of the projection whose quarantine, with that of the journal, says so.
  */
 export async function asFirstRead(

@@ -17,7 +17,10 @@ export interface QuarantineRecord {
   readonly body: Buffer;
   readonly quarantinedAt: Date;
   readonly releasedAt: Date | null;
-  /** Where in the same partition it was released; null where it waits, or a version that kept releases in this table alone released it. */
+  /**
+   * Where in the same partition it was released; null where it waits, or a version that kept releases in this table alone
+   * released it.
+   */
   readonly releasedOffset: number | null;
 }
 export interface QuarantineFilter {

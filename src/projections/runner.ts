@@ -2,7 +2,7 @@ import { cutText } from '../domain/text/cut-text.ts';
 import { wellFormed } from '../events/well-formed.ts';
 import type { EventLog, LogBatch, Subscription } from '../log/event-log.ts';
 import type { Database } from '../postgres/database.ts';
-import { passCursors, type Slice, topicsOf, VersionGone } from './apply-slice.ts';
+import { passCursors, topicsOf, VersionGone } from './apply-slice.ts';
 import { decodeRecords } from './decode-records.ts';
 import { isDatabaseFault, reasonOf, waitBeforeRetry } from './fault.ts';
 import { applyIsolatingPoison } from './isolate-poison.ts';
@@ -10,6 +10,7 @@ import { keepAtCursors } from './keep-at-cursors.ts';
 import { readLiveVersions, standingOf } from './live-versions.ts';
 import { atVersion, type Projection } from './projection.ts';
 import { projections as registered } from './registry.ts';
+import type { Slice } from './slice.ts';
 import { readCursors } from './wait-until.ts';
 
 /** The NOTIFY channel on which a move of cursors is announced; the payload names the projections that moved. */
@@ -30,16 +31,17 @@ export type RunnerReport =
   | { readonly kind: 'retrying'; readonly projection: string; readonly reason: string }
   | { readonly kind: 'projected'; readonly topic: string; readonly events: number; readonly milliseconds: number };
 
-const BATCH_LIMIT = 4_000; // 78 us of CPU per event, 89 at 2,000, 95 at 1,000; a full batch takes a quarter of a second (infra/bench/project)
+// 78 us of CPU per event, 89 at 2,000, 95 at 1,000; a full batch takes a quarter of a second (infra/bench/project)
+const BATCH_LIMIT = 4_000;
 
 /**
- * Runs projections over the log: each batch is decoded once and offered to every projection, each of which folds it, writes and moves its
- * cursor in one transaction of its own. The cursor in Postgres is the truth and the fence; what the log remembers of the group is a hint.
- * A batch below the cursor is dropped, one above it rewinds the log. A poison event goes to quarantine, a database fault is waited out, a
- * bug stops that projection alone: a frozen read model is seen, a wrong one is not.
+ * Runs projections over the log: each batch is decoded once and offered to every projection, each of which folds it, writes and
+ * moves its cursor in one transaction of its own. The cursor in Postgres is the truth and the fence; what the log remembers of
+ * the group is a hint. A batch below the cursor is dropped, one above it rewinds the log. A poison event goes to quarantine, a
+ * database fault is waited out, a bug stops that projection alone: a frozen read model is seen, a wrong one is not.
  *
- * It folds into the version that is live. When another takes over (`espalier rebuild`), the cursors of the one in hand are gone in the same
- * moment, so that it asks which is live now before it writes another row.
+ * It folds into the version that is live. When another takes over (`espalier rebuild`), the cursors of the one in hand are gone
+ * in the same moment, so that it asks which is live now before it writes another row.
  */
 export async function runProjections(options: RunnerOptions): Promise<Subscription> {
   const { log, database } = options;
@@ -48,7 +50,8 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
   let projections = wanted;
   const stopped = new Set<string>();
   const rewound = new Map<string, number>();
-  const done = new Map<string, { readonly topic: string; readonly partition: number; readonly next: number }>(); // as the log was told
+  // as the log was told
+  const done = new Map<string, { readonly topic: string; readonly partition: number; readonly next: number }>();
   await database.db
     .updateTable('projections')
     .set({ state: 'running', reason: null })
@@ -73,7 +76,8 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
         rewound.set(place, lowest);
         return { kind: 'rewind', to: lowest };
       }
-      // The log was asked for this offset and began above it: what lies between is gone (retention), and folding on would be a lie.
+      // The log was asked for this offset and began above it: what lies between is gone (retention), and folding on would be a
+      // lie.
       for (const [i, projection] of active.entries()) {
         const cursor = cursors[i];
         if (cursor !== undefined && cursor < batch.from)
@@ -81,7 +85,8 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
       }
     }
     rewound.delete(`${batch.topic}.${batch.partition}`);
-    await database.pool.query('select pg_notify($1, $2)', [CURSOR_CHANNEL, batch.topic]).catch(() => undefined); // waiters also poll
+    // waiters also poll
+    await database.pool.query('select pg_notify($1, $2)', [CURSOR_CHANNEL, batch.topic]).catch(() => undefined);
     report({ kind: 'projected', topic: batch.topic, events: items.length, milliseconds: performance.now() - started });
     done.set(`${batch.topic}.${batch.partition}`, batch);
     return { kind: 'done', next: batch.next };
@@ -100,7 +105,10 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     );
   }
 
-  /** Gives the cursor after the slice, or undefined when the projection is stopped. Database faults are waited out until the signal. */
+  /**
+   * Gives the cursor after the slice, or undefined when the projection is stopped. Database faults are waited out until the
+   * signal.
+   */
   async function applyUntilSettled(wantedNow: Projection, slice: Slice, signal: AbortSignal): Promise<number | undefined> {
     let projection = wantedNow;
     for (let attempt = 0; ; attempt++) {
@@ -130,8 +138,8 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
   }
 
   /**
-   * Gives the lowest cursor of the projections that run: where all of them can go on. Without it a projection that was stopped, or a
-   * database that was restored, would wait for the next record of each partition before anything is delivered again.
+   * Gives the lowest cursor of the projections that run: where all of them can go on. Without it a projection that was stopped,
+   * or a database that was restored, would wait for the next record of each partition before anything is delivered again.
    */
   async function startAt(topic: string, partition: number): Promise<number | undefined> {
     const active = projections.filter((p) => !stopped.has(p.name) && topicsOf(p).includes(topic));

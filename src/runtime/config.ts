@@ -14,7 +14,10 @@ export interface Config {
   readonly kafkaPrefix: string;
   /** How long Kafka waits for a silent member of a group before it gives its partitions to others, ms. */
   readonly kafkaSessionMs: number;
-  /** How records travel to Kafka and lie there. A search takes 5.2 bytes a byte of its text uncompressed, 2.0 in gzip (`npm run bench -- search`). */
+  /**
+   * How records travel to Kafka and lie there. A search takes 5.2 bytes a byte of its text uncompressed, 2.0 in gzip (`npm run
+   * bench -- search`).
+   */
   readonly kafkaCompression: 'none' | 'gzip';
   /** Partitions of each topic that this program creates. */
   readonly partitions: number;
@@ -69,7 +72,10 @@ const brokers = z
   .transform((text) => text.split(',').map((broker) => broker.trim()))
   .pipe(z.array(z.string().regex(/^[^\s:/]+:\d{1,5}$|^\[[0-9a-fA-F:]+\]:\d{1,5}$/, 'must be a list host:port,host:port')).min(1));
 
-/** One environment variable: its rule, what an unset one means, and what it is for. docs/reference/configuration.md is made from this list. */
+/**
+ * One environment variable: its rule, what an unset one means, and what it is for. docs/reference/configuration.md is made from
+ * this list.
+ */
 export const VARIABLES = {
   ESPALIER_HOME: { rule: z.string(), unset: '.espalier', about: 'folder of the embedded database, blobs and exports' },
   DATABASE_URL: { rule: url(['postgres:', 'postgresql:']), unset: 'the embedded server', about: 'Postgres to use' },

@@ -22,7 +22,8 @@ export interface LifecycleOptions {
  * - SIGINT or SIGTERM aborts `signal` and closes; a second one ends at once.
  * - `finished` resolved: closes, exit 0. Rejected, an unhandled rejection or an uncaught error: logged once, closes, exit 1.
  * - Exit codes: 0 stopped as asked, 1 a fault or a close that took too long, 128 + signal when forced.
- * The process is ended by `exit`, not by an empty event loop: a client library that forgets a timer must not keep a closed worker alive.
+ * The process is ended by `exit`, not by an empty event loop: a client library that forgets a timer must not keep a closed worker
+ * alive.
  */
 export async function runUntilStopped(
   start: (signal: AbortSignal) => Promise<Running>,

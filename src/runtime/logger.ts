@@ -1,8 +1,8 @@
 import { LOG_LEVELS, type LogLevel } from './config.ts';
 
 /**
- * The program's own log (not the event log): JSON lines for machines, short lines for people. Written here instead of taking pino: it is
- * sixty lines, and no place of this program logs often enough for pino's speed to be seen.
+ * The program's own log (not the event log): JSON lines for machines, short lines for people. Written here instead of taking
+ * pino: it is sixty lines, and no place of this program logs often enough for pino's speed to be seen.
  */
 export interface Logger {
   debug(message: string, fields?: Fields): void;
@@ -68,7 +68,8 @@ function humanLine({ now, color, level: lowest }: LoggerOptions, level: LogLevel
   const tag = color ? `\u001b[${COLORS[level]}m${level}\u001b[0m` : level;
   const parts = Object.entries(fields).map(([key, value]) => `${key}=${shown(value)}`);
   const stacks = Object.values(fields).filter((value) => value instanceof Error && (lowest === 'debug' || isBug(value)));
-  const lines = [[time, tag, message, ...parts].join(' '), ...stacks.map((error) => (error as Error).stack ?? '')]; // filtered above
+  // filtered above
+  const lines = [[time, tag, message, ...parts].join(' '), ...stacks.map((error) => (error as Error).stack ?? '')];
   return `${lines.join('\n')}\n`;
 }
 

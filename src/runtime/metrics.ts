@@ -1,6 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-/** Measurements for Prometheus. Every name is written without its prefix `espalier_`; asking twice for a name gives the same metric. */
+/**
+ * Measurements for Prometheus. Every name is written without its prefix `espalier_`; asking twice for a name gives the same
+ * metric.
+ */
 export interface Metrics {
   counter<L extends string = never>(name: string, help: string, labels?: readonly L[]): CounterMetric<L>;
   histogram<L extends string = never>(
@@ -9,7 +12,10 @@ export interface Metrics {
     buckets: readonly number[],
     labels?: readonly L[],
   ): HistogramMetric<L>;
-  /** A value that is read when Prometheus asks. A reader that throws leaves its gauge out and is counted in `espalier_scrape_failures_total`. */
+  /**
+   * A value that is read when Prometheus asks. A reader that throws leaves its gauge out and is counted in
+   * `espalier_scrape_failures_total`.
+   */
   gauge<L extends string = never>(
     name: string,
     help: string,

@@ -17,8 +17,9 @@ const HEALED_MS = 60_000; // work that went on for so long before the next fault
 const [FIRST_MS, LONGEST_MS] = [200, 5_000];
 
 /**
- * Does work that can be begun again, again and again until it is done, while what goes wrong passes by itself: a worker that waits keeps its place, and
- * nobody has to start it. @throws what does not pass; the last fault when the limit is over; the fault in hand once the signal aborts.
+ * Does work that can be begun again, again and again until it is done, while what goes wrong passes by itself: a worker that
+ * waits keeps its place, and nobody has to start it. @throws what does not pass; the last fault when the limit is over; the fault
+ * in hand once the signal aborts.
  */
 export async function waitOut<T>(work: () => Promise<T>, options: WaitOutOptions): Promise<T> {
   const { passes, onFault, signal, limitMs = LIMIT_MS, now = () => performance.now() } = options;

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Environment, EnvironmentKind } from '../environments/environment.ts';
 import { type GymRoute, type GymWorld, route } from './agentgym-server.ts';
 
-// Worlds with the routes, shapes and failures of the published AgentGym servers (sources at 3ef9235); small in content, exact in form.
+// Worlds with the routes, shapes and failures of the published AgentGym servers (sources at 3ef9235); small in content, exact in
+// form.
 
 const byId = z.object({ id: z.int() });
 const stepById = z.object({ id: z.int(), action: z.string() });
@@ -82,7 +83,10 @@ interface Science {
   observation: string;
 }
 
-/** ScienceWorld in one room: boiling water earns 50 and 50, focusing on the agent is fatal. @param patched with the routes that Agent-R added. */
+/**
+ * ScienceWorld in one room: boiling water earns 50 and 50, focusing on the agent is fatal. @param patched with the routes that
+ * Agent-R added.
+ */
 export function sciworldWorld(patched = false): GymWorld {
   const envs = numbered<Science>();
   const tasks = ['boil', 'melt', 'freeze'];
@@ -140,7 +144,9 @@ interface Shop {
   page: 'search' | 'results' | 'item' | 'end';
 }
 
-/** WebShop with one product: the `env_idx` family, whose errors are HTTP 500, and which has no /close. `click[crash]` breaks it. */
+/**
+ * WebShop with one product: the `env_idx` family, whose errors are HTTP 500, and which has no /close. `click[crash]` breaks it.
+ */
 export function webshopWorld(): GymWorld {
   const envs = new Map<number, Shop>();
   const instructions = ['Find me a red cup, and price lower than 20.00 dollars', 'Find me a blue cup', 'Find me a lamp'];
@@ -198,7 +204,9 @@ export function webshopWorld(): GymWorld {
   };
 }
 
-/** SearchQA with three questions: `env_idx`, a reset that answers a bare text, actions in tags, another try after a wrong answer. */
+/**
+ * SearchQA with three questions: `env_idx`, a reset that answers a bare text, actions in tags, another try after a wrong answer.
+ */
 export function searchqaWorld(): GymWorld {
   const envs = new Map<number, number>();
   const questions = [

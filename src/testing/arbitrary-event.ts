@@ -4,8 +4,8 @@ import type { Envelope } from '../events/envelope.ts';
 import { streamOf } from '../events/stream-of.ts';
 
 /**
- * Builds events of every type for property tests, from the published schema of the type: so a new field is met by the tests without
- * anybody's doing. Numbers stay in their ranges, text is any that can be stored.
+ * Builds events of every type for property tests, from the published schema of the type: so a new field is met by the tests
+ * without anybody's doing. Numbers stay in their ranges, text is any that can be stored.
  */
 export function arbitraryEvent(type: EventType, schema: object): fc.Arbitrary<Envelope> {
   return fromSchema(schema as Schema).map((event) => {

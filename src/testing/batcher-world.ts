@@ -2,7 +2,7 @@ import { decode } from '../events/codec.ts';
 import type { Envelope } from '../events/envelope.ts';
 import type { EventLog, LogRecord } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
-import type { BatcherWorld } from '../training/batcher/plan-lineage.ts';
+import type { BatcherWorld } from '../usecases/train/batcher/plan-lineage.ts';
 import { appendTo, projectSlice, type TestLog, testLog } from './given-events.ts';
 import { MemoryBlobs } from './memory-blobs.ts';
 
@@ -15,7 +15,10 @@ export interface ProjectedWorld extends BatcherWorld {
 /** The planner was killed. */
 export class Killed extends Error {}
 
-/** A log in memory whose records are projected when the world is asked to go on. `dieAfter` kills the planner when so many of its records are durable. */
+/**
+ * A log in memory whose records are projected when the world is asked to go on. `dieAfter` kills the planner when so many of its
+ * records are durable.
+ */
 export function openBatcherWorld(db: Db, events: readonly Envelope[], dieAfter = -1, copies = 1): ProjectedWorld {
   const memory: TestLog = testLog();
   const projected = new Map<string, number>();

@@ -8,8 +8,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const BUNDLED = 'ESPALIER_BUNDLED_PROGRAMS';
 
 /**
- * Compiles the command line and the workers for a run that starts them many times, as an installation does. The folder is fixed for the whole
- * run, so that a source that is edited meanwhile does not change what its later tests start.
+ * Compiles the command line and the workers for a run that starts them many times, as an installation does. The folder is fixed
+ * for the whole run, so that a source that is edited meanwhile does not change what its later tests start.
  */
 export async function bundlePrograms(): Promise<void> {
   const folder = await bundleFolder();

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { createRandom } from '../domain/random/random.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { EventLog } from '../log/event-log.ts';
-import { openDesk } from '../platform/open-desk.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import type { Database } from '../postgres/database.ts';
+import { openDesk } from '../usecases/train/open-desk.ts';
 import { settle } from './crashing-run.ts';
 import { openMortal } from './cut-connection.ts';
 import { Story } from './story.ts';
@@ -17,7 +17,10 @@ export function sha(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** What a trainer does: registers its policy, then leases and acknowledges until all is trained but the one batch that it abandons. Deterministic, as a restart must be. */
+/**
+ * What a trainer does: registers its policy, then leases and acknowledges until all is trained but the one batch that it
+ * abandons. Deterministic, as a restart must be.
+ */
 async function train(
   platform: Platform,
   policyId: string,

@@ -1,18 +1,18 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { treeIdOf } from '../collect/collect-tree.ts';
-import type { CollectPlan } from '../collect/plan.ts';
 import { createRandom } from '../domain/random/random.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import { decode } from '../events/codec.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { newId } from '../events/new-id.ts';
-import { collectInto } from '../platform/collect-into.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { runProjections } from '../projections/runner.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
+import { collectInto } from '../usecases/collect/collect-into.ts';
+import { treeIdOf } from '../usecases/collect/collect-tree.ts';
+import type { CollectPlan } from '../usecases/collect/plan.ts';
 import { createTestDatabase } from './database.ts';
 import { givenEvents } from './given-events.ts';
 import { readModels } from './read-models.ts';
@@ -88,8 +88,8 @@ export interface Crashed {
 }
 
 /**
- * Collects the run by a collector and `projectors` projector processes, and kills one of them each time the log has grown by the next of
- * the seeded numbers of events; what was killed is started again. Resolves when the collector has ended by itself.
+ * Collects the run by a collector and `projectors` projector processes, and kills one of them each time the log has grown by the
+ * next of the seeded numbers of events; what was killed is started again. Resolves when the collector has ended by itself.
  */
 export async function collectCrashing(
   platform: Home,
@@ -140,7 +140,10 @@ export async function planRun(
   return { runId, startCollector: () => startProcess('workers/collect.ts', [file], environmentOf(platform)) };
 }
 
-/** Waits until the collector has ended and its events are projected, and stops the projectors. @throws when one of them ended otherwise. */
+/**
+ * Waits until the collector has ended and its events are projected, and stops the projectors. @throws when one of them ended
+ * otherwise.
+ */
 export async function finish(platform: Home, collector: ChildProcess, projectors: readonly ChildProcess[]): Promise<void> {
   const code = await collector.ended;
   if (code !== 0) throw new Error(`the collector ended with ${code}:\n${collector.stderr()}`);

@@ -7,8 +7,9 @@ export class Killed extends Error {
 }
 
 /**
- * A database and a log as seen by a process that is killed at one point: every statement and every append is a step; at the `killAt`-th all its
- * connections break, and nothing it does afterwards has an effect. To Postgres this is what kill -9 is: sockets that close.
+ * A database and a log as seen by a process that is killed at one point: every statement and every append is a step; at the
+ * `killAt`-th all its connections break, and nothing it does afterwards has an effect. To Postgres this is what kill -9 is:
+ * sockets that close.
  */
 export interface Mortal {
   readonly database: Database;
@@ -19,7 +20,10 @@ export interface Mortal {
   close(): Promise<void>;
 }
 
-/** @param moment whether the step itself still happens: `before`, it was never sent; `after`, it was carried out and its answer lost. */
+/**
+ * @param moment whether the step itself still happens: `before`, it was never sent; `after`, it was carried out and its answer
+ * lost.
+ */
 export async function openMortal(url: string, log: EventLog, killAt: number, moment: 'before' | 'after'): Promise<Mortal> {
   const database = await openDatabase(url, { max: 4 });
   const clients = new Set<Cuttable>();

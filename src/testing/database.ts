@@ -11,7 +11,9 @@ export interface TestDatabase {
 /** The environment variable by which the jest set-up tells the test workers the name of the template. */
 export const TEMPLATE = 'ESPALIER_TEST_TEMPLATE';
 
-/** Makes a fresh database for one test file: a copy of the run's template, migrated, with the tables of the projections, empty. */
+/**
+ * Makes a fresh database for one test file: a copy of the run's template, migrated, with the tables of the projections, empty.
+ */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const { DATABASE_URL: server, [TEMPLATE]: template } = process.env;
   if (!server || !template)

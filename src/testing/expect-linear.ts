@@ -4,7 +4,10 @@ const SIZE = 25_000; // characters; work that grows with the square takes 64 tim
 const TIMES = 8;
 const NOISE_MS = 500; // a busy machine; quadratic work on 200,000 characters takes seconds
 
-/** Expects that a function of texts takes time in proportion to their length, on runs of a piece with an end that no run has. The ratio is generous. */
+/**
+ * Expects that a function of texts takes time in proportion to their length, on runs of a piece with an end that no run has. The
+ * ratio is generous.
+ */
 export function expectLinear(read: (text: string) => unknown, piece: string): void {
   const fastest = (characters: number): number => {
     const text = `${piece.repeat(Math.ceil(characters / piece.length))}\u0001`;

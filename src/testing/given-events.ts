@@ -34,8 +34,8 @@ export function appendTo(log: TestLog, events: readonly (Envelope | { topic: str
 }
 
 /**
- * Releases a record from quarantine as `espalier quarantine release` does: appends it again behind all there is. `as` are its bytes where a newer program could read
- * them. Gives the offset of the release.
+ * Releases a record from quarantine as `espalier quarantine release` does: appends it again behind all there is. `as` are its
+ * bytes where a newer program could read them. Gives the offset of the release.
  */
 export function appendRelease(log: TestLog, topic: string, offset: number, as?: Uint8Array): number {
   const records = log.topics.get(topic) ?? [];
@@ -80,7 +80,10 @@ export async function givenEvents(db: Db, events: readonly Envelope[]): Promise<
   for (const [topic, records] of log.topics) await projectSlice(db, log, topic, before.get(topic) ?? 0, records.length);
 }
 
-/** Releases all that waits in a test's database, in log order, and projects it: behind the events given before, or behind those of `log`. */
+/**
+ * Releases all that waits in a test's database, in log order, and projects it: behind the events given before, or behind those of
+ * `log`.
+ */
 export async function releaseWaiting(
   db: Db,
   {

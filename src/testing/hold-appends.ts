@@ -12,7 +12,9 @@ export interface HeldAppends {
 
 const LOCK = 7;
 
-/** Holds every append to the embedded log of a test's database from the `from`-th record on, by a trigger that waits for a lock. */
+/**
+ * Holds every append to the embedded log of a test's database from the `from`-th record on, by a trigger that waits for a lock.
+ */
 export async function holdAppends({ database, databaseUrl }: Platform, from: number): Promise<HeldAppends> {
   await database.pool.query(`
     create or replace function hold_append() returns trigger language plpgsql as $$ begin

@@ -8,8 +8,9 @@ const MISSING = 'ESPALIER_TEST_KAFKA_MISSING';
 const holder = globalThis as { espalierTestKafka?: RunningKafka };
 
 /**
- * Starts the broker of a test run; jest's global setup calls it when `.e2e` files are among the chosen. `KAFKA_BROKERS` overrides.
- * Where Java or Maven is missing those tests are skipped with the reason, but never in CI or when ESPALIER_REQUIRE_KAFKA is 1.
+ * Starts the broker of a test run; jest's global setup calls it when `.e2e` files are among the chosen. `KAFKA_BROKERS`
+ * overrides. Where Java or Maven is missing those tests are skipped with the reason, but never in CI or when
+ * ESPALIER_REQUIRE_KAFKA is 1.
  * @throws Error with what to install.
  */
 export async function startKafkaForTests(): Promise<void> {

@@ -10,7 +10,10 @@ export interface LiveClient {
 
 const QUERY = 'subscription ($after: String) { events(after: $after) { id stream position } }';
 
-/** Follows the events of an API from the first one on, by SSE; when the stream breaks it goes on behind the last position it was given. */
+/**
+ * Follows the events of an API from the first one on, by SSE; when the stream breaks it goes on behind the last position it was
+ * given.
+ */
 export function followEvents(url: string): LiveClient {
   const received: LiveClient['received'][number][] = [];
   const closing = new AbortController();

@@ -5,7 +5,9 @@ import { openPlatform, type Platform } from '../platform/open-platform.ts';
 import { readConfig } from '../runtime/config.ts';
 import { createTestDatabase } from './database.ts';
 
-/** Opens a whole platform on a database and a folder of its own; `close` removes both. @param brokers given, the log is theirs. */
+/**
+ * Opens a whole platform on a database and a folder of its own; `close` removes both. @param brokers given, the log is theirs.
+ */
 export async function openTestPlatform(brokers?: readonly string[]): Promise<Platform & { readonly home: string }> {
   const database = await createTestDatabase();
   const home = await mkdtemp(join(tmpdir(), 'espalier-home-'));

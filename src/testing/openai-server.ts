@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 
 /**
- * A stand-in for a model server: it speaks the chat-completions protocol over HTTP on loopback, as OpenAI, vLLM and SGLang do, with texts
- * from a reply function in the place of a model. It checks requests as the real ones do, counts tokens, cuts at `max_tokens` and `stop`,
- * refuses prompts beyond its context, and fails on demand.
+ * A stand-in for a model server: it speaks the chat-completions protocol over HTTP on loopback, as OpenAI, vLLM and SGLang do,
+ * with texts from a reply function in the place of a model. It checks requests as the real ones do, counts tokens, cuts at
+ * `max_tokens` and `stop`, refuses prompts beyond its context, and fails on demand.
  */
 export interface OpenAiServer {
   /** The base URL to give a client, ending in /v1. */
@@ -40,7 +40,9 @@ export interface ServerOptions {
   readonly reply: (request: ChatRequest, choice: number) => string;
   readonly model?: string;
   readonly apiKey?: string;
-  /** How the server gives token ids when asked: not at all (OpenAI), as vLLM from 0.10.2, as older vLLM, or as SGLang's meta info. */
+  /**
+   * How the server gives token ids when asked: not at all (OpenAI), as vLLM from 0.10.2, as older vLLM, or as SGLang's meta info.
+   */
   readonly tokenIds?: 'none' | 'token_ids' | 'token-text' | 'meta_info';
   /** Prompt and reply together may not be longer, in this server's tokens. */
   readonly contextTokens?: number;

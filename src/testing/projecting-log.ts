@@ -7,7 +7,9 @@ import type { EventLog, LogRecord } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
 import { givenEvents } from './given-events.ts';
 
-/** An appender whose events are projected into a test's database before its promise resolves; `appended` tells what went through. */
+/**
+ * An appender whose events are projected into a test's database before its promise resolves; `appended` tells what went through.
+ */
 export function projectingAppender(db: Db, blobs: BlobStore): Appender & { readonly appended: readonly Envelope[] } {
   const appended: Envelope[] = [];
   const log: Pick<EventLog, 'append'> = {

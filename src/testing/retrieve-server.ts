@@ -4,8 +4,8 @@ import { z } from 'zod';
 import type { Retriever } from '../environments/retrieval/retriever.ts';
 
 /**
- * A stand-in for Search-R1's retrieval server: HTTP on loopback, `POST /retrieve` in both dialects, with any retriever behind it, answering what FastAPI
- * answers (404, 405, 422 and their bodies). It fails on demand.
+ * A stand-in for Search-R1's retrieval server: HTTP on loopback, `POST /retrieve` in both dialects, with any retriever behind it,
+ * answering what FastAPI answers (404, 405, 422 and their bodies). It fails on demand.
  */
 export interface RetrieveServer {
   readonly url: string;

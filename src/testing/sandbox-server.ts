@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 
 /**
- * A stand-in for a SandboxFusion server: HTTP on loopback, `POST /run_code` with its request and answer shapes and FastAPI's 404, 405 and 422, and a function in
- * the place of Python. It fails on demand.
+ * A stand-in for a SandboxFusion server: HTTP on loopback, `POST /run_code` with its request and answer shapes and FastAPI's 404,
+ * 405 and 422, and a function in the place of Python. It fails on demand.
  */
 export interface SandboxServer {
   readonly url: string;

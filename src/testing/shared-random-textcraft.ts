@@ -25,9 +25,9 @@ const DISTRACTORS = 4;
 const TURNS = 4; // of the event loop between two draws, in which other requests go on: the published server runs each in a thread
 
 /**
- * TextCraft as the published server runs it: `reset` seeds the random state of the process, then draws distractors and shuffles the commands
- * from it, while other requests do the same in threads of their own. One after another, resets of a task open alike; two at the same
- * time take each other's draws. Recipes, goals and steps are those of a world of ours.
+ * TextCraft as the published server runs it: `reset` seeds the random state of the process, then draws distractors and shuffles
+ * the commands from it, while other requests do the same in threads of their own. One after another, resets of a task open alike;
+ * two at the same time take each other's draws. Recipes, goals and steps are those of a world of ours.
  */
 export function sharedRandomTextcraft(kind: EnvironmentKind): SharedRandom {
   let shared = createRandom(SEED);

@@ -6,7 +6,8 @@ import type { Envelope } from '../events/envelope.ts';
 import { streamOf } from '../events/stream-of.ts';
 
 /**
- * Builds the events of a test as a story: ids, sequences and times follow from names and order, so that a test says only what it is about.
+ * Builds the events of a test as a story: ids, sequences and times follow from names and order, so that a test says only what it
+ * is about.
  */
 export class Story {
   readonly events: Envelope[] = [];

@@ -113,7 +113,9 @@ function historyRendered(shown: ShownHistory): DataOf<'HistoryRendered'> {
   };
 }
 
-/** Finds the longest end of the history before with which this one begins: all of it as a history grows, less as a window slides. */
+/**
+ * Finds the longest end of the history before with which this one begins: all of it as a history grows, less as a window slides.
+ */
 function splitPrefix(
   before: ShownHistory['before'],
   ids: readonly string[],

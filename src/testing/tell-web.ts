@@ -22,8 +22,9 @@ interface ToldTree {
 }
 
 /**
- * Tells runs and all that can come of them, drawn by a seed: trees whose rollouts go on from one another, runs forked from their steps, rewards on steps and on rollouts, judged again,
- * releases with and without sources, batches, versions with and without a batch, evaluations that name what their policy was trained on.
+ * Tells runs and all that can come of them, drawn by a seed: trees whose rollouts go on from one another, runs forked from their
+ * steps, rewards on steps and on rollouts, judged again, releases with and without sources, batches, versions with and without a
+ * batch, evaluations that name what their policy was trained on.
  */
 export function tellWeb(story: Story, seed: number): { readonly trees: readonly ToldTree[]; readonly runs: readonly string[] } {
   const random = createRandom(seed);

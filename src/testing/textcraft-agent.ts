@@ -1,9 +1,9 @@
 import type { ChatRequest } from './openai-server.ts';
 
 /**
- * Replies as a model would that plays TextCraft and judges its steps: all it knows it reads from the messages. Its first choice is a step that the goal
- * needs; the choices after it lose time (it looks at what it carries) or take a raw item again. A judge's question it answers by whether the step got
- * something new.
+ * Replies as a model would that plays TextCraft and judges its steps: all it knows it reads from the messages. Its first choice
+ * is a step that the goal needs; the choices after it lose time (it looks at what it carries) or take a raw item again. A judge's
+ * question it answers by whether the step got something new.
  */
 export function textCraftAgent({ messages }: ChatRequest, choice: number): string {
   const texts = messages.map(({ content }) => content);

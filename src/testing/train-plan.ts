@@ -1,5 +1,5 @@
-import type { TrainPlan } from '../platform/train-plan.ts';
 import { LINEAR_SETTINGS } from '../training/backends/training-settings.ts';
+import type { TrainPlan } from '../usecases/train/train-plan.ts';
 
 /** A training of a few seconds: three batches of three groups of four rollouts in the generated search world. */
 export function aTrainPlan(changes: Partial<TrainPlan> = {}): TrainPlan {

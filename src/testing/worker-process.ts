@@ -21,7 +21,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const running = new Set<ReturnType<typeof spawn>>();
 
 /**
- * Starts a script of this repository in a process of its own, with nothing of the test's environment but what `env` says and the path.
+ * Starts a script of this repository in a process of its own, with nothing of the test's environment but what `env` says and the
+ * path.
  * @param script relative to the repository.
  */
 export function startProcess(script: string, args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {

@@ -39,7 +39,8 @@ const bodies: fc.Arbitrary<Buffer> = fc.oneof(
       .tuple(fresh, fc.nat(), fc.array(change, { maxLength: 2 }))
       .map(([story, at, changes]) => bytes(story.map((event, i) => (i === at % story.length ? one(event, changes) : event)))),
   },
-  // A story out of order, with pieces missing, or with what belongs to another: references that lead nowhere or round in a circle.
+  // A story out of order, with pieces missing, or with what belongs to another: references that lead nowhere or round in a
+  // circle.
   { weight: 3, arbitrary: fc.tuple(fresh, fresh, fc.infiniteStream(fc.nat())).map(([a, b, dice]) => bytes(tangled(a, b, dice))) },
   { weight: 2, arbitrary: fc.tuple(fresh, damage).map(([story, harm]) => damaged(bytes(story), harm)) },
   { weight: 1, arbitrary: fc.uint8Array({ maxLength: 300 }).map((raw) => Buffer.from(raw)) },

@@ -6,10 +6,10 @@ import { CorpusError, readCorpus } from '../../../src/environments/retrieval/rea
 import { readQuestions } from '../../../src/environments/search-qa/read-questions.ts';
 import { readTasks } from '../../../src/environments/tool-env/read-tasks.ts';
 import { ToolError } from '../../../src/environments/tools/tool.ts';
-import { RunRefused, readPlanFile } from '../../../src/platform/collect-into.ts';
 import { decodeWeights, encodeWeights, zeroWeights } from '../../../src/policies/linear/weights.ts';
 import { plan } from '../../../src/testing/crashing-run.ts';
-import { ReleaseUnreadable, readReleasedChats } from '../../../src/training/released-chats.ts';
+import { RunRefused, readPlanFile } from '../../../src/usecases/collect/collect-into.ts';
+import { ReleaseUnreadable, readReleasedChats } from '../../../src/usecases/train/released-chats.ts';
 import { door } from '../door.ts';
 import { type Change, change, changed, damage, damaged, hostileText, RAW_TEXTS, write } from '../hostile-values.ts';
 

@@ -203,7 +203,8 @@ export const graphqlDoor = door<Query>({
 
 function judged(answered: Answered, isLive: boolean): Outcome {
   const { status, text } = answered;
-  const json = answered.json ?? objectOf(/^data: (\{.*\})$/m.exec(text)?.[1] ?? ''); // a stream tells its refusal as its one event
+  // a stream tells its refusal as its one event
+  const json = answered.json ?? objectOf(/^data: (\{.*\})$/m.exec(text)?.[1] ?? '');
   if (status >= 500) throw new Broken(`answered ${status}: ${text.slice(0, 300)}`);
   if (/INTERNAL_SERVER_ERROR|UNAVAILABLE/.test(text.slice(0, 5_000)))
     throw new Broken(`a fault of the server: ${text.slice(0, 500)}`);

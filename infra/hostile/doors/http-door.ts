@@ -9,7 +9,10 @@ interface Sent {
   readonly bytes: Buffer;
   /** Where it is cut into writes. */
   readonly cuts: readonly number[];
-  /** Whether the client says behind it that nothing follows: requests that are not answered then are dropped. Else the last one asks for the end. */
+  /**
+   * Whether the client says behind it that nothing follows: requests that are not answered then are dropped. Else the last one
+   * asks for the end.
+   */
   readonly behind: 'end' | 'wait';
 }
 

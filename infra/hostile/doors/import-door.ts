@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { createAppender } from '../../../src/append/appender.ts';
 import { EventRefused } from '../../../src/append/prepare-events.ts';
-import { DatasetError } from '../../../src/datasets/dataset-error.ts';
-import { HEADER } from '../../../src/datasets/event-line.ts';
-import { agentTrajDefaults } from '../../../src/datasets/import/agent-traj-options.ts';
-import { importTrajectories } from '../../../src/datasets/import/import-trajectories.ts';
 import { Story } from '../../../src/testing/story.ts';
+import { DatasetError } from '../../../src/usecases/datasets/dataset-error.ts';
+import { HEADER } from '../../../src/usecases/datasets/event-line.ts';
+import { agentTrajDefaults } from '../../../src/usecases/datasets/import/agent-traj-options.ts';
+import { importTrajectories } from '../../../src/usecases/datasets/import/import-trajectories.ts';
 import { Broken, door, type Outcome, type World } from '../door.ts';
 import { change, changed, damage, damaged, RAW_TEXTS, raw, TEXTS, write } from '../hostile-values.ts';
 
@@ -17,7 +17,7 @@ interface Files {
   readonly source: string;
 }
 
-const FIXTURE = new URL('../../../src/datasets/import/fixtures/search_results_7.json', import.meta.url);
+const FIXTURE = new URL('../../../src/usecases/datasets/import/fixtures/search_results_7.json', import.meta.url);
 const TREE: unknown = JSON.parse(await readFile(FIXTURE, 'utf8'));
 const ITEM = {
   item_id: 'textcraft_7',

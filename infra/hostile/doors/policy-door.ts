@@ -16,7 +16,10 @@ const CHAT = {
 };
 
 const MANY = 300_000;
-/** Texts on which patterns run for ever: marks that open and never close, blanks without end, lists that end just before their bracket. */
+/**
+ * Texts on which patterns run for ever: marks that open and never close, blanks without end, lists that end just before their
+ * bracket.
+ */
 const PATTERNS: readonly string[] = [
   `What you can do now: [${"'".repeat(64)}`,
   `What you can do now: [${"'a' ".repeat(5_000)}`,

@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { parquetWriteBuffer } from 'hyparquet-writer';
-import { DatasetError } from '../../../src/datasets/dataset-error.ts';
-import { prepareDataset } from '../../../src/datasets/prepare/prepare-dataset.ts';
-import { RECIPES } from '../../../src/datasets/prepare/recipes.ts';
+import { DatasetError } from '../../../src/usecases/datasets/dataset-error.ts';
+import { prepareDataset } from '../../../src/usecases/datasets/prepare/prepare-dataset.ts';
+import { RECIPES } from '../../../src/usecases/datasets/prepare/recipes.ts';
 import { Broken, door } from '../door.ts';
 import { change, changed, damage, damaged, RAW_TEXTS, TEXTS, write } from '../hostile-values.ts';
 
@@ -17,7 +17,7 @@ interface Source {
   readonly malformed: 'refuse' | 'skip';
 }
 
-const FOLDER = fileURLToPath(new URL('../../../src/datasets/prepare/fixtures/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../../../src/usecases/datasets/prepare/fixtures/', import.meta.url));
 const FILES = (await readdir(FOLDER, { recursive: true }))
   .filter((name) => ['.json', '.jsonl', '.parquet'].includes(extname(name)))
   .sort();

@@ -5,11 +5,11 @@ import { openEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { beginTraining, type PlannedRun } from '../../platform/train-begin.ts';
-import { trainPlan } from '../../platform/train-plan.ts';
 import { type Ledger, readLedgers } from '../../projections/training-pool/read-ledger.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { LINEAR_SETTINGS } from '../../training/backends/training-settings.ts';
+import { beginTraining, type PlannedRun } from '../../usecases/train/train-begin.ts';
+import { trainPlan } from '../../usecases/train/train-plan.ts';
 import { writeLedger } from '../ledger.ts';
 import { progressLine, say } from '../terminal.ts';
 import { startWorker, type WorkerProcess } from './processes.ts';
@@ -33,7 +33,8 @@ export interface Survived {
 }
 
 /**
- * Trains a policy by processes of their own, kills trainer and projector with -9 in the middle, starts them again as a supervisor would, and prints the account of the samples.
+ * Trains a policy by processes of their own, kills trainer and projector with -9 in the middle, starts them again as a supervisor
+ * would, and prints the account of the samples.
  * @throws Error when the training stands still for two minutes, or a process ends by itself.
  */
 export async function trainThroughCrashes(platform: Platform, seed: number, signal: AbortSignal): Promise<Survived> {

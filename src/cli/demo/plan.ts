@@ -1,9 +1,9 @@
-import { chooseTasks } from '../../collect/choose-tasks.ts';
-import type { CollectPlan } from '../../collect/plan.ts';
 import { COMPRESSION_PRESETS } from '../../domain/compression/reward-presets.ts';
 import { TEMPLATE_VERSIONS } from '../../domain/prompts/compose-prompt.ts';
 import { SEARCH_DEFAULTS } from '../../domain/search/next-search-step.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
+import { chooseTasks } from '../../usecases/collect/choose-tasks.ts';
+import type { CollectPlan } from '../../usecases/collect/plan.ts';
 
 export interface DemoSize {
   readonly tasks: number;
@@ -38,7 +38,10 @@ export async function planDemo(size: DemoSize): Promise<CollectPlan> {
   }
 }
 
-/** Plans a run in image mode: one question of the search world, its history drawn, the factor of each image asked for by the step before. */
+/**
+ * Plans a run in image mode: one question of the search world, its history drawn, the factor of each image asked for by the step
+ * before.
+ */
 export async function planDemoImages(): Promise<CollectPlan> {
   const kind = await openEnvironment('search-qa');
   try {
@@ -68,7 +71,9 @@ export async function planDemoImages(): Promise<CollectPlan> {
   }
 }
 
-/** Plans the search of one task by Monte-Carlo tree search: small enough to be drawn, large enough for good and bad trajectories. */
+/**
+ * Plans the search of one task by Monte-Carlo tree search: small enough to be drawn, large enough for good and bad trajectories.
+ */
 export function planDemoSearch(plan: CollectPlan): CollectPlan {
   const deep = plan.tasks.at(-1);
   if (!deep) throw new RangeError('a plan has tasks');

@@ -24,7 +24,8 @@ const READY_MS = 60_000;
 const STOP_MS = 15_000;
 
 /**
- * Starts `workers/<name>.ts` and waits until it logs `ready`. Gives the fields of that line (the address of an API, say) beside the process.
+ * Starts `workers/<name>.ts` and waits until it logs `ready`. Gives the fields of that line (the address of an API, say) beside
+ * the process.
  * @throws Error with the end of its log when it ends before, or says nothing for a minute.
  */
 export async function startWorker(
@@ -68,7 +69,8 @@ export async function startWorker(
 function fieldsOf(line: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined; // JSON objects have string keys
+    // JSON objects have string keys
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
   }

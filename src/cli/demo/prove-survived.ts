@@ -1,16 +1,18 @@
 import type { Platform } from '../../platform/open-platform.ts';
-import { recordReplay } from '../../platform/record-replay.ts';
-import { replayEnvironment } from '../../platform/replay-environment.ts';
-import { replayProjections } from '../../platform/replay-projections.ts';
-import { replayTraining } from '../../platform/replay-training.ts';
 import { projections } from '../../projections/registry.ts';
-import type { ReplayReport } from '../../replay/replay-report.ts';
+import { recordReplay } from '../../usecases/replay/record-replay.ts';
+import { replayEnvironment } from '../../usecases/replay/replay-environment.ts';
+import { replayProjections } from '../../usecases/replay/replay-projections.ts';
+import type { ReplayReport } from '../../usecases/replay/replay-report.ts';
+import { replayTraining } from '../../usecases/replay/replay-training.ts';
 import { describeReport } from '../describe-report.ts';
 import { ensureProjector } from '../ensure-projector.ts';
 import { progressLine, say } from '../terminal.ts';
 import type { Survived } from './crash.ts';
 
-/** Does the run over from the record, prints what that gave, and puts it on record. Exit code 1 when something is not what it was. */
+/**
+ * Does the run over from the record, prints what that gave, and puts it on record. Exit code 1 when something is not what it was.
+ */
 export async function proveSurvived(platform: Platform, { runId, policyId }: Survived, signal: AbortSignal): Promise<void> {
   const projector = await ensureProjector(platform);
   const line = progressLine();

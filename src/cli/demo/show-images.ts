@@ -5,13 +5,15 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { readHistoryImagesOfRun } from '../../projections/images/read-history-images.ts';
 import { readImageTotalsOfRuns } from '../../projections/images/read-image-totals.ts';
 import { readHistories, readSegments } from '../../projections/images/read-segments.ts';
-import { rebuildImage } from '../../replay/rebuild-image.ts';
+import { rebuildImage } from '../../usecases/replay/rebuild-image.ts';
 import { say } from '../terminal.ts';
 import { shownPath } from './shown-path.ts';
 
 const WIDTH = 110; // characters of a record
 
-/** Draws the longest history image of a run again from the record, writes it as a PNG, and shows its text beside what it saves. */
+/**
+ * Draws the longest history image of a run again from the record, writes it as a PNG, and shows its text beside what it saves.
+ */
 export async function showImages(platform: Platform, runId: string, url: string): Promise<void> {
   const { db } = platform.database;
   const images = await readHistoryImagesOfRun(db, runId);

@@ -1,10 +1,10 @@
 import { THRESHOLD_DEFAULTS } from '../../domain/revision/thresholds.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { reviseInto } from '../../platform/revise-into.ts';
 import { readTreeIds } from '../../projections/revisions/read-searched-trees.ts';
 import { readStatistics } from '../../projections/search-statistics/read-statistics.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { reviseInto } from '../../usecases/revise/revise-into.ts';
 import { say } from '../terminal.ts';
 import { drawRecorded, readTree } from '../tree.ts';
 import { showRevision } from './show-revision.ts';
@@ -12,7 +12,10 @@ import { showRevision } from './show-revision.ts';
 const CATCH_UP_MS = 60_000;
 const LINES = 16; // of the tree
 
-/** Mines a search of one task, then shows its tree with visits and values, what the mining gave, and one revision beside its parents. */
+/**
+ * Mines a search of one task, then shows its tree with visits and values, what the mining gave, and one revision beside its
+ * parents.
+ */
 export async function showSearch(platform: Platform, runId: string, signal: AbortSignal): Promise<void> {
   const { db } = platform.database;
   const { pairs, revisions, verified, rejected } = await reviseInto(platform, {

@@ -1,12 +1,15 @@
 import type { Platform } from '../../platform/open-platform.ts';
-import { trainInto } from '../../platform/train-into.ts';
-import { trainPlan } from '../../platform/train-plan.ts';
 import { createLogger } from '../../runtime/logger.ts';
 import { LINEAR_SETTINGS } from '../../training/backends/training-settings.ts';
+import { trainInto } from '../../usecases/train/train-into.ts';
+import { trainPlan } from '../../usecases/train/train-plan.ts';
 import { writeLedger } from '../ledger.ts';
 import { progressLine, say } from '../terminal.ts';
 
-/** Trains the linear policy for a few updates on the search world and shows what came of it on questions that it was not trained on. */
+/**
+ * Trains the linear policy for a few updates on the search world and shows what came of it on questions that it was not trained
+ * on.
+ */
 export async function trainFew(platform: Platform, seed: number, signal: AbortSignal): Promise<void> {
   const line = progressLine();
   const updates = 6;

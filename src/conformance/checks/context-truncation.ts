@@ -6,7 +6,10 @@ import { judgeEqual, type VectorCheck } from '../vector-check.ts';
 const texts = z.array(z.string());
 const shape = z.object({ messageLimit: z.int(), prompts: z.array(texts), storedStateOfDeepestNode: texts });
 
-/** Judges `10_context_truncation`: the prompts that were sent on the way down, where a token is a message and the system text is none. */
+/**
+ * Judges `10_context_truncation`: the prompts that were sent on the way down, where a token is a message and the system text is
+ * none.
+ */
 export const contextTruncationCheck: VectorCheck = {
   fileName: /^10_context_truncation.*\.json$/,
   *judge({ json }) {

@@ -5,7 +5,10 @@ import { publishedNode } from './published-node.ts';
 
 const shape = z.record(z.string(), publishedNode);
 
-/** Judges `05_trees`: read, and written again from what was kept, each tree is the same, though its score was not computed by who wrote it. */
+/**
+ * Judges `05_trees`: read, and written again from what was kept, each tree is the same, though its score was not computed by who
+ * wrote it.
+ */
 export const publishedTreesCheck: VectorCheck = {
   fileName: /^05_trees.*\.json$/,
   *judge({ json }) {

@@ -47,7 +47,10 @@ export const revisionRowsCheck: VectorCheck = {
   },
 };
 
-/** Makes the rows of a tree as the published program does; its judge answers what the file tells, and everything it is asked is kept. */
+/**
+ * Makes the rows of a tree as the published program does; its judge answers what the file tells, and everything it is asked is
+ * kept.
+ */
 function rowsOf({ alpha, beta, dataType, revise, rows: told }: Scenario, { opening, tree }: SearchedTree) {
   const taskNum = told[0]?.task_num ?? '';
   const paired = pairAsPublished(tree, { alpha, beta });

@@ -20,7 +20,10 @@ const budgets = z.object({
 });
 const trajectoryRows = z.object({ trajectory_uids: z.array(z.string()), mini_batch_size: z.int(), dp_size: z.int() });
 
-/** Judges `12-batching`: workloads, admission budgets, balanced partitions, and mini-batches of whole trajectories with masked padding. */
+/**
+ * Judges `12-batching`: workloads, admission budgets, balanced partitions, and mini-batches of whole trajectories with masked
+ * padding.
+ */
 export const rlBatchingCheck = rlCheck(/^12-batching.*\.json$/, {
   sequence_workload: ({ inputs }) => ({ value: lengths.parse(inputs).seqlens.map(rowWorkload) }),
   fully_async_budget({ inputs }) {

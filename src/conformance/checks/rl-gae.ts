@@ -16,7 +16,10 @@ const tokens = z.object({
 });
 const steps = tokens.extend({ trajectory_uids: z.array(z.string()), step_indices: z.array(z.int()) });
 
-/** Judges `02-gae`: raw advantages, returns and whitened advantages of every treatment of untrained tokens, by function and by the estimator. */
+/**
+ * Judges `02-gae`: raw advantages, returns and whitened advantages of every treatment of untrained tokens, by function and by the
+ * estimator.
+ */
 export const rlGaeCheck = rlCheck(/^02-gae.*\.json$/, {
   gae(given) {
     if (given.variant.startsWith('Agent-R1 v0.1 step')) return judgeSteps(given);

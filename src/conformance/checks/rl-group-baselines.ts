@@ -21,7 +21,9 @@ const shape = z.object({
   trajectory_uids: names.optional(),
 });
 
-/** Judges `03-group-baselines`: the scalar of each row by the function, and the advantages by the estimator that a run would name. */
+/**
+ * Judges `03-group-baselines`: the scalar of each row by the function, and the advantages by the estimator that a run would name.
+ */
 export const rlGroupBaselinesCheck = rlCheck(/^03-group-baselines.*\.json$/, {
   grpo(given) {
     const scale = scaleOf(given);

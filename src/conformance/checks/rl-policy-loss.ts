@@ -26,7 +26,10 @@ const sharded = z.object({
   loss_scale_factor: z.number(),
 });
 
-/** Judges `06-policy-loss`: token losses, metrics and every aggregation, with own and global denominators, now and as verl ≤ 0.6 had them. */
+/**
+ * Judges `06-policy-loss`: token losses, metrics and every aggregation, with own and global denominators, now and as verl ≤ 0.6
+ * had them.
+ */
 export const rlPolicyLossCheck = rlCheck(/^06-policy-loss.*\.json$/, {
   ppo_policy_loss(given) {
     const { clip_ratio_low: clipLow, clip_ratio_high: clipHigh, clip_ratio_c: dualClip } = dual.parse(given.inputs);

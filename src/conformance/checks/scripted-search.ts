@@ -19,7 +19,10 @@ export interface Script {
   readonly snap: (action: string) => string;
 }
 
-/** What a scripted search did. Each sample of the published program costs one call, and one environment step per action from the root. */
+/**
+ * What a scripted search did. Each sample of the published program costs one call, and one environment step per action from the
+ * root.
+ */
 export interface ScriptedRun extends SearchedTree {
   readonly ties: readonly { readonly pool: readonly string[]; readonly pick: number }[];
   readonly calls: number;
@@ -28,7 +31,8 @@ export interface ScriptedRun extends SearchedTree {
 
 /**
  * Drives a search to its end as the published program does, every decision by `nextSearchStep`, all state by `applySearchFacts`.
- * @param picks the positions that are drawn, one per tie, in order. @throws RangeError when a tie is met that `picks` does not tell.
+ * @param picks the positions that are drawn, one per tie, in order. @throws RangeError when a tie is met that `picks` does not
+ * tell.
  */
 export function runScriptedSearch(script: Script, picks: readonly number[]): ScriptedRun {
   const texts = new Map<string, Texts>();

@@ -43,7 +43,9 @@ const searchCase = z.object({
 type SearchCase = z.infer<typeof searchCase>;
 const shape = z.object({ cases: z.array(searchCase) });
 
-/** Judges `09_mcts_search`: whole searches, tie by tie and node by node, with what the published program would have spent on them. */
+/**
+ * Judges `09_mcts_search`: whole searches, tie by tie and node by node, with what the published program would have spent on them.
+ */
 export const searchCheck: VectorCheck = {
   fileName: /^09_mcts_search.*\.json$/,
   *judge({ json }) {

@@ -4,8 +4,8 @@ import { skipped, type VectorCheck } from '../vector-check.ts';
 const shape = z.object({ cases: z.array(z.object({ prediction: z.string() })) });
 
 /**
- * Skips `13_sciworld_action_match`, case by case: the published code walks a Python set ordered by length alone, so what it picks among
- * candidates of equal length changes with the hash seed, and the file does not hold the room that its stub described.
+ * Skips `13_sciworld_action_match`, case by case: the published code walks a Python set ordered by length alone, so what it picks
+ * among candidates of equal length changes with the hash seed, and the file does not hold the room that its stub described.
  */
 export const snapActionCheck: VectorCheck = {
   fileName: /^13_sciworld_action_match.*\.json$/,

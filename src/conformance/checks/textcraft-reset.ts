@@ -62,8 +62,8 @@ export const textcraftResetCheck: VectorCheck = {
 };
 
 /**
- * Judges how the recipe lists of the 2025-03 server grow over resets of one task. The file does not say which task it was: one must grow so, and the
- * deepest is tried first.
+ * Judges how the recipe lists of the 2025-03 server grow over resets of one task. The file does not say which task it was: one
+ * must grow so, and the deepest is tried first.
  */
 function judgeLeak(world: World, expected: z.infer<typeof leakSizes>): JudgedCase {
   const name = 'oldRevisionRecipeLeakOverResets';

@@ -15,7 +15,10 @@ const step = z.object({
 const session = z.object({ session: z.string(), goal: z.string(), steps: z.array(step).min(1) });
 const shape = z.object({ sessions: z.array(session) });
 
-/** Judges `12_textcraft_sessions`: whole episodes, step by step, with the inventory in its order. A session is one case and fails at its first difference. */
+/**
+ * Judges `12_textcraft_sessions`: whole episodes, step by step, with the inventory in its order. A session is one case and fails
+ * at its first difference.
+ */
 export const textcraftSessionsCheck: VectorCheck = {
   fileName: /^12_textcraft_sessions.*\.json$/,
   async *judge(file) {

@@ -72,7 +72,10 @@ function judgeTraversal(world: World, goal: string, name: string, revision: stri
   return judgeEqual(name, order, expected.traversalOrder);
 }
 
-/** The original samples up to ten uses of each ingredient: with more there is nothing to compare but that ours could have been drawn. */
+/**
+ * The original samples up to ten uses of each ingredient: with more there is nothing to compare but that ours could have been
+ * drawn.
+ */
 function judgeDistractors(world: World, goal: string, name: string, expected: GoalFacts): JudgedCase {
   const required = requiredRecipes(world, goal);
   const candidates = sortedCommands(distractorCandidates(world, required));

@@ -9,9 +9,10 @@ export interface Component {
 }
 
 /**
- * Scales every component of a group's reward by itself and adds the weighted results: `A_i = Σ_k w_k · (r_ki − m_k) / d_k` (GDPO, group
- * reward-decoupled normalisation, arXiv 2601.05242). Standardising the sum instead lets the loudest component drown the rest in a mixed group and the
- * quietest one fill an otherwise equal group (specification of AgentOCR, §2.4); here compression weighs `w` in both. @throws RangeError when components differ in length.
+ * Scales every component of a group's reward by itself and adds the weighted results: `A_i = Σ_k w_k · (r_ki − m_k) / d_k` (GDPO,
+ * group reward-decoupled normalisation, arXiv 2601.05242). Standardising the sum instead lets the loudest component drown the
+ * rest in a mixed group and the quietest one fill an otherwise equal group (specification of AgentOCR, §2.4); here compression
+ * weighs `w` in both. @throws RangeError when components differ in length.
  */
 export function decoupledAdvantages(components: readonly Component[]): number[] {
   const length = components[0]?.values.length ?? 0;
@@ -26,8 +27,8 @@ export function decoupledAdvantages(components: readonly Component[]): number[] 
 }
 
 /**
- * Whitens the advantages of a whole batch: `(A − mean) / (deviation + ε)` over all samples of all groups. GDPO's last step: it keeps the scale of
- * an update apart from the number of components and their weights. The ratio of two components stays as it is.
+ * Whitens the advantages of a whole batch: `(A − mean) / (deviation + ε)` over all samples of all groups. GDPO's last step: it
+ * keeps the scale of an update apart from the number of components and their weights. The ratio of two components stays as it is.
  */
 export function whitenBatch(advantages: readonly (readonly number[])[], epsilon: number): number[][] {
   const flat = standardiseGroup(advantages.flat(), { kind: 'deviation', epsilon });

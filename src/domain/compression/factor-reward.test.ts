@@ -6,7 +6,8 @@ import { INVALID_PENALTY, scoreParts, totalScore } from './step-score.ts';
 const script = COMPRESSION_PRESETS['published-script'];
 const step = { factor: 2, success: true, active: true, endsEpisode: false };
 
-// specification of AgentOCR, V8: a successful ALFWorld episode is worth 10. Nine digits: the tenth of the row for 4.91 is that of a 32-bit factor.
+// specification of AgentOCR, V8: a successful ALFWorld episode is worth 10. Nine digits: the tenth of the row for 4.91 is that of
+// a 32-bit factor.
 test.each([
   [1.0, 10.0],
   [1.1, 10.0009531018],

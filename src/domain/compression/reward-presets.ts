@@ -7,8 +7,8 @@ export interface CompressionPreset extends FactorCoefficients {
 }
 
 /**
- * The settings found in the source (specification of AgentOCR, §2.3). The paper's K and that of the scripts said to reproduce it differ, so both
- * stand here by name; `configuration-default` is what a run gets that sets nothing.
+ * The settings found in the source (specification of AgentOCR, §2.3). The paper's K and that of the scripts said to reproduce it
+ * differ, so both stand here by name; `configuration-default` is what a run gets that sets nothing.
  */
 export const COMPRESSION_PRESETS = {
   'published-script': { every: 8, lambda: 0.01, mu: 0 },

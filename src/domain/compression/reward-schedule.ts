@@ -14,10 +14,10 @@ export function startSchedule(every: number): RewardSchedule {
 }
 
 /**
- * Counts one training iteration and says whether compression is rewarded in it: `n ← n + 1; active = (n mod K = 0)` (specification of AgentOCR, §2.3).
- * The reference counts calls of a reward manager: it begins again at 0 after a resume, counts an iteration twice when its first try fails, and
- * counts validation batches too. Here an iteration counts once, when its outcome is recorded: try again from the same schedule and the
- * same iteration is tried; evaluation asks no schedule.
+ * Counts one training iteration and says whether compression is rewarded in it: `n ← n + 1; active = (n mod K = 0)`
+ * (specification of AgentOCR, §2.3). The reference counts calls of a reward manager: it begins again at 0 after a resume, counts
+ * an iteration twice when its first try fails, and counts validation batches too. Here an iteration counts once, when its outcome
+ * is recorded: try again from the same schedule and the same iteration is tried; evaluation asks no schedule.
  */
 export function nextIteration({ every, n }: RewardSchedule): { readonly schedule: RewardSchedule; readonly active: boolean } {
   return { schedule: { every, n: n + 1 }, active: (n + 1) % every === 0 };

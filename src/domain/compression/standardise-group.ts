@@ -13,12 +13,13 @@ export type Scaling =
 export const PUBLISHED_SCALING: Scaling = { kind: 'deviation', epsilon: 1e-6 };
 
 /**
- * Turns the scores of one group (all steps of all rollouts of one task) into advantages. A group of one has no mean to be better than: its score counts
- * whole, over `1 + ε` where deviations divide (m = 0, d = 1 as published); equal scores give zeros.
+ * Turns the scores of one group (all steps of all rollouts of one task) into advantages. A group of one has no mean to be better
+ * than: its score counts whole, over `1 + ε` where deviations divide (m = 0, d = 1 as published); equal scores give zeros.
  *
- * Division by d alone makes the weight of a small component meaningless: where every rollout succeeds, `λ·ln(cf)` is the only difference left,
- * λ cancels, and cf = 5 among 1.1, 1.2, 1.3 gets +1.49 whatever λ is (§2.4). A floor of the size of the differences that matter, such as the task's
- * reward over ten, keeps a group that differs in little from shouting. @throws RangeError for a negative ε or floor.
+ * Division by d alone makes the weight of a small component meaningless: where every rollout succeeds, `λ·ln(cf)` is the only
+ * difference left, λ cancels, and cf = 5 among 1.1, 1.2, 1.3 gets +1.49 whatever λ is (§2.4). A floor of the size of the
+ * differences that matter, such as the task's reward over ten, keeps a group that differs in little from shouting. @throws
+ * RangeError for a negative ε or floor.
  */
 export function standardiseGroup(scores: readonly number[], scaling: Scaling): number[] {
   if (scaling.kind !== 'none' && !(scaling.epsilon >= 0)) throw new RangeError(`epsilon is 0 or more, not ${scaling.epsilon}`);

@@ -11,7 +11,9 @@ export interface ScoreParts {
 /** What an invalid action costs in the published runs (specification of AgentOCR, §3.4). */
 export const INVALID_PENALTY = { alfworld: 0.1, search: 0.01 } as const;
 
-/** Takes a step's score apart: the return of its episode, its compression reward, and `−penalty` where its action was not valid. */
+/**
+ * Takes a step's score apart: the return of its episode, its compression reward, and `−penalty` where its action was not valid.
+ */
 export function scoreParts(step: {
   readonly episodeReturn: number;
   readonly compression: number;

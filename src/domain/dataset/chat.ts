@@ -1,12 +1,15 @@
 import { type ChatMessage, type Conversation, promptMessages } from '../history/prompt.ts';
 import type { LossMessage } from '../revision/splice.ts';
 
-/** A message of a training example. Only assistant messages carry a weight: 1 is trained on, 0 is context (OpenAI fine-tuning). */
+/**
+ * A message of a training example. Only assistant messages carry a weight: 1 is trained on, 0 is context (OpenAI fine-tuning).
+ */
 export type WeightedMessage = ChatMessage & { readonly weight?: 0 | 1 };
 
 /**
- * Builds the training chat of a trajectory: the prompt of its last turn and that turn's reply, as the policy saw them, with a weight per
- * reply. The observation after the last reply is left out: nothing answers it, and fine-tuning wants the assistant to speak last.
+ * Builds the training chat of a trajectory: the prompt of its last turn and that turn's reply, as the policy saw them, with a
+ * weight per reply. The observation after the last reply is left out: nothing answers it, and fine-tuning wants the assistant to
+ * speak last.
  */
 export function weightedChat(conversation: Conversation, weights: readonly (0 | 1)[]): readonly WeightedMessage[] {
   const messages = promptMessages(conversation);
@@ -30,8 +33,8 @@ export interface ShareGptTurn {
 }
 
 /**
- * Builds the AgentTraj form (Agent-R spec §4.3): the instruction as a human turn, its acknowledgement without loss, then observation and
- * reply in turn. Without an instruction the conversation begins at the first observation.
+ * Builds the AgentTraj form (Agent-R spec §4.3): the instruction as a human turn, its acknowledgement without loss, then
+ * observation and reply in turn. Without an instruction the conversation begins at the first observation.
  */
 export function shareGptTurns(
   conversation: Conversation,

@@ -9,8 +9,9 @@ export interface PreferenceRow {
 }
 
 /**
- * How far chosen and rejected go behind the prompt. `reply`: the first reply in which the two differ, so that nothing but a reply is ever compared.
- * `trajectory`: all that follows, observations between the replies included; only for trainers that mask what is not the assistant's.
+ * How far chosen and rejected go behind the prompt. `reply`: the first reply in which the two differ, so that nothing but a reply
+ * is ever compared. `trajectory`: all that follows, observations between the replies included; only for trainers that mask what
+ * is not the assistant's.
  */
 export type PreferenceSpan = 'reply' | 'trajectory';
 
@@ -20,8 +21,8 @@ interface Turn {
 }
 
 /**
- * Builds the row of a good and a bad trajectory of one task: the prompt is the opening and what both share, `branch` turns. An observation that
- * nothing answers is left out. @throws RangeError when the two do not part.
+ * Builds the row of a good and a bad trajectory of one task: the prompt is the opening and what both share, `branch` turns. An
+ * observation that nothing answers is left out. @throws RangeError when the two do not part.
  */
 export function preferenceRow(
   opening: readonly ChatMessage[],
@@ -47,8 +48,8 @@ export interface CompletionRow {
 }
 
 /**
- * Builds a row for every reply that is trained on: all before it is its prompt. TRL has no loss flag per message; a completion of several turns
- * would train on the observations between them, and on no reply in the middle of a prompt.
+ * Builds a row for every reply that is trained on: all before it is its prompt. TRL has no loss flag per message; a completion of
+ * several turns would train on the observations between them, and on no reply in the middle of a prompt.
  */
 export function completionRows(messages: readonly LossMessage[]): readonly CompletionRow[] {
   return messages.flatMap(({ role, content, loss }, i) => {

@@ -5,16 +5,18 @@ export interface Turn {
 }
 
 /**
- * - `policy`: every turn that the rollout's own policy wrote, shared prefix included. Each line then stands alone as a demonstration; a
+ * - `policy`: every turn that the rollout's own policy wrote, shared prefix included. Each line then stands alone as a
+ *   demonstration; a
  *   step shared by n exported trajectories is trained on n times.
- * - `own`: of those, only the steps that this rollout took itself. A shared step weighs once at most, in the line of the rollout that took
+ * - `own`: of those, only the steps that this rollout took itself. A shared step weighs once at most, in the line of the rollout
+ *   that took
  *   it, and not at all when that rollout is not exported.
  */
 export type WeightRule = 'policy' | 'own';
 
 /**
- * Decides the weight (loss flag) of each turn. A turn that another policy wrote (a guide, the bad prefix of a revision, a turn imported
- * with `loss: false`) is context and weighs 0 under both rules: cloning it would teach what the policy did not do.
+ * Decides the weight (loss flag) of each turn. A turn that another policy wrote (a guide, the bad prefix of a revision, a turn
+ * imported with `loss: false`) is context and weighs 0 under both rules: cloning it would teach what the policy did not do.
  */
 export function turnWeights(
   turns: readonly Turn[],

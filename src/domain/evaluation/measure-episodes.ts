@@ -27,8 +27,8 @@ export interface Measures {
 export const REPEATED_LENGTHS = [1, 2, 3, 4] as const;
 
 /**
- * Measures the episodes of an evaluation (specification of Agent-R, §3.3): means, seeded intervals over the tasks, loops, success by depth. The same
- * episodes give the same numbers in any order of the list. @throws RangeError without an episode.
+ * Measures the episodes of an evaluation (specification of Agent-R, §3.3): means, seeded intervals over the tasks, loops, success
+ * by depth. The same episodes give the same numbers in any order of the list. @throws RangeError without an episode.
  */
 export function measureEpisodes(given: readonly Episode[], bootstrap: Bootstrap): Measures {
   const episodes = [...given].sort(byContent);

@@ -17,8 +17,8 @@ export type Trimmed =
   | { readonly kind: 'too-long'; readonly headTokens: number; readonly newestTurnTokens: number; readonly limit: number };
 
 /**
- * Drops whole turns (a reply with its observation), the oldest first, until the messages count at most `limit` tokens.
- * The head (all before the first reply) is pinned, and so is the newest turn: without its observation the agent would not know where it
+ * Drops whole turns (a reply with its observation), the oldest first, until the messages count at most `limit` tokens. The head
+ * (all before the first reply) is pinned, and so is the newest turn: without its observation the agent would not know where it
  * stands. Agent-R instead cut messages 4 and 5, an observation with the *next* reply, and looped for ever on a long head
  * (specification of Agent-R, §6 item 15).
  */
@@ -53,7 +53,9 @@ export function countTurns(messages: readonly ChatMessage[]): number {
   return splitTurns(messages).turns.length;
 }
 
-/** Estimates the tokens of a message where no tokenizer is at hand: one for three UTF-8 bytes, and four for the role's markers. */
+/**
+ * Estimates the tokens of a message where no tokenizer is at hand: one for three UTF-8 bytes, and four for the role's markers.
+ */
 export function approximateTokens(message: ChatMessage): number {
   // English runs at about four bytes a token; three errs on the long side, so that the server's limit is met seldom.
   return Math.ceil(new TextEncoder().encode(message.content).length / 3) + 4;

@@ -17,8 +17,9 @@ const WORDINGS: { readonly [Name in TemplateName]: Wording } = {
 };
 
 /**
- * Composes what the agent is asked at one step: one user message, the history image first where there is one, then a single text. The slots are
- * those of specification of AgentOCR, §4.1 and §4.2, the words our own. The current observation is always text; the image holds finished steps only.
+ * Composes what the agent is asked at one step: one user message, the history image first where there is one, then a single text.
+ * The slots are those of specification of AgentOCR, §4.1 and §4.2, the words our own. The current observation is always text; the
+ * image holds finished steps only.
  * @throws RangeError for a history length that is not a count.
  */
 export function composePrompt(name: TemplateName, input: PromptInput): ComposedPrompt {

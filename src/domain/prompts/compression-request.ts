@@ -1,6 +1,9 @@
 import type { TemplateName } from './prompt-template.ts';
 
-/** Asks for the factor of the next image, worded for one world (specification of AgentOCR, §2.1; in our own words). A changed text raises the template's version. */
+/**
+ * Asks for the factor of the next image, worded for one world (specification of AgentOCR, §2.1; in our own words). A changed text
+ * raises the template's version.
+ */
 export function compressionRequest(name: TemplateName): string {
   return name === 'search-qa' ? SEARCH : COMMON;
 }

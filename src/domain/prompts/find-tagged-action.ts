@@ -3,10 +3,11 @@ import { pythonStrip } from '../text/python-strip.ts';
 import { countMatches, type Found } from './projection.ts';
 
 /**
- * Finds the action in an answer for ALFWorld by the published rules (specification of AgentOCR, §4.1): the lower-cased text between the first
- * `<action>` and the first `</action>`. It is well formed when both are there once, one lower-case `<think>` and one `</think>` are
- * there, nothing is written in CJK ideographs, and no compression tag is repeated. Repeated action tags leave no action and no factor. A closing tag before its opening
- * one encloses nothing, and counts as valid all the same. An answer without the tags has no action (not published; the reference has no vector for it).
+ * Finds the action in an answer for ALFWorld by the published rules (specification of AgentOCR, §4.1): the lower-cased text
+ * between the first `<action>` and the first `</action>`. It is well formed when both are there once, one lower-case `<think>`
+ * and one `</think>` are there, nothing is written in CJK ideographs, and no compression tag is repeated. Repeated action tags
+ * leave no action and no factor. A closing tag before its opening one encloses nothing, and counts as valid all the same. An
+ * answer without the tags has no action (not published; the reference has no vector for it).
  */
 export function findTaggedAction(response: string): Found {
   const lower = response.toLowerCase();
@@ -29,7 +30,10 @@ export function findTaggedAction(response: string): Found {
   };
 }
 
-/** Gives the first thought in tags; without them all before the first tag of an action. For the reader only: no rule depends on it. */
+/**
+ * Gives the first thought in tags; without them all before the first tag of an action. For the reader only: no rule depends on
+ * it.
+ */
 export function thoughtOf(response: string): string {
   const inside = findEnclosed(response, 'think', 'any-case')[0]?.content;
   return (inside ?? response.split(/<(?:action|search|answer|compression)>/i, 1)[0] ?? '').trim();

@@ -8,9 +8,10 @@ export interface FinishedStep {
 }
 
 /**
- * Writes one finished step as the agent will read it again (specification of AgentOCR, §1.3 and §3.2): in worlds of acting what it saw and then did, on one line;
- * in Search what it did and what that brought. These lines are the segments of the history image. The last answer of a world of acting is
- * therefore not in its history (it is the prompt's current observation), the last result of a search is.
+ * Writes one finished step as the agent will read it again (specification of AgentOCR, §1.3 and §3.2): in worlds of acting what
+ * it saw and then did, on one line; in Search what it did and what that brought. These lines are the segments of the history
+ * image. The last answer of a world of acting is therefore not in its history (it is the prompt's current observation), the last
+ * result of a search is.
  */
 export function memoryRecord(name: TemplateName, step: FinishedStep): string {
   switch (name) {

@@ -8,10 +8,11 @@ export interface ThoughtAction {
 }
 
 /**
- * Splits a response into thought and action. The action is the first line with text after the last `Action:`, so an observation that the model invents after
- * it never reaches the world. Without the marker it is the last line with text. List numbers, end-of-turn marks, quotes around the whole and a final full
- * stop are taken off, runs of blanks become one; nothing else is filtered (AgentGym's clients delete characters, which glues words and changes names).
- * `wellFormatted`: exactly one marker, an action after it, and nothing after the action.
+ * Splits a response into thought and action. The action is the first line with text after the last `Action:`, so an observation
+ * that the model invents after it never reaches the world. Without the marker it is the last line with text. List numbers,
+ * end-of-turn marks, quotes around the whole and a final full stop are taken off, runs of blanks become one; nothing else is
+ * filtered (AgentGym's clients delete characters, which glues words and changes names). `wellFormatted`: exactly one marker, an
+ * action after it, and nothing after the action.
  */
 export function parseThoughtAction(response: string): ThoughtAction {
   const markers = [...response.matchAll(ACTION)];
@@ -49,7 +50,10 @@ function clean(line: string): string {
 
 const QUOTES = '"\'`*';
 
-/** Takes off the longest run of quotes that the line both begins and ends with. The pattern with a back reference takes quadratic time on a run of quotes. */
+/**
+ * Takes off the longest run of quotes that the line both begins and ends with. The pattern with a back reference takes quadratic
+ * time on a run of quotes.
+ */
 function unquoted(line: string): string {
   const most = Math.floor(line.length / 2);
   let run = 0;

@@ -1,8 +1,8 @@
 import type { PastStep } from './prompt-template.ts';
 
 /**
- * Turns an episode as a policy is asked (the opening, then each action with the observation that followed) into what a prompt is composed from:
- * each action with what the agent saw when it chose it, and what it sees now.
+ * Turns an episode as a policy is asked (the opening, then each action with the observation that followed) into what a prompt is
+ * composed from: each action with what the agent saw when it chose it, and what it sees now.
  */
 export function pastSteps(
   firstObservation: string,

@@ -7,8 +7,9 @@ import type { Found, Projection } from './projection.ts';
 import type { TemplateName } from './prompt-template.ts';
 
 /**
- * Reads what an answer means in its world: the action, whether the answer keeps the form that was asked for, and the factor for the next history
- * image. With `compression` off every factor is 1. A missing or bad factor never makes an answer invalid (specification of AgentOCR, §2.2).
+ * Reads what an answer means in its world: the action, whether the answer keeps the form that was asked for, and the factor for
+ * the next history image. With `compression` off every factor is 1. A missing or bad factor never makes an answer invalid
+ * (specification of AgentOCR, §2.2).
  */
 export function projectResponse(name: TemplateName, response: string, options: { readonly compression: boolean }): Projection {
   const found = find(name, response);
@@ -41,7 +42,10 @@ function find(name: TemplateName, response: string): Found {
   }
 }
 
-/** TextCraft's form is lines, not tags; the factor's own line is taken out first, so that it is not read as what follows the command. */
+/**
+ * TextCraft's form is lines, not tags; the factor's own line is taken out first, so that it is not read as what follows the
+ * command.
+ */
 function findCommand(response: string): Found {
   const { thought, action, wellFormatted } = parseThoughtAction(withoutFactor(response));
   const broken = action === '' ? (['no-action'] as const) : wellFormatted ? [] : (['not-well-formatted'] as const);

@@ -40,7 +40,10 @@ export interface TemplateRef {
 export interface ComposedPrompt {
   readonly template: TemplateRef;
   readonly messages: readonly PromptMessage[];
-  /** The shown records, the oldest first: what the history image is drawn from, or what stands in the text; empty at the first step. */
+  /**
+   * The shown records, the oldest first: what the history image is drawn from, or what stands in the text; empty at the first
+   * step.
+   */
   readonly historyText: string;
   /** The same, one by one. A record of Search may hold line breaks, so the renderer splits `historyText` and not these. */
   readonly records: readonly string[];

@@ -7,7 +7,10 @@ export interface Answer {
   readonly factor: number | null;
 }
 
-/** Writes an answer in the form that a world's prompt asks for, so that `projectResponse` reads the same out of it: for policies that choose among actions. */
+/**
+ * Writes an answer in the form that a world's prompt asks for, so that `projectResponse` reads the same out of it: for policies
+ * that choose among actions.
+ */
 export function writeResponse(name: TemplateName, { thought, action, factor }: Answer): string {
   const compression = factor === null ? '' : `\n<compression>${factor}</compression>`;
   switch (name) {

@@ -2,8 +2,9 @@ const N = 624;
 const M = 397;
 
 /**
- * Makes the Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998) as CPython seeds it: `init_by_array` over the 32-bit words of the
- * absolute value of the seed, the least significant first. The function draws 32-bit words. @throws RangeError when the seed is no integer.
+ * Makes the Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998) as CPython seeds it: `init_by_array` over the 32-bit words
+ * of the absolute value of the seed, the least significant first. The function draws 32-bit words. @throws RangeError when the
+ * seed is no integer.
  */
 export function createMersenneTwister(seed: number | bigint): () => number {
   const state = initByArray(wordsOf(BigInt(seed)));

@@ -2,7 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createPythonRandom } from './python-random.ts';
 
-/** The numbers are those of CPython 3.11, such as `random.Random(123).random()`. The published vectors are run by `conformance/agent-r-vectors.test.ts`. */
+/**
+ * The numbers are those of CPython 3.11, such as `random.Random(123).random()`. The published vectors are run by
+ * `conformance/agent-r-vectors.test.ts`.
+ */
 describe('createPythonRandom', () => {
   test('random() draws what CPython draws', () => {
     const stream = createPythonRandom(123);

@@ -1,6 +1,9 @@
 import { createMersenneTwister } from './python-random-twister.ts';
 
-/** The draws of CPython's `random.Random` that the published programs make. Names follow Python's, so that the two can be read side by side. */
+/**
+ * The draws of CPython's `random.Random` that the published programs make. Names follow Python's, so that the two can be read
+ * side by side.
+ */
 export interface PythonRandom {
   /** Draws a number in [0, 1) with 53 random bits. */
   random(): number;
@@ -17,9 +20,9 @@ export interface PythonRandom {
 }
 
 /**
- * Opens the stream that `random.seed(seed)` opens in CPython 3.2 and later: the Mersenne Twister seeded by an integer. Faithful mode needs
- * it, since Agent-R shuffles the pairs of every tree after `random.seed(123)` and draws its reflections from the same stream
- * (specification of Agent-R, §2.2 and §2.6). Everything of our own draws from `createRandom`.
+ * Opens the stream that `random.seed(seed)` opens in CPython 3.2 and later: the Mersenne Twister seeded by an integer. Faithful
+ * mode needs it, since Agent-R shuffles the pairs of every tree after `random.seed(123)` and draws its reflections from the same
+ * stream (specification of Agent-R, §2.2 and §2.6). Everything of our own draws from `createRandom`.
  * @param seed an integer; as in Python its sign does not matter.
  */
 export function createPythonRandom(seed: number | bigint): PythonRandom {

@@ -1,6 +1,6 @@
 /**
- * Derives a seed from the names of what is drawn, such as (run, task, rollout, step): a resumed run asks again and gets the
- * same number. The same parts give the same 53-bit integer on every machine; `1` and `'1'`, and `('ab','c')` and `('a','bc')`, differ.
+ * Derives a seed from the names of what is drawn, such as (run, task, rollout, step): a resumed run asks again and gets the same
+ * number. The same parts give the same 53-bit integer on every machine; `1` and `'1'`, and `('ab','c')` and `('a','bc')`, differ.
  * It spreads well and is no cryptographic hash. @throws RangeError for a number that is not finite.
  */
 export function seedFrom(...parts: readonly (string | number)[]): number {

@@ -1,4 +1,7 @@
-/** How a reply is written: with labels (`Thought:`, `Action:`), as ReAct has it, or with tags (`<think>`, `<tool_call>`, `<answer>`, …). */
+/**
+ * How a reply is written: with labels (`Thought:`, `Action:`), as ReAct has it, or with tags (`<think>`, `<tool_call>`,
+ * `<answer>`, …).
+ */
 export type ReplyForm = 'labels' | 'tags';
 
 const THOUGHT_LABEL = /^\s*Thought(?: ?\d+)?:[^\S\n]*/;
@@ -12,9 +15,10 @@ export function replyFormOf(reply: string): ReplyForm {
 }
 
 /**
- * Puts a reflection at the beginning of the thought of a reply, in the reply's own form, so that it stays as well formed as it was and says the same action: behind
- * the label `Thought:`; within `<think>`; at the very beginning where the prompt has opened the thought (`…</think>`) or where a call has none
- * before it, since text before a call is its thought; and as a thought with a label before an action that has none.
+ * Puts a reflection at the beginning of the thought of a reply, in the reply's own form, so that it stays as well formed as it
+ * was and says the same action: behind the label `Thought:`; within `<think>`; at the very beginning where the prompt has opened
+ * the thought (`…</think>`) or where a call has none before it, since text before a call is its thought; and as a thought with a
+ * label before an action that has none.
  */
 export function beginThought(reflection: string, reply: string): string {
   if (replyFormOf(reply) === 'labels') {

@@ -40,9 +40,9 @@ export interface Composed {
 }
 
 /**
- * Composes the revision trajectories of a tree from its pairs and the transition of each bad trajectory, found once and used for every partner. Every
- * pair becomes a revision or is dropped with the reason. Two bad trajectories that share their prefix up to the transition give one
- * revision per good one, the first: they would differ in nothing but the reflection.
+ * Composes the revision trajectories of a tree from its pairs and the transition of each bad trajectory, found once and used for
+ * every partner. Every pair becomes a revision or is dropped with the reason. Two bad trajectories that share their prefix up to
+ * the transition give one revision per good one, the first: they would differ in nothing but the reflection.
  * @param transitions by the leaf of the bad trajectory.
  */
 export function composeRevisions(

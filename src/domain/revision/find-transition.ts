@@ -3,9 +3,9 @@ import { type JudgeSlots, judgeSlots } from './judge-prompt.ts';
 import type { Verdict } from './verdict.ts';
 
 /**
- * Where a bad trajectory is given up: its steps up to `index`, included, are kept as the bad prefix.
- * `cause`: the judge rejected that step (`bad`); it rejected none, so the whole trajectory is kept (`none-bad`); a reply could not be read and
- * the search for an error stopped there (`unparsed`); nobody was asked, which is the Direct-Revision baseline of §2.5 (`direct`).
+ * Where a bad trajectory is given up: its steps up to `index`, included, are kept as the bad prefix. `cause`: the judge rejected
+ * that step (`bad`); it rejected none, so the whole trajectory is kept (`none-bad`); a reply could not be read and the search for
+ * an error stopped there (`unparsed`); nobody was asked, which is the Direct-Revision baseline of §2.5 (`direct`).
  */
 export interface Transition {
   readonly index: number;
@@ -14,7 +14,10 @@ export interface Transition {
   readonly judged: number;
 }
 
-/** What to do about a reply that holds no verdict: go on as if uncertain, or stop there. A transition that stopped there is no error that was found. */
+/**
+ * What to do about a reply that holds no verdict: go on as if uncertain, or stop there. A transition that stopped there is no
+ * error that was found.
+ */
 export type UnparsedRule = 'continue' | 'stop';
 
 export type TransitionStep =
@@ -22,9 +25,11 @@ export type TransitionStep =
   | { readonly kind: 'found'; readonly transition: Transition };
 
 /**
- * Decides what is next in the search for the first error of a trajectory, step by step from its first action (specification of Agent-R, §2.4): judge
- * the step at `index`, or the transition is found. A pure function of the verdicts so far, so that any judge can drive it, cached or not.
- * @param steps without the root, at least one. @param verdicts of the first steps, in order. @throws RangeError when there is no step.
+ * Decides what is next in the search for the first error of a trajectory, step by step from its first action (specification of
+ * Agent-R, §2.4): judge the step at `index`, or the transition is found. A pure function of the verdicts so far, so that any
+ * judge can drive it, cached or not.
+ * @param steps without the root, at least one. @param verdicts of the first steps, in order. @throws RangeError when there is no
+ * step.
  */
 export function nextTransitionStep(
   steps: readonly SearchedStep[],

@@ -17,8 +17,9 @@ export type PublishedJudgingStep =
   | { readonly kind: 'judged'; readonly judging: PublishedJudging };
 
 /**
- * Decides what is next when a bad trajectory is walked by the published rules (specification of Agent-R, §2.4): a step to ask about, or where it is
- * given up. Only "good" or "uncertain" behind the last `Judgement:` goes on; a reply that says neither rejects the step. A pure function of the replies so far.
+ * Decides what is next when a bad trajectory is walked by the published rules (specification of Agent-R, §2.4): a step to ask
+ * about, or where it is given up. Only "good" or "uncertain" behind the last `Judgement:` goes on; a reply that says neither
+ * rejects the step. A pure function of the replies so far.
  * @param replies to the first steps, in order. @param maxTokenLength MAX_TOKEN_LENGTH; null for no limit.
  */
 export function nextPublishedJudging(

@@ -11,7 +11,9 @@ export interface JudgeSlots {
   readonly observation: string;
 }
 
-/** Fills the slots for the step at `index` of a trajectory. The action is the one that was executed, without its thought (§2.4). */
+/**
+ * Fills the slots for the step at `index` of a trajectory. The action is the one that was executed, without its thought (§2.4).
+ */
 export function judgeSlots(taskDescription: string, steps: readonly SearchedStep[], index: number): JudgeSlots {
   const step = steps[index];
   if (!step) throw new RangeError(`the trajectory has no step ${index}`);
@@ -24,8 +26,9 @@ export function judgeSlots(taskDescription: string, steps: readonly SearchedStep
 }
 
 /**
- * Writes the request to a judge: one user message (specification of Agent-R, §2.4). Parts and slots are those of the published prompt: role,
- * form of the log, three definitions, the log itself, reasons first and the label last. The words are ours, and speak of any task.
+ * Writes the request to a judge: one user message (specification of Agent-R, §2.4). Parts and slots are those of the published
+ * prompt: role, form of the log, three definitions, the log itself, reasons first and the label last. The words are ours, and
+ * speak of any task.
  */
 export function judgePrompt({ taskDescription, log, action, observation }: JudgeSlots): readonly ChatMessage[] {
   const content = `You check the work of an agent that acts step by step in an interactive environment. You are shown its task, the steps it has taken so far and its current step. Judge the current step only.
@@ -56,8 +59,8 @@ Judgement: <Good>, <Bad> or <Uncertain>`;
 }
 
 /**
- * Shortens the log to at most `maxWords` words by leaving out its oldest steps, and says how many. Steps are counted whole, so that no action
- * stands without its observation; the published code cuts six characters at a time and counts again (§2.4).
+ * Shortens the log to at most `maxWords` words by leaving out its oldest steps, and says how many. Steps are counted whole, so
+ * that no action stands without its observation; the published code cuts six characters at a time and counts again (§2.4).
  */
 export function fitJudgeLog(
   taskDescription: string,

@@ -9,7 +9,10 @@ export interface LeafPath {
   readonly average: number;
 }
 
-/** Gives the trajectories of a tree that ended, depth first, children in their order: a path ends where a step is terminal and childless (§2.2). */
+/**
+ * Gives the trajectories of a tree that ended, depth first, children in their order: a path ends where a step is terminal and
+ * childless (§2.2).
+ */
 export function leafPaths(tree: Tree<SearchedStep>): readonly LeafPath[] {
   const paths: LeafPath[] = [];
   for (const node of walkDown(tree.root)) {

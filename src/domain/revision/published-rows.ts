@@ -55,7 +55,10 @@ export function pairRow({ taskNum, opening, turns, good, bad, feedback, lowLog }
   };
 }
 
-/** Builds the row of a good trajectory: every reply after the first observation is trained on. @param revise the switch of the run, which the row repeats. */
+/**
+ * Builds the row of a good trajectory: every reply after the first observation is trained on. @param revise the switch of the
+ * run, which the row repeats.
+ */
 export function goodRow(
   taskNum: string,
   opening: readonly ChatMessage[],

@@ -8,8 +8,9 @@ export function pythonWordCount(text: string): number {
 }
 
 /**
- * Writes a value on one line as `json.dumps(value, ensure_ascii=False)` does: a blank behind every comma and colon, keys in their order, other
- * scripts as they are. @throws TypeError for a number, which Python may write in another way (`1.0`), and for what JSON does not have.
+ * Writes a value on one line as `json.dumps(value, ensure_ascii=False)` does: a blank behind every comma and colon, keys in their
+ * order, other scripts as they are. @throws TypeError for a number, which Python may write in another way (`1.0`), and for what
+ * JSON does not have.
  */
 export function pythonJson(value: unknown): string {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return JSON.stringify(value); // the same escapes

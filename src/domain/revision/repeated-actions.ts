@@ -1,7 +1,7 @@
 /**
- * Counts how often sequences of `length` actions are repeated on the spot: of every loop, all of its rounds. A pair of actions done five times
- * in a row counts 5 at length 2 (the one example of Agent-R's paper; specification, §3.3). A loop counts at its shortest length only: one action
- * ten times is no pair five times. @throws RangeError unless length is a positive integer.
+ * Counts how often sequences of `length` actions are repeated on the spot: of every loop, all of its rounds. A pair of actions
+ * done five times in a row counts 5 at length 2 (the one example of Agent-R's paper; specification, §3.3). A loop counts at its
+ * shortest length only: one action ten times is no pair five times. @throws RangeError unless length is a positive integer.
  */
 export function countRepeatedActions(actions: readonly string[], length: number): number {
   if (!Number.isInteger(length) || length < 1) throw new RangeError(`a sequence has 1 or more actions, not ${length}`);

@@ -3,7 +3,10 @@ import type { Transition } from './find-transition.ts';
 
 export interface RevisionMetrics {
   readonly revisions: number;
-  /** The mean number of steps that the judge looked at until it rejected one (§2.4, the paper's figure); null without a judged revision. */
+  /**
+   * The mean number of steps that the judge looked at until it rejected one (§2.4, the paper's figure); null without a judged
+   * revision.
+   */
   readonly meanRevisionLength: number | null;
   /** How many revisions have each revision length, by length. */
   readonly revisionLengths: ReadonlyMap<number, number>;

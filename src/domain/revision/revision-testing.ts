@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import type { SearchedStep } from '../search/searched-step.ts';
 import { growTree, type Tree } from '../tree/grow-tree.ts';
 
-/** A trajectory of a made-up tree: a letter per step, of which the first `shared` may be those of an earlier trajectory, and a score. */
+/**
+ * A trajectory of a made-up tree: a letter per step, of which the first `shared` may be those of an earlier trajectory, and a
+ * score.
+ */
 export interface ToldPath {
   readonly words: string;
   readonly shared: number;
@@ -10,8 +13,8 @@ export interface ToldPath {
 }
 
 /**
- * Plants the tree of some trajectories. Each follows the nodes of earlier ones for at most `shared` steps, then has nodes of its own, so that
- * one content may stand twice under different ids. Reply, action and observation of a step are told by its letter.
+ * Plants the tree of some trajectories. Each follows the nodes of earlier ones for at most `shared` steps, then has nodes of its
+ * own, so that one content may stand twice under different ids. Reply, action and observation of a step are told by its letter.
  */
 export function plant(paths: readonly ToldPath[]): Tree<SearchedStep> {
   const rows = new Map<string, SearchedStep>([['root', stepOf('root', null, '')]]);

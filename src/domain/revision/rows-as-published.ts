@@ -21,8 +21,9 @@ export interface PublishedRows extends Pick<SearchedTree, 'opening'> {
 }
 
 /**
- * Makes the rows of one tree as the published program writes them (specification of Agent-R, §2.5–2.7), in its order: `low_log` is trained on, a step
- * rejected before the branch makes the shared steps stand twice. The sentence of a reflection is ours at the index that the program draws.
+ * Makes the rows of one tree as the published program writes them (specification of Agent-R, §2.5–2.7), in its order: `low_log`
+ * is trained on, a step rejected before the branch makes the shared steps stand twice. The sentence of a reflection is ours at
+ * the index that the program draws.
  */
 export function* rowsAsPublished(rows: PublishedRows): Generator<PublishedPairRow | PublishedGoodRow> {
   const { taskNum, opening, pairing, revise } = rows;

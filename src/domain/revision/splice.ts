@@ -2,7 +2,9 @@ import type { ChatMessage } from '../history/prompt.ts';
 import type { SearchedStep } from '../search/searched-step.ts';
 import { beginThought, replyFormOf } from './begin-thought.ts';
 
-/** A turn of a revision trajectory. `loss` tells whether its reply is trained on; `stepId` is null for a turn that nobody took. */
+/**
+ * A turn of a revision trajectory. `loss` tells whether its reply is trained on; `stepId` is null for a turn that nobody took.
+ */
 export interface RevisedTurn {
   readonly part: 'bad' | 'signal' | 'good';
   readonly stepId: string | null;
@@ -15,9 +17,9 @@ export interface RevisedTurn {
 export type LossMessage = ChatMessage & { readonly loss?: boolean };
 
 /**
- * Splices as Agent-R does (specification, §2.6): the bad steps kept, the signal as a turn of its own with the action `wait` and the answer `ok.`, then
- * the good trajectory without the steps whose replies stand at the same place of what came before. When the judge rejected a step
- * that both share, the rest of the shared steps follows again: kept here, since faithful.
+ * Splices as Agent-R does (specification, §2.6): the bad steps kept, the signal as a turn of its own with the action `wait` and
+ * the answer `ok.`, then the good trajectory without the steps whose replies stand at the same place of what came before. When
+ * the judge rejected a step that both share, the rest of the shared steps follows again: kept here, since faithful.
  */
 export function spliceAsPublished(
   kept: readonly SearchedStep[],
@@ -37,12 +39,16 @@ export function spliceAsPublished(
 export type SignalForm = 'turn' | 'thought';
 
 /**
- * How a recorded revision says it. `in-form`: in the thought of the first good reply, by that reply's own form. `thought`: behind the label `Thought:`, which
- * is the same for replies that have it; revisions of other replies (`<think>…`) were recorded so as well, with a label that their form does not know.
+ * How a recorded revision says it. `in-form`: in the thought of the first good reply, by that reply's own form. `thought`: behind
+ * the label `Thought:`, which is the same for replies that have it; revisions of other replies (`<think>…`) were recorded so as
+ * well, with a label that their form does not know.
  */
 export type RecordedSignal = SignalForm | 'in-form';
 
-/** Says how a signal is recorded that is to stand before a reply; null where no reply of its form can be a turn of its own: there is no action to wait by. */
+/**
+ * Says how a signal is recorded that is to stand before a reply; null where no reply of its form can be a turn of its own: there
+ * is no action to wait by.
+ */
 export function recordSignal(form: SignalForm, reply: string): RecordedSignal | null {
   if (form === 'turn') return replyFormOf(reply) === 'labels' ? 'turn' : null;
   return keepsForm('thought', reply) ? 'thought' : 'in-form';
@@ -55,8 +61,8 @@ export function keepsForm(signal: RecordedSignal, reply: string): boolean {
 }
 
 /**
- * Splices soundly: the bad trajectory up to its transition, the signal, and the good trajectory from the step where the two part. What they share
- * stands once and is, like the bad steps, context.
+ * Splices soundly: the bad trajectory up to its transition, the signal, and the good trajectory from the step where the two part.
+ * What they share stands once and is, like the bad steps, context.
  * @param branch how many first steps they share. @throws RangeError when the transition lies before the first step that differs.
  */
 export function splice(
@@ -84,7 +90,10 @@ export function lossMessages(opening: readonly ChatMessage[], turns: readonly Re
   return [...opening.map(({ role, content }) => ({ role, content })), ...told];
 }
 
-/** Puts a thought with its label before the thought of a reply, whatever its form: as revisions were recorded before forms were told apart. */
+/**
+ * Puts a thought with its label before the thought of a reply, whatever its form: as revisions were recorded before forms were
+ * told apart.
+ */
 function labelFirst(reflection: string, response: string): string {
   const marker = /^\s*Thought:\s*/.exec(response)?.[0];
   return marker === undefined ? `Thought: ${reflection}\n${response}` : `${marker}${reflection} ${response.slice(marker.length)}`;

@@ -1,4 +1,7 @@
-/** When a trajectory is good, and when another is bad beside it (specification of Agent-R, §2.2). Both on the scale of the rewards. */
+/**
+ * When a trajectory is good, and when another is bad beside it (specification of Agent-R, §2.2). Both on the scale of the
+ * rewards.
+ */
 export interface Thresholds {
   /** What the good leaf must reach. */
   readonly alpha: number;

@@ -12,9 +12,10 @@ const BOXED = /\\boxed\s*\{\s*(?:\\text(?:bf)?\s*\{\s*)?(good|bad|uncertain)\s*\
 const CHOICE = /^(good|bad|uncertain)[\s>]*(?:[/|,]|or\b)[\s<]*(?!\1)(good|bad|uncertain)\b/i;
 
 /**
- * Reads a judge's reply: the label that directly follows the last `Judgement:` (or `Judgment:`, in any case, with or without quotes and markup), else
- * the last one behind it in a `\boxed{}` of its own, or a reply that is nothing but a label. All else is `unparsed`, "not good" included: the published substring test accepts it, and takes
- * what it cannot read for bad (specification of Agent-R, §2.4, §6 item 11).
+ * Reads a judge's reply: the label that directly follows the last `Judgement:` (or `Judgment:`, in any case, with or without
+ * quotes and markup), else the last one behind it in a `\boxed{}` of its own, or a reply that is nothing but a label. All else is
+ * `unparsed`, "not good" included: the published substring test accepts it, and takes what it cannot read for bad (specification
+ * of Agent-R, §2.4, §6 item 11).
  */
 export function parseVerdict(reply: string): Verdict {
   const marker = [...reply.matchAll(MARKER)].at(-1);
@@ -33,8 +34,8 @@ export interface PublishedVerdict {
 }
 
 /**
- * Reads a judge's reply as Agent-R does (§2.4): any "good" or "uncertain" in the text after the last `Judgement:` accepts the step, everything
- * else, even an empty reply, rejects it. `Judgment` is no marker.
+ * Reads a judge's reply as Agent-R does (§2.4): any "good" or "uncertain" in the text after the last `Judgement:` accepts the
+ * step, everything else, even an empty reply, rejects it. `Judgment` is no marker.
  */
 export function parseVerdictAsPublished(reply: string): PublishedVerdict {
   const judgement = pythonStrip(reply.split('Judgement:').at(-1) ?? '');

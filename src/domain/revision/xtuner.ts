@@ -13,10 +13,10 @@ export interface XtunerConversation {
 }
 
 /**
- * Converts the messages of a row for xtuner (specification of Agent-R, §2.8): the first turn holds the system text, then every reply is the
- * output to the message before it. An observation that nothing answers is left out.
- * @param masks `keep` writes `output_with_loss: false` on every reply that is not marked to be trained on, the acknowledgement included;
- * `drop` does as the published `rewrite()`, which trains on the bad steps too (§6 item 13).
+ * Converts the messages of a row for xtuner (specification of Agent-R, §2.8): the first turn holds the system text, then every
+ * reply is the output to the message before it. An observation that nothing answers is left out.
+ * @param masks `keep` writes `output_with_loss: false` on every reply that is not marked to be trained on, the acknowledgement
+ * included; `drop` does as the published `rewrite()`, which trains on the bad steps too (§6 item 13).
  * @throws RangeError when a reply does not follow a user message.
  */
 export function toXtuner(messages: readonly LossMessage[], masks: 'keep' | 'drop'): XtunerConversation {

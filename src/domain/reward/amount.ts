@@ -1,7 +1,7 @@
 /**
- * The largest magnitude of a number that is added up along paths, over visits or over time. A double ends at 1.8e308: 2^53 amounts sum to less than 1e116,
- * and the squares of such sums, which a variance adds up, to less than 1e248. So no sum overflows, whatever it begins with and in
- * whatever batches it is computed.
+ * The largest magnitude of a number that is added up along paths, over visits or over time. A double ends at 1.8e308: 2^53
+ * amounts sum to less than 1e116, and the squares of such sums, which a variance adds up, to less than 1e248. So no sum
+ * overflows, whatever it begins with and in whatever batches it is computed.
  */
 export const AMOUNT_LIMIT = 1e100;
 

@@ -1,7 +1,10 @@
 import { pythonWords } from '../text/python-strip.ts';
 import { normalizeAnswer } from './exact-match.ts';
 
-/** Gives the F1 of an answer's words against the best of the gold answers, both normalised, as SQuAD's script does; two empty ones are equal. */
+/**
+ * Gives the F1 of an answer's words against the best of the gold answers, both normalised, as SQuAD's script does; two empty ones
+ * are equal.
+ */
 export function answerF1(prediction: string, golds: readonly string[]): number {
   const words = pythonWords(normalizeAnswer(prediction));
   return Math.max(0, ...golds.map((gold) => f1(words, pythonWords(normalizeAnswer(gold)))));

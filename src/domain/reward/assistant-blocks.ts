@@ -1,7 +1,10 @@
 const HEADER = '<|im_start|>assistant\n';
 const END = '<|im_end|>';
 
-/** Finds what the assistant said in a chat written as ChatML: the texts between its header and the next `<|im_end|>`. An open last block is none. */
+/**
+ * Finds what the assistant said in a chat written as ChatML: the texts between its header and the next `<|im_end|>`. An open last
+ * block is none.
+ */
 export function assistantBlocks(chat: string): string[] {
   const blocks: string[] = [];
   for (let from = 0; ; ) {
@@ -16,7 +19,10 @@ export function assistantBlocks(chat: string): string[] {
 /** What may stand between a thought and what follows it. */
 export type Gap = 'newline' | 'white-space' | 'anything';
 
-/** Takes what stands between `<think>…</think>` at the beginning of a block and `<tag>…</tag>` at its end; null where the block is not made so. */
+/**
+ * Takes what stands between `<think>…</think>` at the beginning of a block and `<tag>…</tag>` at its end; null where the block is
+ * not made so.
+ */
 export function gapBefore(block: string, tag: string): string | null {
   const thoughtEnd = block.startsWith('<think>') ? block.indexOf('</think>', '<think>'.length) : -1;
   const opening = thoughtEnd < 0 ? -1 : block.indexOf(`<${tag}>`, thoughtEnd + '</think>'.length);

@@ -6,16 +6,17 @@ const PUNCTUATION = /[!-/:-@[-`{-~]/g;
 const ARTICLE = /(?<![\p{L}\p{N}_])(?:a|an|the)(?![\p{L}\p{N}_])/gu;
 
 /**
- * Normalises an answer for comparison, as SQuAD's script and its Python copies do: lower case, ASCII punctuation deleted (not blanked: `the-end` becomes
- * `theend`), the words a, an and the blanked, runs of white space made one blank. Accents and other punctuation stay.
+ * Normalises an answer for comparison, as SQuAD's script and its Python copies do: lower case, ASCII punctuation deleted (not
+ * blanked: `the-end` becomes `theend`), the words a, an and the blanked, runs of white space made one blank. Accents and other
+ * punctuation stay.
  */
 export function normalizeAnswer(text: string): string {
   return pythonWords(text.toLowerCase().replace(PUNCTUATION, '').replace(ARTICLE, ' ')).join(' ');
 }
 
 /**
- * Says whether a prediction equals one of the gold answers once all are normalised. What normalises to nothing equals what does so too: "A" matches "the".
- * No gold answer is matched by nothing.
+ * Says whether a prediction equals one of the gold answers once all are normalised. What normalises to nothing equals what does
+ * so too: "A" matches "the". No gold answer is matched by nothing.
  */
 export function exactMatch(prediction: string, golds: readonly string[]): boolean {
   const normal = normalizeAnswer(prediction);
@@ -28,8 +29,9 @@ export function lastAnswer(text: string): string | null {
 }
 
 /**
- * Scores a search episode by its text: 1 where the last answer in it matches a gold answer, else 0 (specification of AgentOCR, §4.2). The reference reads the
- * whole chat, retrieved passages included, so a passage that holds an answer tag can win or lose an episode; give the agent's own words alone.
+ * Scores a search episode by its text: 1 where the last answer in it matches a gold answer, else 0 (specification of AgentOCR,
+ * §4.2). The reference reads the whole chat, retrieved passages included, so a passage that holds an answer tag can win or lose
+ * an episode; give the agent's own words alone.
  */
 export function scoreLastAnswer(text: string, golds: readonly string[]): 0 | 1 {
   const answer = lastAnswer(text);

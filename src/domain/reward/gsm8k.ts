@@ -7,8 +7,9 @@ const LOOKED_AT = 300; // code points from the end, as in verl
 const FOUR_TAGS = ['<think>', '</think>', '<tool_call>', '</tool_call>'];
 
 /**
- * Scores a chat of GSM8K as Agent-R1's branch legacy does: half a point for each tool turn in form, a whole one for the last; the answer is the last number in
- * `<answer>` compared as text (`4.0` is not `4`); it counts only with whole form, which two tool turns give as well.
+ * Scores a chat of GSM8K as Agent-R1's branch legacy does: half a point for each tool turn in form, a whole one for the last; the
+ * answer is the last number in `<answer>` compared as text (`4.0` is not `4`); it counts only with whole form, which two tool
+ * turns give as well.
  */
 export function scoreGsm8kFormat(chat: string, gold: string): FormatAndAnswer {
   const blocks = assistantBlocks(chat);
@@ -24,8 +25,8 @@ export function scoreGsm8kFormat(chat: string, gold: string): FormatAndAnswer {
 }
 
 /**
- * Scores a solution of GSM8K as verl does, by its last 300 characters. `strict`: the last `#### number`, its commas and dollar signs taken out; `flexible`:
- * the last thing that looks like a number, commas and a trailing dot and all (so `42.` is not `42`).
+ * Scores a solution of GSM8K as verl does, by its last 300 characters. `strict`: the last `#### number`, its commas and dollar
+ * signs taken out; `flexible`: the last thing that looks like a number, commas and a trailing dot and all (so `42.` is not `42`).
  */
 export function scoreGsm8k(solution: string, gold: string, manner: 'strict' | 'flexible'): 0 | 1 {
   const end = lastCodePoints(solution, LOOKED_AT);

@@ -17,9 +17,10 @@ export type QaGeneration = 'seed' | 'legacy';
 const FOUR_TAGS = ['<think>', '</think>', '<tool_call>', '</tool_call>'];
 
 /**
- * Scores a chat (ChatML) of question answering with tools as Agent-R1 does: half a point for each tool turn and for the last turn in the right form, a point for
- * a gold answer within the last turn's `<answer>` (0.2 for one anywhere in that turn), and `−1 + form (at most 1) + answer`, where the answer counts only
- * with whole form (`seed`) or half of it (`legacy`). So a right answer without tools gets −0.5 or +0.5. `em` is containment too, not equality.
+ * Scores a chat (ChatML) of question answering with tools as Agent-R1 does: half a point for each tool turn and for the last turn
+ * in the right form, a point for a gold answer within the last turn's `<answer>` (0.2 for one anywhere in that turn), and `−1 +
+ * form (at most 1) + answer`, where the answer counts only with whole form (`seed`) or half of it (`legacy`). So a right answer
+ * without tools gets −0.5 or +0.5. `em` is containment too, not equality.
  */
 export function scoreQaFormat(
   chat: string,
@@ -38,8 +39,9 @@ export function scoreQaFormat(
 }
 
 /**
- * Scores a chat by the equation that the technical report prints, which no code computes: equality with a gold answer where the last turn and every tool turn
- * are in form (as `seed` asks), else how much of that is in form, less one. A chat without tool turns has none out of form.
+ * Scores a chat by the equation that the technical report prints, which no code computes: equality with a gold answer where the
+ * last turn and every tool turn are in form (as `seed` asks), else how much of that is in form, less one. A chat without tool
+ * turns has none out of form.
  */
 export function scoreQaReported(chat: string, golds: readonly string[]): FormatAndAnswer {
   const { last, toolTurns, toolTurnsInForm, lastInForm } = readForm(chat, 'seed');

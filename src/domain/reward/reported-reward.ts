@@ -1,6 +1,6 @@
 /**
- * Gives the reward that Agent-R1's technical report prints (equation 6), which is not what its code pays: the exact match where answer and tool calls are all in
- * form, else how much of the form is there, less one.
+ * Gives the reward that Agent-R1's technical report prints (equation 6), which is not what its code pays: the exact match where
+ * answer and tool calls are all in form, else how much of the form is there, less one.
  */
 export function reportedReward(parts: {
   readonly answerForm: number;

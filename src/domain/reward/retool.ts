@@ -5,8 +5,8 @@ import type { FormatAndAnswer } from './qa-em-format.ts';
 import { scoreRetoolFormat } from './retool-format.ts';
 
 /**
- * Scores a chat of ReTool as Agent-R1's branch legacy does: what the last turn boxes against the gold answer, as mathematics (1 or 0), where the form is kept; -1 where it
- * is not.
+ * Scores a chat of ReTool as Agent-R1's branch legacy does: what the last turn boxes against the gold answer, as mathematics (1
+ * or 0), where the form is kept; -1 where it is not.
  */
 export function scoreRetool(chat: string, gold: string): FormatAndAnswer {
   const format = scoreRetoolFormat(chat);

@@ -28,7 +28,10 @@ export interface Score {
   readonly parts: Readonly<Record<string, number>>;
 }
 
-/** Takes the texts that count as right out of a ground truth: a text, a number, a list of them, or one of these as `target` or `answers`. */
+/**
+ * Takes the texts that count as right out of a ground truth: a text, a number, a list of them, or one of these as `target` or
+ * `answers`.
+ */
 export function goldsOf(groundTruth: Json): readonly string[] {
   if (typeof groundTruth === 'string') return [groundTruth];
   if (typeof groundTruth === 'number') return [String(groundTruth)];

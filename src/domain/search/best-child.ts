@@ -13,7 +13,8 @@ export interface Tie {
  * How one child is taken among the best.
  * - `first`: the lowest position. Scores within 1e-12 count as equal, since the last bit differs between languages (§1.5).
  * - `seeded`: drawn from a stream of (seed, simulation, node), so that a resumed search draws the same; ties as in `first`.
- * - `drawn`: as published: exactly equal scores, and `draw` answers a position in the pool. To resume, it must be a function of the tie.
+ * - `drawn`: as published: exactly equal scores, and `draw` answers a position in the pool. To resume, it must be a function of
+ *   the tie.
  */
 export type TieBreak =
   | { readonly kind: 'first' }
@@ -27,8 +28,9 @@ export interface ChildStatistics extends NodeStatistics {
 const TOLERANCE = 1e-12; // a few units in the last place of scores near 1
 
 /**
- * Chooses the child that a walk goes to (§1.5): terminal ones are ignored, an unvisited one beats every score, the others go by UCT. Null
- * when no child is left to walk to: the node is exhausted. @throws RangeError when `draw` answers a position outside the pool.
+ * Chooses the child that a walk goes to (§1.5): terminal ones are ignored, an unvisited one beats every score, the others go by
+ * UCT. Null when no child is left to walk to: the node is exhausted. @throws RangeError when `draw` answers a position outside
+ * the pool.
  */
 export function bestChild(
   parent: NodeStatistics & { readonly stepId: string },
@@ -54,7 +56,10 @@ export function bestChild(
   return chosen;
 }
 
-/** Gives the positions of the children that may be walked to and score best, within `tolerance`; empty when there is none to walk to. */
+/**
+ * Gives the positions of the children that may be walked to and score best, within `tolerance`; empty when there is none to walk
+ * to.
+ */
 export function bestPositions(
   parentVisits: number,
   children: readonly ChildStatistics[],

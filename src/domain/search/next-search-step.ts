@@ -10,12 +10,18 @@ export interface SearchParams {
   /** A path has at most this many actions and one more (§1.5). */
   readonly maxDepth: number;
   readonly exploration: number;
-  /** What UCT multiplies values by, 1 when not given: the published search explores as little of SciWorld as its 0..100 make it (§1.4). */
+  /**
+   * What UCT multiplies values by, 1 when not given: the published search explores as little of SciWorld as its 0..100 make it
+   * (§1.4).
+   */
   readonly valueScale?: number;
   readonly tieBreak: TieBreak;
 }
 
-/** The parameters of the paper (specification of Agent-R, §9); ties go to the elder child, so that the search needs no chance of its own. */
+/**
+ * The parameters of the paper (specification of Agent-R, §9); ties go to the elder child, so that the search needs no chance of
+ * its own.
+ */
 export const SEARCH_DEFAULTS: SearchParams = {
   iterations: 8,
   candidates: 4,
@@ -45,12 +51,13 @@ export type SearchStep =
   | { readonly kind: 'finished'; readonly reason: 'iterations' | 'exhausted'; readonly simulations: number };
 
 /**
- * Decides the next step of a search from what is known of it (specification of Agent-R, §1.5). It is a pure function: carry out the step,
- * apply its facts (`applySearchFacts`), ask again; a search that was killed anywhere goes on from its facts as if nothing had been.
+ * Decides the next step of a search from what is known of it (specification of Agent-R, §1.5). It is a pure function: carry out
+ * the step, apply its facts (`applySearchFacts`), ask again; a search that was killed anywhere goes on from its facts as if
+ * nothing had been.
  *
- * A walk expands the node where it stands; every new child that ended is backed up, in order; then the walk goes down by `bestChild` to a
- * node without children and expands that. It ends where nothing is left to explore; the next one begins at the root. The
- * search is finished after `iterations` walks (`iterations`), or before when the root is terminal (`exhausted`).
+ * A walk expands the node where it stands; every new child that ended is backed up, in order; then the walk goes down by
+ * `bestChild` to a node without children and expands that. It ends where nothing is left to explore; the next one begins at the
+ * root. The search is finished after `iterations` walks (`iterations`), or before when the root is terminal (`exhausted`).
  */
 export function nextSearchStep(state: SearchState, params: SearchParams): SearchStep {
   let { simulation } = state.walk;

@@ -14,7 +14,10 @@ interface Opening {
 /** Counts the tokens of a whole chat. */
 export type CountTokens = (messages: readonly ChatMessage[]) => number;
 
-/** Gives what stands before the first reply: a system sentence, the instruction as the first user message with its acknowledgement, the first observation (§1.2). */
+/**
+ * Gives what stands before the first reply: a system sentence, the instruction as the first user message with its
+ * acknowledgement, the first observation (§1.2).
+ */
 export function publishedOpening({ instruction, observation }: Opening): readonly ChatMessage[] {
   return [
     { role: 'system', content: SYSTEM },
@@ -25,7 +28,8 @@ export function publishedOpening({ instruction, observation }: Opening): readonl
 }
 
 /**
- * Builds the prompt that Agent-R's search sends (§1.2, §1.6 item 1): its opening, then the turns; shortened in its way when it is longer than the limit.
+ * Builds the prompt that Agent-R's search sends (§1.2, §1.6 item 1): its opening, then the turns; shortened in its way when it is
+ * longer than the limit.
  * @param maxTokenLength MAX_TOKEN_LENGTH of the original; null for no limit.
  */
 export function publishedPrompt(

@@ -1,7 +1,9 @@
 /** Which of the published modules read the reply: WebShop's has a slip of its own. */
 export type PublishedReplyStyle = 'webshop' | 'other';
 
-/** A reply as the published search keeps it. `response` is stored at the node, `turn` in the conversation, `action` is executed. */
+/**
+ * A reply as the published search keeps it. `response` is stored at the node, `turn` in the conversation, `action` is executed.
+ */
 export interface PublishedReply {
   readonly action: string;
   readonly response: string;
@@ -9,9 +11,9 @@ export interface PublishedReply {
 }
 
 /**
- * Reads a model's reply as Agent-R's search does (specification, §1.6 items 4 and 7). The action is what follows the last `Action 1:`, else
- * the last `Action:`, else the last line; a leading number with a dot goes. Nothing cuts it at a line end, so an invented
- * observation is executed too (§6 item 17): our own environments parse for themselves.
+ * Reads a model's reply as Agent-R's search does (specification, §1.6 items 4 and 7). The action is what follows the last `Action
+ * 1:`, else the last `Action:`, else the last line; a leading number with a dot goes. Nothing cuts it at a line end, so an
+ * invented observation is executed too (§6 item 17): our own environments parse for themselves.
  */
 export function readPublishedReply(reply: string, style: PublishedReplyStyle): PublishedReply {
   const stripped = reply.trim();
@@ -24,7 +26,9 @@ export function readPublishedReply(reply: string, style: PublishedReplyStyle): P
   };
 }
 
-/** Cleans an observation as the published search does: every newline and tab is one blank; its evaluation does not (§6 item 16). */
+/**
+ * Cleans an observation as the published search does: every newline and tab is one blank; its evaluation does not (§6 item 16).
+ */
 export function cleanPublishedObservation(observation: string): string {
   return observation.replaceAll(/[\n\t]/g, ' ');
 }

@@ -37,8 +37,9 @@ export interface SearchedTree {
 }
 
 /**
- * Reads a published tree. Step ids are positions, `0` for the root and `0.2.1` for the second child of its third: the file has none.
- * Texts come from `llm_response`, `action` and `obs`; each node's copy of the whole conversation (42 times the distinct text, §6 item 6) is dropped.
+ * Reads a published tree. Step ids are positions, `0` for the root and `0.2.1` for the second child of its third: the file has
+ * none. Texts come from `llm_response`, `action` and `obs`; each node's copy of the whole conversation (42 times the distinct
+ * text, §6 item 6) is dropped.
  */
 export function readPublishedTree(root: ReadableRoot): SearchedTree {
   const rows: SearchedStep[] = [];

@@ -12,7 +12,10 @@ export type SearchFact =
       readonly end: NodeEnd;
       readonly equivalentTo: string | null;
     }
-  /** All candidates of the node are known, or nobody could be asked: `reason` says why. Without any child the node is stuck, and ends with the score it has. */
+  /**
+   * All candidates of the node are known, or nobody could be asked: `reason` says why. Without any child the node is stuck, and
+   * ends with the score it has.
+   */
   | { readonly kind: 'node-expanded'; readonly simulation: number; readonly stepId: string; readonly reason?: string }
   /** Every step of `path` (root first) gets one visit and `value`. */
   | {
@@ -25,8 +28,8 @@ export type SearchFact =
 
 /**
  * Folds facts into a search, in their order; the search given stays as it is. Many at once cost one copy of the tree.
- * @throws RangeError for a fact that cannot follow: an unknown node, a child twice, below a terminal or an expanded node, or a path that
- * does not lead from the root to its leaf. Such a record is broken, and a search on it would be nonsense.
+ * @throws RangeError for a fact that cannot follow: an unknown node, a child twice, below a terminal or an expanded node, or a
+ * path that does not lead from the root to its leaf. Such a record is broken, and a search on it would be nonsense.
  */
 export function applySearchFacts(state: SearchState, facts: Iterable<SearchFact>): SearchState {
   const draft: Draft = { rootStepId: state.rootStepId, nodes: new Map(state.nodes), walk: state.walk };

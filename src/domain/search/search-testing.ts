@@ -8,7 +8,10 @@ import { type SearchState, startSearch } from './search-tree.ts';
 /** Facts that one process lived to record: it is killed when they are written, in the middle of an expansion as well. */
 export type Life = number;
 
-/** Drives a search in a world that a seed makes up, through processes that die after some facts each; the last one lives to the end. */
+/**
+ * Drives a search in a world that a seed makes up, through processes that die after some facts each; the last one lives to the
+ * end.
+ */
 export function searchThroughKills(seed: number, params: SearchParams, lives: readonly Life[]): readonly SearchFact[] {
   const record: SearchFact[] = [];
   for (const life of [...lives, Number.POSITIVE_INFINITY]) {

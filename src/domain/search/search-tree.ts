@@ -1,7 +1,7 @@
 /**
- * Why a walk cannot go on below a node; `none` while it can.
- * `terminated` and `truncated`: the environment ended the episode; `disaster`: it answered a negative reward; `depth`: the depth limit;
- * `stuck`: an expansion gave no child, because the model answered nothing usable or the state could not be restored.
+ * Why a walk cannot go on below a node; `none` while it can. `terminated` and `truncated`: the environment ended the episode;
+ * `disaster`: it answered a negative reward; `depth`: the depth limit; `stuck`: an expansion gave no child, because the model
+ * answered nothing usable or the state could not be restored.
  */
 export type NodeEnd = 'none' | 'terminated' | 'truncated' | 'disaster' | 'depth' | 'stuck';
 

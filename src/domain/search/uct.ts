@@ -8,8 +8,9 @@ export interface NodeStatistics {
 }
 
 /**
- * Scores a node by upper confidence: valueSum / visits + c · √(ln(parentVisits) / visits), the natural logarithm (specification of
- * Agent-R, §1.4). The first part is 0 without visits; the second is 0 without visits or without those of a parent (`parentVisits` null or 0).
+ * Scores a node by upper confidence: valueSum / visits + c · √(ln(parentVisits) / visits), the natural logarithm (specification
+ * of Agent-R, §1.4). The first part is 0 without visits; the second is 0 without visits or without those of a parent
+ * (`parentVisits` null or 0).
  */
 export function uctScore({ visits, valueSum }: NodeStatistics, parentVisits: number | null, exploration = EXPLORATION): number {
   if (visits === 0) return 0;

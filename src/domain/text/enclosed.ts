@@ -6,8 +6,9 @@ export interface Enclosed {
 }
 
 /**
- * Finds all texts between `<tag>` and the next `</tag>`, one after another, as the pattern `<tag>(.*?)</tag>` would over all lines, but in one pass: where
- * many tags are opened and none is closed that pattern looks through the whole rest from each of them.
+ * Finds all texts between `<tag>` and the next `</tag>`, one after another, as the pattern `<tag>(.*?)</tag>` would over all
+ * lines, but in one pass: where many tags are opened and none is closed that pattern looks through the whole rest from each of
+ * them.
  */
 export function findEnclosed(text: string, tag: string, letters: 'as-written' | 'any-case'): Enclosed[] {
   const searched = letters === 'any-case' ? asciiLower(text) : text;

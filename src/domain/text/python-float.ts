@@ -3,9 +3,10 @@ import { pythonStrip } from './python-strip.ts';
 const INFORMATION_SEPARATORS = ['\u001c', '\u001d', '\u001e', '\u001f'];
 
 /**
- * Reads a text as Python's `float(text)` does; null where that raises ValueError. So white space around it is ignored (Python's, not
- * JavaScript's, but here without U+001C to U+001F, which its `strip` takes), `1_0` is 10, `1e0`, `.5` and `5.` are numbers, `inf`, `Infinity` and `nan` are taken in any case and with a sign, and so are the decimal
- * digits of every script; `1,5`, `0x10`, `1__0`, `_1` and the empty text are not numbers. Seen against CPython 3.11.
+ * Reads a text as Python's `float(text)` does; null where that raises ValueError. So white space around it is ignored (Python's,
+ * not JavaScript's, but here without U+001C to U+001F, which its `strip` takes), `1_0` is 10, `1e0`, `.5` and `5.` are numbers,
+ * `inf`, `Infinity` and `nan` are taken in any case and with a sign, and so are the decimal digits of every script; `1,5`,
+ * `0x10`, `1__0`, `_1` and the empty text are not numbers. Seen against CPython 3.11.
  */
 export function parsePythonFloat(text: string): number | null {
   if (INFORMATION_SEPARATORS.some((separator) => text.includes(separator))) return null;

@@ -17,8 +17,8 @@ export type ParsedCall =
   | { readonly kind: 'broken'; readonly problem: 'json' | 'no-name' | 'no-arguments'; readonly text: string };
 
 /**
- * Reads the calls of profile `nous` (Agent-R1's branch legacy): the JSON of every `<tool_call>` pair. Where the original falls over a number or null,
- * this says that there is no name.
+ * Reads the calls of profile `nous` (Agent-R1's branch legacy): the JSON of every `<tool_call>` pair. Where the original falls
+ * over a number or null, this says that there is no name.
  */
 export function parseNousCalls(response: string): ParsedCall[] {
   return readNousJson(response).map(({ text, read }) => {
@@ -38,7 +38,8 @@ export function readNousJson(response: string): { readonly text: string; readonl
 }
 
 /**
- * Reads the call of profile `seed` (Agent-R1 of March 2025): the first pair of tags counts, and absent arguments are none. Null where there is no pair.
+ * Reads the call of profile `seed` (Agent-R1 of March 2025): the first pair of tags counts, and absent arguments are none. Null
+ * where there is no pair.
  */
 export function parseSeedCall(response: string): ParsedCall | null {
   const [pair] = findEnclosed(response, 'tool_call', 'as-written');
@@ -51,7 +52,10 @@ export function parseSeedCall(response: string): ParsedCall | null {
   return callOf(read.value.name ?? null, given, read, '{}');
 }
 
-/** Reads the calls of profile `v0.1` in its Hermes form: what is malformed vanishes, and arguments that are a text are read once more. */
+/**
+ * Reads the calls of profile `v0.1` in its Hermes form: what is malformed vanishes, and arguments that are a text are read once
+ * more.
+ */
 export function parseHermesCalls(response: string): ToolCall[] {
   return readNousJson(response).flatMap(({ text, read }) => {
     if (read.kind === 'broken' || !isJsonObject(read.value)) return [];
@@ -69,8 +73,8 @@ export function parseHermesCalls(response: string): ToolCall[] {
 }
 
 /**
- * Reads the program of profile `retool`: lines between a line that begins with `<code>` and one that begins with `</code>`, fences left out, each block under a
- * line of its own; null when there is none or the last one is still open.
+ * Reads the program of profile `retool`: lines between a line that begins with `<code>` and one that begins with `</code>`,
+ * fences left out, each block under a line of its own; null when there is none or the last one is still open.
  */
 export function parseRetoolCode(response: string): string | null {
   let code = '';

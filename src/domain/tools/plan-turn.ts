@@ -9,13 +9,16 @@ import {
 } from './parse-calls.ts';
 
 /**
- * How calls are written, answered and paid: `seed` (Agent-R1, March 2025), `nous` and `retool` (its branch legacy), `v0.1` (its main, Hermes form).
- * Specification of Agent-R1, §1.1 to §1.3.
+ * How calls are written, answered and paid: `seed` (Agent-R1, March 2025), `nous` and `retool` (its branch legacy), `v0.1` (its
+ * main, Hermes form). Specification of Agent-R1, §1.1 to §1.3.
  */
 export const TOOL_PROFILES = ['seed', 'nous', 'retool', 'v0.1'] as const;
 export type ToolProfile = (typeof TOOL_PROFILES)[number];
 
-/** What is to be done about one call: execute it, or answer it with an error. `reward` is the profile's penalty, null where it gives none. */
+/**
+ * What is to be done about one call: execute it, or answer it with an error. `reward` is the profile's penalty, null where it
+ * gives none.
+ */
 export type PlannedCall =
   | { readonly kind: 'execute'; readonly call: ToolCall }
   | {
@@ -42,8 +45,8 @@ export interface KnownTools {
 }
 
 /**
- * Reads what a response asks for. `nous` executes only the first call unless `parallel`; `v0.1` all of them, and there malformed ones vanish; in `seed` the
- * first pair of tags counts.
+ * Reads what a response asks for. `nous` executes only the first call unless `parallel`; `v0.1` all of them, and there malformed
+ * ones vanish; in `seed` the first pair of tags counts.
  */
 export function planTurn(
   profile: ToolProfile,

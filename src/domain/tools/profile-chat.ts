@@ -13,9 +13,10 @@ export function frameTurn(profile: ToolProfile, results: readonly string[], limi
 }
 
 /**
- * Writes an episode as the one text that Agent-R1's reward functions read: ChatML from the assistant's first turn on. In `retool` the results stand within the
- * one turn; elsewhere each turn is a block of its own, which in `nous` begins with the `<think>` that is written for the model, where it wrote none itself.
- * Its marks within a text are broken, so that neither a document nor a response can pass for a turn and be paid for it.
+ * Writes an episode as the one text that Agent-R1's reward functions read: ChatML from the assistant's first turn on. In `retool`
+ * the results stand within the one turn; elsewhere each turn is a block of its own, which in `nous` begins with the `<think>`
+ * that is written for the model, where it wrote none itself. Its marks within a text are broken, so that neither a document nor a
+ * response can pass for a turn and be paid for it.
  * @param profile null for episodes without tools.
  */
 export function writeChat(profile: ToolProfile | null, turns: readonly ToolTurn[]): string {

@@ -5,7 +5,10 @@ export type ReadJson =
   | {
       readonly kind: 'value';
       readonly value: Json;
-      /** JSON pointers of the numbers that were written as floats: Python calls 1.0 no integer, and JavaScript cannot tell it from 1. */
+      /**
+       * JSON pointers of the numbers that were written as floats: Python calls 1.0 no integer, and JavaScript cannot tell it from
+       * 1.
+       */
       readonly floats: ReadonlySet<string>;
       /** Of an object: the text of each member's value as it was written, last one of a name. */
       readonly members: ReadonlyMap<string, string>;
@@ -25,8 +28,8 @@ const NAMES: readonly (readonly [string, Json])[] = [
 const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', '/': '/' };
 
 /**
- * Reads JSON as Python's `json.loads` does: NaN and the infinities are numbers, a repeated name keeps its last value, no control character stands in a
- * text. Integers beyond 2^53 are rounded (the text in `members` is not). Nesting deeper than 200 is broken.
+ * Reads JSON as Python's `json.loads` does: NaN and the infinities are numbers, a repeated name keeps its last value, no control
+ * character stands in a text. Integers beyond 2^53 are rounded (the text in `members` is not). Nesting deeper than 200 is broken.
  */
 export function readPythonJson(text: string): ReadJson {
   const floats = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * Cuts a text behind its first `limit` code points and says so by `...`, as the published tool environments do; a text that is no longer stays as it is. A
- * half surrogate counts as one, as in Python. Reads no further than the cut, however long the text is.
+ * Cuts a text behind its first `limit` code points and says so by `...`, as the published tool environments do; a text that is no
+ * longer stays as it is. A half surrogate counts as one, as in Python. Reads no further than the cut, however long the text is.
  */
 export function truncateCodePoints(text: string, limit: number): string {
   if (text.length <= limit) return text; // no more units, so no more code points

@@ -31,13 +31,19 @@ export function givenRows(rows: readonly (readonly number[])[]): Float64Array[] 
   return rows.map((row) => Float64Array.from(row));
 }
 
-/** Multiples of 1/32, with many ties: sums of them are exact, so that no rule that asks for 0 or for equality hangs on the order of a sum. */
+/**
+ * Multiples of 1/32, with many ties: sums of them are exact, so that no rule that asks for 0 or for equality hangs on the order
+ * of a sum.
+ */
 export const someNumber = fc.oneof(
   fc.integer({ min: -96, max: 96 }).map((n) => n / 32),
   fc.constantFrom(0, 1, -0.5),
 );
 
-/** Batches of steps of trajectories of groups, every column filled, each row with a trained token and each group with two trajectories or more. */
+/**
+ * Batches of steps of trajectories of groups, every column filled, each row with a trained token and each group with two
+ * trajectories or more.
+ */
 export const someBatch: fc.Arbitrary<EstimatorBatch> = fc
   .array(fc.array(fc.array(someRow(), { minLength: 1, maxLength: 3 }), { minLength: 2, maxLength: 3 }), {
     minLength: 1,

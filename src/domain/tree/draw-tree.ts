@@ -22,9 +22,9 @@ export interface Drawing {
 }
 
 /**
- * Draws a tree in text. Siblings that did the same (action, observation, end) are one branch with their number, so a group of rollouts is
- * seen as the tree of what they did; a stretch without a fork is one line, unless ids are shown. Each line tells how many of the rollouts that end below it
- * succeeded, and ends in ■ where the environment ended, … where a limit did.
+ * Draws a tree in text. Siblings that did the same (action, observation, end) are one branch with their number, so a group of
+ * rollouts is seen as the tree of what they did; a stretch without a fork is one line, unless ids are shown. Each line tells how
+ * many of the rollouts that end below it succeeded, and ends in ■ where the environment ended, … where a limit did.
  * @param succeeded the leaf steps of successful rollouts.
  */
 export function drawTree(tree: Tree<DrawnStep>, succeeded: ReadonlySet<string>, shown: Shown): Drawing {

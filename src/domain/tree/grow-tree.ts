@@ -19,7 +19,8 @@ export interface Tree<S extends TreeStep> {
 
 /**
  * Folds the rows of one tree, in any order, into nodes that know their parent and children.
- * @throws RangeError that names the step when a row stands twice, a parent is missing, there is not exactly one root, or rows form a ring.
+ * @throws RangeError that names the step when a row stands twice, a parent is missing, there is not exactly one root, or rows
+ * form a ring.
  */
 export function growTree<S extends TreeStep>(rows: readonly S[]): Tree<S> {
   const nodes = new Map<string, Growing<S>>();

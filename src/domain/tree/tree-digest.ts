@@ -30,11 +30,12 @@ export interface ToldTree {
 }
 
 /**
- * Digests what happened in a tree: its task, structure, texts, terminations, rewards by component, outcomes. Ids, run, times, ordinals, log
- * offsets and the order in which siblings arrived do not count, so the same seeded run over another log gives the same digest.
+ * Digests what happened in a tree: its task, structure, texts, terminations, rewards by component, outcomes. Ids, run, times,
+ * ordinals, log offsets and the order in which siblings arrived do not count, so the same seeded run over another log gives the
+ * same digest.
  *
- * A Merkle tree: each node's text names the digests of its children, sorted. That is linear in the tree's text, needs no recursion into
- * quoted text, and two trees that differ can be compared from the root down.
+ * A Merkle tree: each node's text names the digests of its children, sorted. That is linear in the tree's text, needs no
+ * recursion into quoted text, and two trees that differ can be compared from the root down.
  * @param sha256 hex digest of the UTF-8 form of a text: hashing is an effect of the machine and stays outside the domain.
  */
 export function treeDigest(told: ToldTree, sha256: (text: string) => string): string {
@@ -78,7 +79,10 @@ function textOfNode(
   ]);
 }
 
-/** Writes each rollout at the step it ended on (or, under way, the one it began at): the level it began on, how it ended, its own rewards. */
+/**
+ * Writes each rollout at the step it ended on (or, under way, the one it began at): the level it began on, how it ended, its own
+ * rewards.
+ */
 function walksByPlace(
   rollouts: readonly ToldRollout[],
   depths: ReadonlyMap<string, number>,

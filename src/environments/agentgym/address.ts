@@ -16,8 +16,9 @@ export interface AgentGymAddress {
 }
 
 /**
- * Reads a name such as `agentgym:sciworld@http://host:36001?timeout=600&limit=4&snap=agent-r#0-199`: `timeout` in seconds for one request,
- * `limit` environments at a time, `snap` to replace actions as Agent-R does. @throws EnvironmentError that says what is wrong and what is right.
+ * Reads a name such as `agentgym:sciworld@http://host:36001?timeout=600&limit=4&snap=agent-r#0-199`: `timeout` in seconds for one
+ * request, `limit` environments at a time, `snap` to replace actions as Agent-R does. @throws EnvironmentError that says what is
+ * wrong and what is right.
  */
 export function parseAddress(text: string): AgentGymAddress {
   const wrong = (what: string) => new EnvironmentError('unknown-task', `${what}; write ${AGENTGYM_FORM}`);

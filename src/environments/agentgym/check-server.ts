@@ -17,9 +17,10 @@ export interface ServerReport {
 }
 
 /**
- * Looks at a server before a run: that it is there, that it is the environment that is asked for, and which routes it has. Only GET requests
- * are sent. @param extra routes that this run needs beside the environment's own.
- * @throws EnvironmentError `unreachable`, or `protocol` that says what is wrong there and, where that can be seen, what it is instead.
+ * Looks at a server before a run: that it is there, that it is the environment that is asked for, and which routes it has. Only
+ * GET requests are sent. @param extra routes that this run needs beside the environment's own.
+ * @throws EnvironmentError `unreachable`, or `protocol` that says what is wrong there and, where that can be seen, what it is
+ * instead.
  */
 export async function checkServer(
   descriptor: ServerDescriptor,
@@ -44,7 +45,9 @@ export async function checkServer(
   return { url, liveness, ...seen, canClose: has('/close') };
 }
 
-/** Asks a server what it says of itself. @throws EnvironmentError `unreachable`, or `protocol` when it answers no such request. */
+/**
+ * Asks a server what it says of itself. @throws EnvironmentError `unreachable`, or `protocol` when it answers no such request.
+ */
 export async function livenessOf(calls: CallOptions): Promise<string> {
   const { status, body } = await callServer({ method: 'GET', path: '/', repeat: 'safe' }, calls);
   if (status !== 200)
@@ -55,7 +58,10 @@ export async function livenessOf(calls: CallOptions): Promise<string> {
 
 type Routes = Pick<ServerReport, 'routes' | 'routesFrom'>;
 
-/** FastAPI publishes its routes; where it does not, a GET tells: 404 for none, 405 for a POST route, 422 for one that lacks its parameters. */
+/**
+ * FastAPI publishes its routes; where it does not, a GET tells: 404 for none, 405 for a POST route, 422 for one that lacks its
+ * parameters.
+ */
 async function routesOf(descriptor: ServerDescriptor, calls: CallOptions, extra: readonly string[]): Promise<Routes> {
   const published = await callServer({ method: 'GET', path: '/openapi.json', repeat: 'safe' }, calls);
   const read = z.looseObject({ paths: z.record(z.string(), z.unknown()) }).safeParse(softJson(published.body));

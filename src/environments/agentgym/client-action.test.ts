@@ -12,7 +12,8 @@ describe('clientAction', () => {
   test('segment clients took the first of two actions in 2025-03, and take the last since 2025-09', () => {
     const text = 'Thought: t\nAction: open door\nAction: go to hall</s>';
     expect(clientAction('segment', '2025-03', text)).toEqual({ kind: 'post', action: 'open door' });
-    expect(clientAction('segment', '2025-09', text)).toEqual({ kind: 'post', action: 'go to hal' }); // five characters cut for four
+    // five characters cut for four
+    expect(clientAction('segment', '2025-09', text)).toEqual({ kind: 'post', action: 'go to hal' });
   });
 
   test('a WebShop call without a marker is still posted since 2025-09', () => {

@@ -1,7 +1,9 @@
 import { pythonStrip } from '../../domain/text/python-strip.ts';
 import { parseReact } from '../parse-react.ts';
 
-/** The two published generations of AgentGym's clients: the one Agent-R was written against (9acebc9), and the one since 2025-09. */
+/**
+ * The two published generations of AgentGym's clients: the one Agent-R was written against (9acebc9), and the one since 2025-09.
+ */
 export type ClientRevision = '2025-03' | '2025-09';
 
 /** How a server's Python client treats the text it is given: it cuts a segment, filters a line, or passes all on. */
@@ -13,8 +15,8 @@ export type ClientAction =
   | { readonly kind: 'refuse'; readonly observation: string };
 
 /**
- * Gives what a published client would post for a text (agent-r §4.2, vectors `15`). Only for reproducing old results: the filters glue words
- * (`oak_logs` becomes `oaklogs`), and since 2025-09 a bare action is posted as an empty one.
+ * Gives what a published client would post for a text (agent-r §4.2, vectors `15`). Only for reproducing old results: the filters
+ * glue words (`oak_logs` becomes `oaklogs`), and since 2025-09 a bare action is posted as an empty one.
  */
 export function clientAction(family: ClientFamily, revision: ClientRevision, text: string): ClientAction {
   switch (family) {

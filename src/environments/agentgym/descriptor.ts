@@ -4,8 +4,8 @@ export const SERVER_NAMES = ['textcraft', 'sciworld', 'webshop', 'alfworld', 'ba
 export type ServerName = (typeof SERVER_NAMES)[number];
 
 /**
- * All that is particular to one AgentGym server, as data (agent-r §4.1, read from the servers' sources). The two families: `id` answers
- * errors as HTTP 200 with `{"error"}` and names an environment `id`; `env_idx` answers them as HTTP 500.
+ * All that is particular to one AgentGym server, as data (agent-r §4.1, read from the servers' sources). The two families: `id`
+ * answers errors as HTTP 200 with `{"error"}` and names an environment `id`; `env_idx` answers them as HTTP 500.
  */
 export interface ServerDescriptor {
   readonly name: ServerName;
@@ -33,7 +33,10 @@ export interface ServerDescriptor {
   };
   /** The error texts, or for family `env_idx` none, by which a server says that a task does not exist. */
   readonly unknownTask: RegExp;
-  /** Whether two tasks may start at the same time: TextCraft draws their openings from one random state that all of its threads share. */
+  /**
+   * Whether two tasks may start at the same time: TextCraft draws their openings from one random state that all of its threads
+   * share.
+   */
   readonly starts: 'together' | 'alone';
   readonly step: {
     readonly observation: 'observation' | 'state';

@@ -33,8 +33,8 @@ interface Course {
 const FAULT_LIMIT = 3; // a server that fails over so many actions in a row fails over everything
 
 /**
- * Opens an environment on a leased place of a server. Nothing is sent before the first reset. A step over which the server fails, while its
- * environment is still there, is an observation that the agent sees and the record keeps; three in a row are an error.
+ * Opens an environment on a leased place of a server. Nothing is sent before the first reset. A step over which the server fails,
+ * while its environment is still there, is an observation that the agent sees and the record keeps; three in a row are an error.
  */
 export async function openEpisode(options: EpisodeOptions): Promise<Environment> {
   const { server, pool, tasks } = options;
@@ -61,7 +61,10 @@ export async function openEpisode(options: EpisodeOptions): Promise<Environment>
     lease = await pool.take();
   }
 
-  /** Before the first step nothing is lost: where the server was started anew, the idle places of before fail one by one, then a new one opens. */
+  /**
+   * Before the first step nothing is lost: where the server was started anew, the idle places of before fail one by one, then a
+   * new one opens.
+   */
   async function openSomewhere(task: number, mode?: 'alone'): Promise<Opening> {
     for (let left = pool.size; ; left--) {
       try {

@@ -10,7 +10,10 @@ import { SURROUNDINGS_ROUTES } from './surroundings.ts';
 export interface FoundServer extends ServerReport {
   readonly name: ServerName;
   readonly title: string;
-  /** Whether it has the routes of Agent-R's patch, without which actions cannot be snapped to valid ones; null where that means nothing. */
+  /**
+   * Whether it has the routes of Agent-R's patch, without which actions cannot be snapped to valid ones; null where that means
+   * nothing.
+   */
   readonly canSnap: boolean | null;
 }
 

@@ -17,9 +17,9 @@ export interface Fingerprint {
 }
 
 /**
- * Hashes what can be seen of a server: its name, what `GET /` says, its routes, and how three tasks open. Servers publish no version, and the
- * same number names different tasks on differently started ones (§7.6): where that is so, their openings differ. A server whose openings
- * do not repeat is known by the rest alone.
+ * Hashes what can be seen of a server: its name, what `GET /` says, its routes, and how three tasks open. Servers publish no
+ * version, and the same number names different tasks on differently started ones (§7.6): where that is so, their openings differ.
+ * A server whose openings do not repeat is known by the rest alone.
  */
 export async function fingerprintServer(server: Server, report: ServerReport, id: number): Promise<Fingerprint> {
   const openings = await repeatedOpenings(server, id);
@@ -33,8 +33,8 @@ export async function fingerprintServer(server: Server, report: ServerReport, id
 }
 
 /**
- * Opens the sample until it has opened twice alike, three times at most: another client of a server whose tasks share one random state can
- * spoil an opening, and a spoiled fingerprint would name another world. Null when it does not repeat.
+ * Opens the sample until it has opened twice alike, three times at most: another client of a server whose tasks share one random
+ * state can spoil an opening, and a spoiled fingerprint would name another world. Null when it does not repeat.
  */
 async function repeatedOpenings(server: Server, id: number): Promise<readonly string[] | null> {
   const seen = new Set<string>();

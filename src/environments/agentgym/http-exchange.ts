@@ -2,7 +2,10 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { retryAfterMs } from '../../runtime/retry-after.ts';
 
-/** What became of one HTTP request. `restMs`: for how long the server asks to be left alone (`Retry-After`), null when it does not. */
+/**
+ * What became of one HTTP request. `restMs`: for how long the server asks to be left alone (`Retry-After`), null when it does
+ * not.
+ */
 export type Exchange =
   | { readonly kind: 'answered'; readonly status: number; readonly body: string; readonly restMs: number | null }
   /** It never left: nobody listens there, or the name is unknown. Safe to send again, whatever it asks for. */
@@ -24,9 +27,9 @@ export interface HttpRequest {
 const ANSWER_LIMIT = 16 * 1024 * 1024; // bytes; the largest real answer, Wordle's vocabulary, has 0.1 % of it
 
 /**
- * Sends one request and waits for the whole answer. Every request has a connection of its own, as AgentGym's clients do it: a kept one that
- * the server has just closed (uvicorn does after 5 s) could not be told from a server that died over the request. And `fetch` gives up on a
- * slow answer after 300 s, where a ScienceWorld or WebArena step may be given more.
+ * Sends one request and waits for the whole answer. Every request has a connection of its own, as AgentGym's clients do it: a
+ * kept one that the server has just closed (uvicorn does after 5 s) could not be told from a server that died over the request.
+ * And `fetch` gives up on a slow answer after 300 s, where a ScienceWorld or WebArena step may be given more.
  */
 export function exchange({ method, url, json, timeoutMs }: HttpRequest): Promise<Exchange> {
   return new Promise((resolve) => {

@@ -1,7 +1,10 @@
 import { INSTRUCTION as TEXTCRAFT } from '../textcraft/instruction.ts';
 import type { ServerName } from './descriptor.ts';
 
-/** Raised when a text below changes: a changed instruction is a changed task, so the fingerprint of every server holds this number. */
+/**
+ * Raised when a text below changes: a changed instruction is a changed task, so the fingerprint of every server holds this
+ * number.
+ */
 export const INSTRUCTIONS_REVISION = 1;
 
 /** What follows an instruction in AgentGym's conversations, and what Agent-R always puts there. */

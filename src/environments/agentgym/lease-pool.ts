@@ -26,8 +26,9 @@ interface Waiter {
 }
 
 /**
- * Holds the environments that we have on one server. A returned one is kept and lent again, since a reset makes it new: some servers never
- * free what was created (WebShop dies of it after hours), and ScienceWorld starts a Java machine for each. `close` gives all back.
+ * Holds the environments that we have on one server. A returned one is kept and lent again, since a reset makes it new: some
+ * servers never free what was created (WebShop dies of it after hours), and ScienceWorld starts a Java machine for each. `close`
+ * gives all back.
  */
 export class LeasePool {
   readonly #server: Server;
@@ -49,7 +50,10 @@ export class LeasePool {
     return this.#leased.size + this.#idle.length + this.#creating;
   }
 
-  /** Lends an environment; waits for one where the limit is reached. @throws EnvironmentError as `createRemote`, or when nothing moves. */
+  /**
+   * Lends an environment; waits for one where the limit is reached. @throws EnvironmentError as `createRemote`, or when nothing
+   * moves.
+   */
   async take(): Promise<Lease> {
     this.#mustBeOpen();
     const idle = this.#idle.pop();

@@ -14,7 +14,10 @@ import { startGateOf } from './start-gate.ts';
 import { SURROUNDINGS_ROUTES } from './surroundings.ts';
 
 export interface AgentGymOptions extends AgentGymAddress {
-  /** For how long an unreachable server is tried again during a run, in milliseconds. Opening tries once: a wrong address is told at once. */
+  /**
+   * For how long an unreachable server is tried again during a run, in milliseconds. Opening tries once: a wrong address is told
+   * at once.
+   */
   readonly patienceMs?: number;
   /** How long a new environment is waited for while none of those at the limit is used, in milliseconds. */
   readonly idleLimitMs?: number;
@@ -38,8 +41,9 @@ const LIMIT = 16; // environments at a time: a ScienceWorld one is a Java machin
 const IDLE_LIMIT_MS = 1_800_000; // far above what a model may take to answer
 
 /**
- * Opens an environment on an AgentGym server: checks that it is the right one and has what a run needs, and takes its fingerprint. The seed
- * of a reset has no meaning there; equal aliases open alike as long as the server says so. Who opens it closes it.
+ * Opens an environment on an AgentGym server: checks that it is the right one and has what a run needs, and takes its
+ * fingerprint. The seed of a reset has no meaning there; equal aliases open alike as long as the server says so. Who opens it
+ * closes it.
  * @throws EnvironmentError `unreachable`, or `protocol` when another environment is behind the URL or it lacks a route.
  */
 export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKind> {

@@ -25,8 +25,9 @@ export async function openTask(server: Server, id: number, task: number, mode?: 
 }
 
 /**
- * Writes what the agent sees, by the conventions of AgentGym's clients (agent-r §4.2). Its ALFWorld client lists the actions where it observes and
- * leaves them out after a step, although the instruction says to choose from them; here they always stand there.
+ * Writes what the agent sees, by the conventions of AgentGym's clients (agent-r §4.2). Its ALFWorld client lists the actions
+ * where it observes and leaves them out after a step, although the instruction says to choose from them; here they always stand
+ * there.
  */
 export function shownText({ descriptor }: Server, observation: string, actions: readonly string[] | null): string {
   if (descriptor.showActions === 'no' || actions === null) return observation;

@@ -3,8 +3,8 @@ import type { ParsedResponse } from '../environment.ts';
 import type { ServerDescriptor } from './descriptor.ts';
 
 /**
- * Splits a response into thought and action. A line of text is read as for TextCraft; a tag is the first complete search or answer, kept with
- * its tag and with nothing after it, so that passages which the model invents never reach the server.
+ * Splits a response into thought and action. A line of text is read as for TextCraft; a tag is the first complete search or
+ * answer, kept with its tag and with nothing after it, so that passages which the model invents never reach the server.
  */
 export function parseResponse(action: ServerDescriptor['action'], response: string): ParsedResponse {
   switch (action) {
@@ -29,7 +29,10 @@ function parseTag(response: string): ParsedResponse {
   };
 }
 
-/** Finds the first tag that is closed. One that is closed nowhere behind an opening is closed nowhere behind the next: it is looked for once. */
+/**
+ * Finds the first tag that is closed. One that is closed nowhere behind an opening is closed nowhere behind the next: it is
+ * looked for once.
+ */
 function firstTag(response: string): { readonly start: number; readonly end: number } | null {
   const unclosed = new Set<string>();
   for (const { 0: opening, 1: tag = '', index: start } of response.matchAll(OPENING)) {

@@ -11,12 +11,14 @@ export interface StartProbe {
 
 const PLACES = 4; // environments at a time
 const TASKS = 3; // that every server has, as for its fingerprint
-const ROUNDS = 40; // the published TextCraft server opens some 4 of 100 tasks wrong at four at a time: 160 resets miss it once in 700
+// the published TextCraft server opens some 4 of 100 tasks wrong at four at a time: 160 resets miss it once in 700
+const ROUNDS = 40;
 const TIME_MS = 20_000; // ScienceWorld takes seconds for one reset: fewer rounds then
 
 /**
- * Starts tasks at the same time, in spite of what is known of the server, and compares each opening with the one that the same task has when
- * nothing else starts. Creates environments of its own and gives them back. @throws EnvironmentError as the requests do.
+ * Starts tasks at the same time, in spite of what is known of the server, and compares each opening with the one that the same
+ * task has when nothing else starts. Creates environments of its own and gives them back. @throws EnvironmentError as the
+ * requests do.
  */
 export async function probeStarts(server: Server): Promise<StartProbe> {
   const open: Server = { ...server, descriptor: { ...server.descriptor, starts: 'together' }, gate: new StartGate() };

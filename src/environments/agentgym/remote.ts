@@ -46,7 +46,10 @@ export async function createRemote(server: Server): Promise<number> {
   return parsed('/create', shape, json);
 }
 
-/** Starts a task in an environment. Repeated freely: a reset forgets what was. @param mode `alone`: while no other starts here. @throws EnvironmentError `unknown-task`, `gone`, `protocol` … */
+/**
+ * Starts a task in an environment. Repeated freely: a reset forgets what was. @param mode `alone`: while no other starts here.
+ * @throws EnvironmentError `unknown-task`, `gone`, `protocol` …
+ */
 export async function resetRemote(server: Server, id: number, task: number, mode?: 'alone'): Promise<RemoteOpening> {
   const { descriptor } = server;
   const { reset, family } = descriptor;
@@ -63,8 +66,9 @@ export async function resetRemote(server: Server, id: number, task: number, mode
 }
 
 /**
- * Executes one action. Never sent twice. @throws EnvironmentError `gone` when the server does not know the environment any more or the
- * connection broke (retryable, on another environment); `unreachable` when it is not answered in time; `protocol` for a nonsensical answer.
+ * Executes one action. Never sent twice. @throws EnvironmentError `gone` when the server does not know the environment any more
+ * or the connection broke (retryable, on another environment); `unreachable` when it is not answered in time; `protocol` for a
+ * nonsensical answer.
  */
 export async function stepRemote(server: Server, id: number, action: string): Promise<RemoteStep> {
   const { descriptor } = server;
@@ -91,7 +95,10 @@ export async function closeRemote(server: Server, id: number): Promise<void> {
 }
 const CLOSE_TIMEOUT_MS = 10_000; // ScienceWorld stops a JVM; longer than this and the end of a run would wait for a dead server
 
-/** Reads a GET route of an environment. @throws EnvironmentError `gone`, `unreachable`, or `protocol` when the answer has another shape. */
+/**
+ * Reads a GET route of an environment. @throws EnvironmentError `gone`, `unreachable`, or `protocol` when the answer has another
+ * shape.
+ */
 export async function readRemote<T>(server: Server, id: number, route: string, shape: z.ZodType<T>): Promise<T> {
   const answer = await get(server, route, id);
   if (answer.status >= 500) await mustBeAlive(server, id, answer);

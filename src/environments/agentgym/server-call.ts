@@ -17,7 +17,10 @@ export interface Call {
   /** Path and query below the base URL, `/step`. */
   readonly path: string;
   readonly json?: unknown;
-  /** Whether sending it twice does what sending it once does. A step is `unsafe`: a request that may have been executed is never repeated. */
+  /**
+   * Whether sending it twice does what sending it once does. A step is `unsafe`: a request that may have been executed is never
+   * repeated.
+   */
   readonly repeat: 'safe' | 'unsafe';
 }
 
@@ -35,10 +38,11 @@ const PUT_OFF = new Set([408, 425, 429, 503]); // the server did not act, and ma
 const CUT_OFF = new Set([502, 504]); // of a proxy: whether the server behind it acted is unknown
 
 /**
- * Calls a server. What never reached it is tried again while patience lasts, and so is what it put off (408, 425, 429, 503), not before the pause
- * that it asks for is over; a broken connection, or a proxy that lost its server (502, 504), is tried again only where that is safe.
- * @throws EnvironmentError `unreachable` when nobody answers in time (retryable); `gone` when an unsafe request was cut off, so that the
- * episode's state is unknown (retryable: on a fresh environment).
+ * Calls a server. What never reached it is tried again while patience lasts, and so is what it put off (408, 425, 429, 503), not
+ * before the pause that it asks for is over; a broken connection, or a proxy that lost its server (502, 504), is tried again only
+ * where that is safe.
+ * @throws EnvironmentError `unreachable` when nobody answers in time (retryable); `gone` when an unsafe request was cut off, so
+ * that the episode's state is unknown (retryable: on a fresh environment).
  */
 export async function callServer(call: Call, options: CallOptions): Promise<Answer> {
   const url = urlOf(options.baseUrl, call.path);

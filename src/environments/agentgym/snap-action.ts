@@ -13,9 +13,10 @@ const OPEN_DOORS = ROOMS.map((room) => `open door to ${room}`);
 const NEVER_FOCUS: ReadonlySet<string> = new Set(['agent', 'air', ...ROOMS].map((thing) => `focus on ${thing}`));
 
 /**
- * Replaces a predicted ScienceWorld action by the valid one that shares the most words with it, as Agent-R does (§1.8): an exact match stays,
- * a prediction that shares no word is only cleaned. The original walks a Python set ordered by length alone, so equal lengths fall as the
- * hash seed of the process says; here they fall by code point, the same everywhere. @param recent the history, as Agent-R writes it.
+ * Replaces a predicted ScienceWorld action by the valid one that shares the most words with it, as Agent-R does (§1.8): an exact
+ * match stays, a prediction that shares no word is only cleaned. The original walks a Python set ordered by length alone, so
+ * equal lengths fall as the hash seed of the process says; here they fall by code point, the same everywhere. @param recent the
+ * history, as Agent-R writes it.
  */
 export function snapAction(prediction: string, surroundings: Surroundings, recent: readonly string[] = []): string {
   const candidates = candidatesIn(surroundings, recent);

@@ -1,6 +1,6 @@
 /**
- * Lets tasks start on one server at the same time, or one after another. A request that runs alone waits for those under way and holds back
- * the later ones, so that it is never overtaken for ever.
+ * Lets tasks start on one server at the same time, or one after another. A request that runs alone waits for those under way and
+ * holds back the later ones, so that it is never overtaken for ever.
  */
 export class StartGate {
   readonly #waiting: { readonly alone: boolean; readonly enter: () => void }[] = [];
@@ -39,7 +39,10 @@ export class StartGate {
 
 const gates = new Map<string, StartGate>();
 
-/** Returns the gate of a server, the same one for all that this process opens there: two runs of one process share its random state too. */
+/**
+ * Returns the gate of a server, the same one for all that this process opens there: two runs of one process share its random
+ * state too.
+ */
 export function startGateOf(baseUrl: URL): StartGate {
   const known = gates.get(baseUrl.href);
   if (known) return known;

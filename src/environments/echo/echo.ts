@@ -4,13 +4,15 @@ import { type Environment, EnvironmentError, type EnvironmentKind, type Opening,
 export const ECHO_FORM = 'echo:CHARACTERS';
 const DIGITS = '0123456789';
 
-/** Rungs below the whole reward: without them a policy of random bytes would earn something once in 67,600 answers of two tokens. */
+/**
+ * Rungs below the whole reward: without them a policy of random bytes would earn something once in 67,600 answers of two tokens.
+ */
 const KNOWN_CHARACTER = 0.1;
 const RIGHT_BEGINNING = 0.5;
 
 /**
- * Opens the smallest world that a language model can learn: it shows one character, and the answer should be that character alone. One step, a task for
- * each character, nothing hidden. It shows that a trainer learns, not how well.
+ * Opens the smallest world that a language model can learn: it shows one character, and the answer should be that character
+ * alone. One step, a task for each character, nothing hidden. It shows that a trainer learns, not how well.
  */
 export function openEcho(characters: string = DIGITS): EnvironmentKind {
   const aliases = [...new Set(characters)];

@@ -30,11 +30,12 @@ const REFUSED_STATUS = new Set([400, 413, 414, 422]); // what a server says of t
 const ANSWER_LIMIT = 16 * 1024 * 1024; // bytes; an answer has a few kilobytes
 
 /**
- * Opens a retriever that asks Search-R1 servers, in turn. A request that fails in a way that may pass (HTTP 408, 425, 429, 5xx, no
- * connection, no answer in time) is sent again, to the next server, after 1, 2, … 9 s, and to none before the end of the pause that it
- * asked for (`Retry-After`; one over two minutes ends the attempts). Any other failure is final. A server does not
- * say which corpus it has, so its fingerprint is the SHA-256 of the documents it finds for the probes (scores left out: they differ in their
- * last bits between devices); the opening asks each address once where nobody answers, so that a wrong one is reported at once.
+ * Opens a retriever that asks Search-R1 servers, in turn. A request that fails in a way that may pass (HTTP 408, 425, 429, 5xx,
+ * no connection, no answer in time) is sent again, to the next server, after 1, 2, … 9 s, and to none before the end of the pause
+ * that it asked for (`Retry-After`; one over two minutes ends the attempts). Any other failure is final. A server does not say
+ * which corpus it has, so its fingerprint is the SHA-256 of the documents it finds for the probes (scores left out: they differ
+ * in their last bits between devices); the opening asks each address once where nobody answers, so that a wrong one is reported
+ * at once.
  * @throws SearchFailure when the servers cannot be asked; RangeError for an address that is no http URL.
  */
 export async function openHttpRetriever(options: HttpRetrieverOptions): Promise<Retriever> {
@@ -116,7 +117,8 @@ type Outcome =
 
 /** Sends one request and waits for the whole answer. Connections are kept and shared, as `fetch` does it. */
 async function send(url: URL, body: string, timeoutMs: number, signal: AbortSignal): Promise<Outcome> {
-  // By hand: Node 20 keeps a trace of every `AbortSignal.any` in a signal that outlives it, and the timer of `AbortSignal.timeout` runs on.
+  // By hand: Node 20 keeps a trace of every `AbortSignal.any` in a signal that outlives it, and the timer of
+  // `AbortSignal.timeout` runs on.
   const request = new AbortController();
   const stop = () => request.abort();
   let late = false;

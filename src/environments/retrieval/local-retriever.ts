@@ -5,22 +5,26 @@ import type { CorpusDocument, RetrievedDocument, Retriever } from './retriever.t
 import { hasPlainWords, indexWordsOf, queryWordsOf } from './words-of.ts';
 
 /**
- * Raised when the same corpus gives other answers; it stands for MiniSearch 7.2 with the words of `words-of.ts` and the settings below. Revision 1 cut texts into other
- * words where a script has no spaces or lower case does not fold all: a corpus without such texts is the same world as before, and keeps its name.
+ * Raised when the same corpus gives other answers; it stands for MiniSearch 7.2 with the words of `words-of.ts` and the settings
+ * below. Revision 1 cut texts into other words where a script has no spaces or lower case does not fold all: a corpus without
+ * such texts is the same world as before, and keeps its name.
  */
 const INDEX_REVISIONS = { plain: 1, cut: 2 } as const;
 /** k and d are MiniSearch's own, b = 0.75 is the usual choice (Robertson and Zaragoza, 2009). */
 const BM25 = { k: 1.2, b: 0.75, d: 0.5 };
 const QUERY_LIMIT = 1_000; // characters of a query that are read: a model may write a megabyte
-const QUERY_WORDS = 32; // different ones, each counted once: 500 times one common word took 2.8 s over 2,000 documents, once it takes 7 ms
-const REMEMBERED = 10_000; // answers; rollouts of one task ask the same again and again, and looking up costs 100 × as much as remembering
+// different ones, each counted once: 500 times one common word took 2.8 s over 2,000 documents, once it takes 7 ms
+const QUERY_WORDS = 32;
+// answers; rollouts of one task ask the same again and again, and looking up costs 100 × as much as remembering
+const REMEMBERED = 10_000;
 const ADDED_AT_ONCE = 2_000; // documents; between these the process can do other work
 
 /**
- * Opens a retriever over documents in memory: BM25+ over their words (letters and digits of any script, case and compatibility forms
- * folded; pairs of characters where a script writes no spaces), no stemming, no stop words; a word counts once however often a query has it. Equal scores are ordered by id, so an answer is the
- * same on every machine. The index is built once, here: share the retriever. It takes some 0.25 s and 7 MB for 1,000 passages of 100 words, and
- * a query of 5 words 1.5 ms for each 1,000.
+ * Opens a retriever over documents in memory: BM25+ over their words (letters and digits of any script, case and compatibility
+ * forms folded; pairs of characters where a script writes no spaces), no stemming, no stop words; a word counts once however
+ * often a query has it. Equal scores are ordered by id, so an answer is the same on every machine. The index is built once, here:
+ * share the retriever. It takes some 0.25 s and 7 MB for 1,000 passages of 100 words, and a query of 5 words 1.5 ms for each
+ * 1,000.
  * @param documents with distinct ids.
  */
 export async function openLocalRetriever(documents: readonly CorpusDocument[]): Promise<Retriever> {

@@ -3,8 +3,8 @@ import type { CorpusDocument } from './retriever.ts';
 const PASSAGE_WORDS = 100; // as in the Wikipedia corpora that Search-R1 and DPR use
 
 /**
- * Cuts a text file into passages of at most 100 words, at paragraphs where they allow it. Each begins with the title in double quotes: the
- * file's first heading (`# …`), or else its name. Ids are `PATH#1`, `PATH#2`, ….
+ * Cuts a text file into passages of at most 100 words, at paragraphs where they allow it. Each begins with the title in double
+ * quotes: the file's first heading (`# …`), or else its name. Ids are `PATH#1`, `PATH#2`, ….
  */
 export function cutPassages(path: string, text: string): CorpusDocument[] {
   const title = /^#+\s+(\S(?:.*\S)?)/m.exec(text)?.[1] ?? nameOf(path);

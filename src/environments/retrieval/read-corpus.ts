@@ -27,9 +27,11 @@ const lineSchema = z.union([
 ]);
 
 /**
- * Reads a folder and the folders in it: each line of a .jsonl file is a document (`{id, contents}` or `{title, text}`; without an id it is
- * `FILE:LINE`), .txt and .md files are cut into passages. Other files, and those whose name begins with a dot, are passed over.
- * @throws CorpusError for the first thing that is wrong: a line that is no such object, an id that comes twice, too much, or nothing at all.
+ * Reads a folder and the folders in it: each line of a .jsonl file is a document (`{id, contents}` or `{title, text}`; without an
+ * id it is `FILE:LINE`), .txt and .md files are cut into passages. Other files, and those whose name begins with a dot, are
+ * passed over.
+ * @throws CorpusError for the first thing that is wrong: a line that is no such object, an id that comes twice, too much, or
+ * nothing at all.
  */
 export async function readCorpus(folder: string, limits: CorpusLimits = {}): Promise<CorpusDocument[]> {
   const most = limits.documents ?? DOCUMENTS;

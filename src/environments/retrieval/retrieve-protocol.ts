@@ -3,8 +3,8 @@ import { cutText } from '../../domain/text/cut-text.ts';
 import { type RetrievedDocument, SearchFailure } from './retriever.ts';
 
 /**
- * Which form of `POST /retrieve` a server understands: `query` takes one query at a time (AgentOCR and verl-agent's server), `queries` a list
- * (Search-R1's own). Both answer `{"result": [[…], …]}`, one inner list for each query.
+ * Which form of `POST /retrieve` a server understands: `query` takes one query at a time (AgentOCR and verl-agent's server),
+ * `queries` a list (Search-R1's own). Both answer `{"result": [[…], …]}`, one inner list for each query.
  */
 export type RetrieveDialect = 'query' | 'queries';
 

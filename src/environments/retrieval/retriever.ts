@@ -2,7 +2,10 @@
  * Finds documents for queries. Environments and tools search through this port, whoever answers: a server or an index in memory.
  */
 export interface Retriever {
-  /** Identifies what determines the answers (corpus, method, settings): the same query of the same fingerprint finds the same documents. */
+  /**
+   * Identifies what determines the answers (corpus, method, settings): the same query of the same fingerprint finds the same
+   * documents.
+   */
   readonly fingerprint: string;
   /**
    * Gives for each query at most `topK` documents, best first; an empty list when nothing fits.
@@ -12,7 +15,10 @@ export interface Retriever {
   close(): Promise<void>;
 }
 
-/** A text of a corpus. A title, where there is one, is the first line of its contents, in double quotes, as in Search-R1's corpora. */
+/**
+ * A text of a corpus. A title, where there is one, is the first line of its contents, in double quotes, as in Search-R1's
+ * corpora.
+ */
 export interface CorpusDocument {
   readonly id: string;
   readonly contents: string;
@@ -27,8 +33,8 @@ export interface RetrievedDocument extends CorpusDocument {
 export class SearchFailure extends Error {
   override readonly name = 'SearchFailure';
   /**
-   * `unreachable`: nobody answers, in time, or only that it cannot now; `refused`: the server takes offence at this query; `protocol`:
-   * what answers is no retrieval server, or none for us.
+   * `unreachable`: nobody answers, in time, or only that it cannot now; `refused`: the server takes offence at this query;
+   * `protocol`: what answers is no retrieval server, or none for us.
    */
   readonly code: 'unreachable' | 'refused' | 'protocol';
   constructor(code: SearchFailure['code'], message: string, options: { cause?: unknown } = {}) {

@@ -1,5 +1,6 @@
-// Scripts that are written without spaces, or (Korean) with particles joined to words. Pairs of characters stand for their words: a dictionary as that of
-// `Intl.Segmenter` finds better ones, but other ones with every version of ICU, and the same query must find the same documents on every machine.
+// Scripts that are written without spaces, or (Korean) with particles joined to words. Pairs of characters stand for their words:
+// a dictionary as that of `Intl.Segmenter` finds better ones, but other ones with every version of ICU, and the same query must
+// find the same documents on every machine.
 const UNSPACED =
   /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]+/gu;
 
@@ -33,8 +34,8 @@ function pairsOf(characters: readonly string[]): readonly string[] {
 }
 
 /**
- * Folds case and compatibility forms whole, which lower case alone does not: capitals first (ß and SS are the same word, as are ς and Σ), and a dot that only the
- * Turkish İ has is left out, so that İstanbul, Istanbul and ISTANBUL are found by each other.
+ * Folds case and compatibility forms whole, which lower case alone does not: capitals first (ß and SS are the same word, as are ς
+ * and Σ), and a dot that only the Turkish İ has is left out, so that İstanbul, Istanbul and ISTANBUL are found by each other.
  */
 function foldCase(text: string): string {
   return text.normalize('NFKC').toUpperCase().toLowerCase().replaceAll('i\u0307', 'i').replaceAll('ς', 'σ').normalize('NFKC');

@@ -10,11 +10,12 @@ export function listDocuments(documents: readonly RetrievedDocument[]): string {
 }
 
 /**
- * Frames a search's result as the agent reads it: `<information>{"result": "…"}</information>`, the JSON as Python's `json.dumps` writes it, with all but
- * printable ASCII escaped.
+ * Frames a search's result as the agent reads it: `<information>{"result": "…"}</information>`, the JSON as Python's `json.dumps`
+ * writes it, with all but printable ASCII escaped.
  */
 export function frameResult(result: string): string {
-  const json = JSON.stringify(result).replaceAll(/[^\x20-\x7e]/g, escapeUnit); // no `u` flag: a pair of surrogates becomes two escapes
+  // no `u` flag: a pair of surrogates becomes two escapes
+  const json = JSON.stringify(result).replaceAll(/[^\x20-\x7e]/g, escapeUnit);
   return `<information>{"result": ${json}}</information>`;
 }
 

@@ -24,9 +24,10 @@ export function createLexicon(entities: readonly string[]): Lexicon {
 }
 
 /**
- * Lists what a policy that picks and does not write may do: search for any entity met so far (in the question or a document) together with any relation
- * word, unless that was searched already, and answer with any entity that a document named and the question does not. What was found last comes first where
- * there are more than 40; the list itself is in alphabetical order, so that a place in it tells nothing.
+ * Lists what a policy that picks and does not write may do: search for any entity met so far (in the question or a document)
+ * together with any relation word, unless that was searched already, and answer with any entity that a document named and the
+ * question does not. What was found last comes first where there are more than 40; the list itself is in alphabetical order, so
+ * that a place in it tells nothing.
  */
 export function listCandidates(lexicon: Lexicon, { question, relationWords, found, queries }: Standing): readonly string[] {
   const asked = lexicon.namesIn(question);

@@ -8,7 +8,10 @@ import type { SearchAddress } from './search-address.ts';
 import { openSearchQa } from './search-qa.ts';
 import { generateWorld, type QuestionWorld } from './world/generate-world.ts';
 
-/** Opens question answering by search as a plan names it. Who opens it closes it. @throws EnvironmentError that says what cannot be used. */
+/**
+ * Opens question answering by search as a plan names it. Who opens it closes it. @throws EnvironmentError that says what cannot
+ * be used.
+ */
 export async function openSearchAddress(address: SearchAddress): Promise<EnvironmentKind> {
   try {
     const world = generateWorld(address.world.seed, address.world.size);

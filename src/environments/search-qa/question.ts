@@ -9,7 +9,9 @@ export interface Question {
   readonly split: string | null;
   /** The searches that lead to the answer, in order, where they are known. */
   readonly hops: readonly Hop[] | null;
-  /** The words that a search may join to an entity's name, where the choice is finite: those that the question needs, and others. */
+  /**
+   * The words that a search may join to an entity's name, where the choice is finite: those that the question needs, and others.
+   */
   readonly relationWords: readonly string[] | null;
 }
 

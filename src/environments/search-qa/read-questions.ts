@@ -18,9 +18,9 @@ const lineSchema = z.looseObject({
 });
 
 /**
- * Reads questions from a .jsonl file, one a line: `question`, the accepted answers (`ground_truth` as a text, a list or `{"target": …}`, or
- * `golden_answers`, or `answer`), and where there are `id` (or else the line's number is the alias), `data_source`, `split`. Fields of any
- * other name are passed over. @throws CorpusError that names file and line.
+ * Reads questions from a .jsonl file, one a line: `question`, the accepted answers (`ground_truth` as a text, a list or
+ * `{"target": …}`, or `golden_answers`, or `answer`), and where there are `id` (or else the line's number is the alias),
+ * `data_source`, `split`. Fields of any other name are passed over. @throws CorpusError that names file and line.
  */
 export async function readQuestions(file: string): Promise<Question[]> {
   const questions = new Map<string, Question>();
@@ -49,7 +49,8 @@ function questionOf(line: string, number: number, place: string): Question {
   try {
     value = JSON.parse(line);
   } catch (cause) {
-    throw new CorpusError(`${place}: is no JSON (${(cause as Error).message})`, { cause }); // JSON.parse throws nothing but SyntaxError
+    // JSON.parse throws nothing but SyntaxError
+    throw new CorpusError(`${place}: is no JSON (${(cause as Error).message})`, { cause });
   }
   const parsed = lineSchema.safeParse(value);
   if (!parsed.success) {

@@ -28,9 +28,9 @@ type Key = (typeof KEYS)[number];
 
 /**
  * Reads a name such as `search-qa`, `search-qa:seed=7;size=20`, `search-qa:corpus=wiki;questions=dev.jsonl;topk=5` or
- * `search-qa:retriever=http://a:8000/retrieve,http://b:8000/retrieve;questions=dev.jsonl`: `topk` documents for a search, `turns` for a
- * question, `timeout` in seconds for one request, `dialect=queries` for a server that takes lists, `manner=as-published` for the
- * original's scoring. @throws EnvironmentError that says what is wrong and what is right.
+ * `search-qa:retriever=http://a:8000/retrieve,http://b:8000/retrieve;questions=dev.jsonl`: `topk` documents for a search, `turns`
+ * for a question, `timeout` in seconds for one request, `dialect=queries` for a server that takes lists, `manner=as-published`
+ * for the original's scoring. @throws EnvironmentError that says what is wrong and what is right.
  */
 export function parseSearchAddress(text: string): SearchAddress {
   const wrong = (what: string) => new EnvironmentError('unknown-task', `${what}; write ${SEARCH_QA_FORM}`);

@@ -23,9 +23,10 @@ export interface SearchQaOptions {
 }
 
 /**
- * `sound` (the default): the answer that is scored is the answer action's own text, a server that fails is a fault of the world and thrown, and an action that
- * is neither search nor answer is told so. `as-published`: the last `<answer>` anywhere in the chat is scored, retrieved text included, which a document can
- * thereby win or lose; a failed search is an observation like any other; nonsense shows nothing.
+ * `sound` (the default): the answer that is scored is the answer action's own text, a server that fails is a fault of the world
+ * and thrown, and an action that is neither search nor answer is told so. `as-published`: the last `<answer>` anywhere in the
+ * chat is scored, retrieved text included, which a document can thereby win or lose; a failed search is an observation like any
+ * other; nonsense shows nothing.
  */
 export type Manner = 'sound' | 'as-published';
 
@@ -35,8 +36,9 @@ const TOP_K = 3; // as published, and so are the turns: at most three searches a
 const MAX_TURNS = 4;
 
 /**
- * Opens question answering by search (Search-R1's task as verl-agent and AgentOCR play it): up to 4 turns, each `<search>query</search>` or
- * `<answer>text</answer>`; reward 1 for an answer that matches a target exactly (normalised), else 0. The seed of a reset has no meaning.
+ * Opens question answering by search (Search-R1's task as verl-agent and AgentOCR play it): up to 4 turns, each
+ * `<search>query</search>` or `<answer>text</answer>`; reward 1 for an answer that matches a target exactly (normalised), else 0.
+ * The seed of a reset has no meaning.
  */
 export function openSearchQa(options: SearchQaOptions): EnvironmentKind {
   const { questions, retriever, topK = TOP_K, maxTurns = MAX_TURNS, manner = 'sound' } = options;
@@ -204,7 +206,8 @@ function candidatesOf(kind: Kind, { question, turns, ended }: Situation): readon
 
 /** Hashes what all that follows depends on: the question, the turns used, and what was found in them, in order. */
 function stateHash(kind: Kind, { question, turns, ended }: Situation): string {
-  const past = kind.manner === 'as-published' ? turns.map(({ action, observation }) => [action, observation]) : null; // there the chat itself is scored
+  // there the chat itself is scored
+  const past = kind.manner === 'as-published' ? turns.map(({ action, observation }) => [action, observation]) : null;
   return sha256([
     kind.fingerprint,
     question.alias,

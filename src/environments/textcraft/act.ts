@@ -18,8 +18,8 @@ export interface Outcome {
 const GET = /^get ([0-9]{1,4300}) ([^\n]*)/;
 
 /**
- * Executes one action text on an inventory. Texts that make no sense are answered, never thrown; after the goal the world goes on as before.
- * Observations are those of AgentGym's TextCraft, letter by letter (agent-r §7.4).
+ * Executes one action text on an inventory. Texts that make no sense are answered, never thrown; after the goal the world goes on
+ * as before. Observations are those of AgentGym's TextCraft, letter by letter (agent-r §7.4).
  */
 export function act(world: World, goal: string, inventory: Inventory, action: string): Outcome {
   const refused = (observation: string): Outcome => ({ kind: 'refused', observation, inventory, reachedGoal: false });

@@ -10,8 +10,9 @@ export interface Candidates {
 }
 
 /**
- * Prepares the candidates of a task from the recipes it shows: `get` in the amounts that some shown command takes, every shown craft that the inventory
- * affords (tags settled on held items), and `inventory`. A `get` may be chosen again and again, so a way to the goal stays open from everywhere.
+ * Prepares the candidates of a task from the recipes it shows: `get` in the amounts that some shown command takes, every shown
+ * craft that the inventory affords (tags settled on held items), and `inventory`. A `get` may be chosen again and again, so a way
+ * to the goal stays open from everywhere.
  */
 export function prepareCandidates(world: World, shown: readonly Recipe[]): Candidates {
   const gets = new Set<string>();

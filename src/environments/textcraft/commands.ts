@@ -11,8 +11,8 @@ export function commandOf({ ingredients, output }: Recipe): string {
 }
 
 /**
- * Chooses the recipes that a task shows: all that the goal may need, and at most ten that lead astray, in random order. The choice and the order depend
- * on nothing but the world, the goal and the stream of draws.
+ * Chooses the recipes that a task shows: all that the goal may need, and at most ten that lead astray, in random order. The
+ * choice and the order depend on nothing but the world, the goal and the stream of draws.
  */
 export function chooseShownRecipes(world: World, goal: string, random: Random): readonly Recipe[] {
   const required = requiredRecipes(world, goal);
@@ -35,7 +35,10 @@ export function requiredRecipes(world: World, goal: string): readonly Recipe[] {
   return distinct(found, new Set());
 }
 
-/** Lists the commands below a goal as the original walks them: a name is met again on every path that leads to it. For conformance only. */
+/**
+ * Lists the commands below a goal as the original walks them: a name is met again on every path that leads to it. For conformance
+ * only.
+ */
 export function traversalOrder(world: World, goal: string, path: ReadonlySet<string> = new Set()): readonly string[] {
   if (path.has(goal)) return [];
   const recipes = recipesFor(world, goal);

@@ -15,8 +15,8 @@ export interface Craft {
 const WAYS_LIMIT = 4096; // per recipe; the published pack has at most a few dozen
 
 /**
- * Lists the ways to execute a recipe of the world. A way is kept only when its command, read back, finds this very recipe: an earlier recipe can
- * shadow it, and some ids have no name that leads back to them.
+ * Lists the ways to execute a recipe of the world. A way is kept only when its command, read back, finds this very recipe: an
+ * earlier recipe can shadow it, and some ids have no name that leads back to them.
  */
 export function craftsOf(world: World, recipe: Recipe): readonly Craft[] {
   const choices = recipe.ingredients.map((ingredient) => itemsFor(world, ingredient));

@@ -7,8 +7,8 @@ export interface Goal {
 }
 
 /**
- * Lists the goals in index order: every item that can be crafted, by depth, and in order of loading within a depth. A task's alias is the index.
- * An item that only a cycle through tags could make is no goal.
+ * Lists the goals in index order: every item that can be crafted, by depth, and in order of loading within a depth. A task's
+ * alias is the index. An item that only a cycle through tags could make is no goal.
  */
 export function listGoals(world: World): readonly Goal[] {
   const depthOf = minimalDepths(world);
@@ -18,7 +18,10 @@ export function listGoals(world: World): readonly Goal[] {
     .sort((a, b) => a.depth - b.depth);
 }
 
-/** Finds the goal of a data index as AgentGym does: the index wraps around. @throws RangeError when there is no goal or no such index. */
+/**
+ * Finds the goal of a data index as AgentGym does: the index wraps around. @throws RangeError when there is no goal or no such
+ * index.
+ */
 export function goalAt(goals: readonly Goal[], dataIndex: number): Goal {
   const goal = goals[dataIndex % goals.length];
   if (goal === undefined) throw new RangeError(`no goal at ${dataIndex} among ${goals.length}`);
@@ -26,8 +29,9 @@ export function goalAt(goals: readonly Goal[], dataIndex: number): Goal {
 }
 
 /**
- * Measures depths: 0 for what no recipe makes, else the least over recipes of the deepest ingredient plus one; infinite where every recipe needs its own
- * result. Computed by repeated relaxation and not by recursion, since tags can leave cycles that the pruning of names does not see.
+ * Measures depths: 0 for what no recipe makes, else the least over recipes of the deepest ingredient plus one; infinite where
+ * every recipe needs its own result. Computed by repeated relaxation and not by recursion, since tags can leave cycles that the
+ * pruning of names does not see.
  */
 export function minimalDepths(world: World): (id: string) => number {
   const craftable = new Set([...world.recipesByItem.keys(), ...world.recipesByTag.keys()]);

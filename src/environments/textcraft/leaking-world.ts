@@ -10,9 +10,10 @@ export interface LeakyReset {
 const MOST_RECIPES = 10_000_000; // beyond it the published server, too, has no memory left to speak of
 
 /**
- * Resets a task as AgentGym's server of 2025-03 does (agent-r §7.5): its walk below the goal appends to the very lists that it walks, and those are
- * the database. They grow with every reset, the same task shows other commands, and a leaked recipe can be executed under the name it leaked to.
- * The given world stays as it is. For conformance: our own environment never leaks. @throws RangeError when the lists outgrow a machine.
+ * Resets a task as AgentGym's server of 2025-03 does (agent-r §7.5): its walk below the goal appends to the very lists that it
+ * walks, and those are the database. They grow with every reset, the same task shows other commands, and a leaked recipe can be
+ * executed under the name it leaked to. The given world stays as it is. For conformance: our own environment never leaks. @throws
+ * RangeError when the lists outgrow a machine.
  */
 export function resetLeakily(world: World, goal: string): LeakyReset {
   const recipesByItem = copyLists(world.recipesByItem);

@@ -96,8 +96,8 @@ function inNumbers(craft: ReturnType<typeof craftsOf>[number]): PlannedCraft[] {
 }
 
 /**
- * Prices every item so that no craft gains: count × price(result) <= 1 + sum of count × price(ingredient). By linear-programming duality the prices of what is
- * owed, less those of what is left over, bound the number of crafts from below.
+ * Prices every item so that no craft gains: count × price(result) <= 1 + sum of count × price(ingredient). By linear-programming
+ * duality the prices of what is owed, less those of what is left over, bound the number of crafts from below.
  */
 function fractionalPrices(crafts: ReadonlyMap<string, readonly PlannedCraft[]>): ReadonlyMap<string, number> {
   const prices = new Map<string, number>();
@@ -125,8 +125,8 @@ function itemsBelow(knowledge: Knowledge, goal: string): ReadonlySet<string> {
 }
 
 /**
- * Finds for each item the things that must be gotten whatever way it is made, when none of it is held; an item that cannot be made at all is missing. It is
- * the greatest fixed point, so cycles cannot make it too large.
+ * Finds for each item the things that must be gotten whatever way it is made, when none of it is held; an item that cannot be
+ * made at all is missing. It is the greatest fixed point, so cycles cannot make it too large.
  */
 function forcedGets(
   knowledge: Knowledge,

@@ -4,16 +4,21 @@ import { type Bounds, boundsFor, type Knowledge, learn, type PlannedCraft } from
 import type { World } from './world.ts';
 
 /**
- * Plans by searching over multisets of crafts (A*). A node is the balance of every item after some crafts: what is below 0 is still owed. Of the craftable
- * items owed, the one of greatest depth is paid by one more craft that makes it, in every way there is; when only gettable items are owed, one `get` for each
- * completes the plan. A plan's cost is its number of actions, so `get 9 x` costs as much as `get 1 x`.
+ * Plans by searching over multisets of crafts (A*). A node is the balance of every item after some crafts: what is below 0 is
+ * still owed. Of the craftable items owed, the one of greatest depth is paid by one more craft that makes it, in every way there
+ * is; when only gettable items are owed, one `get` for each completes the plan. A plan's cost is its number of actions, so `get 9
+ * x` costs as much as `get 1 x`.
  */
 export interface Planner {
-  /** Finds a shortest sequence of actions that crafts the goal (once more); null when there is none, or none was found within the limits. */
+  /**
+   * Finds a shortest sequence of actions that crafts the goal (once more); null when there is none, or none was found within the
+   * limits.
+   */
   plan(goal: string, inventory: Inventory): readonly string[] | null;
 }
 
-const SEARCH_LIMIT = 20_000; // nodes opened, about 0.5 s. Past it the first plan found depth first is taken: good, and perhaps not the shortest
+// nodes opened, about 0.5 s. Past it the first plan found depth first is taken: good, and perhaps not the shortest
+const SEARCH_LIMIT = 20_000;
 
 interface Node {
   readonly balance: ReadonlyMap<string, number>;
@@ -45,7 +50,8 @@ function search(knowledge: Knowledge, bounds: Bounds, goal: string, queue: Queue
       cheapest.set(key, node.crafts);
       found.push({ node, cost: node.crafts + remaining });
     }
-    for (const { node, cost } of found.sort((a, b) => b.cost - a.cost)) queue.push(cost, node); // the best last, where ties look first
+    // the best last, where ties look first
+    for (const { node, cost } of found.sort((a, b) => b.cost - a.cost)) queue.push(cost, node);
   };
 
   open({ balance: bounds.held, crafts: 0, last: null, before: null }, goal);
@@ -103,7 +109,9 @@ interface Queue<T> {
   pop(): T | null;
 }
 
-/** A priority queue over small whole costs: the last pushed of the least comes first, so that ties are followed into the depth. */
+/**
+ * A priority queue over small whole costs: the last pushed of the least comes first, so that ties are followed into the depth.
+ */
 function createBucketQueue<T>(): Queue<T> {
   const buckets: T[][] = [];
   let least = 0;

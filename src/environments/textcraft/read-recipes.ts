@@ -4,9 +4,10 @@ import { EnvironmentError } from '../environment.ts';
 import { parseRecipeFile, type RecipeFile } from './recipe-file.ts';
 
 /**
- * Reads the crafting recipes of a folder in listing order: by file name (code units) unless `listing` names the files one by one, which reproduces a
- * world that was loaded in a machine's own directory order. Files of other recipe types are passed over.
- * @throws EnvironmentError `unreachable` when a file cannot be read, `protocol` when one is malformed or there is no recipe at all.
+ * Reads the crafting recipes of a folder in listing order: by file name (code units) unless `listing` names the files one by one,
+ * which reproduces a world that was loaded in a machine's own directory order. Files of other recipe types are passed over.
+ * @throws EnvironmentError `unreachable` when a file cannot be read, `protocol` when one is malformed or there is no recipe at
+ * all.
  */
 export async function readRecipes(folder: string, listing?: readonly string[]): Promise<readonly RecipeFile[]> {
   const names = listing ?? (await reachable(folder, () => listJson(folder)));

@@ -41,8 +41,8 @@ const shaped = z.object({ ...common, pattern: z.array(z.string()), key: z.record
 const shapeless = z.object({ ...common, ingredients: z.array(choice) });
 
 /**
- * Parses a recipe file (data-pack format of 1.16). Types other than shaped and shapeless crafting are ignored. Symbols of `key` keep their order, save
- * that JavaScript lists digits first.
+ * Parses a recipe file (data-pack format of 1.16). Types other than shaped and shapeless crafting are ignored. Symbols of `key`
+ * keep their order, save that JavaScript lists digits first.
  */
 export function parseRecipeFile(json: unknown): ParsedRecipeFile {
   const typed = z.object({ type: z.string() }).safeParse(json);

@@ -17,7 +17,10 @@ import { buildWorld, type World } from './world.ts';
 export interface TextCraftOptions {
   /** The folder of recipe files; the project's own pack when not given. */
   readonly folder?: string;
-  /** The files of the folder in loading order, for a world that was loaded in a machine's own directory order; by name when not given. */
+  /**
+   * The files of the folder in loading order, for a world that was loaded in a machine's own directory order; by name when not
+   * given.
+   */
   readonly listing?: readonly string[];
   /** How tasks are divided: not at all (the default), every fifth goal by hash to `test`, or the listed aliases to `test`. */
   readonly split?: SplitRule;
@@ -32,8 +35,8 @@ export type SplitRule =
 export const SHIPPED_RECIPES = fileURLToPath(new URL('./recipes', import.meta.url));
 
 /**
- * Opens TextCraft: crafting tasks in a world of recipes. A task's alias is the decimal index of its goal; the seed chooses which misleading commands are shown
- * and in what order. @throws EnvironmentError when the recipes cannot be read or understood.
+ * Opens TextCraft: crafting tasks in a world of recipes. A task's alias is the decimal index of its goal; the seed chooses which
+ * misleading commands are shown and in what order. @throws EnvironmentError when the recipes cannot be read or understood.
  */
 export async function openTextCraft(options: TextCraftOptions = {}): Promise<EnvironmentKind> {
   const recipes = await readRecipes(options.folder ?? SHIPPED_RECIPES, options.listing);

@@ -6,7 +6,9 @@ export interface Recipe {
   readonly output: { readonly item: string; readonly tag: string | null; readonly count: bigint };
 }
 
-/** All that determines the dynamics: what can be made of what, and which names are items or tags. Maps keep the order of loading. */
+/**
+ * All that determines the dynamics: what can be made of what, and which names are items or tags. Maps keep the order of loading.
+ */
 export interface World {
   readonly recipesByItem: ReadonlyMap<string, readonly Recipe[]>;
   readonly recipesByTag: ReadonlyMap<string, readonly Recipe[]>;
@@ -18,8 +20,8 @@ export interface World {
 }
 
 /**
- * Builds the world from recipes in listing order. The order matters: a recipe that closes a cycle with earlier ones is dropped, so another order keeps
- * other recipes and has other goals (agent-r §7.2, §7.6).
+ * Builds the world from recipes in listing order. The order matters: a recipe that closes a cycle with earlier ones is dropped,
+ * so another order keeps other recipes and has other goals (agent-r §7.2, §7.6).
  */
 export function buildWorld(files: readonly RecipeFile[]): World {
   const items = new Set<string>();

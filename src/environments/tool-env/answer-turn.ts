@@ -30,8 +30,8 @@ const RECORDED = 16_384; // code points kept of a call's output: 64 KiB at most,
 const KEPT = 65_536; // code points of a result that framing may still look at
 
 /**
- * Answers a response: reads its calls, runs those that can be run, and says what each gave. @throws EnvironmentError `backend` when what a tool asks is away: a turn
- * that was answered in part would teach the policy that its calls fail.
+ * Answers a response: reads its calls, runs those that can be run, and says what each gave. @throws EnvironmentError `backend`
+ * when what a tool asks is away: a turn that was answered in part would teach the policy that its calls fail.
  */
 export async function answerTurn(rules: TurnRules, response: string, limits: CallLimits): Promise<AnsweredTurn> {
   const { profile, parallel, paysCalls, toolbox } = rules;

@@ -1,7 +1,10 @@
 import type { ToolProfile } from '../../domain/tools/plan-turn.ts';
 import type { Tool } from '../tools/tool.ts';
 
-/** Writes the instruction of a profile: its tools in the template that Hermes and Qwen models know, or ReTool's form, and how to answer. */
+/**
+ * Writes the instruction of a profile: its tools in the template that Hermes and Qwen models know, or ReTool's form, and how to
+ * answer.
+ */
 export function instruct(profile: ToolProfile, tools: Iterable<Tool>): string {
   if (profile === 'retool') return RETOOL;
   const signatures = [...tools].map(({ name, description, parameters }) => {

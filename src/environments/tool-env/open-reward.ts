@@ -22,8 +22,9 @@ type UserReward = (episode: ScoredEpisode) => unknown;
 const TIME_MS = 30_000; // a rule takes microseconds; a judge behind a server some seconds
 
 /**
- * Opens the reward that a configuration names: a scorer (`qa-em-format`, `qa-em-format@seed-1`), a function of the user's (`./my-reward.ts#name`; the export
- * `reward` without a name), or null for the scorer of each task's data source. @throws ToolError that lists the scorers.
+ * Opens the reward that a configuration names: a scorer (`qa-em-format`, `qa-em-format@seed-1`), a function of the user's
+ * (`./my-reward.ts#name`; the export `reward` without a name), or null for the scorer of each task's data source. @throws
+ * ToolError that lists the scorers.
  */
 export async function openReward(text: string | null): Promise<Reward> {
   if (text === null)

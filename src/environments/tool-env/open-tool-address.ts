@@ -17,7 +17,9 @@ import type { ToolAddress } from './tool-address.ts';
 import { openToolEnv } from './tool-env.ts';
 import type { ToolTask } from './tool-task.ts';
 
-/** Opens tasks with tools as a plan names them. Who opens it closes it. @throws EnvironmentError that says what cannot be used. */
+/**
+ * Opens tasks with tools as a plan names them. Who opens it closes it. @throws EnvironmentError that says what cannot be used.
+ */
 export async function openToolAddress(address: ToolAddress): Promise<EnvironmentKind> {
   const opened: Tool[] = [];
   try {

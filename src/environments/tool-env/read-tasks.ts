@@ -21,8 +21,9 @@ const lineShape = z.looseObject({
 });
 
 /**
- * Reads tasks from a .jsonl file, one a line: `question`, or `prompt` as a text or a chat whose last user message counts; `ground_truth` (any JSON, or in verl's
- * place, `reward_model`); `data_source`; `split`; `id`, or else the line's number is the alias. Other fields are passed over. @throws ToolError naming file and line.
+ * Reads tasks from a .jsonl file, one a line: `question`, or `prompt` as a text or a chat whose last user message counts;
+ * `ground_truth` (any JSON, or in verl's place, `reward_model`); `data_source`; `split`; `id`, or else the line's number is the
+ * alias. Other fields are passed over. @throws ToolError naming file and line.
  */
 export async function readTasks(file: string): Promise<ToolTask[]> {
   const tasks = new Map<string, ToolTask>();
@@ -47,7 +48,8 @@ function taskOf(line: string, number: number, place: string): ToolTask {
   try {
     value = JSON.parse(line);
   } catch (cause) {
-    throw new ToolError(`${place}: is no JSON (${(cause as Error).message})`, { cause }); // JSON.parse throws nothing but SyntaxError
+    // JSON.parse throws nothing but SyntaxError
+    throw new ToolError(`${place}: is no JSON (${(cause as Error).message})`, { cause });
   }
   const parsed = lineShape.safeParse(value);
   if (!parsed.success) {

@@ -49,15 +49,16 @@ const KEYS = [
 ] as const;
 type Key = (typeof KEYS)[number];
 
-// As configured in Agent-R1: 10 turns; its scripts show 2,048 characters of a result (512 is the default of the code) and 5 documents of a search.
+// As configured in Agent-R1: 10 turns; its scripts show 2,048 characters of a result (512 is the default of the code) and 5
+// documents of a search.
 const DEFAULTS = { maxTurns: 10, maxResponse: 2_048, toolTimeoutS: 60, topK: 5 } as const;
 
 /**
  * Reads a name such as `tool-env`, `tool-env:profile=v0.1;tools=search,calculator;tasks=dev.jsonl;max-turns=5` or
- * `tool-env:tools=./my-tool.ts;reward=./my-reward.ts#score;tasks=dev.jsonl`. Further: `max-response` code points shown of a result, `tool-timeout` in seconds (of a
- * search: for one request),
- * `parallel=yes` (nous: all calls of a turn), `process=yes|no` (rewards of calls count; as the profile says: seed and v0.1 yes), `corpus=FOLDER` or
- * `retriever=URL,…` with `dialect` and `topk` for search, `sandbox=URL` for python, `seed` and `size` of the generated world.
+ * `tool-env:tools=./my-tool.ts;reward=./my-reward.ts#score;tasks=dev.jsonl`. Further: `max-response` code points shown of a
+ * result, `tool-timeout` in seconds (of a search: for one request), `parallel=yes` (nous: all calls of a turn), `process=yes|no`
+ * (rewards of calls count; as the profile says: seed and v0.1 yes), `corpus=FOLDER` or `retriever=URL,…` with `dialect` and
+ * `topk` for search, `sandbox=URL` for python, `seed` and `size` of the generated world.
  * @throws EnvironmentError that says what is wrong and what is right.
  */
 export function parseToolAddress(text: string): ToolAddress {

@@ -36,9 +36,10 @@ export interface ToolEnvOptions {
 const RULES_REVISION = 1;
 
 /**
- * Opens tasks that are done with tools (Agent-R1's ToolEnv; specification of Agent-R1, §1.1 to §1.3). A step is a whole response: its calls are executed and
- * their results are the observation; a response without a call is the final answer, which terminates the episode; `maxTurns` responses truncate it. The
- * outcome is scored at the end as `environment`; what single calls were paid is the component `tool`. The seed of a reset has no meaning.
+ * Opens tasks that are done with tools (Agent-R1's ToolEnv; specification of Agent-R1, §1.1 to §1.3). A step is a whole response:
+ * its calls are executed and their results are the observation; a response without a call is the final answer, which terminates
+ * the episode; `maxTurns` responses truncate it. The outcome is scored at the end as `environment`; what single calls were paid
+ * is the component `tool`. The seed of a reset has no meaning.
  */
 export function openToolEnv(options: ToolEnvOptions): EnvironmentKind {
   const { tasks, toolbox, reward } = options;
@@ -186,7 +187,10 @@ function score({ profile, reward }: Kind, { task, turns, invalid }: Situation): 
   });
 }
 
-/** A response is an action as a whole: its form is scored too. The labels of the policies that pick (`Thought:`, `Action:`) are no part of it. */
+/**
+ * A response is an action as a whole: its form is scored too. The labels of the policies that pick (`Thought:`, `Action:`) are no
+ * part of it.
+ */
 function parse(response: string): ParsedResponse {
   const label = response.startsWith('Thought:') ? response.indexOf('Action:', 'Thought:'.length) : -1;
   const action = label < 0 ? response : response.slice(label + 'Action:'.length).trimStart();
@@ -194,7 +198,10 @@ function parse(response: string): ParsedResponse {
   return { thought: end < 0 ? '' : action.slice('<think>'.length, end).trim(), action, wellFormatted: end >= 0 };
 }
 
-/** The next response of a player who knows the way: the searches that lead there, then the answer. Null where the task has no answer in words. */
+/**
+ * The next response of a player who knows the way: the searches that lead there, then the answer. Null where the task has no
+ * answer in words.
+ */
 function expertTurn({ profile, toolbox, maxTurns }: Kind, { task, turns, ended }: Situation): string | null {
   const [gold] = goldsOf(task.groundTruth);
   if (ended || gold === undefined) return null;

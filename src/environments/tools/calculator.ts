@@ -2,9 +2,10 @@ import { compute, ExpressionError } from './compute.ts';
 import type { Tool } from './tool.ts';
 
 /**
- * Computes arithmetic expressions. It answers JSON, `{"result": …}` or `{"error": …}`, and pays as Agent-R1's calculator of March 2025 does:
- * min(0.5, 0.4 + min(0.1, 0.02·(k + 1))) for k of the characters `+-*\/()`, nothing for an empty expression. That one meant to pay 0.05 for an expression that
- * fails, by looking for a prefix its errors never have; `as-published` pays those in full too, `sound` (the default) pays them the 0.05.
+ * Computes arithmetic expressions. It answers JSON, `{"result": …}` or `{"error": …}`, and pays as Agent-R1's calculator of March
+ * 2025 does: min(0.5, 0.4 + min(0.1, 0.02·(k + 1))) for k of the characters `+-*\/()`, nothing for an empty expression. That one
+ * meant to pay 0.05 for an expression that fails, by looking for a prefix its errors never have; `as-published` pays those in
+ * full too, `sound` (the default) pays them the 0.05.
  */
 export function calculator(manner: 'sound' | 'as-published' = 'sound'): Tool {
   return {

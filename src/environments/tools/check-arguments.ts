@@ -11,8 +11,9 @@ const PATTERN_MS = 100; // a pattern that takes longer for one text would take f
 const LONGEST = 256 * 1024; // characters of a call's arguments; a program of 200 KB is no longer one
 
 /**
- * Makes the check of a tool's arguments: `seed` looks at names, types and enums only (generation A); `full` at the whole JSON Schema, draft 2020-12 (generation
- * B). As in Python's jsonschema a format is a note, not a rule. A pattern has 100 ms for each text: a schema's author may be careless and a model's text long.
+ * Makes the check of a tool's arguments: `seed` looks at names, types and enums only (generation A); `full` at the whole JSON
+ * Schema, draft 2020-12 (generation B). As in Python's jsonschema a format is a note, not a rule. A pattern has 100 ms for each
+ * text: a schema's author may be careless and a model's text long.
  * @throws ToolError when the schema is none.
  */
 export function checkArguments(tool: Pick<Tool, 'name' | 'parameters'>, manner: 'seed' | 'full'): CheckArguments {
@@ -30,7 +31,8 @@ function fullCheck({ name, parameters }: Pick<Tool, 'name' | 'parameters'>): Che
   try {
     validate = ajv.compile(parameters);
   } catch (cause) {
-    throw new ToolError(`tool ${name}: its parameters are no JSON Schema: ${(cause as Error).message}`, { cause }); // ajv throws nothing else
+    // ajv throws nothing else
+    throw new ToolError(`tool ${name}: its parameters are no JSON Schema: ${(cause as Error).message}`, { cause });
   }
   return ({ arguments: given }) => {
     try {

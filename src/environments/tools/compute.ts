@@ -42,9 +42,10 @@ jsep.addBinaryOp('//', 10); // whole division
 jsep.addBinaryOp('^', 11, true); // what models write for a power
 
 /**
- * Computes an arithmetic expression: `+ - * / // % ** ^ ( )`, a few functions and constants, numbers, signs and remainders as in Python: whole numbers are exact
- * however large (`2**60 % 10` is 6), `-2**2` is −4, `-7 % 3` is 2. It is parsed, and computed from the parsed tree: no text is ever executed. At most
- * 1,000 characters. Gives a bigint for a whole number that no double holds exactly. @throws ExpressionError for what is none, has unknown names, or has no finite value.
+ * Computes an arithmetic expression: `+ - * / // % ** ^ ( )`, a few functions and constants, numbers, signs and remainders as in
+ * Python: whole numbers are exact however large (`2**60 % 10` is 6), `-2**2` is −4, `-7 % 3` is 2. It is parsed, and computed
+ * from the parsed tree: no text is ever executed. At most 1,000 characters. Gives a bigint for a whole number that no double
+ * holds exactly. @throws ExpressionError for what is none, has unknown names, or has no finite value.
  */
 export function compute(expression: string): Value {
   if (expression.length > LONGEST) throw new ExpressionError(`expression is longer than ${LONGEST} characters`);

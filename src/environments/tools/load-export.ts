@@ -14,7 +14,10 @@ export interface LoadedExport {
   readonly sha256: string;
 }
 
-/** What the files were when they were loaded: a process loads a module once, so a later hash would name a program that does not run. */
+/**
+ * What the files were when they were loaded: a process loads a module once, so a later hash would name a program that does not
+ * run.
+ */
 const loaded = new Map<string, string>();
 
 /** Says whether a name is that of a module: a path, not a bare word. */
@@ -23,7 +26,8 @@ export function isModule(text: string): boolean {
 }
 
 /**
- * Loads what a module exports: `./my-tool.ts#name`, relative to the working folder. It is the user's own program and runs with all its rights. @throws ToolError that says what is missing and what there is.
+ * Loads what a module exports: `./my-tool.ts#name`, relative to the working folder. It is the user's own program and runs with
+ * all its rights. @throws ToolError that says what is missing and what there is.
  */
 export async function loadExport(text: string, what: string, usual: string): Promise<LoadedExport> {
   const [path = '', name = usual] = text.split('#');
@@ -61,7 +65,8 @@ async function importModule(url: string): Promise<Readonly<Record<string, unknow
   try {
     return await import(url);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_UNKNOWN_FILE_EXTENSION') throw error; // what node throws, or the module itself
+    // what node throws, or the module itself
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_UNKNOWN_FILE_EXTENSION') throw error;
     const { tsImport } = await import('tsx/esm/api');
     return await tsImport(url, import.meta.url);
   }

@@ -25,7 +25,8 @@ const toolShape = z.looseObject({
 });
 
 /**
- * Loads a tool of the user's from a module: the export `tool`, or the one named behind `#`. Its file's hash is part of its fingerprint.
+ * Loads a tool of the user's from a module: the export `tool`, or the one named behind `#`. Its file's hash is part of its
+ * fingerprint.
  * @throws ToolError that names the module and the field.
  */
 export async function loadTool(text: string): Promise<Tool> {
@@ -39,7 +40,8 @@ export async function loadTool(text: string): Promise<Tool> {
   return {
     name: parsed.data.name,
     description: parsed.data.description,
-    parameters: parsed.data.parameters as { readonly [name: string]: Json }, // a schema is JSON; what is not is refused when it is compiled
+    // a schema is JSON; what is not is refused when it is compiled
+    parameters: parsed.data.parameters as { readonly [name: string]: Json },
     fingerprint: `${sha256} ${parsed.data.fingerprint ?? ''}`,
     execute: (args, signal) => own.execute(args, signal),
     ...(parsed.data.executeBatch ? { executeBatch: own.executeBatch?.bind(own) as NonNullable<Tool['executeBatch']> } : {}),

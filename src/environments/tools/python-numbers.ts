@@ -34,7 +34,8 @@ export function divide(a: Value, b: Value): Value {
   const [x, y] = [Number(a), Number(b)];
   if (Number.isSafeInteger(x) && Number.isSafeInteger(y)) return x / y;
   const [over, under] = [a < 0n ? -a : a, b < 0n ? -b : b];
-  // At least 66 bits of the quotient, the last of them set when anything is left over: the conversion to a double then rounds as the exact quotient would.
+  // At least 66 bits of the quotient, the last of them set when anything is left over: the conversion to a double then rounds as
+  // the exact quotient would.
   const shift = Math.max(0, 66 - bitsOf(over) + bitsOf(under));
   const shifted = over << BigInt(shift);
   const quotient = shifted / under;
@@ -64,7 +65,10 @@ export function remainder(a: Value, b: Value): Value {
   return rest !== 0 && rest < 0 !== y < 0 ? rest + y : rest;
 }
 
-/** Raises to a power: exact for whole numbers, a double for a negative exponent. @throws RangeError when the whole result has too many digits. */
+/**
+ * Raises to a power: exact for whole numbers, a double for a negative exponent. @throws RangeError when the whole result has too
+ * many digits.
+ */
 export function power(a: Value, b: Value): Value {
   if (typeof a !== 'bigint' || typeof b !== 'bigint' || b < 0n) return Number(a) ** Number(b);
   if (a === 0n || a === 1n || a === -1n) return b === 0n || (a !== 0n && b % 2n === 0n) ? 1n : a;

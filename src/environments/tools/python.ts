@@ -44,10 +44,11 @@ const answerShape = z.object({
 });
 
 /**
- * Runs Python programs in a sandbox server that speaks SandboxFusion's protocol (`POST /run_code`): here nothing is ever executed. Standard output is the result, or
- * what went to standard error when the program failed; for a program that took too long the result says so. What may pass (no connection, HTTP 408, 425, 429 or
- * 5xx, no answer in time, `SandboxError`) is tried again, five times in all, and never before the pause that the server asks for (`Retry-After`) is over; then the
- * tool is unavailable. @throws ToolError for an address that is no http URL.
+ * Runs Python programs in a sandbox server that speaks SandboxFusion's protocol (`POST /run_code`): here nothing is ever
+ * executed. Standard output is the result, or what went to standard error when the program failed; for a program that took too
+ * long the result says so. What may pass (no connection, HTTP 408, 425, 429 or 5xx, no answer in time, `SandboxError`) is tried
+ * again, five times in all, and never before the pause that the server asks for (`Retry-After`) is over; then the tool is
+ * unavailable. @throws ToolError for an address that is no http URL.
  */
 export function python(options: PythonOptions): Tool {
   const url = runUrl(options.url);

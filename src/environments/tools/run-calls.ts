@@ -28,8 +28,9 @@ export interface CallLimits {
 }
 
 /**
- * Executes the calls of one turn at the same time, those of a tool that takes batches together. A tool that throws, takes too long or gives something else than
- * a text is an outcome; nothing that a tool does is thrown here. @throws the signal's reason. What a tool blocks without waiting (a loop in its own code) cannot be stopped.
+ * Executes the calls of one turn at the same time, those of a tool that takes batches together. A tool that throws, takes too
+ * long or gives something else than a text is an outcome; nothing that a tool does is thrown here. @throws the signal's reason.
+ * What a tool blocks without waiting (a loop in its own code) cannot be stopped.
  */
 export async function runCalls(
   tools: ReadonlyMap<string, Tool>,

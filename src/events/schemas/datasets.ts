@@ -20,7 +20,10 @@ export const datasetReleased = eventData('A file of training examples was releas
   runs: z.array(id).max(10_000).describe('UUIDs of the runs that the examples come from.'),
 });
 
-/** Enough to go from a line to the record and back. `sha256` is that of the file, so that sources of other content under the same id do not count. */
+/**
+ * Enough to go from a line to the record and back. `sha256` is that of the file, so that sources of other content under the same
+ * id do not count.
+ */
 export const datasetSourced = eventData('The sources of a part of the examples of a released dataset were recorded.', {
   datasetId,
   sha256: sha256.describe('SHA-256 of the file that the examples are in.'),

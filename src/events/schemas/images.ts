@@ -14,8 +14,8 @@ export const renderSpecRegistered = eventData('A run registered a render spec, b
 });
 
 /**
- * Its id is a hash of render spec and text, so that all who draw it, in whatever run, record the same. It is recorded once, before the first history
- * that shows it.
+ * Its id is a hash of render spec and text, so that all who draw it, in whatever run, record the same. It is recorded once,
+ * before the first history that shows it.
  */
 export const segmentRendered = eventData('A history segment, the text of one record of history, was drawn for the first time.', {
   segmentId: sha256.describe('SHA-256 of the render spec and the text.'),
@@ -30,9 +30,9 @@ export const segmentRendered = eventData('A history segment, the text of one rec
 });
 
 /**
- * The image is not stored: it is drawn again from its segments, and `imageId` says what must come out. The history is a range of what an earlier step of
- * the path was shown (`prefix`), then `segments`: storage is linear in what is new, with a whole history and with a window that slides over it.
- * `cache` and `timings` are measurements, which a repetition may find otherwise.
+ * The image is not stored: it is drawn again from its segments, and `imageId` says what must come out. The history is a range of
+ * what an earlier step of the path was shown (`prefix`), then `segments`: storage is linear in what is new, with a whole history
+ * and with a window that slides over it. `cache` and `timings` are measurements, which a repetition may find otherwise.
  */
 export const historyRendered = eventData('The prompt of a step showed its history as an image.', {
   treeId,

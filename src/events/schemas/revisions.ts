@@ -4,8 +4,8 @@ import { count, eventData, finite, id, scorer, sha256, text, treeId } from './va
 const revisionId = id.describe('UUID of the revision, derived from its tree, leaves, content, judge and thresholds.');
 
 /**
- * The verdict of one `promptHash` holds for every step that asks it, and the same step may be judged again on another trajectory. When the verdict was
- * given before, `causationId` names that judgement.
+ * The verdict of one `promptHash` holds for every step that asks it, and the same step may be judged again on another trajectory.
+ * When the verdict was given before, `causationId` names that judgement.
  */
 export const stepJudged = eventData('A judge gave a verdict on a step of a trajectory.', {
   treeId,
@@ -21,8 +21,8 @@ export const stepJudged = eventData('A judge gave a verdict on a step of a traje
 });
 
 /**
- * A bad trajectory up to `transitionStepId`, a reflection, and a good one from where the two part (Agent-R). The turns are not stored: `splice` makes
- * them again from the tree and these parameters; `contentHash` says what must come out.
+ * A bad trajectory up to `transitionStepId`, a reflection, and a good one from where the two part (Agent-R). The turns are not
+ * stored: `splice` makes them again from the tree and these parameters; `contentHash` says what must come out.
  */
 export const revisionComposed = eventData('A revision was composed: a bad trajectory, a reflection, and the end of a good one.', {
   revisionId,
@@ -60,8 +60,9 @@ export const revisionVerified = eventData(
 );
 
 /**
- * `diverged`: its bad prefix, replayed, answered other than recorded; `impossible`: the good steps behind it did, or the episode was over before them;
- * `below`: it reached less than the threshold; `malformed`: the reply that holds the reflection is not in its form.
+ * `diverged`: its bad prefix, replayed, answered other than recorded; `impossible`: the good steps behind it did, or the episode
+ * was over before them; `below`: it reached less than the threshold; `malformed`: the reply that holds the reflection is not in
+ * its form.
  */
 export const revisionRejected = eventData('A revision was rejected: its execution did not confirm it, or its form is wrong.', {
   revisionId,

@@ -19,7 +19,10 @@ export const nodeAdded = eventData('A step became a node of a search.', {
     .describe('UUID of the first sibling with the same action after another response; null when there is none.'),
 });
 
-/** So that a search that is killed goes on with them. Only a policy that may say something else when it is asked again has them recorded. */
+/**
+ * So that a search that is killed goes on with them. Only a policy that may say something else when it is asked again has them
+ * recorded.
+ */
 export const repliesSampled = eventData('A policy replied at a node of a search; none of the replies is executed yet.', {
   treeId,
   stepId: id.describe('UUID of the node at which the replies were sampled.'),

@@ -11,7 +11,9 @@ export const batchId = id.describe('UUID of the batch, derived from the lineage 
 export const batchOrdinal = count.describe('Number of the batch in its lineage, from 0.');
 const checkpointId = id.describe('UUID of the checkpoint.');
 
-/** How advantages or losses are computed: the function, its revision, and what was chosen of it. "PPO" alone names no computation. */
+/**
+ * How advantages or losses are computed: the function, its revision, and what was chosen of it. "PPO" alone names no computation.
+ */
 export const method = z.strictObject({
   name: name.describe('Name of the computation, for example `grpo`.'),
   revision: name.describe('Revision of the computation, which changes when its results change.'),
@@ -20,13 +22,15 @@ export const method = z.strictObject({
 export type Method = z.infer<typeof method>;
 
 /**
- * What the rollouts of a run are for. Only `train` feeds batches; `baseline` holds the greedy siblings that ReMax subtracts; `validation` and `held-out`
- * never meet a trainer.
+ * What the rollouts of a run are for. Only `train` feeds batches; `baseline` holds the greedy siblings that ReMax subtracts;
+ * `validation` and `held-out` never meet a trainer.
  */
 export const CHANNELS = ['train', 'baseline', 'validation', 'held-out'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
-/** The part `training` of a run's configuration that puts its rollouts into the pool of a policy; a plan may say more beside it. */
+/**
+ * The part `training` of a run's configuration that puts its rollouts into the pool of a policy; a plan may say more beside it.
+ */
 export const trainingChannel = z.object({ policyId: name, channel: z.enum(CHANNELS) });
 
 /** Recorded whole: no rule has a default that could change under a record. */
@@ -106,8 +110,8 @@ export const REJECTIONS = [
 ] as const;
 
 /**
- * What one update shall consume, and in which order. `manifestHash` (`manifestHashOf`) chains the batches: a missing, changed or reordered one is seen,
- * and the same plan has the same hash whenever it was made.
+ * What one update shall consume, and in which order. `manifestHash` (`manifestHashOf`) chains the batches: a missing, changed or
+ * reordered one is seen, and the same plan has the same hash whenever it was made.
  */
 export const batchPlanned = eventData('A batch was planned: the samples of one training update, in order.', {
   ...lineage,

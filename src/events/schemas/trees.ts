@@ -63,7 +63,9 @@ export const modelCall = z.strictObject({
     .describe('Range of history steps left out so that the prompt fits; null when the prompt is whole.'),
 });
 
-/** What is new at one step. The prompt is not stored: it is rebuilt by walking up the tree, so storage is linear in distinct text. */
+/**
+ * What is new at one step. The prompt is not stored: it is rebuilt by walking up the tree, so storage is linear in distinct text.
+ */
 export const stepTaken = eventData('A step was taken: an action was executed and the environment returned an observation.', {
   stepId: id.describe('UUID of the step.'),
   treeId,

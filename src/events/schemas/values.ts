@@ -4,9 +4,10 @@ import { AMOUNT_LIMIT } from '../../domain/reward/amount.ts';
 const BEYOND = `must lie between -${AMOUNT_LIMIT} and ${AMOUNT_LIMIT}, so that no sum leaves the range of a number`;
 
 /**
- * The values that events are made of. Every object is strict: an unknown field is a typing error of the producer, not an extension. Every field of an
- * event has a description, which the JSON Schemas and the reference show. The plain values (id, name, count) have none, so that a field without its own
- * is noticed; what means the same in many events (treeId, policyRef, packed) is described here.
+ * The values that events are made of. Every object is strict: an unknown field is a typing error of the producer, not an
+ * extension. Every field of an event has a description, which the JSON Schemas and the reference show. The plain values (id,
+ * name, count) have none, so that a field without its own is noticed; what means the same in many events (treeId, policyRef,
+ * packed) is described here.
  */
 
 export const id = z
@@ -37,7 +38,10 @@ export type BlobRef = z.infer<typeof blobRef>;
 export const text = z.union([z.string(), blobRef]);
 export type Text = z.infer<typeof text>;
 
-/** A token array as packed little-endian bytes (base64, or a blob): never JSON numbers, never re-tokenised. `length` counts elements. */
+/**
+ * A token array as packed little-endian bytes (base64, or a blob): never JSON numbers, never re-tokenised. `length` counts
+ * elements.
+ */
 export const packed = z.strictObject({
   dtype: z.enum(['int32', 'float32', 'uint8']).describe('Type of the elements, which are stored in little-endian order.'),
   length: count.describe('Number of elements.'),
@@ -52,7 +56,10 @@ export const policyVersion = count.describe(
 export const policyRef = z.strictObject({ policyId, version: policyVersion });
 export type PolicyRef = z.infer<typeof policyRef>;
 
-/** Any JSON value nested at most 64 deep: configuration and other free-form parts. Deeper nesting is an attack on parsers, not a setting. */
+/**
+ * Any JSON value nested at most 64 deep: configuration and other free-form parts. Deeper nesting is an attack on parsers, not a
+ * setting.
+ */
 export const json = z
   .unknown()
   .refine(isShallowJson, 'must be JSON nested at most 64 deep, its numbers within the range of a double');

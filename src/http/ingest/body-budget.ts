@@ -6,8 +6,8 @@ export interface BodyBudget {
 /** What one body holds. */
 export interface Share {
   /**
-   * Accounts for more bytes. Where all together would hold too many, the largest body that has been arriving for long gives way; false when none
-   * is left that could.
+   * Accounts for more bytes. Where all together would hold too many, the largest body that has been arriving for long gives way;
+   * false when none is left that could.
    */
   take(bytes: number): boolean;
   /** Says that the body is here whole: it does not give way any more. */
@@ -20,8 +20,8 @@ export interface Share {
 export const SLOW_MS = 2_000; // a body of the largest size takes less from any client near by; the others can send again
 
 /**
- * Opens a budget of so many bytes. Bodies that arrive slowly hold a share of it and nothing else, so that any number of clients who stop in
- * the middle cannot keep out those who do not.
+ * Opens a budget of so many bytes. Bodies that arrive slowly hold a share of it and nothing else, so that any number of clients
+ * who stop in the middle cannot keep out those who do not.
  */
 export function createBodyBudget(limit: number, clock: () => number = () => performance.now()): BodyBudget {
   const arriving = new Set<Arriving>();

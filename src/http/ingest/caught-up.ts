@@ -3,7 +3,7 @@ import type { Topic } from '../../events/catalogue.ts';
 import type { EventLog } from '../../log/event-log.ts';
 import { reached } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
-import { readStandings } from '../standings.ts';
+import { readStandings } from '../../projections/standings.ts';
 import type { Kind } from './references.ts';
 
 /** Which projection answers for which kind, and the topic on which its events lie. */
@@ -24,8 +24,8 @@ const LIMIT_MS = 2_000;
 const POLL_MS = 25; // a projection under load is 10–100 ms behind
 
 /**
- * Makes the wait for read models: takes the end of the log now and polls the cursors until they are there. False when that takes longer than
- * the limit, or when a projection is stopped.
+ * Makes the wait for read models: takes the end of the log now and polls the cursors until they are there. False when that takes
+ * longer than the limit, or when a projection is stopped.
  */
 export function createCaughtUp(db: Db, log: EventLog, limitMs = LIMIT_MS): (kinds: ReadonlySet<Kind>) => Promise<boolean> {
   return async (kinds) => {

@@ -6,7 +6,9 @@ import { type Declaration, declarationsOf, type Kind, type Reference, references
 
 export type ReferencesChecked =
   | { readonly kind: 'known' }
-  /** Something was not found, and the read models are too far behind to say that it does not exist: their quarantine will judge. */
+  /**
+   * Something was not found, and the read models are too far behind to say that it does not exist: their quarantine will judge.
+   */
   | { readonly kind: 'undecided' }
   | { readonly kind: 'wrong'; readonly problems: readonly Problem[] };
 
@@ -19,8 +21,8 @@ export interface ReferenceWorld {
 }
 
 /**
- * Checks that everything the events refer to is on record before them, in their tree and at the right depth: earlier in the request,
- * appended lately, or in the read models. What is missing there is looked for again once the read models have caught up.
+ * Checks that everything the events refer to is on record before them, in their tree and at the right depth: earlier in the
+ * request, appended lately, or in the read models. What is missing there is looked for again once the read models have caught up.
  */
 export async function checkReferences(events: readonly Sent[], world: ReferenceWorld): Promise<ReferencesChecked> {
   const needs = needsOf(events, world.recent);

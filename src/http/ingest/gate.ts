@@ -8,8 +8,8 @@ export interface Ticket {
 }
 
 /**
- * Opens a gate for so many requests. A request with a body enters when it has arrived: a client that sends slowly would hold the place of one
- * that could be served.
+ * Opens a gate for so many requests. A request with a body enters when it has arrived: a client that sends slowly would hold the
+ * place of one that could be served.
  */
 export function createGate(places: number): Gate {
   let taken = 0;

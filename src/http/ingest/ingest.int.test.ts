@@ -76,7 +76,8 @@ describe('an id that names a run and a tree', () => {
     const { run: home, opened } = twice();
     await appended([home]);
     const { run, runId } = twice();
-    const tree = { ...opened, stream: runId, data: { ...opened.data, treeId: runId } }; // a tree of the first run, under the id of the second
+    // a tree of the first run, under the id of the second
+    const tree = { ...opened, stream: runId, data: { ...opened.data, treeId: runId } };
     const answers = await Promise.all([api.post([run]), api.post([tree])]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
   });

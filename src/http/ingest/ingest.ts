@@ -4,6 +4,7 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import { type EventLog, LogError, type LogRecord, RECORD_LIMIT, type Receipt } from '../../log/event-log.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
+import { type Appended, findJournalled, recordHash } from '../../projections/journal/journalled.ts';
 import type { RequestLimits } from '../../runtime/config.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import { json, type Problem, type Reply, refuse } from '../reply.ts';
@@ -13,7 +14,6 @@ import { checkEvents, conflictOf, dropRepetitions, type Sent } from './check-eve
 import { checkReferences } from './check-references.ts';
 import { createExclusive } from './exclusive.ts';
 import { createGate } from './gate.ts';
-import { type Appended, findJournalled, recordHash } from './journalled.ts';
 import { missingBlobs } from './missing-blobs.ts';
 import { type Media, mediaOf, parseBody, unknownMedia } from './parse-body.ts';
 import { busy, readBody } from './read-body.ts';
@@ -35,11 +35,12 @@ export interface IngestOptions {
 const RECENT = 50_000; // entries; together some 20 MB
 
 /**
- * Makes the door for events: checks a request whole, appends all its events or none, and answers `{accepted, appended, duplicates, position}`;
- * the position can be waited for. An id that is on record with the same content is accepted again and not appended again; with other
- * content the request is refused. Two requests with an id in common go one after the other. Several servers do not see each other's last
- * appends before the journal does: what slips through there is met by the journal, which keeps the first and quarantines a conflict. When
- * the log fails in the middle of an append the answer is 503 and some events may be durable: sending all again completes the rest.
+ * Makes the door for events: checks a request whole, appends all its events or none, and answers `{accepted, appended,
+ * duplicates, position}`; the position can be waited for. An id that is on record with the same content is accepted again and not
+ * appended again; with other content the request is refused. Two requests with an id in common go one after the other. Several
+ * servers do not see each other's last appends before the journal does: what slips through there is met by the journal, which
+ * keeps the first and quarantines a conflict. When the log fails in the middle of an append the answer is 503 and some events may
+ * be durable: sending all again completes the rest.
  */
 export function createIngest(options: IngestOptions): (req: IncomingMessage) => Promise<Reply | undefined> {
   const { db, log, blobs, limits, metrics } = options;
@@ -153,7 +154,10 @@ interface Prepared {
   readonly hash: string;
 }
 
-/** Brings events into the form of the log. Blobs are put on the way: those of a request refused later are kept, and harmless by their name. */
+/**
+ * Brings events into the form of the log. Blobs are put on the way: those of a request refused later are kept, and harmless by
+ * their name.
+ */
 async function prepare(
   events: readonly Sent[],
   blobs: BlobStore,

@@ -13,7 +13,9 @@ const MEDIA: Readonly<Record<string, Media>> = {
   'application/ndjson': 'ndjson',
 };
 
-/** Reads which form a body has from its Content-Type. Undefined when it is none that is taken, or in another charset than UTF-8. */
+/**
+ * Reads which form a body has from its Content-Type. Undefined when it is none that is taken, or in another charset than UTF-8.
+ */
 export function mediaOf(headers: IncomingHttpHeaders): Media | undefined {
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
   const charset = parameters
@@ -32,8 +34,8 @@ export function unknownMedia(headers: IncomingHttpHeaders): Reply {
 }
 
 /**
- * Parses a body into as many JSON values as it holds: one object, an array, or a line each (blank lines are skipped). Of a key that stands
- * twice in one object the last value counts, as in every JSON parser; the schemas then see only that one.
+ * Parses a body into as many JSON values as it holds: one object, an array, or a line each (blank lines are skipped). Of a key
+ * that stands twice in one object the last value counts, as in every JSON parser; the schemas then see only that one.
  */
 export function parseBody(bytes: Uint8Array, media: Media, limit: number): Values {
   let text: string;

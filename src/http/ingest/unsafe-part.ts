@@ -7,9 +7,9 @@ export interface UnsafePart {
 const DEPTH_LIMIT = 64; // events are some five deep; free-form configuration is what may go deeper
 
 /**
- * Finds what JSON allows and a request may not hold, before anything recursive looks at it: nesting without end, and keys that would not
- * come back as they went in (half surrogates and NUL are replaced on append, `__proto__` is lost where a reader copies objects by assignment): who
- * sends over HTTP is asked for another name.
+ * Finds what JSON allows and a request may not hold, before anything recursive looks at it: nesting without end, and keys that
+ * would not come back as they went in (half surrogates and NUL are replaced on append, `__proto__` is lost where a reader copies
+ * objects by assignment): who sends over HTTP is asked for another name.
  */
 export function unsafePart(value: unknown, path = '', depth = 0): UnsafePart | undefined {
   if (typeof value !== 'object' || value === null) return undefined;

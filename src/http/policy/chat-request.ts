@@ -6,7 +6,9 @@ const part = z.object({
 });
 const content = z.union([z.string(), z.array(part).transform((parts) => parts.map(({ text }) => text).join(''))]);
 
-/** What is read of a chat-completions request. Fields that change nothing here (max_tokens, stop, top_p 1, user, …) are let pass. */
+/**
+ * What is read of a chat-completions request. Fields that change nothing here (max_tokens, stop, top_p 1, user, …) are let pass.
+ */
 export const chatRequest = z.object({
   model: z.string(),
   messages: z

@@ -1,6 +1,6 @@
 /*
- * What a chat says, read in time in proportion to its length: it comes from anybody, 16 MB at most, and a pattern that goes back over blanks or quotes would
- * hold the server for minutes.
+ * What a chat says, read in time in proportion to its length: it comes from anybody, 16 MB at most, and a pattern that goes back
+ * over blanks or quotes would hold the server for minutes.
  */
 
 /** Reads the action of a reply: what stands between action tags, else its last line `Action: …`, else all of it. */
@@ -28,7 +28,10 @@ function lastActionIn(reply: string): string | undefined {
 }
 const ACTION = 'Action:';
 
-/** Reads the goal of an opening: what follows `Goal: craft`, `Goal:`, `Your task:` or `Question:` at the beginning of a line; empty where it tells none. */
+/**
+ * Reads the goal of an opening: what follows `Goal: craft`, `Goal:`, `Your task:` or `Question:` at the beginning of a line;
+ * empty where it tells none.
+ */
 export function goalOf(opening: string): string {
   // Behind the beginning of a line and not behind any blanks: those of many empty lines would be tried from each of them.
   const [, goal = ''] = /(?<![^\n])[^\S\n]*(?:Goal: craft|Goal:|Your task:|Question:)\s*([^\n]+)/.exec(opening) ?? [];
@@ -53,7 +56,9 @@ export function listedIn(message: string): readonly string[] | null {
   return null;
 }
 
-/** Items stand on lines of their own, a comma behind them or none; quotes within an item need no mark. The last ends with `']`. */
+/**
+ * Items stand on lines of their own, a comma behind them or none; quotes within an item need no mark. The last ends with `']`.
+ */
 function itemsFrom(text: string, from: number): readonly string[] | null {
   const items: string[] = [];
   let ending: { readonly behind: number; readonly last: string } | null = null;

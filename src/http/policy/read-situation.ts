@@ -8,8 +8,9 @@ export type ReadChat =
   | { readonly kind: 'refused'; readonly reason: string };
 
 /**
- * Reads a chat back as the situation that it was made of: the first user message is the first observation, each reply and the message after it a step. The goal is what
- * follows `Goal: craft`, `Your task:` or `Question:`, to the end of its line, unless a field tells it. Actions are those of the field, else the list `What you can do now: ['…' …]` of the last message.
+ * Reads a chat back as the situation that it was made of: the first user message is the first observation, each reply and the
+ * message after it a step. The goal is what follows `Goal: craft`, `Your task:` or `Question:`, to the end of its line, unless a
+ * field tells it. Actions are those of the field, else the list `What you can do now: ['…' …]` of the last message.
  */
 export function readSituation({ messages, goal, admissible_actions: given }: ChatRequest): ReadChat {
   const told = messages.filter(({ role }) => role === 'user' || role === 'assistant');

@@ -1,5 +1,5 @@
-import type { Lease, RefusalCode, Refused } from '../../training/leases/lease-desk.ts';
-import type { Layout } from '../../training/rows/encode-rows.ts';
+import type { Lease, RefusalCode, Refused } from '../../training/leases/protocol.ts';
+import type { Layout } from '../../training/rows/layout.ts';
 import { json, type Reply } from '../reply.ts';
 
 const STATUS: Readonly<Record<RefusalCode, number>> = {

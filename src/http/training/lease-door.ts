@@ -1,13 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { Notices } from '../../postgres/notices.ts';
-import type { LeaseDesk, Leased, Nothing, Refused } from '../../training/leases/lease-desk.ts';
+import type { LeaseDesk } from '../../training/leases/lease-desk.ts';
+import type { Leased, Nothing, Refused } from '../../training/leases/protocol.ts';
 import type { LeaseBody } from './requests.ts';
 
 const LOOK_MS = 500; // leases that run out, and notices that were lost, are told by nobody
 
 /**
- * Leases a batch, waiting up to `waitMs` for one to be planned or given back. Gives undefined when the client went away meanwhile: what is not
- * asked for any more is not leased.
+ * Leases a batch, waiting up to `waitMs` for one to be planned or given back. Gives undefined when the client went away
+ * meanwhile: what is not asked for any more is not leased.
  */
 export async function leaseWaiting(
   desk: LeaseDesk,

@@ -1,10 +1,14 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Db } from '../../postgres/database.ts';
-import { type EncodedRows, encodeRows, type Layout, type NotLaidOut } from '../../training/rows/encode-rows.ts';
+import { type EncodedRows, encodeRows } from '../../training/rows/encode-rows.ts';
+import type { Layout, NotLaidOut } from '../../training/rows/layout.ts';
 import { readRowsOfNow } from '../../training/rows/read-rows-of-now.ts';
 import { readRewardState } from '../../training/rows/reward-state.ts';
 
-/** Packed bodies of batches, some kept: several readers of one lease share one, and the next batch is packed while this one is trained. */
+/**
+ * Packed bodies of batches, some kept: several readers of one lease share one, and the next batch is packed while this one is
+ * trained.
+ */
 export interface PackedRows {
   /** Gives the rows of a batch as they are on record now. @throws RowsError. */
   get(batchId: string, layout: Layout): Promise<EncodedRows | NotLaidOut>;
@@ -17,7 +21,8 @@ interface Kept {
   bytes: number;
 }
 
-const KEPT_BYTES = 256 * 1_048_576; // some ten batches of 1,000 samples of 1,000 tokens; one that is larger is packed anew for each reader
+// some ten batches of 1,000 samples of 1,000 tokens; one that is larger is packed anew for each reader
+const KEPT_BYTES = 256 * 1_048_576;
 
 /** Opens the store of packed rows of one server, in memory: what is lost with the process is packed again. */
 export function createPackedRows(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { method } from '../../events/schemas/training.ts';
 import { blobRef, id, name, sha256 } from '../../events/schemas/values.ts';
-import { LAYOUTS } from '../../training/rows/encode-rows.ts';
+import { LAYOUTS } from '../../training/rows/layout.ts';
 
 // What trainers send. Bounds that the desk sets itself (time to live, versions) are the desk's to refuse, with its own words.
 

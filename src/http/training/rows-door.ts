@@ -4,7 +4,7 @@ import type { Db } from '../../postgres/database.ts';
 import { isProjected } from '../../projections/wait-until.ts';
 import { findBatchBehind, findStandingLease } from '../../training/leases/standing-lease.ts';
 import { RowsError } from '../../training/rows/batch-rows.ts';
-import { LAYOUTS, type Layout } from '../../training/rows/encode-rows.ts';
+import { LAYOUTS, type Layout } from '../../training/rows/layout.ts';
 import { createExclusive } from '../ingest/exclusive.ts';
 import { createGate } from '../ingest/gate.ts';
 import { json, type Reply, refuse } from '../reply.ts';
@@ -29,7 +29,8 @@ export function createRowsDoor(options: {
       return refuse(400, `layout is none of ${LAYOUTS.join(', ')}`, 'ask for ?layout=step or ?layout=verl');
     const lease = await findStandingLease(db, leaseId);
     if (lease.kind === 'refused') return refusalReply(lease);
-    // When these rows are sent and not before: packing would hold the event loop that sends them. While they are trained there is time.
+    // When these rows are sent and not before: packing would hold the event loop that sends them. While they are trained there is
+    // time.
     req.once('close', () => void packBehind(leaseId, layout).catch(() => undefined));
     const ticket = gate.enter();
     if (!ticket) return refuse(503, 'too many batches are being read', 'ask again', { headers: { 'retry-after': '1' } });

@@ -5,16 +5,16 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
-import { openDesk } from '../../platform/open-desk.ts';
+import { createKey } from '../../postgres/keys.ts';
 import { settle } from '../../testing/crashing-run.ts';
 import { Story } from '../../testing/story.ts';
 import { appendTold, tellBatches } from '../../testing/tell-batches.ts';
 import { until } from '../../testing/until.ts';
-import { estimateBatch } from '../../training/estimates/estimate-batch.ts';
-import { readBatchUpdate } from '../../training/estimates/read-batch-update.ts';
 import { readSafetensors } from '../../training/rows/safetensors.ts';
+import { estimateBatch } from '../../usecases/train/estimates/estimate-batch.ts';
+import { readBatchUpdate } from '../../usecases/train/estimates/read-batch-update.ts';
+import { openDesk } from '../../usecases/train/open-desk.ts';
 import { openTestApi, type TestApi } from '../http-testing.ts';
-import { createKey } from '../keys.ts';
 
 const TRAINER = fileURLToPath(new URL('../../../examples/trainer.py', import.meta.url));
 

@@ -7,7 +7,10 @@ import { wordsOf } from './words.ts';
 /** Raised whenever the same text gives other features: weights of one revision mean nothing in another. */
 export const FEATURE_REVISION = 2;
 
-/** Buckets of the hashed feature space; a power of two. 2^14 doubles are 128 KiB, and TextCraft's ~10^4 distinct features collide little. */
+/**
+ * Buckets of the hashed feature space; a power of two. 2^14 doubles are 128 KiB, and TextCraft's ~10^4 distinct features collide
+ * little.
+ */
 export const FEATURE_BUCKETS = 2 ** 14;
 
 /** A sparse feature vector; an index may occur twice, its values then add up. */
@@ -17,16 +20,19 @@ export interface FeatureVector {
 }
 
 /**
- * Describes each candidate action in a situation as a sparse vector φ(situation, action) in 2^14 dimensions (signed feature hashing,
- * Weinberger et al. 2009: bucket = low 14 bits of the feature's hash, sign = its top bit). Blocks, each scaled to unit length where it
- * has many members, so that long texts do not drown short ones:
+ * Describes each candidate action in a situation as a sparse vector φ(situation, action) in 2^14 dimensions (signed feature
+ * hashing, Weinberger et al. 2009: bucket = low 14 bits of the feature's hash, sign = its top bit). Blocks, each scaled to unit
+ * length where it has many members, so that long texts do not drown short ones:
  * 1. the action: its verb, its words, pairs of neighbouring words;
  * 2. crosses of goal words × action words, and of words of the last observation × action words;
  * 3. memory: the whole action crossed with the goal, with the action before, with both, and with the number of steps taken;
- * 4. overlap: the share of the action's words that occur in the goal and in the last observation, how often it was taken already and
+ * 4. overlap: the share of the action's words that occur in the goal and in the last observation, how often it was taken already
+ *    and
  *    whether that failed, each crossed with the verb;
- * 5. recipes (see recipe-demand.ts): whether what the action yields is missing, at which hop, enough of it, and whether its inputs are held;
- * 6. evidence (see search-evidence.ts): where the name that is searched or answered stands, for which hop, and whether it is linked.
+ * 5. recipes (see recipe-demand.ts): whether what the action yields is missing, at which hop, enough of it, and whether its
+ *    inputs are held;
+ * 6. evidence (see search-evidence.ts): where the name that is searched or answered stands, for which hop, and whether it is
+ *    linked.
  */
 export function candidateFeatures(situation: Situation, candidates: readonly string[]): FeatureVector[] {
   const view = viewOf(situation);

@@ -2,8 +2,8 @@
 const { imul } = Math;
 
 /**
- * Hashes a text to 32 bits: FNV-1a over its UTF-16 code units, then Murmur3's finaliser so that the low bits are as good as the high
- * ones. Weights are addressed by it, so it may never change without a new feature revision.
+ * Hashes a text to 32 bits: FNV-1a over its UTF-16 code units, then Murmur3's finaliser so that the low bits are as good as the
+ * high ones. Weights are addressed by it, so it may never change without a new feature revision.
  */
 export function hashText(text: string): number {
   let hash = 0x811c9dc5;

@@ -2,9 +2,10 @@ import type { Situation } from './situation.ts';
 import { wordsOf } from './words.ts';
 
 /**
- * What the goal still demands, read from the texts alone: lines of the form `craft 4 oak planks using 1 oak logs` are recipes, and
- * `Got 2 …`, `Crafted 4 …`, `Inventory: [...] (n)` tell what is held. Texts without such lines demand nothing, and the features built on
- * it stay silent. It relates a candidate to the goal over several hops, which a linear model over words cannot do by itself.
+ * What the goal still demands, read from the texts alone: lines of the form `craft 4 oak planks using 1 oak logs` are recipes,
+ * and `Got 2 …`, `Crafted 4 …`, `Inventory: [...] (n)` tell what is held. Texts without such lines demand nothing, and the
+ * features built on it stay silent. It relates a candidate to the goal over several hops, which a linear model over words cannot
+ * do by itself.
  */
 export interface Demand {
   /** Item → how many are still missing, and how many recipes lie between it and the goal (0 is the goal itself). */

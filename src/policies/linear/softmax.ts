@@ -4,14 +4,16 @@ import type { FeatureVector } from './features.ts';
 export function scoreOf(weights: Float64Array, features: FeatureVector): number {
   let score = 0;
   for (let i = 0; i < features.indices.length; i++) {
-    score += (weights[features.indices[i] as number] as number) * (features.values[i] as number); // indices stay below the buckets
+    // indices stay below the buckets
+    score += (weights[features.indices[i] as number] as number) * (features.values[i] as number);
   }
   return score;
 }
 
 /**
- * Gives the log-probability of each candidate, log π(i) = s_i/T − log Σ_j exp(s_j/T), in nats, with the largest score taken out first so
- * that nothing overflows. Temperature 0 is the limit: all the probability is shared evenly by the best candidates (−Infinity elsewhere).
+ * Gives the log-probability of each candidate, log π(i) = s_i/T − log Σ_j exp(s_j/T), in nats, with the largest score taken out
+ * first so that nothing overflows. Temperature 0 is the limit: all the probability is shared evenly by the best candidates
+ * (−Infinity elsewhere).
  */
 export function logSoftmax(scores: readonly number[], temperature: number): number[] {
   if (!(temperature >= 0)) throw new RangeError(`a temperature is a number from 0, not ${temperature}`);

@@ -18,8 +18,8 @@ const FORMAT = 1;
 const HEADER = 16;
 
 /**
- * Writes weights as bytes, little-endian: 'ESPW', uint16 format, uint16 feature revision, uint32 buckets, uint32 version, then one
- * float64 per bucket. Equal weights give equal bytes (−0 is written as 0).
+ * Writes weights as bytes, little-endian: 'ESPW', uint16 format, uint16 feature revision, uint32 buckets, uint32 version, then
+ * one float64 per bucket. Equal weights give equal bytes (−0 is written as 0).
  */
 export function encodeWeights(weights: LinearWeights): Uint8Array {
   const { values, version } = weights;
@@ -34,7 +34,10 @@ export function encodeWeights(weights: LinearWeights): Uint8Array {
   return bytes;
 }
 
-/** Reads weights back. @throws RangeError that names what does not fit: another file, another feature revision, a cut file, a value not finite. */
+/**
+ * Reads weights back. @throws RangeError that names what does not fit: another file, another feature revision, a cut file, a
+ * value not finite.
+ */
 export function decodeWeights(bytes: Uint8Array): LinearWeights {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < HEADER || view.getUint32(0, true) !== MAGIC)

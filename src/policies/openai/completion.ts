@@ -88,9 +88,10 @@ export function parseCompletion(text: string): Completion {
 }
 
 /**
- * Gives the text that a choice answered with. A reply that is all reasoning has no content: it was cut off while it thought, or never came to an answer.
- * That is what the model did, so it is an act (malformed, as one that says nothing in form), with the reasoning in the tags that the parser took away;
- * an empty act would hide it, and a failed rollout would count the model's fault as the server's.
+ * Gives the text that a choice answered with. A reply that is all reasoning has no content: it was cut off while it thought, or
+ * never came to an answer. That is what the model did, so it is an act (malformed, as one that says nothing in form), with the
+ * reasoning in the tags that the parser took away; an empty act would hide it, and a failed rollout would count the model's fault
+ * as the server's.
  */
 function responseOf({ message, finish_reason }: Choice): string {
   const said = message.content ?? message.refusal;
@@ -101,8 +102,8 @@ function responseOf({ message, finish_reason }: Choice): string {
 
 /**
  * Takes the sampled token ids, where the server gave them: `token_ids` (vLLM from 0.10.2, newer SGLang), `meta_info` (SGLang), or
- * log-probabilities whose tokens read `token_id:123` (older vLLM). Without ids there are no tokens at all: re-tokenising the text may
- * give other ids than were sampled, and training on those is wrong without any sign of it.
+ * log-probabilities whose tokens read `token_id:123` (older vLLM). Without ids there are no tokens at all: re-tokenising the text
+ * may give other ids than were sampled, and training on those is wrong without any sign of it.
  */
 function tokensOf(one: Choice): Act['tokens'] {
   const stated = one.logprobs?.content?.map((entry) => entry.logprob) ?? null;
@@ -116,7 +117,9 @@ function tokensOf(one: Choice): Act['tokens'] {
   return { ids: ids.map(Number), logProbs: stated };
 }
 
-/** Gives each choice's length in tokens, only where it is certain: one choice alone, or counts that add up to the server's total. */
+/**
+ * Gives each choice's length in tokens, only where it is certain: one choice alone, or counts that add up to the server's total.
+ */
 function lengthsOf(counts: readonly (number | null)[], total: Completion['usage']): readonly number[] | null {
   if (!total) return null;
   if (counts.length === 1) return [total.completionTokens];

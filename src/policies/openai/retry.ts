@@ -19,9 +19,13 @@ export function isRetryableStatus(status: number): boolean {
 }
 
 const BASE_MS = 500;
-const CAP_MS = 30_000; // a server that restarts takes minutes: with six attempts the waits sum to about half a minute, then the collector decides
+// a server that restarts takes minutes: with six attempts the waits sum to about half a minute, then the collector decides
+const CAP_MS = 30_000;
 
-/** Gives the wait before attempt `attempt + 1`: exponential from 0.5 s, capped at 30 s, and jittered over its upper half so that many workers do not return at once. */
+/**
+ * Gives the wait before attempt `attempt + 1`: exponential from 0.5 s, capped at 30 s, and jittered over its upper half so that
+ * many workers do not return at once.
+ */
 export function backoffMs(attempt: number, random: number): number {
   const full = Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1));
   return full * (0.5 + random / 2);

@@ -35,7 +35,8 @@ function errorFields(body: string): { message?: string; code?: string } {
   } catch {
     return {};
   }
-  // {"error": {"message", "code"}} (OpenAI, newer vLLM), {"message", "code"} (older vLLM, SGLang), {"error": "…"}, {"detail": …} (FastAPI)
+  // {"error": {"message", "code"}} (OpenAI, newer vLLM), {"message", "code"} (older vLLM, SGLang), {"error": "…"}, {"detail": …}
+  // (FastAPI)
   const outer = fields(value);
   const inner = 'error' in outer ? outer.error : value;
   if (typeof inner === 'string') return { message: inner };

@@ -7,7 +7,10 @@ export interface MultimodalMessage {
   readonly content: string | readonly object[];
 }
 
-/** Turns a prescribed prompt into messages of the chat-completions protocol. Pictures travel inside as PNG: the server needs no way back to us. */
+/**
+ * Turns a prescribed prompt into messages of the chat-completions protocol. Pictures travel inside as PNG: the server needs no
+ * way back to us.
+ */
 export async function shownMessages({ messages }: ShownPrompt): Promise<readonly MultimodalMessage[]> {
   return Promise.all(
     messages.map(async ({ role, parts }) => {

@@ -58,7 +58,9 @@ function after(events: readonly Envelope[]): Offsets {
   return ends(log);
 }
 
-/** The rows of each table of read models as sorted text, in the schema that the connection reads, and the quarantine with them. */
+/**
+ * The rows of each table of read models as sorted text, in the schema that the connection reads, and the quarantine with them.
+ */
 async function tablesOf(db: Db, names: readonly string[]): Promise<Record<string, string[]>> {
   const tables: Record<string, string[]> = {};
   for (const name of [...names, 'quarantine']) {

@@ -1,18 +1,20 @@
 import { sql } from 'kysely';
 import type { LogBatch, Offsets } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
-import { concerns, foldAndWrite, type Slice, topicsOf } from '../apply-slice.ts';
+import { concerns, foldAndWrite, topicsOf } from '../apply-slice.ts';
 import { decodeRecords } from '../decode-records.ts';
 import { isDataFault } from '../fault.ts';
 import type { Projection } from '../projection.ts';
 import { asFirstRead, setAsideUnstorable } from '../quarantine.ts';
+import type { Slice } from '../slice.ts';
 import { horizon, readRecords } from './read-records.ts';
 import type { Scope } from './scope.ts';
 import { foldedIn } from './snapshot-schema.ts';
 
 /**
- * Folds the records below a position into the tables that `into` names, through the same projections as the live ones. `from` reads the
- * journal of now. A release from quarantine is a record with a place of its own: below it the event waits, as it did then.
+ * Folds the records below a position into the tables that `into` names, through the same projections as the live ones. `from`
+ * reads the journal of now. A release from quarantine is a record with a place of its own: below it the event waits, as it did
+ * then.
  */
 export async function foldSnapshot(
   { from, into }: { readonly from: Db; readonly into: Db },
@@ -44,7 +46,10 @@ function sliceOf(batch: LogBatch): Slice {
   return { topic, partition, from, next, items: decodeRecords(batch) };
 }
 
-/** Folds a slice into one projection; a slice that holds a value which Postgres refuses is halved until the one event stands alone, as live. */
+/**
+ * Folds a slice into one projection; a slice that holds a value which Postgres refuses is halved until the one event stands
+ * alone, as live.
+ */
 async function foldSlice(into: Db, projection: Projection, slice: Slice, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const items = slice.items.filter((item) => concerns(projection, item));

@@ -10,14 +10,17 @@ export type Moment =
   /** Everything below these next offsets. A partition that is not named stands at 0: as where a reader begins. */
   | { readonly kind: 'position'; readonly position: Offsets }
   /**
-   * In every partition everything before the first event that happened later, by `occurredAt`, the only time that an event carries for good.
-   * So the moment is a prefix of each partition, grows with the time, is the same after any rebuild, and shows nothing that says it happened
-   * later; a release from quarantine happened when it was made, whenever its event did. A producer whose clock runs ahead holds back what follows it in its
-   * partition.
+   * In every partition everything before the first event that happened later, by `occurredAt`, the only time that an event
+   * carries for good. So the moment is a prefix of each partition, grows with the time, is the same after any rebuild, and shows
+   * nothing that says it happened later; a release from quarantine happened when it was made, whenever its event did. A producer
+   * whose clock runs ahead holds back what follows it in its partition.
    */
   | { readonly kind: 'time'; readonly time: Date };
 
-/** Gives the moment as next offsets, without the partitions that stand at 0: equal moments are equal positions. @throws AsOfError `not-reached` beyond the journal. */
+/**
+ * Gives the moment as next offsets, without the partitions that stand at 0: equal moments are equal positions. @throws AsOfError
+ * `not-reached` beyond the journal.
+ */
 export async function resolveMoment(db: Db, moment: Moment): Promise<Offsets> {
   const journalled = await readJournalled(db);
   if (moment.kind === 'time') return before(db, moment.time, journalled);
@@ -35,7 +38,9 @@ export async function resolveMoment(db: Db, moment: Moment): Promise<Offsets> {
   return each(journalled, (topic, partition) => moment.position.get(topic)?.get(partition) ?? 0);
 }
 
-/** Where the journal stands in each partition, of trees no further than step-tree: by it the streams of a run or step are found. */
+/**
+ * Where the journal stands in each partition, of trees no further than step-tree: by it the streams of a run or step are found.
+ */
 async function readJournalled(db: Db): Promise<Offsets> {
   const { rows } = await sql<{ topic: string; partition: number; next: number }>`
     with live as (select c.* from cursors c join projections p on p.name = c.projection and p.version = c.version)

@@ -10,9 +10,10 @@ const BATCH = 2_000; // records
 const STREAMS = 100; // streams read at once
 
 /**
- * Reads the records below next offsets again from the journal, in log order within each partition (of some streams: within each stream).
- * The journal keeps every record byte for byte but for one kind: of an event that was appended again with the same content, by a producer or as a
- * release from quarantine, it keeps the place alone (of a release also what it says of itself), and the first bytes stand for the second.
+ * Reads the records below next offsets again from the journal, in log order within each partition (of some streams: within each
+ * stream). The journal keeps every record byte for byte but for one kind: of an event that was appended again with the same
+ * content, by a producer or as a release from quarantine, it keeps the place alone (of a release also what it says of itself),
+ * and the first bytes stand for the second.
  * @param types those that are read; left out, all, and what is no event too.
  */
 export async function* readRecords(

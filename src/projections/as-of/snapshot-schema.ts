@@ -17,8 +17,8 @@ const SHOWN: readonly Projection[] = [journal, journalChain];
 export type ShownVersions = ReadonlyMap<string, number>;
 
 /**
- * Reads which versions a snapshot made now shows. It holds no longer than they do: after a rebuild `--retire` drops what was live before, and its views
- * with that.
+ * Reads which versions a snapshot made now shows. It holds no longer than they do: after a rebuild `--retire` drops what was live
+ * before, and its views with that.
  */
 export async function readShownVersions(db: Db): Promise<ShownVersions> {
   const live = await readLiveVersions(db);
@@ -31,8 +31,9 @@ export function foldedIn(projections: readonly Projection[]): readonly Projectio
 }
 
 /**
- * Makes the schema of a snapshot: the tables of the projections, empty; the journal and its chain as views that end at the position; and
- * projections (no builds beside them), cursors and quarantine of its own, so that whoever reads or folds by unqualified names meets nothing of now.
+ * Makes the schema of a snapshot: the tables of the projections, empty; the journal and its chain as views that end at the
+ * position; and projections (no builds beside them), cursors and quarantine of its own, so that whoever reads or folds by
+ * unqualified names meets nothing of now.
  */
 export async function createSnapshotSchema(
   db: Db,

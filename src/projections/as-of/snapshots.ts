@@ -22,7 +22,8 @@ export interface Snapshot {
 
 export interface Snapshots {
   /**
-   * Folds the record up to a moment, or takes what was folded before. Asked for entities, it folds their streams alone and holds nothing else.
+   * Folds the record up to a moment, or takes what was folded before. Asked for entities, it folds their streams alone and holds
+   * nothing else.
    * @throws AsOfError; what the signal aborts with. A fold that nobody waits for any more is given up.
    */
   at(moment: Moment, of: Entities | 'all', signal: AbortSignal): Promise<Snapshot>;

@@ -6,8 +6,8 @@ import type { Trx } from '../../postgres/database.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
 
 /**
- * Folds what the examples of released datasets were made of. Of two releases under one id the first is the fact, and only what was said of
- * its content counts. Sources of a dataset that was never released go to quarantine.
+ * Folds what the examples of released datasets were made of. Of two releases under one id the first is the fact, and only what
+ * was said of its content counts. Sources of a dataset that was never released go to quarantine.
  */
 export const datasetSources: Projection = {
   name: 'dataset-sources',

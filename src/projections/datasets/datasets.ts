@@ -5,8 +5,8 @@ import type { Trx } from '../../postgres/database.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
 
 /**
- * Folds releases and withdrawals of datasets. The first release and the first withdrawal are the facts; a repetition changes nothing. A
- * withdrawal of what was never released goes to quarantine.
+ * Folds releases and withdrawals of datasets. The first release and the first withdrawal are the facts; a repetition changes
+ * nothing. A withdrawal of what was never released goes to quarantine.
  */
 export const datasets: Projection = {
   name: 'datasets',

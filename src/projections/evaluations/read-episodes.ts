@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 
-/** A finished rollout as an evaluation measures it; `actions` are its own, first to last, without those of the path it began behind. */
+/**
+ * A finished rollout as an evaluation measures it; `actions` are its own, first to last, without those of the path it began
+ * behind.
+ */
 export interface EpisodeRecord {
   readonly rolloutId: string;
   readonly taskId: string;
@@ -12,7 +15,10 @@ export interface EpisodeRecord {
   readonly actions: readonly string[];
 }
 
-/** Reads the finished rollouts of a run, in the order of their ids. An action that lies in the blob store (over 64 KiB) reads as ''. */
+/**
+ * Reads the finished rollouts of a run, in the order of their ids. An action that lies in the blob store (over 64 KiB) reads as
+ * ''.
+ */
 export async function readEpisodes(db: Db, runId: string): Promise<readonly EpisodeRecord[]> {
   const { rows } = await sql<EpisodeRecord>`
     select o.rollout_id as "rolloutId", o.task_id as "taskId", t.task_depth as "taskDepth", t.split,

@@ -19,7 +19,10 @@ export async function readEvaluations(db: Db, runs: readonly string[]): Promise<
   return rows;
 }
 
-/** Reads the evaluations of policies that were trained on datasets, in that iteration or an earlier one, in one statement; each dataset's as they finished. */
+/**
+ * Reads the evaluations of policies that were trained on datasets, in that iteration or an earlier one, in one statement; each
+ * dataset's as they finished.
+ */
 export async function readEvaluationsOfDatasets(
   db: Db,
   datasets: readonly string[],

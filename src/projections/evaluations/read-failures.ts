@@ -8,7 +8,9 @@ export interface FailedRollout {
   readonly steps: number;
 }
 
-/** Reads the failed rollouts of a run that have a step to cut behind and one to cut off, in the order of their tasks and ordinals. */
+/**
+ * Reads the failed rollouts of a run that have a step to cut behind and one to cut off, in the order of their tasks and ordinals.
+ */
 export async function readFailures(db: Db, runId: string): Promise<readonly FailedRollout[]> {
   const { rows } = await sql<FailedRollout>`
     select o.rollout_id as "rolloutId", t.alias, o.steps

@@ -23,7 +23,10 @@ export interface HistoryImageRecord extends Size {
   readonly missed: readonly number[];
   readonly factor: number;
   readonly factorChosenBy: string | null;
-  /** All segments on one another; after the resize by the factor; `width` and `height` are those with the border; what the model takes. */
+  /**
+   * All segments on one another; after the resize by the factor; `width` and `height` are those with the border; what the model
+   * takes.
+   */
   readonly raw: Size;
   readonly resized: Size;
   readonly model: Size;

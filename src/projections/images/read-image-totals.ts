@@ -1,7 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 
-/** What showing histories as images amounts to, over the steps of a run or of a rollout. Shares are null while there is nothing to divide by. */
+/**
+ * What showing histories as images amounts to, over the steps of a run or of a rollout. Shares are null while there is nothing to
+ * divide by.
+ */
 export interface ImageTotals {
   /** The run or the rollout. */
   readonly ofId: string;

@@ -32,7 +32,10 @@ export async function readSegments(db: Db, ids: readonly string[]): Promise<read
   return rows;
 }
 
-/** Tells which of the segments are on record: what a run draws for the first time it appends, what another run told it does not tell again. */
+/**
+ * Tells which of the segments are on record: what a run draws for the first time it appends, what another run told it does not
+ * tell again.
+ */
 export async function findKnownSegments(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
   const { rows } = await sql<{ id: string }>`
@@ -41,8 +44,8 @@ export async function findKnownSegments(db: Db, ids: readonly string[]): Promise
 }
 
 /**
- * Reads the histories of steps, each as the ids of its segments in order, in one statement. Steps that were shown no image are left out.
- * The chains of prefixes are followed from all the steps at once, so those of one path are read once.
+ * Reads the histories of steps, each as the ids of its segments in order, in one statement. Steps that were shown no image are
+ * left out. The chains of prefixes are followed from all the steps at once, so those of one path are read once.
  */
 export async function readHistories(db: Db, steps: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
   if (steps.length === 0) return new Map();

@@ -60,7 +60,10 @@ interface Said {
   readonly producer?: { readonly name?: string };
 }
 
-/** Reads the metadata of a body. The journal's columns are those of the current version: only an older one takes the whole way of decoding. */
+/**
+ * Reads the metadata of a body. The journal's columns are those of the current version: only an older one takes the whole way of
+ * decoding.
+ */
 function eventOf(body: string): Said | undefined {
   let said: Said | null;
   try {

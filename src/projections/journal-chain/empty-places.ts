@@ -2,15 +2,16 @@ import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 
 /**
- * Why the journal holds nothing at a place that was chained: the event was appended before and is kept there, or the journal set it aside, with its
- * bytes (`journal/fold-batch.ts`).
+ * Why the journal holds nothing at a place that was chained: the event was appended before and is kept there, or the journal set
+ * it aside, with its bytes (`journal/fold-batch.ts`).
  */
 export type Absence = { readonly kind: 'kept-elsewhere' } | { readonly kind: 'set-aside'; readonly body: Uint8Array };
 
 /**
- * Gives the reasons that the journal itself wrote down for chained places where it holds nothing, by offset. That an event of this id is somewhere else is
- * none: it may have been moved. Of a release from quarantine the journal keeps the place beside the event. Only of segments the journal notes no second append (two processes may both tell one, as they should);
- * the one that was kept came first.
+ * Gives the reasons that the journal itself wrote down for chained places where it holds nothing, by offset. That an event of
+ * this id is somewhere else is none: it may have been moved. Of a release from quarantine the journal keeps the place beside the
+ * event. Only of segments the journal notes no second append (two processes may both tell one, as they should); the one that was
+ * kept came first.
  */
 export async function absencesOf(
   db: Db,
@@ -42,8 +43,8 @@ export async function absencesOf(
 }
 
 /**
- * Gives, by offset, the bytes of what the journal took out of its quarantine at these places, in versions whose releases were no records of the log: a record that could
- * not be read when the chain went by is in the journal since, and never in the chain.
+ * Gives, by offset, the bytes of what the journal took out of its quarantine at these places, in versions whose releases were no
+ * records of the log: a record that could not be read when the chain went by is in the journal since, and never in the chain.
  */
 export async function releasedBodies(
   db: Db,

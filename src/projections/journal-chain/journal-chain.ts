@@ -7,7 +7,9 @@ import { CHAIN_START, chainDigest, DIGEST_BYTES } from './chain.ts';
 
 const BLOCK = 256; // offsets; a block is rewritten while it fills
 
-/** Chains the records of each partition, so that what was changed, taken away or put in afterwards is seen (`espalier verify`). */
+/**
+ * Chains the records of each partition, so that what was changed, taken away or put in afterwards is seen (`espalier verify`).
+ */
 export const journalChain: Projection = {
   name: 'journal-chain',
   version: 1,

@@ -84,7 +84,8 @@ describe('the chain', () => {
   });
 
   test('holds a release from quarantine at its place, of an event that the journal could not read and of one that it holds', async () => {
-    const unread = { ...story.events[0], id: story.id('unread'), sequence: 1 }; // the run's start, once more under an id of its own
+    // the run's start, once more under an id of its own
+    const unread = { ...story.events[0], id: story.id('unread'), sequence: 1 };
     appendTo(log, [{ topic: 'runs', value: Buffer.from(JSON.stringify({ ...unread, schemaVersion: 99 })) }]);
     story.run('later');
     appendTo(log, story.events.slice(-1));
@@ -150,7 +151,8 @@ describe('the chain', () => {
     ['correlation_id', sql`correlation_id = event_id`],
     ['occurred_at', sql`occurred_at = occurred_at + interval '1 microsecond'`],
   ])('names the column of %s that contradicts the body', async (column, change) => {
-    await run(sql`update journal_v1.events set ${change} where topic = 'trees' and "offset" = 6`); // the last of its stream: no hole behind it
+    // the last of its stream: no hole behind it
+    await run(sql`update journal_v1.events set ${change} where topic = 'trees' and "offset" = 6`);
     expect(await found()).toEqual([['changed', 'trees.0@6', ids[6], column]]);
   });
 

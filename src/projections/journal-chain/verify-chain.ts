@@ -27,9 +27,10 @@ const FAULTS_SHOWN = 20;
 const BLOCKS_AT_ONCE = 16;
 
 /**
- * Computes the chain of every partition again from the bodies that the journal holds and compares digest by digest. A record that differs is named; the
- * chain goes on from the recorded digest, so that one changed record is one fault. The chain covers place, id and body: the other columns are compared with
- * the body, positions with the places. What the journal did not keep at a place (a second append, what it set aside) is no fault where it says so itself.
+ * Computes the chain of every partition again from the bodies that the journal holds and compares digest by digest. A record that
+ * differs is named; the chain goes on from the recorded digest, so that one changed record is one fault. The chain covers place,
+ * id and body: the other columns are compared with the body, positions with the places. What the journal did not keep at a place
+ * (a second append, what it set aside) is no fault where it says so itself.
  * @param visit hears every body, so that what it refers to can be checked in the same pass.
  */
 export async function verifyChain(
@@ -124,8 +125,8 @@ export async function verifyChain(
 }
 
 /**
- * Lists the partitions, each with the offset up to which both the journal and the chain were folded. The chain reaches as far as its last entry, whatever
- * its cursor says. What the journal holds behind that is not chained yet.
+ * Lists the partitions, each with the offset up to which both the journal and the chain were folded. The chain reaches as far as
+ * its last entry, whatever its cursor says. What the journal holds behind that is not chained yet.
  */
 async function partitionsOf(
   db: Db,

@@ -7,8 +7,9 @@ export interface Place {
 const OFFSETS = 2 ** 40; // a trillion records per partition, and room for 8,000 partitions below 2^53
 
 /**
- * Remembers where each UUID was first seen, in 16 bytes each (a Map takes about 150). It keeps half of an id, the 64 bits that differ between random and between derived ones: two
- * ids of the same half pass for one, about once in a million logs of ten million events, so that who asks compares the whole id at the place.
+ * Remembers where each UUID was first seen, in 16 bytes each (a Map takes about 150). It keeps half of an id, the 64 bits that
+ * differ between random and between derived ones: two ids of the same half pass for one, about once in a million logs of ten
+ * million events, so that who asks compares the whole id at the place.
  */
 export class IdPlaces {
   #halves = new BigUint64Array(1 << 12);

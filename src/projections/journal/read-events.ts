@@ -11,7 +11,10 @@ export interface JournalRecord {
   readonly stream: string;
   readonly position: number;
   readonly body: string;
-  /** The offset of the record that waited in quarantine, where this one is its release: the event takes effect here for who refused it there. */
+  /**
+   * The offset of the record that waited in quarantine, where this one is its release: the event takes effect here for who
+   * refused it there.
+   */
   readonly releasedFrom: number | null;
 }
 export interface TailFilter {
@@ -22,14 +25,17 @@ export interface TailFilter {
 export interface TailRead {
   /** Partition by partition, each in offset order. */
   readonly records: readonly JournalRecord[];
-  /** Where the journal ended when this was read: nothing below it is missing from `records`, but in a partition that gave `limit` of them. */
+  /**
+   * Where the journal ended when this was read: nothing below it is missing from `records`, but in a partition that gave `limit`
+   * of them.
+   */
   readonly ends: Offsets;
 }
 
 /**
- * Reads what the journal holds at and after next offsets, at most `limit` events of each partition. An event that was released from a quarantine is there
- * a second time, at the place of its release. Events and ends come from one
- * statement, one snapshot, so no event can slip between them. A partition that `from` does not name is read from 0.
+ * Reads what the journal holds at and after next offsets, at most `limit` events of each partition. An event that was released
+ * from a quarantine is there a second time, at the place of its release. Events and ends come from one statement, one snapshot,
+ * so no event can slip between them. A partition that `from` does not name is read from 0.
  */
 export async function readTail(db: Db, from: Offsets, filter: TailFilter, limit: number): Promise<TailRead> {
   const asked = [...from].flatMap(([topic, partitions]) =>

@@ -5,8 +5,9 @@ import type { Folded, Known } from './fold-batch.ts';
 import { ANOMALY_COLUMNS, EVENT_COLUMNS, type EventRow, RELEASE_COLUMNS } from './rows.ts';
 
 /**
- * Writes the rows of a batch, and how far its streams and producers are. The events are new to the fold: one that is there all the same was written
- * meanwhile by a transaction that folds another partition, and the slice is folded again (`isolate-poison.ts`). To skip it would lose a durable event.
+ * Writes the rows of a batch, and how far its streams and producers are. The events are new to the fold: one that is there all
+ * the same was written meanwhile by a transaction that folds another partition, and the slice is folded again
+ * (`isolate-poison.ts`). To skip it would lose a durable event.
  */
 export async function writeRows({ events, anomalies, releases }: Folded, known: Known, trx: Trx): Promise<void> {
   if (events.length > 0) {

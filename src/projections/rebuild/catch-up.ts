@@ -1,7 +1,7 @@
 import type { EventLog } from '../../log/event-log.ts';
 import type { Database } from '../../postgres/database.ts';
+import type { Build } from './build.ts';
 import { foldBeside } from './fold-beside.ts';
-import type { Build } from './open-build.ts';
 import { type Watching, watchBuild } from './watch-build.ts';
 
 /** Folds a build until it has caught up with the live version, and goes on folding while `use` runs. */

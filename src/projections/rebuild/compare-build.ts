@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Database, Trx } from '../../postgres/database.ts';
 import { readLiveVersions } from '../live-versions.ts';
 import { schemaNameOf } from '../projection.ts';
+import type { Build } from './build.ts';
 import { type FieldDifference, findDifferences, isSame, sumTables, type TableSums } from './compare-tables.ts';
-import type { Build } from './open-build.ts';
 import { whileEqual } from './while-equal.ts';
 
 export interface BuildComparison {
@@ -16,8 +16,8 @@ export interface BuildComparison {
 const ROWS_SHOWN = 5; // per table
 
 /**
- * Compares the tables of a build with the live ones, and what each quarantined, in one snapshot in which both hold the fold of the same events. The live
- * version is held only until the snapshot is taken; the sums are computed while everything goes on.
+ * Compares the tables of a build with the live ones, and what each quarantined, in one snapshot in which both hold the fold of
+ * the same events. The live version is held only until the snapshot is taken; the sums are computed while everything goes on.
  */
 export async function compareBuild(
   database: Database,

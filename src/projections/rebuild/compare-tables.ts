@@ -9,13 +9,16 @@ export interface TableSums {
 }
 export interface Checksum {
   readonly rows: number;
-  /** Sum of a 64-bit hash of every row's text: the order of the rows does not matter, a repeated row does. Empty when there are none. */
+  /**
+   * Sum of a 64-bit hash of every row's text: the order of the rows does not matter, a repeated row does. Empty when there are
+   * none.
+   */
   readonly sum: string;
 }
 
 /**
- * A field of a row that is not the same in both, as Postgres writes it: JSON knows neither -0 nor the last digits of a bigint. `key` is the row's
- * primary key; null stands for a row that is not there where `field` is empty, else for a value that is not.
+ * A field of a row that is not the same in both, as Postgres writes it: JSON knows neither -0 nor the last digits of a bigint.
+ * `key` is the row's primary key; null stands for a row that is not there where `field` is empty, else for a value that is not.
  */
 export interface FieldDifference {
   readonly table: string;
@@ -28,7 +31,10 @@ export interface FieldDifference {
 const NO_TABLE = 'no such table';
 const NO_COLUMN = 'no such column';
 
-/** Computes the checksums of all tables of two schemas, in the snapshot of the transaction. A table that one lacks has no rows there. */
+/**
+ * Computes the checksums of all tables of two schemas, in the snapshot of the transaction. A table that one lacks has no rows
+ * there.
+ */
 export async function sumTables(trx: Trx, live: string, anew: string): Promise<readonly TableSums[]> {
   const { rows } = await sql<{ table: string; schemas: string[] }>`
     select tablename::text as "table", array_agg(schemaname::text) as schemas from pg_tables where schemaname in (${live}, ${anew})
@@ -46,7 +52,9 @@ export function isSame({ live, anew }: TableSums): boolean {
   return live.rows === anew.rows && live.sum === anew.sum;
 }
 
-/** By the hash of Postgres's own hash tables: of 100,000 steps in half the time of MD5, whose digest must become a number first. */
+/**
+ * By the hash of Postgres's own hash tables: of 100,000 steps in half the time of MD5, whose digest must become a number first.
+ */
 async function sumTable(trx: Trx, schema: string, table: string): Promise<Checksum> {
   const { rows } = await sql<Checksum>`
     select count(*)::bigint as rows, coalesce(sum(hashtextextended((t.*)::text, 0))::text, '') as sum
@@ -55,8 +63,9 @@ async function sumTable(trx: Trx, schema: string, table: string): Promise<Checks
 }
 
 /**
- * Finds the first rows of a table, by its primary key, that are not the same in both schemas, field by field. A table that one lacks, or whose keys
- * cannot be joined, is one difference. None is named where there is no key, or only the order of the columns differs: the sums differ all the same.
+ * Finds the first rows of a table, by its primary key, that are not the same in both schemas, field by field. A table that one
+ * lacks, or whose keys cannot be joined, is one difference. None is named where there is no key, or only the order of the columns
+ * differs: the sums differ all the same.
  */
 export async function findDifferences(
   trx: Trx,

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { isKeyTaken } from '../../postgres/bulk.ts';
 import type { Database, Trx } from '../../postgres/database.ts';
 import type { Load } from '../projection.ts';
-import type { Build } from './open-build.ts';
+import type { Build } from './build.ts';
 
 const SORT_MEMORY = '256MB'; // of one index: a million keys of a step are sorted in a tenth of it
 
@@ -12,8 +12,8 @@ export class KeysRepeat extends Error {
 }
 
 /**
- * Drops the plain indexes of a schema's empty tables, and the constraints that the load defers. Gives the statements that make them again, and
- * those that then analyze the tables, for the plans of the first readers, before autovacuum comes by.
+ * Drops the plain indexes of a schema's empty tables, and the constraints that the load defers. Gives the statements that make
+ * them again, and those that then analyze the tables, for the plans of the first readers, before autovacuum comes by.
  */
 export async function deferIndexes(trx: Trx, schema: string, { deferred }: Load): Promise<readonly string[]> {
   const { rows } = await sql<{ drop: string; make: string }>`
@@ -34,8 +34,8 @@ export async function deferIndexes(trx: Trx, schema: string, { deferred }: Load)
 }
 
 /**
- * Makes the indexes that waited, each in a transaction of its own, so that one who is killed here, or told to end after the one in hand, goes on
- * with the next. @throws KeysRepeat when a key is there twice; the signal's reason.
+ * Makes the indexes that waited, each in a transaction of its own, so that one who is killed here, or told to end after the one
+ * in hand, goes on with the next. @throws KeysRepeat when a key is there twice; the signal's reason.
  */
 export async function makeDeferred({ db }: Database, { projection, version, schema }: Build, signal: AbortSignal): Promise<void> {
   const build = () => db.selectFrom('projection_builds').where('projection', '=', projection.name).where('version', '=', version);

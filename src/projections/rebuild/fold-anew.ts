@@ -1,16 +1,17 @@
 import type { EventLog } from '../../log/event-log.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Projection } from '../projection.ts';
+import type { Build } from './build.ts';
 import { whileCaughtUp } from './catch-up.ts';
 import { KeysRepeat } from './defer-indexes.ts';
 import { loadBuild } from './load-build.ts';
-import { type Build, dropBuild, openBuild } from './open-build.ts';
+import { dropBuild, openBuild } from './open-build.ts';
 import { refuseUnrecordedReleases } from './unrecorded-releases.ts';
 import type { Watching } from './watch-build.ts';
 
 /**
- * Folds a projection anew beside the live version, at bulk speed where it can be loaded, and does something when it has caught up, while it is
- * folded on. An unfinished build of the same code is gone on with. @throws ReleasesUnrecorded.
+ * Folds a projection anew beside the live version, at bulk speed where it can be loaded, and does something when it has caught
+ * up, while it is folded on. An unfinished build of the same code is gone on with. @throws ReleasesUnrecorded.
  */
 export async function foldAnew<T>(
   parts: { readonly log: EventLog; readonly database: Database },

@@ -8,17 +8,17 @@ import { isDatabaseFault, waitBeforeRetry } from '../fault.ts';
 import { applyIsolatingPoison } from '../isolate-poison.ts';
 import { LoadEnds } from '../projection.ts';
 import { asFirstRead } from '../quarantine.ts';
-import type { Build } from './open-build.ts';
+import type { Build } from './build.ts';
 
 const BATCH_LIMIT = 4_000; // as the runner of the live versions
-// Members that share the partitions: while one waits for Postgres another decodes. Of 50,000 events one member folds 7,000/s into step-tree
-// where three fold 14,000 (infra/bench/rebuild, two cores with other work on them).
+// Members that share the partitions: while one waits for Postgres another decodes. Of 50,000 events one member folds 7,000/s into
+// step-tree where three fold 14,000 (infra/bench/rebuild, two cores with other work on them).
 const MEMBERS = 3;
 const POLL_MS = 20;
 
 /**
- * Folds the log into a build, from its cursors on, and never past those of the live version: so that both hold the fold of the same events
- * whenever the live one rests for a moment. Folds nothing more once the build took over or was dropped.
+ * Folds the log into a build, from its cursors on, and never past those of the live version: so that both hold the fold of the
+ * same events whenever the live one rests for a moment. Folds nothing more once the build took over or was dropped.
  */
 export async function foldBeside({
   log,
@@ -47,7 +47,10 @@ export async function foldBeside({
     }
   }
 
-  /** Folds what of a batch the live version has passed. The rest is asked for again: a member may have one batch in hand at a time. */
+  /**
+   * Folds what of a batch the live version has passed. The rest is asked for again: a member may have one batch in hand at a
+   * time.
+   */
   async function fold(batch: LogBatch, signal: AbortSignal): Promise<Answer> {
     const { topic, partition, from } = batch;
     const cursor = await besideCursor(topic, partition);

@@ -12,7 +12,10 @@ export class RebuildUnderWay extends Error {
   }
 }
 
-/** Does something as the only one who builds versions of a projection. The right ends with the process, however that ends. @throws RebuildUnderWay. */
+/**
+ * Does something as the only one who builds versions of a projection. The right ends with the process, however that ends. @throws
+ * RebuildUnderWay.
+ */
 export async function holdRebuild<T>({ db }: Database, { name }: Projection, use: () => Promise<T>): Promise<T> {
   return db.connection().execute(async (connection) => {
     const { rows } = await sql<{ held: boolean }>`select pg_try_advisory_lock(${LOCK}, hashtext(${name})) as held`.execute(
@@ -22,7 +25,8 @@ export async function holdRebuild<T>({ db }: Database, { name }: Projection, use
     try {
       return await use();
     } finally {
-      await sql`select pg_advisory_unlock(${LOCK}, hashtext(${name}))`.execute(connection).catch(() => undefined); // a lost connection gave it back
+      // a lost connection gave it back
+      await sql`select pg_advisory_unlock(${LOCK}, hashtext(${name}))`.execute(connection).catch(() => undefined);
     }
   });
 }

@@ -16,10 +16,11 @@ import { LoadEnds, type Projection } from '../projection.ts';
 import { projections } from '../registry.ts';
 import { rewardsLoad } from '../rewards/load.ts';
 import { loadTrees } from '../step-tree/load.ts';
+import type { Build } from './build.ts';
 import { compareBuild } from './compare-build.ts';
 import { KeysRepeat, makeDeferred } from './defer-indexes.ts';
 import { applyLoad, loadBuild } from './load-build.ts';
-import { type Build, dropBuild, openBuild } from './open-build.ts';
+import { dropBuild, openBuild } from './open-build.ts';
 
 let made: TestDatabase;
 let database: Database;
@@ -32,7 +33,10 @@ afterAll(async () => {
   await made.drop();
 });
 
-/** What goes wrong with a record on its way: an event comes again, later; one never comes; one comes too late; bytes that are none. */
+/**
+ * What goes wrong with a record on its way: an event comes again, later; one never comes; one comes too late; bytes that are
+ * none.
+ */
 const mishap = fc.record({ kind: fc.constantFrom('again', 'lost', 'late', 'garbage', 'changed'), at: fc.nat(), to: fc.nat() });
 type Told = Envelope | { readonly topic: string; readonly value: Uint8Array };
 
@@ -135,7 +139,8 @@ async function load(
     seen.ended++;
   }
   const resumed = await open(projection);
-  expect([resumed.version, resumed.next]).toEqual([build.version, expect.stringMatching(/load|index/)]); // 'load' where nothing was folded
+  // 'load' where nothing was folded
+  expect([resumed.version, resumed.next]).toEqual([build.version, expect.stringMatching(/load|index/)]);
   try {
     await makeDeferred(database, resumed, new AbortController().signal);
     await slices(log, build, lengths, Number.POSITIVE_INFINITY, applyIsolatingPoison);
@@ -190,7 +195,8 @@ test('a load that took a key for new which another row had is folded anew by loo
   for (const [topic, records] of log.topics) await projectSlice(database.db, log, topic, 0, records.length, [forgetful]);
 
   const seen = { loaded: 0, ended: 0, repeated: 0 };
-  const build = await load(log, forgetful, [0], Number.POSITIVE_INFINITY, seen); // an event at a time: forgotten before the other tree comes
+  // an event at a time: forgotten before the other tree comes
+  const build = await load(log, forgetful, [0], Number.POSITIVE_INFINITY, seen);
   expect(seen).toEqual({ loaded: 1, ended: 0, repeated: 1 });
   const { differences } = await compareBuild(database, build, { limitMs: 5_000, signal: new AbortController().signal });
   expect(differences).toEqual([]);

@@ -3,15 +3,15 @@ import type { Database } from '../../postgres/database.ts';
 import { applySlice } from '../apply-slice.ts';
 import type { applyIsolatingPoison } from '../isolate-poison.ts';
 import { LoadEnds } from '../projection.ts';
+import type { Build } from './build.ts';
 import { makeDeferred } from './defer-indexes.ts';
 import { foldBeside } from './fold-beside.ts';
-import type { Build } from './open-build.ts';
 import { type Watching, watchBuild } from './watch-build.ts';
 
 /**
- * Loads a fresh build up to the live version, and makes its indexes. The load ends early at the first thing that what it remembers cannot tell
- * (`LoadEnds`, a key that is there, a value that Postgres refuses, a lost connection), and does not go on in another process, which remembers
- * nothing: what is left is folded by looking up.
+ * Loads a fresh build up to the live version, and makes its indexes. The load ends early at the first thing that what it
+ * remembers cannot tell (`LoadEnds`, a key that is there, a value that Postgres refuses, a lost connection), and does not go on
+ * in another process, which remembers nothing: what is left is folded by looking up.
  * @throws KeysRepeat when the tables cannot get their keys.
  */
 export async function loadBuild(
@@ -38,7 +38,10 @@ export async function loadBuild(
   }
 }
 
-/** Applies slices by one fold that remembers them. When one fails, what is remembered is more than what was written: no other is applied. */
+/**
+ * Applies slices by one fold that remembers them. When one fails, what is remembered is more than what was written: no other is
+ * applied.
+ */
 export function applyLoad({ projection }: Build, ended: AbortController): typeof applyIsolatingPoison {
   const project = projection.load?.open() ?? projection.project;
   return async (db, beside, slice) => {

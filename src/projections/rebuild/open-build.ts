@@ -6,25 +6,12 @@ import type { Database, Db, Trx } from '../../postgres/database.ts';
 import { topicsOf } from '../apply-slice.ts';
 import { tablesFileOf } from '../install.ts';
 import { besideAt, codeVersionOf, nextBuild, type Projection, schemaNameOf } from '../projection.ts';
+import type { Build } from './build.ts';
 import { deferIndexes } from './defer-indexes.ts';
 
-/** A version of a projection that is folded beside the live one, into a schema with cursors and a quarantine of its own. */
-export interface Build {
-  /** The code, by the name under which the live version is known. */
-  readonly projection: Projection;
-  /** The same code, as what it folds into: `name@version`. */
-  readonly beside: Projection;
-  readonly version: number;
-  readonly schema: string;
-  /** True when an earlier process began it. */
-  readonly resumed: boolean;
-  /** `load`: its tables are empty, their indexes wait. `index`: an earlier process began to load, and ended. */
-  readonly next: 'load' | 'index' | 'fold';
-}
-
 /**
- * Opens the unfinished build of this code, or begins one: empty tables, every cursor at 0. What other code left unfinished is dropped: half of
- * its rows and half of ours would be neither.
+ * Opens the unfinished build of this code, or begins one: empty tables, every cursor at 0. What other code left unfinished is
+ * dropped: half of its rows and half of ours would be neither.
  */
 export async function openBuild({ db }: Database, log: Pick<EventLog, 'ends'>, projection: Projection): Promise<Build> {
   const digest = await digestOf(projection);
@@ -57,8 +44,8 @@ export async function openBuild({ db }: Database, log: Pick<EventLog, 'ends'>, p
 }
 
 /**
- * Gives a version that was kept into the hands of a fold, so that it can catch up. It stays `kept`: whoever is killed here leaves the version to go
- * back to, further on than before, and never rows that pass for a build.
+ * Gives a version that was kept into the hands of a fold, so that it can catch up. It stays `kept`: whoever is killed here leaves
+ * the version to go back to, further on than before, and never rows that pass for a build.
  */
 export async function reopenKept(
   { db }: Database,

@@ -10,7 +10,10 @@ export interface BuildStanding {
   /** Which fold by that code it is, from 1. */
   readonly build: number;
   readonly schema: string;
-  /** `building`: it is folded, or was when who folded it ended; `kept`: it was live before, also while it catches up to be so again. */
+  /**
+   * `building`: it is folded, or was when who folded it ended; `kept`: it was live before, also while it catches up to be so
+   * again.
+   */
   readonly state: 'building' | 'kept';
   readonly begunAt: Date;
   /** What who builds it told last, and when; null before the first word, and of what is kept. */

@@ -17,9 +17,10 @@ import { asFirstRead } from '../quarantine.ts';
 import { countQuarantine, readQuarantine } from '../read-quarantine.ts';
 import { rewards } from '../rewards/rewards.ts';
 import { stepTree } from '../step-tree/step-tree.ts';
+import type { Build } from './build.ts';
 import { compareBuild } from './compare-build.ts';
 import { foldAnew } from './fold-anew.ts';
-import { type Build, dropBuild, openBuild } from './open-build.ts';
+import { dropBuild, openBuild } from './open-build.ts';
 import { swapVersions } from './swap-versions.ts';
 
 const waiting = { limitMs: 5_000, signal: new AbortController().signal };
@@ -158,7 +159,8 @@ test('a record that could not be read at first takes effect in a rebuild where i
   const unread = { topic: 'trees', value: Buffer.from(JSON.stringify({ ...event, schemaVersion: 99 })) };
   await given(log, [...before.filter((_, i) => i !== early), unread, late], [rewards]);
   const place = before.length - 1;
-  log.topics.get('trees')?.splice(place, 1, { offset: place, key: 'raw', value: encode(event) }); // as a program that knows version 99 reads it
+  // as a program that knows version 99 reads it
+  log.topics.get('trees')?.splice(place, 1, { offset: place, key: 'raw', value: encode(event) });
   const release = appendRelease(log, 'trees', place);
   await projectSlice(database.db, log, 'trees', release, release + 1, [rewards]);
   expect(await database.db.selectFrom('rewards').select('value').execute()).toEqual([{ value: 0.25 }]);

@@ -2,20 +2,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database, Trx } from '../../postgres/database.ts';
 import { besideAt, schemaNameOf } from '../projection.ts';
-import type { Build } from './open-build.ts';
+import type { Build } from './build.ts';
 import { NotNow, whileEqual } from './while-equal.ts';
 
-const READERS_MS = { first: 500, most: 20_000 }; // doubled with each attempt: the fold of this projection rests as long, readers never do
+// doubled with each attempt: the fold of this projection rests as long, readers never do
+const READERS_MS = { first: 500, most: 20_000 };
 const VIEW_LOCK_MS = 200; // behind a lock that waits, readers queue: they wait no longer than this
 const POLL_MS = 10;
-const UNKNOWN = 'unknown'; // what folded the live version may be other code than this, under the same number: no digest of it was kept
+// what folded the live version may be other code than this, under the same number: no digest of it was kept
+const UNKNOWN = 'unknown';
 
 /**
- * Lets a build take over, in one transaction: the views in `public` show its tables, its cursors are those of the live version, and what was
- * live is kept beside. It holds at a moment at which both hold the same events, so that no reader goes back in time. Gives the version that was live.
+ * Lets a build take over, in one transaction: the views in `public` show its tables, its cursors are those of the live version,
+ * and what was live is kept beside. It holds at a moment at which both hold the same events, so that no reader goes back in time.
+ * Gives the version that was live.
  *
- * A read in one snapshot that began earlier would meet the new tables as they were at that time, half built: the swap waits until none is left,
- * and tries again when a view is in use, so that readers see no error and no half state.
+ * A read in one snapshot that began earlier would meet the new tables as they were at that time, half built: the swap waits until
+ * none is left, and tries again when a view is in use, so that readers see no error and no half state.
  */
 export async function swapVersions(
   database: Database,
@@ -59,13 +62,19 @@ async function keepTimes(trx: Trx, { projection, beside }: Build): Promise<void>
       and (l.topic, l.partition, l."offset") = (b.topic, b.partition, b."offset")`.execute(trx);
 }
 
-/** Moves cursors and quarantine to another name. A projector that waits for one of these cursors finds it gone and asks what is live. */
+/**
+ * Moves cursors and quarantine to another name. A projector that waits for one of these cursors finds it gone and asks what is
+ * live.
+ */
 async function rename(trx: Trx, from: string, to: string): Promise<void> {
   await trx.updateTable('cursors').set({ projection: to }).where('projection', '=', from).execute();
   await trx.updateTable('quarantine').set({ projection: to }).where('projection', '=', from).execute();
 }
 
-/** Waits until no statement or snapshot is open that began before now. Those who wait for a lock are projectors whose cursors we hold. */
+/**
+ * Waits until no statement or snapshot is open that began before now. Those who wait for a lock are projectors whose cursors we
+ * hold.
+ */
 async function untilReadersGone(trx: Trx, limitMs: number): Promise<void> {
   const began = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(trx);
   const mark = began.rows[0]?.now ?? '';
@@ -84,7 +93,10 @@ async function untilReadersGone(trx: Trx, limitMs: number): Promise<void> {
   }
 }
 
-/** Points the views at the tables of a schema. A view keeps its identity where the columns allow it; one of a table that is no more goes. */
+/**
+ * Points the views at the tables of a schema. A view keeps its identity where the columns allow it; one of a table that is no
+ * more goes.
+ */
 async function showTables(trx: Trx, from: string, to: string): Promise<void> {
   const before = await shapesOf(trx, from);
   const after = await shapesOf(trx, to);

@@ -8,8 +8,8 @@ export interface UnrecordedRelease extends Place {
 }
 
 /**
- * Lists the releases of live projections that the log does not hold, of one projection or of all, in log order. Not those of records that could not be read:
- * a fold by this program, which can, has them at their first place.
+ * Lists the releases of live projections that the log does not hold, of one projection or of all, in log order. Not those of
+ * records that could not be read: a fold by this program, which can, has them at their first place.
  */
 export async function readUnrecordedReleases(db: Db, projection?: string): Promise<readonly UnrecordedRelease[]> {
   const { rows } = await sql<UnrecordedRelease>`

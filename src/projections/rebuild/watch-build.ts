@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database } from '../../postgres/database.ts';
-import type { Build } from './open-build.ts';
+import type { Build } from './build.ts';
 
 /** How far a build is: offsets of the log passed, of those that the live version has passed. */
 export interface BuildProgress {
@@ -24,8 +24,8 @@ const LOOK_MS = 50;
 const TELL_MS = 1_000;
 
 /**
- * Tells the progress of a build, to who waits and to the database, until it has caught up with the live version, `finished` resolves or `ended`
- * aborts. @throws what `finished` rejects with.
+ * Tells the progress of a build, to who waits and to the database, until it has caught up with the live version, `finished`
+ * resolves or `ended` aborts. @throws what `finished` rejects with.
  */
 export async function watchBuild(
   { db }: Database,

@@ -2,9 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database, Trx } from '../../postgres/database.ts';
 import { isDatabaseFault } from '../fault.ts';
-import type { Build } from './open-build.ts';
+import type { Build } from './build.ts';
 
-const HELD_MS = 2_000; // how long the live version may be held at most; most often a build that has caught up needs a few milliseconds
+// how long the live version may be held at most; most often a build that has caught up needs a few milliseconds
+const HELD_MS = 2_000;
 const POLL_MS = 5;
 const RETRY_MS = 250;
 
@@ -14,8 +15,9 @@ export class NotNow extends Error {
 }
 
 /**
- * Does something at a moment at which the live version and a build hold the fold of the same events. It holds the cursors of the live version,
- * so that its projector waits (readers never do), until the build has passed the rest, at most two seconds; then lets go and tries again.
+ * Does something at a moment at which the live version and a build hold the fold of the same events. It holds the cursors of the
+ * live version, so that its projector waits (readers never do), until the build has passed the rest, at most two seconds; then
+ * lets go and tries again.
  * @throws NotNow when that did not come about before `limitMs` were over.
  */
 export async function whileEqual<T>(

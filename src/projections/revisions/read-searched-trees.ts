@@ -54,10 +54,11 @@ export async function readSearchedTree(db: Db, treeId: string, resolve: ResolveT
 }
 
 /**
- * Reads trees whole, with what each step was worth. Where a search backed values up, those are the visits and values; a leaf that ended
- * before the search was stopped and was not backed up yet counts as its back-up will count it. Elsewhere (a group of rollouts) every ended
- * rollout counts as one visit of its path with its return. Terminal is what ended: the environment said so, or a limit did. A node that a
- * search gave up for want of replies is no end of a trajectory. Children are in the order of the log. Trees that are not there are left out.
+ * Reads trees whole, with what each step was worth. Where a search backed values up, those are the visits and values; a leaf that
+ * ended before the search was stopped and was not backed up yet counts as its back-up will count it. Elsewhere (a group of
+ * rollouts) every ended rollout counts as one visit of its path with its return. Terminal is what ended: the environment said so,
+ * or a limit did. A node that a search gave up for want of replies is no end of a trajectory. Children are in the order of the
+ * log. Trees that are not there are left out.
  */
 export async function readSearchedTrees(
   db: Db,
@@ -158,8 +159,8 @@ function isSearched(rows: readonly StepRow[]): boolean {
 }
 
 /**
- * Reads what the environment paid at the steps of searched trees in which a leaf ended that was not backed up: step → reward. A search counts
- * the environment's score alone, so other components are left out.
+ * Reads what the environment paid at the steps of searched trees in which a leaf ended that was not backed up: step → reward. A
+ * search counts the environment's score alone, so other components are left out.
  */
 async function readEarned(db: Db, steps: readonly StepRow[], ends: readonly EndRow[]): Promise<ReadonlyMap<string, number>> {
   const visited = new Set(steps.flatMap(({ stepId, visits }) => (visits === null ? [] : [stepId])));

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { RevisedTurn } from '../../domain/revision/splice.ts';
 
 /**
- * Hashes what a reader of a revision trajectory sees: instruction, first observation, and each turn with its loss flag. Revisions of one hash teach
- * the same, whatever trees and leaves they came from. Gives the SHA-256 in hex of their JSON.
+ * Hashes what a reader of a revision trajectory sees: instruction, first observation, and each turn with its loss flag. Revisions
+ * of one hash teach the same, whatever trees and leaves they came from. Gives the SHA-256 in hex of their JSON.
  */
 export function revisionContentHash(
   opening: { readonly instruction: string; readonly firstObservation: string },

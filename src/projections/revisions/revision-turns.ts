@@ -3,7 +3,10 @@ import type { SearchedStep } from '../../domain/search/searched-step.ts';
 import { pathTo, type Tree } from '../../domain/tree/grow-tree.ts';
 import type { RevisionRecord } from './read-revisions.ts';
 
-/** Makes the turns of a recorded revision again from its tree. @throws RangeError when the tree is not the one it was composed from. */
+/**
+ * Makes the turns of a recorded revision again from its tree. @throws RangeError when the tree is not the one it was composed
+ * from.
+ */
 export function revisionTurns(tree: Tree<SearchedStep>, revision: RevisionRecord): readonly RevisedTurn[] {
   const bad = pathTo(tree, revision.badLeafStepId);
   const good = pathTo(tree, revision.goodLeafStepId);

@@ -18,8 +18,9 @@ import {
 const HANDLES: readonly EventType[] = ['StepJudged', 'RevisionComposed', 'RevisionVerified', 'RevisionRejected'];
 
 /**
- * Folds judgements and revisions. A revision is composed once, then verified or rejected once: the first outcome is the fact, a later one
- * changes nothing. An outcome of a revision that its tree does not have goes to quarantine. The run of a row is the event's correlation id.
+ * Folds judgements and revisions. A revision is composed once, then verified or rejected once: the first outcome is the fact, a
+ * later one changes nothing. An outcome of a revision that its tree does not have goes to quarantine. The run of a row is the
+ * event's correlation id.
  */
 export const revisions: Projection = { name: 'revisions', version: 1, handles: HANDLES, project };
 

@@ -3,7 +3,10 @@ import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { isOf } from '../projection.ts';
 
-/** What a batch refers to and the tables already hold; the fold adds what the batch itself brings, in its order: so an event never sees what lies behind it. */
+/**
+ * What a batch refers to and the tables already hold; the fold adds what the batch itself brings, in its order: so an event never
+ * sees what lies behind it.
+ */
 export interface Known {
   /** Tree → its run. */
   readonly runs: Map<string, string>;

@@ -33,8 +33,9 @@ export function noteReward(tree: LoadedTree, { reward_id, step_id, rollout_id, v
 }
 
 /**
- * Sums the return of a finished rollout as the tables do: the rewards of the steps from its leaf to the root and those on the rollout itself, by reward
- * id, since the order decides the last bit. @throws LoadEnds when the path does not lead to the root, or the sum is not finite.
+ * Sums the return of a finished rollout as the tables do: the rewards of the steps from its leaf to the root and those on the
+ * rollout itself, by reward id, since the order decides the last bit. @throws LoadEnds when the path does not lead to the root,
+ * or the sum is not finite.
  */
 export function sumReturn(tree: LoadedTree, rolloutId: string, leafStepId: string): number {
   const on = [...(tree.rewardsOn.get(rolloutId) ?? [])];

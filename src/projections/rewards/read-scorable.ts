@@ -35,7 +35,10 @@ export interface StandingReward {
   readonly revisions: number;
 }
 
-/** Reads the trees of a run one by one, in the order of their ids. Rollouts that failed or were cancelled have no outcome to score. */
+/**
+ * Reads the trees of a run one by one, in the order of their ids. Rollouts that failed or were cancelled have no outcome to
+ * score.
+ */
 export async function* readScorable(db: Db, runId: string): AsyncGenerator<ScorableTree> {
   const trees = await db
     .selectFrom('trees')

@@ -9,7 +9,9 @@ import { readCursors } from '../wait-until.ts';
 
 const TOPIC = 'trees';
 
-/** Gives the position up to which rewards are folded. Asked in the snapshot in which rewards are read, it says which those were. */
+/**
+ * Gives the position up to which rewards are folded. Asked in the snapshot in which rewards are read, it says which those were.
+ */
 export async function readRewardsPosition(snapshot: Trx): Promise<string> {
   const offsets = (await readCursors(snapshot)).get('rewards')?.get(TOPIC);
   return formatPosition(offsets ? new Map([[TOPIC, offsets]]) : new Map());
@@ -28,8 +30,9 @@ export interface StandingReward {
 const FOLDED = ['TreeOpened', 'RewardAssigned', 'RewardRevised'] as const;
 
 /**
- * Folds the rewards of trees from the journal as they stood at a position, by the rules of `rewards.ts`: revisions that came later are left out, an event
- * that was refused counts from the place of its release on, or not at all. The journal must hold the log up to there.
+ * Folds the rewards of trees from the journal as they stood at a position, by the rules of `rewards.ts`: revisions that came
+ * later are left out, an event that was refused counts from the place of its release on, or not at all. The journal must hold the
+ * log up to there.
  */
 export async function foldRewardsAt(db: Db, trees: readonly string[], position: Offsets): Promise<readonly StandingReward[]> {
   const below: Offsets = new Map([[TOPIC, position.get(TOPIC) ?? new Map<number, number>()]]);
@@ -61,8 +64,8 @@ export async function foldRewardsAt(db: Db, trees: readonly string[], position: 
 }
 
 /**
- * Places at which the live version refused an event of these trees for a reason that this fold does not look for: a sum that no number holds, a record that the
- * program could not read then.
+ * Places at which the live version refused an event of these trees for a reason that this fold does not look for: a sum that no
+ * number holds, a record that the program could not read then.
  */
 async function readRefused(db: Db, trees: readonly string[]): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ partition: number; offset: number }>`

@@ -91,7 +91,8 @@ describe('what is told before that on which it hangs waits, in one batch as in m
     expect(await folded()).toMatchObject({ returns: [{ value: 3.25 }], waiting: [] });
     const valuesAt = async (next: number) =>
       (await foldRewardsAt(database.db, [tree.treeId], new Map([['trees', new Map([[0, next]])]]))).map(({ value }) => value);
-    expect((await valuesAt(events.length)).sort()).toEqual([0.25, 3]); // the release is the record behind the last event of the tree
+    // the release is the record behind the last event of the tree
+    expect((await valuesAt(events.length)).sort()).toEqual([0.25, 3]);
     expect((await valuesAt(events.length - 1)).sort()).toEqual([1, 3]);
   });
 

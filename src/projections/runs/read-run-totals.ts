@@ -29,7 +29,8 @@ export interface DepthTotals {
   readonly meanReturn: number | null;
 }
 
-// Postgres sums squares beside the values, and ends the statement where they exceed its range: returns beyond 1e154 would. A power of two changes no bit.
+// Postgres sums squares beside the values, and ends the statement where they exceed its range: returns beyond 1e154 would. A
+// power of two changes no bit.
 const MEAN_RETURN = sql`avg(v.value * power(2::float8, -600)) * power(2::float8, 600)`;
 
 /** Sums up runs, in one statement; a run without trees has zeros. */

@@ -7,7 +7,10 @@ import { isOf, type Poison, type Projection } from '../projection.ts';
 
 const HANDLES: readonly EventType[] = ['ExperimentDeclared', 'RunStarted', 'RunFinished', 'MetricRecorded'];
 
-/** Folds experiments, runs and their metrics. The first start and the first end of a run are the facts; a repetition changes nothing. */
+/**
+ * Folds experiments, runs and their metrics. The first start and the first end of a run are the facts; a repetition changes
+ * nothing.
+ */
 export const runs: Projection = { name: 'runs', version: 1, handles: HANDLES, project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {

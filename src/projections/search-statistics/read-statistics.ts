@@ -16,7 +16,10 @@ export async function readStatistics(db: Db, trees: readonly string[]): Promise<
   return rows;
 }
 
-/** Reads the search statistics of whole trees as they were after their first `simulations` back-ups, summed in the order of the log. */
+/**
+ * Reads the search statistics of whole trees as they were after their first `simulations` back-ups, summed in the order of the
+ * log.
+ */
 export async function readStatisticsAsOf(
   db: Db,
   trees: readonly string[],

@@ -5,13 +5,14 @@ import { foldBatch } from './fold-batch.ts';
 import type { Known } from './known.ts';
 import { writeRows } from './write-rows.ts';
 
-// Steps in memory, some 200 bytes each. Above the first figure, and whenever their number has doubled, closed trees are forgotten.
+// Steps in memory, some 200 bytes each. Above the first figure, and whenever their number has doubled, closed trees are
+// forgotten.
 const FORGET_ABOVE = 500_000;
 const STEPS_MOST = 4_000_000;
 
 /**
- * Loads trees without looking up what is there: all that it wrote it knows, but for trees that were closed and are forgotten. When one of
- * those grows again, only the tables can say what fits it, and the load ends.
+ * Loads trees without looking up what is there: all that it wrote it knows, but for trees that were closed and are forgotten.
+ * When one of those grows again, only the tables can say what fits it, and the load ends.
  */
 export function loadTrees({ forgetAbove: least, most } = { forgetAbove: FORGET_ABOVE, most: STEPS_MOST }): Load {
   return { deferred: ['steps_pkey'], open };

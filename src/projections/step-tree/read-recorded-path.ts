@@ -1,7 +1,9 @@
 import type { Db } from '../../postgres/database.ts';
 import { readPaths } from './read-paths.ts';
 
-/** A step of a path with all that doing it again is compared with. The root has no action: its observation is the task's first. */
+/**
+ * A step of a path with all that doing it again is compared with. The root has no action: its observation is the task's first.
+ */
 export interface PathStep {
   readonly stepId: string;
   readonly depth: number;
@@ -20,7 +22,8 @@ export interface PathStep {
 }
 
 /**
- * Reads the path from the root of a tree to a step, root first, texts in the blob store in their place; empty for an unknown step.
+ * Reads the path from the root of a tree to a step, root first, texts in the blob store in their place; empty for an unknown
+ * step.
  * @param resolve reads a text of the blob store.
  */
 export async function readRecordedPath(

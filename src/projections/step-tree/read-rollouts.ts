@@ -103,7 +103,8 @@ export function chosenRollouts(db: Db, filter: RolloutFilter) {
   if (filter.taskId !== undefined) query = query.where('rollouts.task_id', '=', filter.taskId);
   if (filter.environment !== undefined) query = query.where('rollouts.environment', '=', filter.environment);
   if (filter.outcomes !== undefined)
-    query = query.where((eb) => eb('rollouts.outcome', '=', eb.fn.any(eb.val([...(filter.outcomes ?? [])] as never[])))); // a list of texts; `any` also takes an empty one
+    // a list of texts; `any` also takes an empty one
+    query = query.where((eb) => eb('rollouts.outcome', '=', eb.fn.any(eb.val([...(filter.outcomes ?? [])] as never[]))));
   if (filter.finished !== undefined) query = query.where('rollouts.finished_at', filter.finished ? 'is not' : 'is', null);
   if (filter.success !== undefined) query = query.where('rollouts.success', '=', filter.success);
   if (filter.policyId !== undefined) query = query.where('rollouts.policy_id', '=', filter.policyId);

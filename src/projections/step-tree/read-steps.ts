@@ -67,7 +67,10 @@ export async function readStepsById(db: Db, ids: readonly string[]): Promise<rea
   return selected(db, STEP_FIELDS, sql`steps s where s.step_id = any(${[...ids]}::uuid[])`);
 }
 
-/** Reads the first `limit` steps of each tree after an offset of the log, in the order in which the tree grew: parents before children. */
+/**
+ * Reads the first `limit` steps of each tree after an offset of the log, in the order in which the tree grew: parents before
+ * children.
+ */
 export async function readStepsOfTrees<Field extends StepField>(
   db: Db,
   trees: readonly string[],
@@ -112,10 +115,13 @@ async function selected<Field extends StepField>(
   const columns = [links, ...fields.map((field) => COLUMNS[field])];
   const { rows } = await sql<Row>`select ${sql.join(columns)} from ${from}`.execute(db);
   for (const row of rows) assemble(row, fields);
-  return rows as unknown as readonly StepPart<Field>[]; // COLUMNS names each plain field, `assemble` makes the two that are objects
+  // COLUMNS names each plain field, `assemble` makes the two that are objects
+  return rows as unknown as readonly StepPart<Field>[];
 }
 
-/** The fields that are objects, made in place: a tree of a thousand steps is read in milliseconds, and copying it takes as long. */
+/**
+ * The fields that are objects, made in place: a tree of a thousand steps is read in milliseconds, and copying it takes as long.
+ */
 interface Row {
   prompt_tokens?: number | null;
   completion_tokens?: number | null;

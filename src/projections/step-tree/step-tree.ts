@@ -19,8 +19,9 @@ const HANDLES: readonly EventType[] = [
 ];
 
 /**
- * Folds trees as adjacency lists. Its invariants: a step hangs on a step of its own tree, one level below it; a rollout starts at a step
- * of its tree and ends once; nothing belongs to a tree that was never opened. What breaks one goes to quarantine, with its descendants.
+ * Folds trees as adjacency lists. Its invariants: a step hangs on a step of its own tree, one level below it; a rollout starts at
+ * a step of its tree and ends once; nothing belongs to a tree that was never opened. What breaks one goes to quarantine, with its
+ * descendants.
  */
 export const stepTree: Projection = { name: 'step-tree', version: 1, handles: HANDLES, project, load: loadTrees() };
 

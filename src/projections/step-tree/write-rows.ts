@@ -5,8 +5,9 @@ import type { Rows } from './fold-batch.ts';
 import * as row from './rows.ts';
 
 /**
- * Writes the rows. What begins and ends in one batch is written once, whole: an update would write its row and its index entries again.
- * `insert` is for what the fold knows to be new; of tool calls and divergences it knows nothing, and those that are there are skipped.
+ * Writes the rows. What begins and ends in one batch is written once, whole: an update would write its row and its index entries
+ * again. `insert` is for what the fold knows to be new; of tool calls and divergences it knows nothing, and those that are there
+ * are skipped.
  */
 export async function writeRows(rows: Rows, trx: Trx, insert: typeof insertRows): Promise<void> {
   const trees = joinEnds(rows.trees, rows.closed, 'tree_id');

@@ -10,7 +10,8 @@ export async function foldRuns(batch: readonly Delivery[], trx: Trx): Promise<vo
   for (const delivery of batch) {
     if (isOf(delivery, 'RunStarted')) {
       const { data, occurredAt } = delivery.event;
-      const named = trainingChannel.safeParse((data.config as { training?: unknown } | null)?.training); // any JSON: a part of it, or undefined
+      // any JSON: a part of it, or undefined
+      const named = trainingChannel.safeParse((data.config as { training?: unknown } | null)?.training);
       if (!named.success) continue;
       const { policyId, channel } = named.data;
       told.push({ part: 'started', key: data.runId, values: { policy_id: policyId, channel, started_at: occurredAt } });

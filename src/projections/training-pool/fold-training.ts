@@ -11,9 +11,9 @@ import * as row from './training-rows.ts';
 type Refused = Omit<Poison, 'delivery'>;
 
 /**
- * Folds the streams of training, which are in order: a lineage is declared once, its batches follow one another by ordinal and hash, a sample ends
- * in one batch or by one rejection, a batch is trained or abandoned once, a version comes once. A repetition changes nothing; another fact in its place is
- * a conflict, and quarantined whole.
+ * Folds the streams of training, which are in order: a lineage is declared once, its batches follow one another by ordinal and
+ * hash, a sample ends in one batch or by one rejection, a batch is trained or abandoned once, a version comes once. A repetition
+ * changes nothing; another fact in its place is a conflict, and quarantined whole.
  */
 export async function foldTraining(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const mine = batch.filter((delivery) => 'lineageId' in delivery.event.data);
@@ -60,7 +60,8 @@ interface Rows {
 }
 
 function fold(delivery: Delivery, known: KnownTraining, rows: Rows): Refused | undefined {
-  const { lineageId, policyId } = delivery.event.data as { lineageId: string; policyId: string }; // every event of the topic names both
+  // every event of the topic names both
+  const { lineageId, policyId } = delivery.event.data as { lineageId: string; policyId: string };
   if (lineageId !== derivedId('lineage', policyId))
     return {
       code: 'conflict',

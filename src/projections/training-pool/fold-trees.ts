@@ -7,7 +7,10 @@ import { readStandingRewards, reviseRewards } from './revise-rewards.ts';
 import * as row from './rows.ts';
 import { sumSamples } from './sum-samples.ts';
 
-/** Folds the events of trees: groups and samples by their own ids, steps and rewards beside them, and the sums of samples that changed. */
+/**
+ * Folds the events of trees: groups and samples by their own ids, steps and rewards beside them, and the sums of samples that
+ * changed.
+ */
 export async function foldTrees(batch: readonly Delivery[], trx: Trx): Promise<void> {
   const groups: Part[] = [];
   const samples: Part[] = [];

@@ -3,7 +3,10 @@ import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { isOf } from '../projection.ts';
 
-/** What the events of a slice refer to and the tables already hold; the fold adds what the slice itself brings. The maps of facts give their digests. */
+/**
+ * What the events of a slice refer to and the tables already hold; the fold adds what the slice itself brings. The maps of facts
+ * give their digests.
+ */
 export interface KnownTraining {
   readonly lineages: Map<string, string>;
   /** `lineage ordinal` → manifest hash. */

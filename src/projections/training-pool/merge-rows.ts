@@ -17,8 +17,8 @@ export interface PartColumns {
 }
 
 /**
- * Writes rows whose parts are said by different events, in any order and any number of times: the first that says a part is the fact. One
- * statement writes what begins and ends within a batch once, whole.
+ * Writes rows whose parts are said by different events, in any order and any number of times: the first that says a part is the
+ * fact. One statement writes what begins and ends within a batch once, whole.
  */
 export async function mergeRows(
   trx: Trx,

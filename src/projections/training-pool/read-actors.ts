@@ -31,7 +31,10 @@ export interface RolloutActor {
   readonly version: number;
 }
 
-/** Reads which versions acted in the own steps of rollouts, by policy, the newest first, in one statement. The trees narrow the search: `steps` is indexed by tree. */
+/**
+ * Reads which versions acted in the own steps of rollouts, by policy, the newest first, in one statement. The trees narrow the
+ * search: `steps` is indexed by tree.
+ */
 export async function readActorsOfRollouts(
   db: Db,
   trees: readonly string[],
@@ -54,8 +57,9 @@ export interface Acted {
 }
 
 /**
- * Reads the ids of the batches of its own policy in whose samples a version acted, the first planned first, a list for each version asked, in one statement. The
- * bound on staleness that a batch was planned by, where it has one, says which can hold it at all.
+ * Reads the ids of the batches of its own policy in whose samples a version acted, the first planned first, a list for each
+ * version asked, in one statement. The bound on staleness that a batch was planned by, where it has one, says which can hold it
+ * at all.
  */
 export async function readBatchesActedIn(db: Db, wanted: readonly Acted[]): Promise<readonly (readonly string[])[]> {
   const [policies, versions, limits] = [

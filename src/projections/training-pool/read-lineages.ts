@@ -23,8 +23,9 @@ export interface LineageRecord {
 }
 
 /**
- * Reads the declared lineages, or those of the policies named, by policy, in one statement. The newest version and how many batches were trained are counted from
- * one fact, `PolicyUpdated`: a slice may end between a `BatchAcked` and the version that it made.
+ * Reads the declared lineages, or those of the policies named, by policy, in one statement. The newest version and how many
+ * batches were trained are counted from one fact, `PolicyUpdated`: a slice may end between a `BatchAcked` and the version that it
+ * made.
  */
 export async function readLineages(db: Db, policies: readonly string[] | 'all'): Promise<readonly LineageRecord[]> {
   const named = policies === 'all' ? sql`true` : sql`l.policy_id = any(${[...policies]}::text[])`;

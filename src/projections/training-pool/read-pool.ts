@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Readiness } from '../../domain/training/advantages/estimator.ts';
-import type { Rejection } from '../../domain/training/planning/judge-group.ts';
 import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import type { PoolGroup, PoolSample } from '../../domain/training/planning/pool.ts';
+import type { Rejection } from '../../domain/training/planning/rejection.ts';
 import type { Db } from '../../postgres/database.ts';
 
 export interface PoolQuery {
@@ -14,10 +14,11 @@ export interface PoolQuery {
 }
 
 /**
- * Reads the groups that hold finished samples of which no batch and no rejection says anything, by tree, with the times at which each fact of them came: a planner
- * decides by those, and not by when it looks.
+ * Reads the groups that hold finished samples of which no batch and no rejection says anything, by tree, with the times at which
+ * each fact of them came: a planner decides by those, and not by when it looks.
  *
- * Samples come as plain rows: 100,000 of them as JSON built by Postgres took half as long again (5.6 s against 4.0 s on two busy cores).
+ * Samples come as plain rows: 100,000 of them as JSON built by Postgres took half as long again (5.6 s against 4.0 s on two busy
+ * cores).
  */
 export async function readPool(db: Db, query: PoolQuery): Promise<readonly PoolGroup[]> {
   const members = await readMembers(db, query);

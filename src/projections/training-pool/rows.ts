@@ -59,7 +59,9 @@ export const STEP_COLUMNS = {
 };
 export type StepRow = Record<keyof typeof STEP_COLUMNS, unknown>;
 
-/** Measures a step. Sampled are the recorded token ids; without them what the server counted; without that what the spans cover. */
+/**
+ * Measures a step. Sampled are the recorded token ids; without them what the server counted; without that what the spans cover.
+ */
 export function stepRow(data: DataOf<'StepTaken'>, rolloutId: string): StepRow {
   const versions = data.policySpans.map(({ version }) => version);
   const covered = Math.max(...data.policySpans.map(({ to }) => to));
@@ -68,7 +70,8 @@ export function stepRow(data: DataOf<'StepTaken'>, rolloutId: string): StepRow {
     step_id: data.stepId,
     rollout_id: rolloutId,
     sampled_tokens: sampled,
-    context_tokens: Math.min((data.usage?.promptTokens ?? 0) + sampled, 2_147_483_647), // the column's most: two counts may exceed it
+    // the column's most: two counts may exceed it
+    context_tokens: Math.min((data.usage?.promptTokens ?? 0) + sampled, 2_147_483_647),
     oldest_version: Math.min(...versions),
     newest_version: Math.max(...versions),
     policies: [...new Set(data.policySpans.map(({ policyId }) => policyId))],

@@ -14,9 +14,10 @@ const HANDLES: readonly EventType[] = [
 ];
 
 /**
- * Folds which rollouts may train which policy, and what became of each. Its facts lie on three topics, whose partitions are read in any order: each
- * is kept by its own id, none asks for another of another topic, and what follows from two of them is joined by who reads. What breaks the shape of
- * a tree is in quarantine of `step-tree`; here only the streams of training have rules: a batch, a version and an end of a sample are said once.
+ * Folds which rollouts may train which policy, and what became of each. Its facts lie on three topics, whose partitions are read
+ * in any order: each is kept by its own id, none asks for another of another topic, and what follows from two of them is joined
+ * by who reads. What breaks the shape of a tree is in quarantine of `step-tree`; here only the streams of training have rules: a
+ * batch, a version and an end of a sample are said once.
  */
 export const trainingPool: Projection = { name: 'training-pool', version: 2, handles: HANDLES, project };
 

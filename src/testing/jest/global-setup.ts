@@ -15,9 +15,9 @@ interface JestConfig {
 }
 
 /**
- * Starts, once for the whole run, the servers that the chosen tests need: Postgres (`DATABASE_URL`, else the embedded one in a temporary
- * folder) with a migrated template database for `.int` and `.e2e` files, and a Kafka broker for `.e2e` files. The workers learn of them
- * from the environment, which they inherit.
+ * Starts, once for the whole run, the servers that the chosen tests need: Postgres (`DATABASE_URL`, else the embedded one in a
+ * temporary folder) with a migrated template database for `.int` and `.e2e` files, and a Kafka broker for `.e2e` files. The
+ * workers learn of them from the environment, which they inherit.
  */
 export default async function setUp(config: JestConfig): Promise<void> {
   const files = chosenFiles(config);

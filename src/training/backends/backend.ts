@@ -4,8 +4,8 @@ import type { StepRow } from './step-row.ts';
 import type { TrainingSettings } from './training-settings.ts';
 
 /**
- * What turns batches into versions of a policy. A backend keeps nothing between calls: all it needs to go on is in the checkpoint, so an update that
- * was cut off is computed again from the same bytes. Who opens it closes it.
+ * What turns batches into versions of a policy. A backend keeps nothing between calls: all it needs to go on is in the
+ * checkpoint, so an update that was cut off is computed again from the same bytes. Who opens it closes it.
  */
 export interface Backend {
   readonly name: string;
@@ -13,9 +13,15 @@ export interface Backend {
   describe(): Readonly<Record<string, unknown>>;
   /** Makes the checkpoint of version 0. Equal seeds give equal bytes. */
   initial(seed: number): Promise<Uint8Array>;
-  /** Trains on one batch. A deterministic backend answers equal inputs with equal bytes. Refuses, with the reason, what cannot be trained on. */
+  /**
+   * Trains on one batch. A deterministic backend answers equal inputs with equal bytes. Refuses, with the reason, what cannot be
+   * trained on.
+   */
   update(input: UpdateInput, signal: AbortSignal): Promise<Updated | Refused>;
-  /** Gives the bytes whose SHA-256 names the weights of a version: what a policy loads, without the optimiser. @throws CheckpointDamaged. */
+  /**
+   * Gives the bytes whose SHA-256 names the weights of a version: what a policy loads, without the optimiser. @throws
+   * CheckpointDamaged.
+   */
   weightsOf(checkpoint: Uint8Array): Uint8Array;
   close(): Promise<void>;
 }

@@ -2,8 +2,9 @@ import type { ChatMessage } from '../../domain/history/prompt.ts';
 import type { Situation } from '../../policies/linear/situation.ts';
 
 /**
- * One step of a rollout as a trainer sees it: where the policy stood, what it could do and did, what that earned, how it went on. Texts are what
- * candidate policies score; tokens are the sampled ids, never re-tokenised. Rows of a batch come in no particular order: a backend sorts them.
+ * One step of a rollout as a trainer sees it: where the policy stood, what it could do and did, what that earned, how it went on.
+ * Texts are what candidate policies score; tokens are the sampled ids, never re-tokenised. Rows of a batch come in no particular
+ * order: a backend sorts them.
  */
 export interface StepRow {
   /** The group: the id of the tree. */
@@ -14,7 +15,10 @@ export interface StepRow {
   readonly situation: Situation;
   /** Null where the environment lists none. */
   readonly candidates: readonly string[] | null;
-  /** The chat that asked for the step, rebuilt, and the whole text of the answer: what models read. Left out where nobody needs it. */
+  /**
+   * The chat that asked for the step, rebuilt, and the whole text of the answer: what models read. Left out where nobody needs
+   * it.
+   */
   readonly chat?: { readonly messages: readonly ChatMessage[]; readonly response: string };
   readonly tokens: { readonly ids: readonly number[]; readonly logProbs: readonly number[] | null } | null;
   readonly temperature: number;
@@ -24,7 +28,9 @@ export interface StepRow {
   readonly stateHash: string | null;
   readonly action: string;
   readonly observation: string;
-  /** How the rollout ended here, if it did: after a limit something would have followed, after the environment's own end nothing. */
+  /**
+   * How the rollout ended here, if it did: after a limit something would have followed, after the environment's own end nothing.
+   */
   readonly end: 'none' | 'terminated' | 'truncated';
   /** What could be done in the state after a rollout's last step; left out where none is recorded. */
   readonly after?: readonly string[];

@@ -5,8 +5,8 @@ import { totalOf } from '../rows/reward-columns.ts';
 import type { StepRow } from './step-row.ts';
 
 /**
- * Lays a batch out as our backends read it: a row per step that its rollouts took, in the order of the manifest. Steps before the node where a rollout
- * began are its history and no rows; of recorded tokens only those that a policy sampled are taken.
+ * Lays a batch out as our backends read it: a row per step that its rollouts took, in the order of the manifest. Steps before the
+ * node where a rollout began are its history and no rows; of recorded tokens only those that a policy sampled are taken.
  */
 export function stepRowsOf(
   { trajectories }: BatchRows,
@@ -36,7 +36,10 @@ function rowsOf(trajectory: BatchTrajectory, chats: 'with-chats' | 'without-chat
   });
 }
 
-/** Rebuilds the chat that asked for the step at a place of the path; none where the run words its prompts otherwise, or turns were left out to fit. */
+/**
+ * Rebuilds the chat that asked for the step at a place of the path; none where the run words its prompts otherwise, or turns were
+ * left out to fit.
+ */
 function chatOf(trajectory: BatchTrajectory, { response, trimmed }: BatchStep, place: number): StepRow['chat'] {
   if (trajectory.prompting !== 'plain-chat' || trimmed) return undefined;
   const { instruction, firstObservation, steps } = trajectory;

@@ -3,7 +3,7 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { BlobRef } from '../../events/schemas/values.ts';
 import { type Backend, CheckpointDamaged } from '../backends/backend.ts';
-import type { Head } from '../leases/lease-desk.ts';
+import type { Head } from '../leases/protocol.ts';
 
 /** Gives the id of the checkpoint of a version: the same weights made again are the same checkpoint. */
 export function checkpointIdOf(lineageId: string, version: number, weights: string): string {
@@ -12,14 +12,18 @@ export function checkpointIdOf(lineageId: string, version: number, weights: stri
 
 const MEDIA_TYPE = 'application/vnd.espalier.checkpoint';
 
-/** Keeps a checkpoint, weights and optimiser, whole or not at all, under the digest of its bytes: the same one again changes nothing. */
+/**
+ * Keeps a checkpoint, weights and optimiser, whole or not at all, under the digest of its bytes: the same one again changes
+ * nothing.
+ */
 export function keepCheckpoint(blobs: BlobStore, bytes: Uint8Array): Promise<BlobRef> {
   return blobs.put(bytes, MEDIA_TYPE);
 }
 
 /**
- * Reads the checkpoint that a version lies in, and makes sure that it holds the weights that the record names. @throws CheckpointDamaged that names the
- * checkpoint when it is kept elsewhere, missing, damaged, or holds other weights: nothing may be trained from it.
+ * Reads the checkpoint that a version lies in, and makes sure that it holds the weights that the record names. @throws
+ * CheckpointDamaged that names the checkpoint when it is kept elsewhere, missing, damaged, or holds other weights: nothing may be
+ * trained from it.
  */
 export async function readCheckpoint(
   blobs: Pick<BlobStore, 'get'>,

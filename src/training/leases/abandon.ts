@@ -7,17 +7,17 @@ import { type DeskRow, lockDesk, readClock } from './desk-row.ts';
 import { endExpired } from './expire.ts';
 import { lockLease } from './held-lease.ts';
 import { inDesk } from './in-desk.ts';
-import type { Abandoned, AbandonRequest, Holding, LeaseDeskOptions, Refused } from './lease-desk.ts';
 import { abandoned, type LeaseNames } from './lease-events.ts';
 import { lineageIdOf } from './lineage-id.ts';
 import { openDeskRow } from './open-desk-row.ts';
+import type { Abandoned, AbandonRequest, Holding, LeaseDeskOptions, Refused } from './protocol.ts';
 import { refused, unknownBatch } from './refusals.ts';
 
 const REASON_LIMIT = 10_000;
 
 /**
- * Abandons the next batch of a policy in one transaction: it is never trained, its lease is over, and the batch behind it is leased on the same base. Asked again
- * it gives the same answer, and appends nothing.
+ * Abandons the next batch of a policy in one transaction: it is never trained, its lease is over, and the batch behind it is
+ * leased on the same base. Asked again it gives the same answer, and appends nothing.
  */
 export async function abandonBatch(options: LeaseDeskOptions, request: AbandonRequest): Promise<Abandoned | Refused> {
   const { reason } = request;

@@ -6,14 +6,15 @@ import type { DeskRow } from './desk-row.ts';
 import { endExpired } from './expire.ts';
 import { type Grant, lockLease } from './held-lease.ts';
 import { inDesk } from './in-desk.ts';
-import type { Acked, AckRequest, LeaseDeskOptions, Refused } from './lease-desk.ts';
 import { acked } from './lease-events.ts';
 import { readPlannedBatch } from './planned-batch.ts';
+import type { Acked, AckRequest, LeaseDeskOptions, Refused } from './protocol.ts';
 import { refused } from './refusals.ts';
 
 /**
- * Acknowledges a batch in one transaction: the result is noted, the policy moves to the new version and to the next batch, and the three
- * events lie in the outbox; all of it or nothing. A trainer that lost the answer asks again and is told what it would have been told.
+ * Acknowledges a batch in one transaction: the result is noted, the policy moves to the new version and to the next batch, and
+ * the three events lie in the outbox; all of it or nothing. A trainer that lost the answer asks again and is told what it would
+ * have been told.
  */
 export async function ackBatch(options: LeaseDeskOptions, request: AckRequest): Promise<Acked | Refused> {
   const wrong = checkAck(request);

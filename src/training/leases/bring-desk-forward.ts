@@ -1,15 +1,18 @@
 import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
 
-/** How many batches of the lineage `v.lineage_id` are over, which is the ordinal of the next: those that made a version, and those that were abandoned. */
+/**
+ * How many batches of the lineage `v.lineage_id` are over, which is the ordinal of the next: those that made a version, and those
+ * that were abandoned.
+ */
 export const BATCHES_ENDED = sql`(
   (select count(*) from policy_versions e where e.lineage_id = v.lineage_id and e.batch_id is not null)
   + (select count(*) from batch_abandonments e where e.lineage_id = v.lineage_id))::integer`;
 
 /**
- * Brings every policy's row to where the read models stand, which must have folded the whole log: batches that were acknowledged, fences that were given,
- * numbers that were used. A lease that the desk does not know, or that ended since, is over: its holder is refused, and the batch is leased again. Where
- * the desk is ahead of the log or level with it, nothing changes.
+ * Brings every policy's row to where the read models stand, which must have folded the whole log: batches that were acknowledged,
+ * fences that were given, numbers that were used. A lease that the desk does not know, or that ended since, is over: its holder
+ * is refused, and the batch is leased again. Where the desk is ahead of the log or level with it, nothing changes.
  */
 export async function bringDeskForward(trx: Trx): Promise<void> {
   await sql`select 1 from lease_desk order by lineage_id for update`.execute(trx);
@@ -37,8 +40,9 @@ export async function bringDeskForward(trx: Trx): Promise<void> {
 }
 
 /**
- * Has the next number of the outbox written ahead. `create database … template` copies the page of a sequence and not that 32 numbers ahead of it were
- * logged: numbers given in the copy were not in its log, and after a crash it gave them again (Postgres 18, the default strategy `wal_log`).
+ * Has the next number of the outbox written ahead. `create database … template` copies the page of a sequence and not that 32
+ * numbers ahead of it were logged: numbers given in the copy were not in its log, and after a crash it gave them again (Postgres
+ * 18, the default strategy `wal_log`).
  */
 async function sayNextNumber(trx: Trx): Promise<void> {
   await sql`
@@ -47,7 +51,10 @@ async function sayNextNumber(trx: Trx): Promise<void> {
   );
 }
 
-/** Notes the leases, acknowledgements and abandonments of the log that the desk does not know, of the policies that a condition on `l.lineage_id` chooses and that have a row. */
+/**
+ * Notes the leases, acknowledgements and abandonments of the log that the desk does not know, of the policies that a condition on
+ * `l.lineage_id` chooses and that have a row.
+ */
 export async function bringLeases(trx: Trx, which: ReturnType<typeof sql>): Promise<void> {
   await sql`
     insert into lease_grants (lease_id, lineage_id, batch_id, ordinal, fence, consumer)

@@ -3,10 +3,11 @@ import { cutText } from '../../domain/text/cut-text.ts';
 import { method } from '../../events/schemas/training.ts';
 import { blobRef, sha256 } from '../../events/schemas/values.ts';
 import { parsePosition } from '../../log/position.ts';
-import type { AckRequest, Holding, Refused } from './lease-desk.ts';
+import type { AckRequest, Holding, Refused } from './protocol.ts';
 import { refused } from './refusals.ts';
 
-export const TTL_MS = { least: 100, most: 86_400_000 } as const; // shorter than a round trip is no lease; longer than a day is a lost trainer
+// shorter than a round trip is no lease; longer than a day is a lost trainer
+export const TTL_MS = { least: 100, most: 86_400_000 } as const;
 const NAME_LIMIT = 200;
 const METRICS_LIMIT = 1_000;
 const POSITION_LIMIT = 10_000; // as the event has it

@@ -17,7 +17,8 @@ afterEach(async () => {
 });
 
 test('a trainer killed between any two statements, or with an answer lost, loses nothing and trains nothing twice', async () => {
-  const { policies, died, points } = await crashDesk(platform, { seed: 5, kills: 24 }); // of 182 points; all of them hold as well (25 s on two quiet cores)
+  // of 182 points; all of them hold as well (25 s on two quiet cores)
+  const { policies, died, points } = await crashDesk(platform, { seed: 5, kills: 24 });
   expect([died, points > 40]).toEqual([policies.length, true]);
   for (const policyId of ['undisturbed', ...policies])
     expect({ policyId, ...(await deskRecord(platform, policyId)) }).toEqual({ policyId, ...wholeRecord(policyId) });

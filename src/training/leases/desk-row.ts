@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Trx } from '../../postgres/database.ts';
-import type { Head } from './lease-desk.ts';
+import type { Head } from './protocol.ts';
 
 /** A policy's row at the desk: where it stands, and who holds its next batch. */
 export interface DeskRow {
@@ -36,7 +36,10 @@ export async function lockExpired(trx: Trx, limit: number): Promise<readonly Des
   return rows.map(fromRow);
 }
 
-/** Gives the database's time, in whole milliseconds. Asked after the lock: before it, the answer could be old by as long as the wait. */
+/**
+ * Gives the database's time, in whole milliseconds. Asked after the lock: before it, the answer could be old by as long as the
+ * wait.
+ */
 export async function readClock(trx: Trx): Promise<Date> {
   const { rows } = await sql<{ now: Date }>`select date_trunc('milliseconds', clock_timestamp()) as now`.execute(trx);
   const now = rows[0]?.now;

@@ -3,8 +3,8 @@ import type { Trx } from '../../postgres/database.ts';
 import { writeOutbox } from '../outbox/write-outbox.ts';
 import { type DeskRow, dropLease, lockExpired, readClock } from './desk-row.ts';
 import { inDesk } from './in-desk.ts';
-import type { LeaseDeskOptions } from './lease-desk.ts';
 import { expired } from './lease-events.ts';
+import type { LeaseDeskOptions } from './protocol.ts';
 
 const SLICE = 100; // rows of one transaction
 

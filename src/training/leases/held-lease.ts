@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
 import { type DeskRow, type Held, lockDesk, readClock } from './desk-row.ts';
-import type { Holding, Refused } from './lease-desk.ts';
 import type { LeaseNames } from './lease-events.ts';
+import type { Holding, Refused } from './protocol.ts';
 import { staleFence, unknownLease } from './refusals.ts';
 
 /** A lease as it was given. */

@@ -1,12 +1,13 @@
 import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
 import { bringDeskForward } from './bring-desk-forward.ts';
-import type { LeaseDeskOptions } from './lease-desk.ts';
+import type { LeaseDeskOptions } from './protocol.ts';
 
 /**
- * Carries out one transaction of the desk, in a database that was compared with the log. The desk is the one table of facts that are decided here and not
- * folded: restored from an older copy it would lease batches that were trained since, under fences and numbers that were used. So the first call in a
- * database that is not the one of the last comparison first brings the desk to where the log stands.
+ * Carries out one transaction of the desk, in a database that was compared with the log. The desk is the one table of facts that
+ * are decided here and not folded: restored from an older copy it would lease batches that were trained since, under fences and
+ * numbers that were used. So the first call in a database that is not the one of the last comparison first brings the desk to
+ * where the log stands.
  * @throws ProjectionsBehind while the read models have not folded the log again.
  */
 export async function inDesk<T>(options: LeaseDeskOptions, work: (trx: Trx) => Promise<T>): Promise<T> {
@@ -28,7 +29,8 @@ class NotCompared extends Error {
   override readonly name = 'NotCompared';
 }
 
-// The start of the server tells a folder that was put back and a standby that took over; the other two a database that was made from a copy or a dump.
+// The start of the server tells a folder that was put back and a standby that took over; the other two a database that was made
+// from a copy or a dump.
 const NAME = sql`
   concat_ws(' ', extract(epoch from pg_postmaster_start_time()), (select oid from pg_database where datname = current_database()),
     pg_relation_filenode('lease_desk'))`;
@@ -46,7 +48,8 @@ async function compare(options: LeaseDeskOptions): Promise<void> {
     await caughtUp?.();
   }
   await db.transaction().execute(async (trx) => {
-    await sql`lock table desk_database in share row exclusive mode`.execute(trx); // two that find it at once bring it forward once
+    // two that find it at once bring it forward once
+    await sql`lock table desk_database in share row exclusive mode`.execute(trx);
     if (await isCompared(trx)) return;
     await bringDeskForward(trx);
     await sql`insert into desk_database (name) values (${NAME}) on conflict (one) do update set name = excluded.name`.execute(

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { derivedId } from '../../events/derived-id.ts';
 import { newId } from '../../events/new-id.ts';
 import type { Subscription } from '../../log/event-log.ts';
-import { openDesk } from '../../platform/open-desk.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { readLedgers } from '../../projections/training-pool/read-ledger.ts';
@@ -12,7 +11,9 @@ import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { Story } from '../../testing/story.ts';
 import { appendTold, tellBatches } from '../../testing/tell-batches.ts';
 import { until } from '../../testing/until.ts';
-import type { AckRequest, Lease, LeaseDesk } from './lease-desk.ts';
+import { openDesk } from '../../usecases/train/open-desk.ts';
+import type { LeaseDesk } from './lease-desk.ts';
+import type { AckRequest, Lease } from './protocol.ts';
 
 let platform: Platform & { readonly home: string };
 let projector: Subscription;

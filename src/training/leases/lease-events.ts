@@ -1,6 +1,6 @@
 import { derivedId } from '../../events/derived-id.ts';
 import type { DerivedDraft } from '../outbox/write-outbox.ts';
-import type { AckRequest, Head, PlannedBatch } from './lease-desk.ts';
+import type { AckRequest, Head, PlannedBatch } from './protocol.ts';
 
 // The events of the desk. Each id is derived from what it says happened, so a repeated append is recognised.
 

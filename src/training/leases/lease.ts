@@ -4,11 +4,11 @@ import { writeOutbox } from '../outbox/write-outbox.ts';
 import { checkName, checkTtl, invalid } from './check-request.ts';
 import { type DeskRow, type Held, lockDesk, readClock } from './desk-row.ts';
 import { inDesk } from './in-desk.ts';
-import type { LeaseDeskOptions, Leased, LeaseRequest, Nothing, PlannedBatch, Refused } from './lease-desk.ts';
 import { expired, type LeaseNames, leased, leaseIdOf, returned } from './lease-events.ts';
 import { lineageIdOf } from './lineage-id.ts';
 import { openDeskRow } from './open-desk-row.ts';
 import { readPlannedBatch } from './planned-batch.ts';
+import type { LeaseDeskOptions, Leased, LeaseRequest, Nothing, PlannedBatch, Refused } from './protocol.ts';
 import { staleBase, unknownPolicy } from './refusals.ts';
 
 /** Leases the next batch of a policy in one transaction; see `LeaseDesk.lease`. */

@@ -4,8 +4,8 @@ import { dropLease } from './desk-row.ts';
 import { endExpired } from './expire.ts';
 import { lockLease } from './held-lease.ts';
 import { inDesk } from './in-desk.ts';
-import type { LeaseDeskOptions, NackRequest, Refused, Returned } from './lease-desk.ts';
 import { returned } from './lease-events.ts';
+import type { LeaseDeskOptions, NackRequest, Refused, Returned } from './protocol.ts';
 
 const REASON_LIMIT = 10_000;
 

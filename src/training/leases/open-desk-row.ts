@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { BATCHES_ENDED, bringLeases } from './bring-desk-forward.ts';
-import type { LeaseDeskOptions } from './lease-desk.ts';
+import type { LeaseDeskOptions } from './protocol.ts';
 
 /**
- * Makes the row of a policy that the log knows and the desk does not: its database was made anew over an older log. Everything is taken from
- * the read models, once they have folded what the log holds; a lease under way is not: it ends here, and its holder is refused. Gives
- * false when the log knows no version of the policy either.
+ * Makes the row of a policy that the log knows and the desk does not: its database was made anew over an older log. Everything is
+ * taken from the read models, once they have folded what the log holds; a lease under way is not: it ends here, and its holder is
+ * refused. Gives false when the log knows no version of the policy either.
  */
 export async function openDeskRow(options: LeaseDeskOptions, lineageId: string, policyId: string): Promise<boolean> {
   const { db } = options;

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import type { Method } from '../../events/schemas/training.ts';
 import type { Db } from '../../postgres/database.ts';
-import type { PlannedBatch } from './lease-desk.ts';
+import type { PlannedBatch } from './protocol.ts';
 
 /** Reads the batch of a lineage under its ordinal; undefined while it is not planned, or its plan is not folded yet. */
 export async function readPlannedBatch(db: Db, lineageId: string, ordinal: number): Promise<PlannedBatch | undefined> {

@@ -1,4 +1,4 @@
-import type { Head, RefusalCode, Refused } from './lease-desk.ts';
+import type { Head, RefusalCode, Refused } from './protocol.ts';
 
 /** Makes a refusal: a value, with what to do instead. */
 export function refused(code: RefusalCode, message: string, remedy: string): Refused {

@@ -5,10 +5,10 @@ import { writeOutbox } from '../outbox/write-outbox.ts';
 import { checkName, checkWeights } from './check-request.ts';
 import { lockDesk, readClock } from './desk-row.ts';
 import { inDesk } from './in-desk.ts';
-import type { Head, LeaseDeskOptions, Refused, Registered, RegisterRequest } from './lease-desk.ts';
 import { registered } from './lease-events.ts';
 import { lineageIdOf } from './lineage-id.ts';
 import { openDeskRow } from './open-desk-row.ts';
+import type { Head, LeaseDeskOptions, Refused, Registered, RegisterRequest } from './protocol.ts';
 import { refused } from './refusals.ts';
 
 /** Registers version 0 of a policy in one transaction; see `LeaseDesk.registerPolicy`. */

@@ -3,7 +3,7 @@ import { checkHolding, checkTtl } from './check-request.ts';
 import { endExpired } from './expire.ts';
 import { lockLease } from './held-lease.ts';
 import { inDesk } from './in-desk.ts';
-import type { LeaseDeskOptions, Refused, Renewed, RenewRequest } from './lease-desk.ts';
+import type { LeaseDeskOptions, Refused, Renewed, RenewRequest } from './protocol.ts';
 
 /** Moves a deadline in one transaction; no event: a lease is a right, and only its beginning and its end are facts. */
 export async function renewLease(options: LeaseDeskOptions, request: RenewRequest): Promise<Renewed | Refused> {

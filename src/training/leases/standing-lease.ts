@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { isUuid } from '../../domain/ids.ts';
 import type { Db } from '../../postgres/database.ts';
 import { invalid } from './check-request.ts';
-import type { Refused } from './lease-desk.ts';
+import type { Refused } from './protocol.ts';
 import { staleFence, unknownLease } from './refusals.ts';
 
 export interface StandingLease {

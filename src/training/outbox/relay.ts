@@ -16,8 +16,8 @@ export interface RelayOptions {
 
 export interface Relay {
   /**
-   * Appends everything that lies in the outbox now and marks it. Calls made meanwhile share the next pass. @throws LogError, database faults:
-   * then what was not marked stays, and the next pass sends it again, byte for byte.
+   * Appends everything that lies in the outbox now and marks it. Calls made meanwhile share the next pass. @throws LogError,
+   * database faults: then what was not marked stays, and the next pass sends it again, byte for byte.
    */
   flush(): Promise<void>;
 }
@@ -49,8 +49,8 @@ async function relayAll(options: RelayOptions): Promise<void> {
 }
 
 /**
- * Sends one slice: read, append, mark, in one transaction under the lock. Killed after the append and before the commit, the slice is sent
- * again by the next relay: delivery is at least once, and the ids make the effect exactly once.
+ * Sends one slice: read, append, mark, in one transaction under the lock. Killed after the append and before the commit, the
+ * slice is sent again by the next relay: delivery is at least once, and the ids make the effect exactly once.
  */
 export async function relaySlice({ db, log }: RelayOptions): Promise<number> {
   return db.transaction().execute(async (trx) => {
@@ -97,7 +97,10 @@ export interface RelayLoopOptions extends RelayOptions {
   readonly onFault?: (error: unknown) => void;
 }
 
-/** Runs the relay until closed: at once when something was written to the outbox, and every second anyway. A fault of log or database is waited out. */
+/**
+ * Runs the relay until closed: at once when something was written to the outbox, and every second anyway. A fault of log or
+ * database is waited out.
+ */
 export async function runRelay(options: RelayLoopOptions): Promise<{ readonly finished: Promise<void>; close(): Promise<void> }> {
   const { databaseUrl, beforePass, onFault } = options;
   const stopping = new AbortController();

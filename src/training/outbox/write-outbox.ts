@@ -7,7 +7,10 @@ import type { Envelope, Producer } from '../../events/envelope.ts';
 import { streamOf } from '../../events/stream-of.ts';
 import type { Trx } from '../../postgres/database.ts';
 
-/** An event to be appended because of a change in the same transaction. Its id is derived from its cause, so a repeated append is recognised. */
+/**
+ * An event to be appended because of a change in the same transaction. Its id is derived from its cause, so a repeated append is
+ * recognised.
+ */
 export type DerivedDraft = Draft & { readonly id: string };
 
 /** Tells a waiting relay that there is work. */
@@ -19,8 +22,8 @@ export interface OutboxOptions {
 }
 
 /**
- * Writes events of one stream into the outbox of a transaction, numbered in the producer's sequence and encoded as they will lie in the log:
- * they are appended if and only if the transaction commits. Every repetition of the append has the same bytes.
+ * Writes events of one stream into the outbox of a transaction, numbered in the producer's sequence and encoded as they will lie
+ * in the log: they are appended if and only if the transaction commits. Every repetition of the append has the same bytes.
  * @param at the time of the decision, by the database's clock.
  * @throws EventRefused when an event does not fit its schema.
  */
@@ -54,8 +57,8 @@ export async function writeOutbox(trx: Trx, drafts: readonly DerivedDraft[], at:
 }
 
 /**
- * Takes the next numbers of a stream. A database that was made anew over an older log begins behind what the journal has of this producer,
- * or its first events would look reordered.
+ * Takes the next numbers of a stream. A database that was made anew over an older log begins behind what the journal has of this
+ * producer, or its first events would look reordered.
  */
 async function takeSequence(trx: Trx, stream: string, producer: string, count: number): Promise<number> {
   const { rows } = await sql<{ next: number }>`

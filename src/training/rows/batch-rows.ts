@@ -1,7 +1,10 @@
 import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import type { Method } from '../../events/schemas/training.ts';
 
-/** A planned batch with everything that its trajectories recorded: what a trainer computes from. Nothing in it is computed or re-tokenised. */
+/**
+ * A planned batch with everything that its trajectories recorded: what a trainer computes from. Nothing in it is computed or
+ * re-tokenised.
+ */
 export interface BatchRows {
   readonly batch: BatchManifest;
   /** One per sample, in the order of the manifest: group by group in closing order. */
@@ -40,9 +43,15 @@ export interface BatchTrajectory {
   readonly success: boolean | null;
   /** What the run's plan drew with; null where its plan does not say. */
   readonly temperature: number | null;
-  /** `plain-chat`: the run's plan asks for every step with the chat of what happened, and nothing else: no template, no search, no system text moved. */
+  /**
+   * `plain-chat`: the run's plan asks for every step with the chat of what happened, and nothing else: no template, no search, no
+   * system text moved.
+   */
   readonly prompting: 'plain-chat' | 'otherwise';
-  /** The path from the root to the leaf. Those before `from` were taken by an elder rollout of the tree: context, not to be trained. */
+  /**
+   * The path from the root to the leaf. Those before `from` were taken by an elder rollout of the tree: context, not to be
+   * trained.
+   */
   readonly steps: readonly BatchStep[];
   readonly from: number;
   /** What could be done in the state after the last step; null where the environment lists none. */
@@ -97,8 +106,9 @@ export interface BatchReward {
 }
 
 /**
- * The record does not give the rows of a batch: it does not know it (`unknown-batch`), a part is not there (`incomplete`: while the read models lie behind the plan it may
- * still come), arrays do not fit each other (`tokens`), or the blob store lost one (`blob`: it can be restored).
+ * The record does not give the rows of a batch: it does not know it (`unknown-batch`), a part is not there (`incomplete`: while
+ * the read models lie behind the plan it may still come), arrays do not fit each other (`tokens`), or the blob store lost one
+ * (`blob`: it can be restored).
  */
 export class RowsError extends Error {
   override readonly name = 'RowsError';

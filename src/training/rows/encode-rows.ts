@@ -1,41 +1,24 @@
 import { createHash } from 'node:crypto';
 import type { BatchRows } from './batch-rows.ts';
-import { type Tensor, writeSafetensors } from './safetensors.ts';
+import type { Layout, NotLaidOut } from './layout.ts';
+import { writeSafetensors } from './safetensors.ts';
 import { stepLayout } from './step-layout.ts';
 import { verlLayout } from './verl-layout.ts';
-
-/** `step`: one row per step, what candidate policies and step-level trainers read. `verl`: one row per trajectory, as token trainers read it. */
-export const LAYOUTS = ['step', 'verl'] as const;
-export type Layout = (typeof LAYOUTS)[number];
 
 /** The format of the body; a change of what is in it is a new number. */
 export const ROWS_FORMAT = 'espalier.rows/1';
 
-const CHANGING: ReadonlySet<string> = new Set(['rewards', 'trajectory_rewards', 'step_scores', 'token_level_scores']); // a reward may be revised
+// a reward may be revised
+const CHANGING: ReadonlySet<string> = new Set(['rewards', 'trajectory_rewards', 'step_scores', 'token_level_scores']);
 
-/** The columns of a layout, and the texts beside them. */
-export interface LaidOut {
-  readonly kind: 'laid-out';
-  readonly tensors: readonly Tensor[];
-  /** As JSON in the tensor `texts`. */
-  readonly texts: unknown;
-  /** What each row is, by position. */
-  readonly names: unknown;
-}
-/** The record does not hold what a layout needs. */
-export interface NotLaidOut {
-  readonly kind: 'refused';
-  readonly message: string;
-  readonly remedy: string;
-}
 export interface EncodedRows {
   readonly kind: 'encoded';
   /** One body in parts. */
   readonly parts: readonly Uint8Array[];
   readonly bytes: number;
   /**
-   * SHA-256 of what can change: the names and numbers around the tokens. Tokens and texts are facts under the ids named there, and hashing them
-   * would take as long as reading them.
+   * SHA-256 of what can change: the names and numbers around the tokens. Tokens and texts are facts under the ids named there,
+   * and hashing them would take as long as reading them.
    */
   readonly digest: string;
   /** The position that the rewards stood at; null where the reader did not say. */
@@ -43,8 +26,9 @@ export interface EncodedRows {
 }
 
 /**
- * Packs a batch as one safetensors body: jagged columns without padding (`cu_seqlens` are the row borders), the batch and the names of rows as
- * JSON in the metadata with the position of the rewards, texts as UTF-8 JSON in a tensor of bytes (readers bound the header, and most trainers skip the texts).
+ * Packs a batch as one safetensors body: jagged columns without padding (`cu_seqlens` are the row borders), the batch and the
+ * names of rows as JSON in the metadata with the position of the rewards, texts as UTF-8 JSON in a tensor of bytes (readers bound
+ * the header, and most trainers skip the texts).
  */
 export function encodeRows(rows: BatchRows, layout: Layout, rewardsAt: string | null = null): EncodedRows | NotLaidOut {
   const laidOut = layout === 'step' ? stepLayout(rows) : verlLayout(rows);

@@ -14,13 +14,16 @@ import type { BlobReader } from './read-blob.ts';
 import { readWalks, type WalkRow } from './read-record.ts';
 import { type RecordedStep, readRecordedSteps } from './read-recorded-steps.ts';
 
-/** What will learn from the rows: our policy over candidates, our models of tokens, or the trainer of another program, of which only its rows are known. */
+/**
+ * What will learn from the rows: our policy over candidates, our models of tokens, or the trainer of another program, of which
+ * only its rows are known.
+ */
 export type Learner = 'candidates' | 'tokens' | 'other';
 
 /**
- * Finds why the rows of finished rollouts could not be read, or not be trained on by their learner: rollout → what is wrong; sound ones are left out. It asks what the
- * reader of rows and the backends ask, of the same read models, so that whatever is planned can be read. What lies in the blob store is not opened: a blob that
- * is missing is restored, and its batch trained.
+ * Finds why the rows of finished rollouts could not be read, or not be trained on by their learner: rollout → what is wrong;
+ * sound ones are left out. It asks what the reader of rows and the backends ask, of the same read models, so that whatever is
+ * planned can be read. What lies in the blob store is not opened: a blob that is missing is restored, and its batch trained.
  */
 export async function readRecordFaults(
   { db, blobs }: { readonly db: Db; readonly blobs: BlobReader },
@@ -87,7 +90,10 @@ interface ArraysRow {
   readonly trimmed: boolean;
 }
 
-/** Reads how long the token arrays of steps are, and whether a token of them was sampled: the arrays themselves stay where they are. */
+/**
+ * Reads how long the token arrays of steps are, and whether a token of them was sampled: the arrays themselves stay where they
+ * are.
+ */
 async function readArrays(db: Db, ids: readonly string[]): Promise<readonly ArraysRow[]> {
   const sizeOf = (array: 'ids' | 'logProbs' | 'mask') => {
     const of = sql.ref(`t.${array}`);

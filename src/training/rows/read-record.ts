@@ -46,7 +46,10 @@ export async function readWalks(db: Db, ids: readonly string[]): Promise<readonl
   return rows;
 }
 
-/** Reads finished rollouts with the texts of their trees, in no order; those that are unknown or go on are left out. @throws RowsError `blob`. */
+/**
+ * Reads finished rollouts with the texts of their trees, in no order; those that are unknown or go on are left out. @throws
+ * RowsError `blob`.
+ */
 export async function readRolloutsOfBatch(db: Db, blobs: BlobReader, ids: readonly string[]): Promise<readonly RolloutRow[]> {
   const { rows } = await sql<RolloutRow>`
     select r.rollout_id as "rolloutId", r.tree_id as "treeId", t.run_id as "runId", t.task_id as "taskId", t.environment, t.goal,
@@ -63,8 +66,9 @@ export async function readRolloutsOfBatch(db: Db, blobs: BlobReader, ids: readon
 }
 
 /**
- * Reads the rewards in force of trees by the step, or else the rollout, that they are of. By reward id: sums have one order. A reward that names a step and a
- * rollout that did not take it is of nobody, here as in the pool: which of the two it means cannot be decided.
+ * Reads the rewards in force of trees by the step, or else the rollout, that they are of. By reward id: sums have one order. A
+ * reward that names a step and a rollout that did not take it is of nobody, here as in the pool: which of the two it means cannot
+ * be decided.
  */
 export async function readRewards(
   db: Db,
@@ -79,7 +83,10 @@ export async function readRewards(
   return byOwner(rows, weights);
 }
 
-/** Reads the rewards of trees as they stood at a position, from the journal, which must reach there; by owner and in the order of `readRewards`. */
+/**
+ * Reads the rewards of trees as they stood at a position, from the journal, which must reach there; by owner and in the order of
+ * `readRewards`.
+ */
 export async function readRewardsAt(
   db: Db,
   trees: readonly string[],

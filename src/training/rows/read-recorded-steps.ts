@@ -21,7 +21,10 @@ export interface RecordedStep
 
 const SLICE = 256; // rows of one answer: some 3 MB with tokens, texts that die young
 
-/** Reads steps by their ids, roots too. @throws RowsError when token arrays do not fit, or a part lies in the blob store and cannot be read. */
+/**
+ * Reads steps by their ids, roots too. @throws RowsError when token arrays do not fit, or a part lies in the blob store and
+ * cannot be read.
+ */
 export async function readRecordedSteps(
   db: Db,
   blobs: BlobReader,
@@ -56,8 +59,9 @@ async function readSlice(db: Db, blobs: BlobReader, ids: readonly string[]): Pro
 }
 
 /**
- * Writes a packed array as text: dtype, length, bytes; empty where there is none. As JSON the driver would look at every character of the
- * base64 twice: 1,024 steps of 1,000 tokens took 26 ms, as text 16 (best of 7). The arrays of a row are taken apart by one function, which fetches it once.
+ * Writes a packed array as text: dtype, length, bytes; empty where there is none. As JSON the driver would look at every
+ * character of the base64 twice: 1,024 steps of 1,000 tokens took 26 ms, as text 16 (best of 7). The arrays of a row are taken
+ * apart by one function, which fetches it once.
  */
 function packedText(array: 'ids' | 'logProbs' | 'mask'): RawBuilder<string> {
   const of = sql.ref(`t.${array}`);
@@ -72,6 +76,7 @@ function packedFrom(text: string): Packed | null {
   return {
     dtype: text.slice(0, first) as Packed['dtype'], // as the event's schema let it in
     length: Number(text.slice(first + 1, second)),
-    bytes: bytes.startsWith('{') ? (JSON.parse(bytes) as BlobRef) : bytes, // base64 has no brace; a reference was let in by the schema too
+    // base64 has no brace; a reference was let in by the schema too
+    bytes: bytes.startsWith('{') ? (JSON.parse(bytes) as BlobRef) : bytes,
   };
 }

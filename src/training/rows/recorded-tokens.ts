@@ -11,8 +11,8 @@ export interface PackedTokens {
 }
 
 /**
- * Reads packed token arrays into typed ones. Without a mask all are the policy's own. The bytes are little-endian, as are all machines that
- * Node runs on but one (s390x), so they are taken as they lie: a copy per array, no loop per number.
+ * Reads packed token arrays into typed ones. Without a mask all are the policy's own. The bytes are little-endian, as are all
+ * machines that Node runs on but one (s390x), so they are taken as they lie: a copy per array, no loop per number.
  * @throws RowsError `tokens` when arrays do not fit each other or their length, `blob` when one cannot be read.
  */
 export async function recordedTokens(packed: PackedTokens, blobs: BlobReader, stepId: string): Promise<BatchTokens> {

@@ -24,7 +24,9 @@ beforeEach(() => emptyReadModels(database.db));
 
 const POLICY = 'p';
 
-/** Two rollouts of one step; each has a reward of its own, and the one of 8 names the step of the first and the second rollout. */
+/**
+ * Two rollouts of one step; each has a reward of its own, and the one of 8 names the step of the first and the second rollout.
+ */
 function crossed() {
   const story = new Story('crossed');
   tellLineage(story, POLICY);

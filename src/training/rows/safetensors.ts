@@ -1,5 +1,6 @@
-// safetensors (https://github.com/huggingface/safetensors): 8 bytes little-endian length of the header, the header as JSON, then the tensors
-// one after the other without a hole. Written here: the whole format is these lines, and a reader needs nothing that could run code.
+// safetensors (https://github.com/huggingface/safetensors): 8 bytes little-endian length of the header, the header as JSON, then
+// the tensors one after the other without a hole. Written here: the whole format is these lines, and a reader needs nothing that
+// could run code.
 
 export type Dtype = 'F64' | 'I32' | 'F32' | 'U8';
 export type Numbers = Float64Array | Int32Array | Float32Array | Uint8Array;
@@ -14,8 +15,8 @@ const WIDTHS: Readonly<Record<Dtype, number>> = { F64: 8, I32: 4, F32: 4, U8: 1 
 const ALIGNMENT = 8;
 
 /**
- * Writes tensors and string metadata as the parts of one body, in order: the header, then each tensor's bytes, not copied. Wide types come
- * first, so that every tensor lies aligned in the body and a reader may map it.
+ * Writes tensors and string metadata as the parts of one body, in order: the header, then each tensor's bytes, not copied. Wide
+ * types come first, so that every tensor lies aligned in the body and a reader may map it.
  * @throws RangeError when a shape does not fit its data.
  */
 export function writeSafetensors(tensors: readonly Tensor[], metadata: Readonly<Record<string, string>>): readonly Uint8Array[] {
@@ -46,7 +47,10 @@ export interface Safetensors {
   readonly tensors: ReadonlyMap<string, { readonly dtype: string; readonly shape: readonly number[]; readonly data: Numbers }>;
 }
 
-/** Reads a body that `writeSafetensors` wrote; tensors are views where they lie aligned. @throws RangeError when it is cut or damaged. */
+/**
+ * Reads a body that `writeSafetensors` wrote; tensors are views where they lie aligned. @throws RangeError when it is cut or
+ * damaged.
+ */
 export function readSafetensors(body: Uint8Array): Safetensors {
   const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
   if (body.byteLength < 8) throw new RangeError(`${body.byteLength} bytes are no safetensors`);

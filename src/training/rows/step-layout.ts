@@ -1,13 +1,14 @@
 import type { BatchRows, BatchStep, BatchTrajectory } from './batch-rows.ts';
-import type { LaidOut } from './encode-rows.ts';
 import { countTokens, JaggedTokens, ownSteps } from './jagged.ts';
+import type { LaidOut } from './layout.ts';
 import { componentsOf, rewardTensor, totalOf } from './reward-columns.ts';
 
 /**
- * Lays a batch out with one row per step that its rollouts took. A step without recorded tokens has a row of length 0: a policy over
- * candidates is trained by texts. `texts` holds each trajectory's situation once (goal, first observation, then step by step what was done,
- * seen and could have been done), so the whole is linear in the record. `rewards` and `trajectory_rewards` have the record's own values, `step_scores`
- * what is trained on: their sum by the weights of the plan, rewards of the whole rollout on its last step.
+ * Lays a batch out with one row per step that its rollouts took. A step without recorded tokens has a row of length 0: a policy
+ * over candidates is trained by texts. `texts` holds each trajectory's situation once (goal, first observation, then step by step
+ * what was done, seen and could have been done), so the whole is linear in the record. `rewards` and `trajectory_rewards` have
+ * the record's own values, `step_scores` what is trained on: their sum by the weights of the plan, rewards of the whole rollout
+ * on its last step.
  */
 export function stepLayout(rows: BatchRows): LaidOut {
   const { batch, trajectories } = rows;
@@ -55,7 +56,8 @@ export function stepLayout(rows: BatchRows): LaidOut {
 
 /** What a trajectory says: the steps before `from` are context, the others are the rows. */
 export function textsOf(trajectory: BatchTrajectory) {
-  const { group: _group, rewards: _rewards, prompting: _prompting, steps, ...said } = trajectory; // groups and rewards are tensors
+  // groups and rewards are tensors
+  const { group: _group, rewards: _rewards, prompting: _prompting, steps, ...said } = trajectory;
   return { ...said, steps: steps.map(stepTexts) };
 }
 

@@ -1,13 +1,14 @@
 import type { BatchRows, BatchStep, BatchTrajectory } from './batch-rows.ts';
-import type { LaidOut, NotLaidOut } from './encode-rows.ts';
 import { countTokens, JaggedTokens, ownSteps } from './jagged.ts';
+import type { LaidOut, NotLaidOut } from './layout.ts';
 import { componentsOf, rewardTensor, totalOf } from './reward-columns.ts';
 import { textsOf } from './step-layout.ts';
 
 /**
- * Lays a batch out with one row per trajectory: the tokens of its steps one after the other, mask 1 on the policy's own, 0 on those that it was
- * shown in between. `token_level_scores` has each step's reward on its last sampled token, and that of the whole rollout on the last of all.
- * Only recorded ids are used: a trajectory whose observations were recorded as text alone has holes between its steps, and is refused.
+ * Lays a batch out with one row per trajectory: the tokens of its steps one after the other, mask 1 on the policy's own, 0 on
+ * those that it was shown in between. `token_level_scores` has each step's reward on its last sampled token, and that of the
+ * whole rollout on the last of all. Only recorded ids are used: a trajectory whose observations were recorded as text alone has
+ * holes between its steps, and is refused.
  */
 export function verlLayout(rows: BatchRows): LaidOut | NotLaidOut {
   const { batch, trajectories } = rows;

@@ -1,6 +1,8 @@
 import { paragraphs, type Slots, tellPast } from './wording.ts';
 
-/** Words a step of answering a question by searching. There is no current observation: the newest result stands in the history. */
+/**
+ * Words a step of answering a question by searching. There is no current observation: the newest result stands in the history.
+ */
 export function wordSearchQa(slots: Slots): string {
   return paragraphs(
     'You answer a question, and may look things up step by step with a search engine before you do.',

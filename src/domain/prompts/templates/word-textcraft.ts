@@ -1,8 +1,9 @@
 import { paragraphs, type Slots, tellActions, tellNow, tellPast, tellTask } from './wording.ts';
 
 /**
- * Words a step in TextCraft. Its opening lists the commands that the whole task needs, so it is written out whenever the shown history has
- * lost it. The answer's form is the one that TextCraft's clients read (`Thought:`, `Action:`), so that every policy can be asked this way.
+ * Words a step in TextCraft. Its opening lists the commands that the whole task needs, so it is written out whenever the shown
+ * history has lost it. The answer's form is the one that TextCraft's clients read (`Thought:`, `Action:`), so that every policy
+ * can be asked this way.
  */
 export function wordTextcraft(slots: Slots): string {
   return paragraphs(

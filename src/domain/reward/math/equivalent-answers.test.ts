@@ -4,7 +4,9 @@ import { boxedContent } from './boxed-content.ts';
 import { equivalentAnswers } from './equivalent-answers.ts';
 import { readExpression } from './read-expression.ts';
 
-/** An answer, the gold answer, and what `grade_answer` of MathRuler 0.1.0 says of them, run on sympy 1.14.0 and pylatexenc 2.11. */
+/**
+ * An answer, the gold answer, and what `grade_answer` of MathRuler 0.1.0 says of them, run on sympy 1.14.0 and pylatexenc 2.11.
+ */
 const JUDGED: readonly (readonly [string, string, boolean])[] = [
   ['5', '5.0', true],
   ['05', '5', true],

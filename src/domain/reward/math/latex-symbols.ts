@@ -1,4 +1,7 @@
-/** What a command of LaTeX without arguments becomes in plain text, as pylatexenc 2.11 has it; a command that is not here becomes nothing. */
+/**
+ * What a command of LaTeX without arguments becomes in plain text, as pylatexenc 2.11 has it; a command that is not here becomes
+ * nothing.
+ */
 export const LATEX_SYMBOLS: ReadonlyMap<string, string> = new Map([
   ...pairsOf([
     'alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ vartheta ϑ iota ι kappa κ lambda λ mu μ nu ν xi ξ pi π rho ρ sigma σ tau τ',

@@ -7,8 +7,9 @@ const UNITS = [
 ].map((unit) => new RegExp(`${unit}(es)?(s)? *(\\^[0-9]+)?`, 'g'));
 
 /**
- * Normalises an answer as the grader of PRM800K does (Lightman et al. 2023), which MathRuler follows: units, percent and dollar signs go, `million` becomes a power
- * of ten, LaTeX becomes plain text, a mixed number a sum, whole numbers lose their commas and decimals; blanks and braces go, letters become small.
+ * Normalises an answer as the grader of PRM800K does (Lightman et al. 2023), which MathRuler follows: units, percent and dollar
+ * signs go, `million` becomes a power of ten, LaTeX becomes plain text, a mixed number a sum, whole numbers lose their commas and
+ * decimals; blanks and braces go, letters become small.
  */
 export function normaliseAnswer(answer: string): string {
   let text = /^\\text\{(.+?)\}\n?$/u.exec(answer)?.[1] ?? answer;

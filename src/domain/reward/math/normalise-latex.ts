@@ -1,9 +1,10 @@
 import { pythonStrip } from '../../text/python-strip.ts';
 
 /**
- * Normalises an answer as the grader of the MATH data set does (Hendrycks et al. 2021), text for text: line breaks, `\left`, `\right`, degrees, dollar and percent signs go,
- * `\frac12` becomes `\frac{1}{2}` and `\sqrt3` `\sqrt{3}`, whole numbers a/b become fractions, a unit in `\text{ …}` goes, and all blanks. Answers that are equal then are
- * equal. What the reference gives up on stays as it was.
+ * Normalises an answer as the grader of the MATH data set does (Hendrycks et al. 2021), text for text: line breaks, `\left`,
+ * `\right`, degrees, dollar and percent signs go, `\frac12` becomes `\frac{1}{2}` and `\sqrt3` `\sqrt{3}`, whole numbers a/b
+ * become fractions, a unit in `\text{ …}` goes, and all blanks. Answers that are equal then are equal. What the reference gives
+ * up on stays as it was.
  */
 export function normaliseLatex(answer: string): string {
   const inner = unwrapText(pythonStrip(answer));

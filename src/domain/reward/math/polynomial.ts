@@ -1,8 +1,9 @@
 import { addRatios, equalRatios, ONE, type Ratio, ratio, timesRatios, ZERO } from './ratio.ts';
 
 /**
- * A sum of exact multiples of products of generators: variables, pi, prime numbers under roots, and whole expressions that nothing is known of. Exponents are
- * fractions. `2` to a half and `3` to a half are generators that no sum of fractions gives (Besicovitch 1940), so a sum of them is zero only where no term is left.
+ * A sum of exact multiples of products of generators: variables, pi, prime numbers under roots, and whole expressions that
+ * nothing is known of. Exponents are fractions. `2` to a half and `3` to a half are generators that no sum of fractions gives
+ * (Besicovitch 1940), so a sum of them is zero only where no term is left.
  */
 export type Polynomial = ReadonlyMap<string, Term>;
 

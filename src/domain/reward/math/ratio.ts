@@ -15,11 +15,15 @@ export function ratio(over: bigint, under = 1n): Ratio | null {
   return divisor === 0n ? ZERO : { over: (sign * over) / divisor, under: (sign * under) / divisor };
 }
 
-export const addRatios = (a: Ratio, b: Ratio): Ratio => ratio(a.over * b.under + b.over * a.under, a.under * b.under) ?? ZERO; // no denominator is 0
+// no denominator is 0
+export const addRatios = (a: Ratio, b: Ratio): Ratio => ratio(a.over * b.under + b.over * a.under, a.under * b.under) ?? ZERO;
 export const timesRatios = (a: Ratio, b: Ratio): Ratio => ratio(a.over * b.over, a.under * b.under) ?? ZERO;
 export const equalRatios = (a: Ratio, b: Ratio): boolean => a.over === b.over && a.under === b.under;
 
-/** Reads a decimal such as `2`, `.5`, `5.` or `1e3` exactly; null for anything else, and for powers of ten that would fill the memory. */
+/**
+ * Reads a decimal such as `2`, `.5`, `5.` or `1e3` exactly; null for anything else, and for powers of ten that would fill the
+ * memory.
+ */
 export function readRatio(text: string): Ratio | null {
   const found = /^([0-9]*)(?:\.([0-9]*))?(?:e([+-]?[0-9]{1,3}))?$/.exec(text);
   const [whole = '', decimals = '', exponent = '0'] = found?.slice(1) ?? [];

@@ -52,7 +52,10 @@ export function numberOf({ above, below }: RationalFunction): Ratio | null {
   return over && under ? ratio(over.over * under.under, over.under * under.over) : null;
 }
 
-/** Raises to a power. A fraction as the exponent takes roots: of numbers exactly, of anything else as a name for itself. @throws TooLarge. */
+/**
+ * Raises to a power. A fraction as the exponent takes roots: of numbers exactly, of anything else as a name for itself. @throws
+ * TooLarge.
+ */
 export function raise(base: RationalFunction, exponent: RationalFunction): RationalFunction {
   const power = numberOf(exponent);
   if (power === null) return named(`(${nameFunction(base)})^(${nameFunction(exponent)})`);

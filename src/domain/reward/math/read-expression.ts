@@ -19,8 +19,9 @@ const TOKEN = /\s*(?:((?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?)|([\p{L}
 type Token = { readonly kind: 'number' | 'name' | 'sign'; readonly text: string };
 
 /**
- * Reads an expression as sympy's parser with implicit multiplication does and computes it exactly: `2xy` is a product of three, `1/2x` is x/2, `-x^2` is -(x²), `sqrt`, `ln`
- * and `pi` are known, every other letter is a variable. Null for what it cannot read, and for what has no value.
+ * Reads an expression as sympy's parser with implicit multiplication does and computes it exactly: `2xy` is a product of three,
+ * `1/2x` is x/2, `-x^2` is -(x²), `sqrt`, `ln` and `pi` are known, every other letter is a variable. Null for what it cannot
+ * read, and for what has no value.
  */
 export function readExpression(text: string): RationalFunction | null {
   if (text.length > 1_000) return null;

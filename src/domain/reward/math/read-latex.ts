@@ -2,8 +2,9 @@ import { pythonStrip } from '../../text/python-strip.ts';
 import { LATEX_SYMBOLS } from './latex-symbols.ts';
 
 /**
- * Makes plain text of the LaTeX of an answer, as MathRuler has pylatexenc do it, then its words for what the grader's parser reads: `\frac{a}{b}` → `a/b` (with no
- * parentheses: `\frac{x+1}{2}` is read as x + 1/2, as published), `\sqrt[n]{a}` → `sqrt(a)`, Greek letters and signs as themselves, commands that are not known as nothing.
+ * Makes plain text of the LaTeX of an answer, as MathRuler has pylatexenc do it, then its words for what the grader's parser
+ * reads: `\frac{a}{b}` → `a/b` (with no parentheses: `\frac{x+1}{2}` is read as x + 1/2, as published), `\sqrt[n]{a}` →
+ * `sqrt(a)`, Greek letters and signs as themselves, commands that are not known as nothing.
  */
 export function readLatex(latex: string): string {
   if (latex.length > LONGEST) return latex; // as the reference leaves what its parser fails on
@@ -78,7 +79,8 @@ const ALPHABETS = new Map([
   ['mathsf', { small: 0x1d5ba, capital: 0x1d5a0 }],
   ['mathbb', { small: 0x1d552, capital: 0x1d538 }],
 ]);
-const DOUBLE_STRUCK = new Map(Object.entries({ C: 'ℂ', H: 'ℍ', N: 'ℕ', P: 'ℙ', Q: 'ℚ', R: 'ℝ', Z: 'ℤ' })); // older than their alphabet
+// older than their alphabet
+const DOUBLE_STRUCK = new Map(Object.entries({ C: 'ℂ', H: 'ℍ', N: 'ℕ', P: 'ℙ', Q: 'ℚ', R: 'ℝ', Z: 'ℤ' }));
 
 function readCommand(cursor: Cursor): string {
   const name = /^(?:[a-zA-Z]+|[\s\S]|$)/u.exec(cursor.text.slice(cursor.at))?.[0] ?? '';

@@ -3,15 +3,17 @@ import type { StepOrder } from './step-gae.ts';
 import { orderTrajectories } from './trajectory-order.ts';
 
 /**
- * What an untrained token does to the sum that runs backwards. `shipped`: the sum is multiplied by the mask after each token, which was meant to reset it
- * after EOS and **erases the outcome before every observation** (verl 0.2 to 0.8, issue 7278). `repaired`: it passes unchanged (verl PR 7300).
- * `compact`: the same on packed rows, with 0 on untrained tokens (Agent-R1 legacy).
+ * What an untrained token does to the sum that runs backwards. `shipped`: the sum is multiplied by the mask after each token,
+ * which was meant to reset it after EOS and **erases the outcome before every observation** (verl 0.2 to 0.8, issue 7278).
+ * `repaired`: it passes unchanged (verl PR 7300). `compact`: the same on packed rows, with 0 on untrained tokens (Agent-R1
+ * legacy).
  */
 export type ReturnsVariant = 'repaired' | 'shipped' | 'compact';
 
 /**
- * G_t = r_t + γ G_{t+1}, from the last token to the first (REINFORCE++, Hu 2025, as in verl). @param order where rows are steps: what is to come of the
- * later steps of a trajectory is carried into the earlier ones, as if they were one row; null keeps every row by itself.
+ * G_t = r_t + γ G_{t+1}, from the last token to the first (REINFORCE++, Hu 2025, as in verl). @param order where rows are steps:
+ * what is to come of the later steps of a trajectory is carried into the earlier ones, as if they were one row; null keeps every
+ * row by itself.
  */
 export function tokenReturns(
   rewards: Rows,

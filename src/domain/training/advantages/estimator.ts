@@ -4,8 +4,9 @@ import { positionsByKey, type Singleton } from '../statistics/groups.ts';
 import { countMasked } from '../statistics/masked.ts';
 
 /**
- * The rows of one update as an estimator sees them. A row is a whole trajectory (verl) or one step of it (Agent-R1 v0.1): then `trajectories`
- * and `steps` say how the rows belong together. Per-row columns have one entry for each row. A column that was not recorded is null.
+ * The rows of one update as an estimator sees them. A row is a whole trajectory (verl) or one step of it (Agent-R1 v0.1): then
+ * `trajectories` and `steps` say how the rows belong together. Per-row columns have one entry for each row. A column that was not
+ * recorded is null.
  */
 export interface EstimatorBatch {
   /** Token rewards: the outcome stands on the last token of its row, process rewards where they were earned. */
@@ -18,11 +19,17 @@ export interface EstimatorBatch {
   readonly steps: ArrayLike<number>;
   /** The critic's value *before* each token. */
   readonly values: Rows | null;
-  /** The value of the state after a row's last token: 0 where the environment ended the episode, V(s_T) where a limit cut it. Null: 0 everywhere. */
+  /**
+   * The value of the state after a row's last token: 0 where the environment ended the episode, V(s_T) where a limit cut it.
+   * Null: 0 everywhere.
+   */
   readonly bootstraps: ArrayLike<number> | null;
   /** The state before each row's action, as text or as its hash. */
   readonly anchors: readonly string[] | null;
-  /** The reward of each row's own step, where `rewards` carries the episode's score in every row (verl-agent). Null: the sum of the row's rewards. */
+  /**
+   * The reward of each row's own step, where `rewards` carries the episode's score in every row (verl-agent). Null: the sum of
+   * the row's rewards.
+   */
   readonly stepRewards: ArrayLike<number> | null;
   /** The score of the greedy sibling of each row's prompt. */
   readonly greedyScores: ArrayLike<number> | null;
@@ -38,7 +45,10 @@ export type Column = 'values' | 'anchors' | 'stepRewards' | 'greedyScores' | 'ol
 
 /** What a batch must have before it can be planned for an estimator. */
 export interface Readiness {
-  /** `rows`: any rows will do. `closed-groups`: a row is ready when every member of its group is terminal. `greedy-sibling`: when its prompt's greedy rollout is. */
+  /**
+   * `rows`: any rows will do. `closed-groups`: a row is ready when every member of its group is terminal. `greedy-sibling`: when
+   * its prompt's greedy rollout is.
+   */
   readonly waitsFor: 'rows' | 'closed-groups' | 'greedy-sibling';
   /** Columns that are computed or recorded for every row. `values` may come from a critic pass of the trainer. */
   readonly columns: readonly Column[];
@@ -67,7 +77,10 @@ export interface Estimated {
   readonly returns: Rows;
 }
 
-/** An estimator with its options chosen. `name`, `revision` and `mode` are what an update records: together they identify the computation. */
+/**
+ * An estimator with its options chosen. `name`, `revision` and `mode` are what an update records: together they identify the
+ * computation.
+ */
 export interface ConfiguredEstimator {
   readonly name: string;
   readonly revision: string;

@@ -8,9 +8,10 @@ import { findSplitTrajectory } from './members.ts';
 import { stepGae, tokenGaeAcrossSteps } from './step-gae.ts';
 
 /**
- * Generalised advantage estimation (Schulman et al. 2016), A whitened over the trained tokens of the batch, or over its steps; returns are not. The
- * variants differ in what a token of a tool does to the recursion: see `gae.ts` and `step-gae.ts`. The default gives the numbers of `carry` where a row
- * is a whole trajectory, and goes on over the rows of one that has several; `carry`, `compact` and `dense` are refused there.
+ * Generalised advantage estimation (Schulman et al. 2016), A whitened over the trained tokens of the batch, or over its steps;
+ * returns are not. The variants differ in what a token of a tool does to the recursion: see `gae.ts` and `step-gae.ts`. The
+ * default gives the numbers of `carry` where a row is a whole trajectory, and goes on over the rows of one that has several;
+ * `carry`, `compact` and `dense` are refused there.
  */
 export const gaeEstimator = defineEstimator({
   name: 'gae',
@@ -51,7 +52,10 @@ export const gaeEstimator = defineEstimator({
   },
 });
 
-/** The variants that end at the end of a row: with a row for each turn, a turn would earn nothing of what the turns behind it earn. */
+/**
+ * The variants that end at the end of a row: with a row for each turn, a turn would earn nothing of what the turns behind it
+ * earn.
+ */
 const ONE_ROW: ReadonlySet<string> = new Set(['carry', 'compact', 'dense']);
 
 function refusedSplit(variant: string, trajectory: string): Refused {

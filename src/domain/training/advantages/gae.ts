@@ -21,9 +21,9 @@ export interface RawGae {
 }
 
 /**
- * δ_t = r_t + γ V_{t+1} − V_t, A_t = δ_t + γλ A_{t+1} over **every** column (Schulman et al. 2016, eq. 16; verl ≤ 0.4.1 and the first Agent-R1). The values
- * of tool tokens, which nobody trained, enter the recursion and spoil all that stands before them. For comparison only: the estimator refuses
- * this form where a token that is not trained follows one that is.
+ * δ_t = r_t + γ V_{t+1} − V_t, A_t = δ_t + γλ A_{t+1} over **every** column (Schulman et al. 2016, eq. 16; verl ≤ 0.4.1 and the
+ * first Agent-R1). The values of tool tokens, which nobody trained, enter the recursion and spoil all that stands before them.
+ * For comparison only: the estimator refuses this form where a token that is not trained follows one that is.
  */
 export function denseGae(input: GaeInput, decay: Decay): RawGae {
   return scan(input, (values, rewards, mask, bootstrap) => {
@@ -40,8 +40,8 @@ export function denseGae(input: GaeInput, decay: Decay): RawGae {
 }
 
 /**
- * The same over trained tokens: next value and running sum pass unchanged over the others (verl ≥ 0.5). A reward that stands on an untrained token is
- * **lost**; there A repeats the carried sum and returns are that plus V.
+ * The same over trained tokens: next value and running sum pass unchanged over the others (verl ≥ 0.5). A reward that stands on
+ * an untrained token is **lost**; there A repeats the carried sum and returns are that plus V.
  */
 export function carryGae(input: GaeInput, decay: Decay): RawGae {
   return scan(input, (values, rewards, mask, bootstrap) => {
@@ -60,8 +60,8 @@ export function carryGae(input: GaeInput, decay: Decay): RawGae {
 }
 
 /**
- * Packs the trained tokens, runs the recursion on the packed row and scatters it back (Agent-R1 legacy): on trained tokens equal to carrying; A = 0
- * and returns = V on the others.
+ * Packs the trained tokens, runs the recursion on the packed row and scatters it back (Agent-R1 legacy): on trained tokens equal
+ * to carrying; A = 0 and returns = V on the others.
  */
 export function compactGae(input: GaeInput, decay: Decay): RawGae {
   const carried = carryGae(input, decay);

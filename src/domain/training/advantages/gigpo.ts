@@ -10,7 +10,9 @@ export interface GigpoInput extends GroupInput {
 }
 
 export interface GigpoOptions {
-  /** The episode part: rows that carry their episode's score (verl-agent), or step scores summed per trajectory (Agent-R1 v0.1). */
+  /**
+   * The episode part: rows that carry their episode's score (verl-agent), or step scores summed per trajectory (Agent-R1 v0.1).
+   */
   readonly episodeOver: 'rows' | 'trajectories' | 'trajectory-sums';
   /** `mean_norm` divides neither part by a deviation. Published defaults disagree, so the mode is recorded with every update. */
   readonly mode: 'mean_std_norm' | 'mean_norm';
@@ -27,11 +29,11 @@ export interface GigpoParts {
 }
 
 /**
- * GiGPO (Feng et al. 2025): A = A_E + w·A_S. A_E compares episodes of a prompt group, A_S the returns R_k of steps taken from the same state:
- * (R − μ)/(σ + 1e-6); a step group of one gives 0.
+ * GiGPO (Feng et al. 2025): A = A_E + w·A_S. A_E compares episodes of a prompt group, A_S the returns R_k of steps taken from the
+ * same state: (R − μ)/(σ + 1e-6); a step group of one gives 0.
  *
- * A prompt group with a single trajectory shows where the two published programs part: counted over several rows it has their mean and gives 0
- * (verl-agent); counted as one trajectory it keeps its raw score (v0.1).
+ * A prompt group with a single trajectory shows where the two published programs part: counted over several rows it has their
+ * mean and gives 0 (verl-agent); counted as one trajectory it keeps its raw score (v0.1).
  */
 export function gigpo({ anchors, stepReturns, ...input }: GigpoInput, options: GigpoOptions): GigpoParts {
   const scale = options.mode === 'mean_std_norm' ? 'std' : 'none';

@@ -10,7 +10,10 @@ import { scoreRows } from './row-scores.ts';
 const OVER = choiceOption('trajectory-sums', 'rows');
 const KEEPING_SINGLETONS = choiceOption('raw', 'zero', 'forbidden');
 
-/** GRPO and Dr.GRPO (`scale: none`), over rows, trajectories, or sums of step rewards: see `group-relative.ts`. `scores: trained-tokens` is Agent-R1 legacy's sum. */
+/**
+ * GRPO and Dr.GRPO (`scale: none`), over rows, trajectories, or sums of step rewards: see `group-relative.ts`. `scores:
+ * trained-tokens` is Agent-R1 legacy's sum.
+ */
 export const grpoEstimator = defineEstimator({
   name: 'grpo',
   revision: '1',
@@ -35,7 +38,10 @@ export const passAtKEstimator = defineEstimator({
   estimate: (batch, { over, scale }) => compareMembers(batch, over, ({ scores, groups }) => passAtK(scores, groups, scale)),
 });
 
-/** RLOO. Without another member there is nothing to compare with: a group of one is refused unless the run says what it should give. */
+/**
+ * RLOO. Without another member there is nothing to compare with: a group of one is refused unless the run says what it should
+ * give.
+ */
 export const rlooEstimator = defineEstimator({
   name: 'rloo',
   revision: '1',

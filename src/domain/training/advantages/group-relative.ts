@@ -6,16 +6,16 @@ import { sumTrajectories } from './row-scores.ts';
 export const GROUP_EPSILON = 1e-6;
 
 /**
- * What a centred score is divided by: `std` + 1e-6 (GRPO), nothing (`none`: Dr.GRPO, Liu et al. 2025), or `floored-std` = sqrt(max(var, 1e-6)) + 1e-6, verl's
- * vectorised form, which shrinks groups of low variance (verl issue 6348).
+ * What a centred score is divided by: `std` + 1e-6 (GRPO), nothing (`none`: Dr.GRPO, Liu et al. 2025), or `floored-std` =
+ * sqrt(max(var, 1e-6)) + 1e-6, verl's vectorised form, which shrinks groups of low variance (verl issue 6348).
  */
 export type Scale = 'std' | 'none' | 'floored-std';
 
 /**
- * Over what the mean and deviation of a group are taken. `rows`: every row is an entry; when rows are steps that carry their episode's score, long
- * episodes weigh more (verl, and verl-agent's default). `trajectories`: each trajectory's score counts once, each row keeps its own
- * (verl-agent, compute_mean_std_cross_steps = false). `trajectory-sums`: the rows' scores are step rewards; they are summed per trajectory first
- * and every row gets its trajectory's advantage (Agent-R1 v0.1).
+ * Over what the mean and deviation of a group are taken. `rows`: every row is an entry; when rows are steps that carry their
+ * episode's score, long episodes weigh more (verl, and verl-agent's default). `trajectories`: each trajectory's score counts
+ * once, each row keeps its own (verl-agent, compute_mean_std_cross_steps = false). `trajectory-sums`: the rows' scores are step
+ * rewards; they are summed per trajectory first and every row gets its trajectory's advantage (Agent-R1 v0.1).
  */
 export type GroupedOver = 'rows' | 'trajectories' | 'trajectory-sums';
 
@@ -50,7 +50,8 @@ export function groupRelative({ scores, groups, trajectories }: GroupInput, opti
     return mapScores(scores, groups, measures, relate);
   }
   const totals = sumTrajectories(scores, trajectories);
-  const summed = Float64Array.from(trajectories, (trajectory) => totals.get(trajectory) ?? Number.NaN); // every trajectory was summed
+  // every trajectory was summed
+  const summed = Float64Array.from(trajectories, (trajectory) => totals.get(trajectory) ?? Number.NaN);
   const members = firsts.map(({ first }) => at(summed, first));
   return mapScores(summed, groups, measureGroups(members, memberGroups, options.singleton), relate);
 }

@@ -3,8 +3,9 @@ import { positionsByKey } from '../statistics/groups.ts';
 import { sumOf } from '../statistics/sum.ts';
 
 /**
- * What is compared within a group. `trajectory-sums`: trajectories, by the sum of their rows' scores; with one row for each this is what is published, and
- * with a row for each step it stays right. `rows`: each row by itself, for rows that carry their episode's whole score.
+ * What is compared within a group. `trajectory-sums`: trajectories, by the sum of their rows' scores; with one row for each this
+ * is what is published, and with a row for each step it stays right. `rows`: each row by itself, for rows that carry their
+ * episode's whole score.
  */
 export type MemberUnit = 'trajectory-sums' | 'rows';
 

@@ -12,7 +12,8 @@ const input = {
 };
 
 test('at each place the baseline weighs the returns of its group by the variance gathered on the way there', () => {
-  // w: row 0 ½ then 0.875, row 1 0.875 then ½. At place 0 the baseline is (1·0.5 + 0·0.875)/1.375; at place 1 only row 0 was trained.
+  // w: row 0 ½ then 0.875, row 1 0.875 then ½. At place 0 the baseline is (1·0.5 + 0·0.875)/1.375; at place 1 only row 0 was
+  // trained.
   const { advantages, returns } = optimalBaseline(input);
   expect(returns).toEqual(givenRows([[1, 1], [0, 0, 0], [0.5]]));
   const first = 0.5 / 1.375;

@@ -16,9 +16,10 @@ export interface OptimalBaselineInput {
 }
 
 /**
- * The optimal token baseline (verl 0.8): what the gradient's variance is lowest with, place by place. w_t = 1 − 2π_t + Σπ² is the squared norm of a token's score
- * function (times ρ̄²), W_t its cumulative sum over trained tokens; the baseline of place t is Σ G_t·W_t / (Σ W_t + 1e-8) over the rows of the group
- * that trained a token there; A = (G − baseline)·m. A group of one has the baseline 0.
+ * The optimal token baseline (verl 0.8): what the gradient's variance is lowest with, place by place. w_t = 1 − 2π_t + Σπ² is the
+ * squared norm of a token's score function (times ρ̄²), W_t its cumulative sum over trained tokens; the baseline of place t is Σ
+ * G_t·W_t / (Σ W_t + 1e-8) over the rows of the group that trained a token there; A = (G − baseline)·m. A group of one has the
+ * baseline 0.
  */
 export function optimalBaseline(input: OptimalBaselineInput): {
   readonly advantages: Float64Array[];

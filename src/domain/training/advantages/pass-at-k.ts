@@ -3,7 +3,8 @@ import { measureGroups, positionsByKey } from '../statistics/groups.ts';
 import { divisor } from './group-relative.ts';
 
 /**
- * Pass@k training: only the best row of a group counts, A = (s₁ − s₂)/(σ + 1e-6), or undivided; ties give 0. Source: verl `grpo_passk`.
+ * Pass@k training: only the best row of a group counts, A = (s₁ − s₂)/(σ + 1e-6), or undivided; ties give 0. Source: verl
+ * `grpo_passk`.
  * @throws RangeError for a group of one, which has no second.
  */
 export function passAtK(scores: ArrayLike<number>, groups: readonly string[], scale: 'std' | 'none'): Float64Array {

@@ -10,7 +10,10 @@ import { findSplitTrajectory, gatherMembers, spreadMembers } from './members.ts'
 import { optimalBaseline } from './optimal-baseline.ts';
 import { scoreRows } from './row-scores.ts';
 
-/** REINFORCE++ (Hu 2025): A = whiten(G)·m, returns = G. The default is the repaired sum; `shipped` loses the outcome before every observation. */
+/**
+ * REINFORCE++ (Hu 2025): A = whiten(G)·m, returns = G. The default is the repaired sum; `shipped` loses the outcome before every
+ * observation.
+ */
 export const reinforcePlusPlusEstimator = defineEstimator({
   name: 'reinforce_plus_plus',
   revision: '1',
@@ -29,7 +32,10 @@ export const reinforcePlusPlusEstimator = defineEstimator({
   },
 });
 
-/** REINFORCE++-baseline: s − μ_g on every trained token, whitened over the batch; masked again from verl 0.4 on (`output: masked`), not in Agent-R1 legacy. */
+/**
+ * REINFORCE++-baseline: s − μ_g on every trained token, whitened over the batch; masked again from verl 0.4 on (`output:
+ * masked`), not in Agent-R1 legacy.
+ */
 export const reinforcePlusPlusBaselineEstimator = defineEstimator({
   name: 'reinforce_plus_plus_baseline',
   revision: '1',
@@ -73,7 +79,10 @@ export const remaxEstimator = defineEstimator({
   },
 });
 
-/** OTB: a baseline for every place in the response, weighed by what each row's tokens add to the variance. It has one row for each trajectory. */
+/**
+ * OTB: a baseline for every place in the response, weighed by what each row's tokens add to the variance. It has one row for each
+ * trajectory.
+ */
 export const optimalBaselineEstimator = defineEstimator({
   name: 'optimal_token_baseline',
   revision: '1',

@@ -3,8 +3,8 @@ import { maskedSum } from '../statistics/masked.ts';
 import { sumOf } from '../statistics/sum.ts';
 
 /**
- * Sums the token rewards of each row: over all its tokens (verl), or over the trained ones only (Agent-R1 legacy). A reward that stands on a tool's
- * token counts in the first and is lost in the second; the two can even rank a group the other way round.
+ * Sums the token rewards of each row: over all its tokens (verl), or over the trained ones only (Agent-R1 legacy). A reward that
+ * stands on a tool's token counts in the first and is lost in the second; the two can even rank a group the other way round.
  */
 export function scoreRows(rewards: Rows, masks: Masks, over: 'all-tokens' | 'trained-tokens'): Float64Array {
   return Float64Array.from(rewards, (row, i) => (over === 'all-tokens' ? sumOf(row) : maskedSum([row], [rowAt(masks, i)])));

@@ -2,9 +2,9 @@
 const AUTOJUNK_LENGTH = 200;
 
 /**
- * Measures how alike two texts are as Python's `difflib.SequenceMatcher(None, a, b).ratio()` does, to the last bit: 2·M/T, where M counts the characters
- * of the blocks that Ratcliff and Obershelp's method matches and T those of both texts. Characters are code points; the autojunk heuristic is
- * on, so the ratio of long texts depends on their order.
+ * Measures how alike two texts are as Python's `difflib.SequenceMatcher(None, a, b).ratio()` does, to the last bit: 2·M/T, where
+ * M counts the characters of the blocks that Ratcliff and Obershelp's method matches and T those of both texts. Characters are
+ * code points; the autojunk heuristic is on, so the ratio of long texts depends on their order.
  */
 export function sequenceRatio(a: string, b: string): number {
   const [left, right] = [Array.from(a), Array.from(b)];
@@ -53,7 +53,10 @@ function indexPlaces(right: readonly string[]): Map<string, number[]> {
   return new Map([...places].filter(([, found]) => found.length <= popular));
 }
 
-/** Finds the longest block, of those the first in `left`, of those the first in `right`; then lets it grow over characters that were left out as too frequent. */
+/**
+ * Finds the longest block, of those the first in `left`, of those the first in `right`; then lets it grow over characters that
+ * were left out as too frequent.
+ */
 function longestBlock(
   left: readonly string[],
   right: readonly string[],
@@ -61,7 +64,8 @@ function longestBlock(
   { leftFrom, leftTo, rightFrom, rightTo }: Span,
 ): Block {
   let [bestLeft, bestRight, size] = [leftFrom, rightFrom, 0];
-  let lengths = new Map<number, number>(); // by place in `right`: the length of the match that ends there and at the last left character
+  // by place in `right`: the length of the match that ends there and at the last left character
+  let lengths = new Map<number, number>();
   for (let i = leftFrom; i < leftTo; i++) {
     const grown = new Map<number, number>();
     for (const j of places.get(left[i] ?? '') ?? []) {

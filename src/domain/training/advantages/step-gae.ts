@@ -17,8 +17,9 @@ export interface StepGae {
 }
 
 /**
- * GAE over the steps of a trajectory (Agent-R1 v0.1, `gae`): a step's reward is Σ r·m of its row, its value the one at column 0; δ and A as over
- * tokens, from the last step to the first. Advantages are not whitened yet. The bootstrap is that of a trajectory's last row.
+ * GAE over the steps of a trajectory (Agent-R1 v0.1, `gae`): a step's reward is Σ r·m of its row, its value the one at column 0;
+ * δ and A as over tokens, from the last step to the first. Advantages are not whitened yet. The bootstrap is that of a
+ * trajectory's last row.
  */
 export function stepGae({ rewards, values, masks, bootstraps }: GaeInput, order: StepOrder, decay: Decay): StepGae {
   const stepRewards = scoreRows(rewards, masks, 'trained-tokens');
@@ -38,8 +39,8 @@ export function stepGae({ rewards, values, masks, bootstraps }: GaeInput, order:
 }
 
 /**
- * GAE over the trained tokens of all steps of a trajectory (Agent-R1 v0.1, `token_gae`): the state is carried from the first token of step k + 1 to the
- * last trained one of step k. A and returns are 0 on untrained tokens.
+ * GAE over the trained tokens of all steps of a trajectory (Agent-R1 v0.1, `token_gae`): the state is carried from the first
+ * token of step k + 1 to the last trained one of step k. A and returns are 0 on untrained tokens.
  */
 export function tokenGaeAcrossSteps({ rewards, values, masks, bootstraps }: GaeInput, order: StepOrder, decay: Decay): RawGae {
   const raw = masks.map((mask) => new Float64Array(mask.length));

@@ -18,8 +18,8 @@ export interface AdmissionBudget {
 }
 
 /**
- * int(required·(staleness + 1)·trigger) slots per policy version, less what is already outstanding; required = mini-batch × batches (verl's fully-async
- * policy). One unit is one prompt with all its responses.
+ * int(required·(staleness + 1)·trigger) slots per policy version, less what is already outstanding; required = mini-batch ×
+ * batches (verl's fully-async policy). One unit is one prompt with all its responses.
  */
 export function admissionBudget(rule: AdmissionRule, outstanding: number): AdmissionBudget {
   const required = rule.miniBatchSize * rule.requireBatches;

@@ -12,8 +12,9 @@ type State = readonly Bin[];
 const EMPTY: Bin = { items: [], sum: 0 };
 
 /**
- * Divides items into k parts of nearly equal sums by the largest differencing method (Karmarkar and Karp 1982) with verl's tie-breaks, so equal inputs give
- * verl's partitions. With `equal` counts, items start in runs of k neighbours by weight, which keeps every part at n/k items.
+ * Divides items into k parts of nearly equal sums by the largest differencing method (Karmarkar and Karp 1982) with verl's
+ * tie-breaks, so equal inputs give verl's partitions. With `equal` counts, items start in runs of k neighbours by weight, which
+ * keeps every part at n/k items.
  * @returns item positions, ascending within a part. @throws RangeError unless 1 ≤ k ≤ n, and for equal counts unless k divides n.
  */
 export function balancePartition(

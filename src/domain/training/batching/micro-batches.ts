@@ -11,9 +11,10 @@ export interface MicroBatches {
 }
 
 /**
- * Cuts rows into micro-batches of at most `tokenBudget` tokens: ⌈Σ tokens / budget⌉ of them, balanced by workload (verl). Balanced work is not
- * balanced length, so a batch can still be over the budget; then one more is opened until all fit, which verl leaves to run out of memory.
- * Refuses a row that is longer than the budget alone. @param lengths tokens of each row, prompt included.
+ * Cuts rows into micro-batches of at most `tokenBudget` tokens: ⌈Σ tokens / budget⌉ of them, balanced by workload (verl).
+ * Balanced work is not balanced length, so a batch can still be over the budget; then one more is opened until all fit, which
+ * verl leaves to run out of memory. Refuses a row that is longer than the budget alone. @param lengths tokens of each row, prompt
+ * included.
  */
 export function planMicroBatches(lengths: ArrayLike<number>, tokenBudget: number): MicroBatches | Refused {
   const all = Array.from(lengths);

@@ -1,7 +1,10 @@
 import { at, rowAt } from '../rows/rows.ts';
 import { positionsByKey } from '../statistics/groups.ts';
 
-/** One row of a padded plan. A padding row repeats a row with a response mask of zeros: it moves nothing, and it is never counted as a sample. */
+/**
+ * One row of a padded plan. A padding row repeats a row with a response mask of zeros: it moves nothing, and it is never counted
+ * as a sample.
+ */
 export interface PlannedRow {
   readonly sourceRow: number;
   readonly miniBatch: number;
@@ -21,9 +24,9 @@ export interface TrajectoryPlan {
 }
 
 /**
- * Plans mini-batches that keep trajectories whole (Agent-R1 v0.1): trajectories in first-seen order, `miniBatchSize` of them to a mini-batch, dealt whole and
- * round-robin to the ranks, and each rank filled up to the same count with masked copies of the mini-batch's first row. The totals count real rows
- * and real tokens only.
+ * Plans mini-batches that keep trajectories whole (Agent-R1 v0.1): trajectories in first-seen order, `miniBatchSize` of them to a
+ * mini-batch, dealt whole and round-robin to the ranks, and each rank filled up to the same count with masked copies of the
+ * mini-batch's first row. The totals count real rows and real tokens only.
  * @param tokens trained tokens of each row. @throws RangeError unless size and ranks are positive integers.
  */
 export function planTrajectoryBatches(

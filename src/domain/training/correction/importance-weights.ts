@@ -29,7 +29,10 @@ export interface ImportanceWeights {
 
 const LOG_BOUND = 20;
 
-/** Corrects for tokens that were sampled by another engine or an older version (truncated importance sampling; verl 0.8 `rollout_is`). */
+/**
+ * Corrects for tokens that were sampled by another engine or an older version (truncated importance sampling; verl 0.8
+ * `rollout_is`).
+ */
 export function importanceWeights({ trainer, rollout, masks }: RolloutLogProbs, options: ImportanceOptions): ImportanceWeights {
   const logs = buildRows(masks, (row, t, m) => (m === 0 ? 0 : at(rowAt(trainer, row), t) - at(rowAt(rollout, row), t)));
   const sequences = options.level === 'sequence' ? logs.map((row) => Math.exp(bounded(sumOf(row)))) : null;
@@ -50,7 +53,10 @@ export function importanceWeights({ trainer, rollout, masks }: RolloutLogProbs, 
   };
 }
 
-/** Averages what the correction needs to be watched: mean log-ratio (k1) and the k3 estimate of KL(rollout ‖ trainer), over trained tokens. */
+/**
+ * Averages what the correction needs to be watched: mean log-ratio (k1) and the k3 estimate of KL(rollout ‖ trainer), over
+ * trained tokens.
+ */
 export function measureMismatch({ trainer, rollout, masks }: RolloutLogProbs): { readonly k1: number; readonly k3: number } {
   const [k1, k3, count] = [startSum(), startSum(), startSum()];
   for (const [row, mask] of masks.entries()) {

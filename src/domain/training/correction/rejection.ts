@@ -6,8 +6,9 @@ import type { RolloutLogProbs } from './importance-weights.ts';
 export type RejectionLevel = 'token' | 'seq_sum' | 'seq_mean' | 'seq_max';
 
 /**
- * One criterion, x = trainer − rollout log-prob. k1 = −x must lie between log(lower) and log(upper); k2 = ½x² and k3 = e^x − 1 − x are at least 0 and have an
- * upper bound only. There is no seq_max of k1: the maximum of a signed number says nothing about its lower bound (nor does verl have it).
+ * One criterion, x = trainer − rollout log-prob. k1 = −x must lie between log(lower) and log(upper); k2 = ½x² and k3 = e^x − 1 −
+ * x are at least 0 and have an upper bound only. There is no seq_max of k1: the maximum of a signed number says nothing about its
+ * lower bound (nor does verl have it).
  */
 export type RejectionRule =
   | {
@@ -29,7 +30,10 @@ export interface Rejection {
 
 const LOG_BOUND = 20;
 
-/** Rejects tokens or rows whose log-probs drifted too far between engine and trainer (verl 0.8 `rollout_rs`); several rules are AND-ed. */
+/**
+ * Rejects tokens or rows whose log-probs drifted too far between engine and trainer (verl 0.8 `rollout_rs`); several rules are
+ * AND-ed.
+ */
 export function rejectDrifted(input: RolloutLogProbs, rules: readonly RejectionRule[]): Rejection {
   const masks = input.masks.map((mask, row) => {
     const kept = Uint8Array.from(mask);
@@ -51,8 +55,8 @@ export function rejectDrifted(input: RolloutLogProbs, rules: readonly RejectionR
 }
 
 /**
- * Reads upstream's notation: options joined by commas (`token_k1,seq_max_k2`), bounds joined likewise, one for each or one for all. For k1 `0.5_2` or a
- * single v that means 1/v … v; for k2 and k3 a number.
+ * Reads upstream's notation: options joined by commas (`token_k1,seq_max_k2`), bounds joined likewise, one for each or one for
+ * all. For k1 `0.5_2` or a single v that means 1/v … v; for k2 and k3 a number.
  * @throws RangeError naming the part that is wrong.
  */
 export function parseRejectionRules(options: string, bounds: string): readonly RejectionRule[] {
@@ -121,5 +125,6 @@ function parseRule(name: string, bound: string): RejectionRule {
     };
   }
   if (high !== undefined) throw new RangeError(`${name} has an upper bound only, not ${JSON.stringify(bound)}`);
-  return { level: level as RejectionLevel, statistic: statistic === 'k2' ? 'k2' : 'k3', upper: low }; // the pattern gives one of these
+  // the pattern gives one of these
+  return { level: level as RejectionLevel, statistic: statistic === 'k2' ? 'k2' : 'k3', upper: low };
 }

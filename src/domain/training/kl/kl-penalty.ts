@@ -1,9 +1,10 @@
 import { clamp } from './bounds.ts';
 
 /**
- * Estimators of KL(π ‖ ref) from one sampled token, Δ = log π − log ref (Schulman 2020, "Approximating KL divergence"). k1 Δ; abs |Δ|; k2 ½Δ²;
- * k3 e^x − x − 1 with x = −Δ, x clamped to ±20 and the value to ±10 (verl ≥ 0.4.1; `low_var_kl` and `kl`, `mse` are its names for k3, k1, k2). A `+` keeps the
- * value and takes the gradient of k2, the only one whose expectation is the gradient of the KL.
+ * Estimators of KL(π ‖ ref) from one sampled token, Δ = log π − log ref (Schulman 2020, "Approximating KL divergence"). k1 Δ; abs
+ * |Δ|; k2 ½Δ²; k3 e^x − x − 1 with x = −Δ, x clamped to ±20 and the value to ±10 (verl ≥ 0.4.1; `low_var_kl` and `kl`, `mse` are
+ * its names for k3, k1, k2). A `+` keeps the value and takes the gradient of k2, the only one whose expectation is the gradient
+ * of the KL.
  */
 export type KlKind = 'k1' | 'k1+' | 'abs' | 'abs+' | 'k2' | 'k3' | 'k3+';
 

@@ -6,8 +6,9 @@ import { startSum, sumOf } from '../statistics/sum.ts';
 export type AggregationMode = 'token-mean' | 'seq-mean-token-sum' | 'seq-mean-token-mean' | 'seq-mean-token-sum-norm';
 
 /**
- * What the sums are divided by. `own`: the tokens and rows at hand. `global`: those of the whole batch of which these rows are one micro-batch on one of `shards`
- * workers whose gradients are averaged; then the loss does not depend on how the batch was cut.
+ * What the sums are divided by. `own`: the tokens and rows at hand. `global`: those of the whole batch of which these rows are
+ * one micro-batch on one of `shards` workers whose gradients are averaged; then the loss does not depend on how the batch was
+ * cut.
  */
 export type Denominators =
   | { readonly kind: 'own' }
@@ -17,11 +18,14 @@ export interface Aggregation {
   readonly mode: AggregationMode;
   readonly denominators: Denominators;
   /**
-   * What `seq-mean-token-sum-norm` divides by; null: the longest trained span (`trainedSpan`), which is the response width. The prompt is no part of
-   * it, whether rows hold it or not.
+   * What `seq-mean-token-sum-norm` divides by; null: the longest trained span (`trainedSpan`), which is the response width. The
+   * prompt is no part of it, whether rows hold it or not.
    */
   readonly lossScale: number | null;
-  /** Rows without a trained token: left out of the row count (verl ≥ 0.7), or counted and divided 0/0, so that one padding row makes the mean NaN (verl ≤ 0.6). */
+  /**
+   * Rows without a trained token: left out of the row count (verl ≥ 0.7), or counted and divided 0/0, so that one padding row
+   * makes the mean NaN (verl ≤ 0.6).
+   */
   readonly emptyRows: 'left-out' | 'counted';
 }
 
@@ -32,7 +36,10 @@ export const TOKEN_MEAN: Aggregation = {
   emptyRows: 'left-out',
 };
 
-/** Gives each token's share in the aggregated loss: loss = Σ w·L, d loss / d L = w. Source: verl `agg_loss`. 0 outside the mask, and everywhere without a trained token. */
+/**
+ * Gives each token's share in the aggregated loss: loss = Σ w·L, d loss / d L = w. Source: verl `agg_loss`. 0 outside the mask,
+ * and everywhere without a trained token.
+ */
 export function aggregationWeights(masks: Masks, aggregation: Aggregation): Float64Array[] {
   const counts = masks.map(countTrained);
   const { mode, denominators, emptyRows } = aggregation;

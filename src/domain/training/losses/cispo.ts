@@ -4,8 +4,8 @@ import { definePolicyLoss } from './policy-loss.ts';
 import { clamp, LOG_RATIO_BOUND, logRatio, meanNegativeLogRatio, shareOfTokens } from './ratio.ts';
 
 /**
- * CISPO (MiniMax-M1, 2025): L = −sg(clip(ρ, 1 − lo, 1 + hi))·A·log π. The clip bounds the weight of a token and never silences it; the gradient is
- * −clip(ρ)·A.
+ * CISPO (MiniMax-M1, 2025): L = −sg(clip(ρ, 1 − lo, 1 + hi))·A·log π. The clip bounds the weight of a token and never silences
+ * it; the gradient is −clip(ρ)·A.
  */
 export const cispoPolicyLoss = definePolicyLoss({
   name: 'cispo',

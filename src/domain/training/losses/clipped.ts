@@ -27,7 +27,10 @@ export const clippedPolicyLoss = definePolicyLoss({
   metrics: (input, _losses, options) => clipMetrics(input, options, boundOf(options.logRatios)),
 });
 
-/** The same with the dual clip (Ye et al. 2020; verl's vanilla loss): for A < 0 at most −A·c, so that a ratio that ran away cannot dominate the batch. */
+/**
+ * The same with the dual clip (Ye et al. 2020; verl's vanilla loss): for A < 0 at most −A·c, so that a ratio that ran away cannot
+ * dominate the batch.
+ */
 export const dualClippedPolicyLoss = definePolicyLoss({
   name: 'dual_clip',
   revision: '1',
@@ -48,7 +51,10 @@ export const dualClippedPolicyLoss = definePolicyLoss({
   },
 });
 
-/** One token of the clipped objective. @param slope dρ/dlogProb. Where the clipped side is the larger one, ρ has left the interval and the slope is 0. */
+/**
+ * One token of the clipped objective. @param slope dρ/dlogProb. Where the clipped side is the larger one, ρ has left the interval
+ * and the slope is 0.
+ */
 export function clippedTokenLoss(ratio: number, slope: number, advantage: number, { clipLow, clipHigh }: ClipBounds): TokenLoss {
   const free = -advantage * ratio;
   const held = -advantage * clamp(ratio, 1 - clipLow, 1 + clipHigh);

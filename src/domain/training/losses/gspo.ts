@@ -8,9 +8,9 @@ import { clamp, LOG_RATIO_BOUND, logRatio, meanNegativeLogRatio, shareOfTokens }
 const LOG_SEQUENCE_RATIO_BOUND = 10;
 
 /**
- * GSPO (Zheng et al. 2025): the clipped objective with one ratio for the whole response, ρ_seq = exp(min(Σ d·m / max(Σ m, 1), 10)). Always aggregated as
- * seq-mean-token-mean, without a dual clip. The gradient flows through each token's own log-prob with the factor ρ_seq (the published
- * stop-gradient form), which equals the gradient of ρ_seq itself when a row has one advantage.
+ * GSPO (Zheng et al. 2025): the clipped objective with one ratio for the whole response, ρ_seq = exp(min(Σ d·m / max(Σ m, 1),
+ * 10)). Always aggregated as seq-mean-token-mean, without a dual clip. The gradient flows through each token's own log-prob with
+ * the factor ρ_seq (the published stop-gradient form), which equals the gradient of ρ_seq itself when a row has one advantage.
  */
 export const gspoPolicyLoss = definePolicyLoss({
   name: 'gspo',

@@ -4,8 +4,8 @@ import { definePolicyLoss } from './policy-loss.ts';
 import { LOG_RATIO_BOUND, logRatio, meanNegativeLogRatio } from './ratio.ts';
 
 /**
- * SAPO (Gao et al. 2025): a soft gate in place of the clip, L = −A·(4/τ)·σ(τ(ρ − 1)), τ by the sign of A. With g = σ(τ(ρ − 1)) the slope is
- * −A·4·g(1 − g)·ρ, which is −A at ρ = 1.
+ * SAPO (Gao et al. 2025): a soft gate in place of the clip, L = −A·(4/τ)·σ(τ(ρ − 1)), τ by the sign of A. With g = σ(τ(ρ − 1))
+ * the slope is −A·4·g(1 − g)·ρ, which is −A at ρ = 1.
  */
 export const sapoPolicyLoss = definePolicyLoss({
   name: 'sapo',

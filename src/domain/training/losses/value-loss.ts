@@ -26,8 +26,8 @@ export interface ValueLoss {
 }
 
 /**
- * ½·mean(max((v − R)², (p − R)²)) with p = clip(v, old − c, old + c) (Schulman's PPO2; verl `compute_value_loss`). Where the clipped term is the larger
- * one, v has left the interval: the slope is 0, otherwise 2·factor·(v − R).
+ * ½·mean(max((v − R)², (p − R)²)) with p = clip(v, old − c, old + c) (Schulman's PPO2; verl `compute_value_loss`). Where the
+ * clipped term is the larger one, v has left the interval: the slope is 0, otherwise 2·factor·(v − R).
  */
 export function valueLoss(input: ValueLossInput, { clip, factor }: ValueLossOptions, aggregation: Aggregation): ValueLoss {
   const terms = (row: number, t: number) => {

@@ -2,35 +2,11 @@ import { cutText } from '../../text/cut-text.ts';
 import type { Readiness } from '../advantages/estimator.ts';
 import type { PlanRules } from './plan-rules.ts';
 import type { PoolGroup, PoolSample } from './pool.ts';
-
-/** Why a sample is never trained, by which rule, and what the rule measured. */
-export interface Rejection {
-  readonly reason:
-    | 'zero-variance'
-    | 'stale'
-    | 'too-long'
-    | 'failed'
-    | 'cancelled'
-    | 'empty'
-    | 'singleton'
-    | 'unscored'
-    | 'incomplete-record'
-    | 'foreign-policy'
-    | 'incomplete-group'
-    | 'filtered'
-    | 'not-needed';
-  readonly rule: string;
-  readonly measured: number | null;
-}
-
-export interface RejectedSample extends Rejection {
-  readonly treeId: string;
-  readonly rolloutId: string;
-}
+import type { RejectedSample, Rejection } from './rejection.ts';
 
 /**
- * `waiting`: nothing can be said of the group before `for` came. `refused`: no member will be trained. `fit`: the chosen members may be. `rejected` are
- * the members that are out and were not recorded so before; a group that waits can lose members too.
+ * `waiting`: nothing can be said of the group before `for` came. `refused`: no member will be trained. `fit`: the chosen members
+ * may be. `rejected` are the members that are out and were not recorded so before; a group that waits can lose members too.
  */
 export type Judgement =
   | {
@@ -49,13 +25,16 @@ export interface GroupContext {
   readonly readiness: Readiness;
 }
 
-/** Rules that look at the whole group: once one member was recorded by one of them, the others follow it, whatever was revised since. */
+/**
+ * Rules that look at the whole group: once one member was recorded by one of them, the others follow it, whatever was revised
+ * since.
+ */
 const OF_GROUPS: readonly Rejection['reason'][] = ['zero-variance', 'singleton', 'incomplete-group', 'filtered'];
 
 /**
- * Judges a group for the next batch by what was known of it at a moment, ms since 1970. Members are looked at one by one first: statistics are over those that
- * are left, so that a rejected rollout never leaks into a baseline. A group that waits only loses what is stale, which waiting makes staler: one that
- * never closes holds nothing for ever.
+ * Judges a group for the next batch by what was known of it at a moment, ms since 1970. Members are looked at one by one first:
+ * statistics are over those that are left, so that a rejected rollout never leaks into a baseline. A group that waits only loses
+ * what is stale, which waiting makes staler: one that never closes holds nothing for ever.
  */
 export function judgeGroup(group: PoolGroup, context: GroupContext, atMs: number): Judgement {
   const faults = new Map<PoolSample, Rejection>();
@@ -91,7 +70,10 @@ function isLate({ finishedMs }: PoolSample, { closedMs, taken }: PoolGroup): boo
   return taken || (closedMs !== null && finishedMs > closedMs);
 }
 
-/** Whether a member was refused with its group. `filtered` is said of single members too: of one that a limit cut, its group remains. */
+/**
+ * Whether a member was refused with its group. `filtered` is said of single members too: of one that a limit cut, its group
+ * remains.
+ */
 function isOfGroup(sample: PoolSample, context: GroupContext): boolean {
   const { rejected } = sample;
   return rejected !== null && OF_GROUPS.includes(rejected.reason) && faultOf(sample, context)?.reason !== rejected.reason;

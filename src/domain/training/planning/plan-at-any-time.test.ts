@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { configureEstimator } from '../advantages/estimators.ts';
-import type { Rejection } from './judge-group.ts';
 import { type DraftBatch, planBatches } from './plan-batches.ts';
 import type { PlanRules } from './plan-rules.ts';
 import type { PoolGroup, PoolSample } from './pool.ts';
+import type { Rejection } from './rejection.ts';
 
 // The facts of a pool with the times at which they came; a look at a time sees those that came before.
 
@@ -77,7 +77,10 @@ test('the same facts, looked at once or at any times, with acknowledgements at a
   );
 });
 
-/** Plans at the times given and at the end, each time from what had come and what was decided before; trainers acknowledge when `acks` says so. */
+/**
+ * Plans at the times given and at the end, each time from what had come and what was decided before; trainers acknowledge when
+ * `acks` says so.
+ */
 function live(
   groups: readonly PoolGroup[],
   overrides: Partial<PlanRules>,
@@ -119,7 +122,10 @@ function live(
   return { batches, reasons };
 }
 
-/** What the read models hold at a time: groups with a finished member of which nothing is decided, and of them the members that no batch holds. */
+/**
+ * What the read models hold at a time: groups with a finished member of which nothing is decided, and of them the members that no
+ * batch holds.
+ */
 function seenAt(
   groups: readonly PoolGroup[],
   atMs: number,

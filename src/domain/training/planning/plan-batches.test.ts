@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { configureEstimator } from '../advantages/estimators.ts';
-import type { Rejection } from './judge-group.ts';
 import { type Decision, type DraftBatch, planBatches } from './plan-batches.ts';
 import type { PlanRules } from './plan-rules.ts';
 import type { LineageState, PoolGroup, PoolSample } from './pool.ts';
+import type { Rejection } from './rejection.ts';
 
 const RULES: PlanRules = {
   ...{ groupsPerBatch: 2, group: { kind: 'all' }, maxStaleness: 0, offPolicy: 'any', metric: 'environment' },

@@ -2,9 +2,10 @@ import { createRandom } from '../../random/random.ts';
 import { seedFrom } from '../../random/seed-from.ts';
 import type { Readiness } from '../advantages/estimator.ts';
 import { planMicroBatches } from '../batching/micro-batches.ts';
-import { judgeGroup, lengthOf, type RejectedSample } from './judge-group.ts';
+import { judgeGroup, lengthOf } from './judge-group.ts';
 import type { PlanRules } from './plan-rules.ts';
 import type { LineageState, PoolGroup, PoolSample } from './pool.ts';
+import type { RejectedSample } from './rejection.ts';
 
 export interface PlanRequest {
   readonly state: LineageState;
@@ -29,13 +30,13 @@ export interface DraftBatch {
 export type Decision = ({ readonly kind: 'reject' } & RejectedSample) | { readonly kind: 'plan'; readonly batch: DraftBatch };
 
 /**
- * Plans all batches that a pool holds. It is a fold over the moments at which a group may become ready (it closes, a reward that it waits for comes, its greedy
- * sibling ends), in their order: at each the group is judged for the next batch by what was known then, and waits, is refused, or is taken; when `groupsPerBatch`
- * are taken they are a batch, and what follows is judged for the one after. So a planner that looks once decides as one that looked at every moment,
- * and a slow group stops nobody.
+ * Plans all batches that a pool holds. It is a fold over the moments at which a group may become ready (it closes, a reward that
+ * it waits for comes, its greedy sibling ends), in their order: at each the group is judged for the next batch by what was known
+ * then, and waits, is refused, or is taken; when `groupsPerBatch` are taken they are a batch, and what follows is judged for the
+ * one after. So a planner that looks once decides as one that looked at every moment, and a slow group stops nobody.
  *
- * Every batch that is trained makes one version, so the version that batch n is trained on is known when it is planned: nothing depends on when trainers
- * acknowledge, nor on how often somebody plans.
+ * Every batch that is trained makes one version, so the version that batch n is trained on is known when it is planned: nothing
+ * depends on when trainers acknowledge, nor on how often somebody plans.
  */
 export function planBatches({ state, rules, readiness, seed, groups }: PlanRequest): readonly Decision[] {
   const decisions: Decision[] = [];
@@ -65,7 +66,8 @@ export function planBatches({ state, rules, readiness, seed, groups }: PlanReque
     ordinal += 1;
     taken = [];
     if (passed === 0) continue;
-    // A group that waited for a member's reward need not wait any more when the member is too old for the next batch: it is judged again for that one.
+    // A group that waited for a member's reward need not wait any more when the member is too old for the next batch: it is
+    // judged again for that one.
     moments = moments.filter((moment) => waiting.has(moment.group));
     [i, passed] = [-1, 0];
   }
@@ -95,7 +97,10 @@ function momentsOf(groups: readonly PoolGroup[], { unscored }: PlanRules, { wait
   return moments.sort((a, b) => a.atMs - b.atMs || (a.group.treeId < b.group.treeId ? -1 : 1));
 }
 
-/** The version on which the batch of an ordinal is trained: the newest when those before it are trained. Of an abandoned one comes no version. */
+/**
+ * The version on which the batch of an ordinal is trained: the newest when those before it are trained. Of an abandoned one comes
+ * no version.
+ */
 export function versionOf({ newestVersion, trained, abandoned }: LineageState, ordinal: number): number {
   return newestVersion + ordinal - trained - abandoned;
 }
@@ -105,7 +110,10 @@ interface Taken {
   readonly members: readonly PoolSample[];
 }
 
-/** Orders the groups by the seed and not by when they closed: two runs that collect the same groups train the same batch, to the bit. */
+/**
+ * Orders the groups by the seed and not by when they closed: two runs that collect the same groups train the same batch, to the
+ * bit.
+ */
 function composeBatch(
   taken: readonly Taken[],
   { ordinal, policyVersion, rules, seed }: { ordinal: number; policyVersion: number; rules: PlanRules; seed: number },

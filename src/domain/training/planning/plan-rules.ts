@@ -8,13 +8,15 @@ export interface PlanRules {
   readonly group: GroupRule;
   /** The most versions between the oldest span of a sample and the version that is trained; 0 is strictly on-policy, null any. */
   readonly maxStaleness: number | null;
-  /** What a sample of an older version must have: `log-probs` of every token, for the correction of rollouts, or nothing (`any`). */
+  /**
+   * What a sample of an older version must have: `log-probs` of every token, for the correction of rollouts, or nothing (`any`).
+   */
   readonly offPolicy: 'any' | 'log-probs';
   /** The reward component that filters look at: what the environment said, never a shaped sum. */
   readonly metric: string;
   /**
-   * The components that are trained on, with their weights; the metric is one of them. Left out only in declarations from before there was a
-   * choice: their batches are trained on the sum of all components.
+   * The components that are trained on, with their weights; the metric is one of them. Left out only in declarations from before
+   * there was a choice: their batches are trained on the sum of all components.
    */
   readonly rewards?: RewardWeights | undefined;
   /** Whether a group whose members lack the metric waits for it (scorers that work later) or loses them. */
@@ -34,8 +36,8 @@ export interface PlanRules {
 }
 
 /**
- * `all`: every planned member must be fit. `at-least`: so many fit members are enough. `replace-failed`: as many fit members as were planned; collectors
- * start further rollouts in place of failed ones, and what is too many is not needed.
+ * `all`: every planned member must be fit. `at-least`: so many fit members are enough. `replace-failed`: as many fit members as
+ * were planned; collectors start further rollouts in place of failed ones, and what is too many is not needed.
  */
 export type GroupRule =
   | { readonly kind: 'all' }

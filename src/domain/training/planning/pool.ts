@@ -1,4 +1,4 @@
-import type { Rejection } from './judge-group.ts';
+import type { Rejection } from './rejection.ts';
 
 /** A finished rollout as the planner sees it. Lengths are tokens. */
 export interface PoolSample {
@@ -27,7 +27,10 @@ export interface PoolSample {
   /** When it finished, and when it got the first reward of the metric (null: never), ms since 1970. */
   readonly finishedMs: number;
   readonly scoredMs: number | null;
-  /** Why its rows cannot be read or trained on, as its record says (`findRecordFault`); null where nothing is wrong or nobody looked yet. */
+  /**
+   * Why its rows cannot be read or trained on, as its record says (`findRecordFault`); null where nothing is wrong or nobody
+   * looked yet.
+   */
   readonly recordFault: string | null;
   /** What was recorded of it before; null: nothing yet. */
   readonly rejected: Rejection | null;

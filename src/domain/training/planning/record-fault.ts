@@ -21,8 +21,8 @@ export interface RecordedArrays {
 }
 
 /**
- * Finds what contradicts itself in the path of a rollout, from the root to its leaf by the parents of its steps. The reader of rows refuses such a rollout, and
- * so the planner never plans one: both ask here. Null where nothing is wrong.
+ * Finds what contradicts itself in the path of a rollout, from the root to its leaf by the parents of its steps. The reader of
+ * rows refuses such a rollout, and so the planner never plans one: both ask here. Null where nothing is wrong.
  */
 export function findWalkFault(
   { rolloutId, taken, rootStepId, fromStepId }: RecordedWalk,
@@ -35,7 +35,10 @@ export function findWalkFault(
   return held === taken ? null : `rollout ${rolloutId} took ${taken} steps by its end, and its path holds ${held} of them`;
 }
 
-/** Finds token arrays of a step that do not fit each other or their own length; null where all do. Both the reader and the planner ask here. */
+/**
+ * Finds token arrays of a step that do not fit each other or their own length; null where all do. Both the reader and the planner
+ * ask here.
+ */
 export function findTokensFault(stepId: string, { ids, logProbs, mask }: RecordedArrays): string | null {
   return (
     findArrayFault(stepId, ids, 'int32', ids.length) ??

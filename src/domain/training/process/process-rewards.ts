@@ -9,8 +9,8 @@ export interface ToolRewards {
 }
 
 /**
- * Puts the k-th reward of a row on the token that closes its k-th call (Agent-R1, March 2025). Calls without a reward, rewards without a call and
- * ends outside the row are ignored, as published; `lengths` are the valid response lengths.
+ * Puts the k-th reward of a row on the token that closes its k-th call (Agent-R1, March 2025). Calls without a reward, rewards
+ * without a call and ends outside the row are ignored, as published; `lengths` are the valid response lengths.
  */
 export function placeToolRewards(rows: readonly ToolRewards[], lengths: ArrayLike<number>): Float64Array[] {
   return rows.map(({ callEnds, rewards }, row) => {
@@ -24,8 +24,9 @@ export function placeToolRewards(rows: readonly ToolRewards[], lengths: ArrayLik
 }
 
 /**
- * Divides process rewards by (the largest |reverse cumulative sum| in the whole batch + 1e-6). The scale of every row depends on the most-called row
- * of its batch: an update must record which batch that was. Source: PRIME's normalisation in Agent-R1, March 2025.
+ * Divides process rewards by (the largest |reverse cumulative sum| in the whole batch + 1e-6). The scale of every row depends on
+ * the most-called row of its batch: an update must record which batch that was. Source: PRIME's normalisation in Agent-R1, March
+ * 2025.
  */
 export function normaliseOverBatch(processRewards: Rows): Float64Array[] {
   let largest = 0;

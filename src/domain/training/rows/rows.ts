@@ -1,7 +1,10 @@
 /** One number for each token of each row. A row is as long as its own response: nothing is padded, rows differ in length. */
 export type Rows = readonly Float64Array[];
 
-/** 1 where the policy wrote the token, 0 where an environment or a tool did (context, never trained on). As long as the row it belongs to. */
+/**
+ * 1 where the policy wrote the token, 0 where an environment or a tool did (context, never trained on). As long as the row it
+ * belongs to.
+ */
 export type Masks = readonly Uint8Array[];
 
 /** Reads one value. @throws RangeError outside the values: a column that is shorter than its mask is a bug, not a zero. */

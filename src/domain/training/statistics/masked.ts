@@ -4,7 +4,9 @@ import { startSum, sumOf } from './sum.ts';
 /** verl adds this to the count of a mean and, under the root, to the variance of a whitening. */
 export const MASKED_EPSILON = 1e-8;
 
-/** Sums x·m over m ≠ 0. What lies outside the mask may be NaN, as in verl ≥ 0.5 (earlier it multiplied first, and the NaN spread). */
+/**
+ * Sums x·m over m ≠ 0. What lies outside the mask may be NaN, as in verl ≥ 0.5 (earlier it multiplied first, and the NaN spread).
+ */
 export function maskedSum(rows: Rows, masks: Masks): number {
   const sum = startSum();
   for (const [row, mask] of masks.entries()) {
@@ -38,8 +40,9 @@ export function maskedVariance(rows: Rows, masks: Masks, kind: 'unbiased' | 'bia
 }
 
 /**
- * (x − μ)/sqrt(var + 1e-8), with the mean put back when it is kept. **What lies outside the mask is transformed as well**, as upstream: an
- * estimator that wants zeros there multiplies by the mask. Source: verl `masked_whiten`. @throws RangeError for a mask sum below 2.
+ * (x − μ)/sqrt(var + 1e-8), with the mean put back when it is kept. **What lies outside the mask is transformed as well**, as
+ * upstream: an estimator that wants zeros there multiplies by the mask. Source: verl `masked_whiten`. @throws RangeError for a
+ * mask sum below 2.
  */
 export function maskedWhiten(rows: Rows, masks: Masks, mean: 'removed' | 'kept' = 'removed'): Float64Array[] {
   const center = maskedMean(rows, masks);

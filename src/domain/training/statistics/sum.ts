@@ -5,8 +5,8 @@ export interface RunningSum {
 }
 
 /**
- * Starts a compensated sum (Neumaier 1974): its error does not grow with the number of terms, so the order of rows does not show in the
- * digits that are compared. NaN and infinities come out as in a plain sum.
+ * Starts a compensated sum (Neumaier 1974): its error does not grow with the number of terms, so the order of rows does not show
+ * in the digits that are compared. NaN and infinities come out as in a plain sum.
  */
 export function startSum(): RunningSum {
   let sum = 0;

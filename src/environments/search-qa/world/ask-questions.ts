@@ -7,7 +7,10 @@ const HOPS = [1, 2, 3] as const; // three searches and the answer are the four t
 const QUESTIONS = 12; // for each number of hops, in each realm
 const OTHER_WORDS = 1; // relation words that a search may use and no hop needs
 
-/** Asks about chains of facts of one realm, none of which meets an entity twice. Aliases are the questions' own: the first entity and the relations. */
+/**
+ * Asks about chains of facts of one realm, none of which meets an entity twice. Aliases are the questions' own: the first entity
+ * and the relations.
+ */
 export function askQuestions(
   facts: readonly Fact[],
   ids: ReadonlyMap<Fact, string>,
@@ -43,7 +46,9 @@ function question(chain: readonly Fact[], ids: ReadonlyMap<Fact, string>, split:
     targets: [last.object.name],
     dataSource: 'espalier_search_world',
     split,
-    hops: chain.map((fact) => ({ query: `${fact.subject.name} ${fact.relation.key}`, documentId: ids.get(fact) ?? '' })), // every fact is numbered
-    relationWords: [...new Set(keys), ...others.slice(0, OTHER_WORDS)].sort(), // by name: their order must not tell which comes first
+    // every fact is numbered
+    hops: chain.map((fact) => ({ query: `${fact.subject.name} ${fact.relation.key}`, documentId: ids.get(fact) ?? '' })),
+    // by name: their order must not tell which comes first
+    relationWords: [...new Set(keys), ...others.slice(0, OTHER_WORDS)].sort(),
   };
 }

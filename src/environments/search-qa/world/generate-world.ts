@@ -32,9 +32,10 @@ const POPULATION: readonly (readonly [EntityKind, number])[] = [
 ];
 
 /**
- * Generates a world from a seed. It has `size` realms, and a fact joins entities of one realm; a fifth of the realms (by the hash of their country) are
- * asked about in the `test` split and the others in `train`, so no fact and no name that a test question is about ever occurs on the way to an answer in
- * training. A relation leads from an entity to exactly one other, so a question has one answer. The documents are numbered in a drawn order.
+ * Generates a world from a seed. It has `size` realms, and a fact joins entities of one realm; a fifth of the realms (by the hash
+ * of their country) are asked about in the `test` split and the others in `train`, so no fact and no name that a test question is
+ * about ever occurs on the way to an answer in training. A relation leads from an entity to exactly one other, so a question has
+ * one answer. The documents are numbered in a drawn order.
  * @param size from 2 to 500 realms, each of 66 documents and 36 questions.
  */
 export function generateWorld(seed: number, size: number): QuestionWorld {

@@ -2,8 +2,8 @@
 export type EntityKind = 'academy' | 'company' | 'country' | 'mountain' | 'person' | 'river' | 'scholar' | 'town';
 
 /**
- * A relation that leads from an entity of one kind to exactly one other. `key` is the word that stands in its documents, in questions about it and in
- * searches for it, and in those of no other relation: it is what a search must get right.
+ * A relation that leads from an entity of one kind to exactly one other. `key` is the word that stands in its documents, in
+ * questions about it and in searches for it, and in those of no other relation: it is what a search must get right.
  */
 export interface Relation {
   readonly key: string;

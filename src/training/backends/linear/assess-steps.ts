@@ -20,8 +20,9 @@ export function needsWeights({ readiness: { columns } }: ConfiguredEstimator): b
 }
 
 /**
- * Estimates the advantages of decisions by the critic and the choices at the start of an update. An update and whoever asks later what its advantages were both come
- * here. @param critic not read where `needsWeights` says no. @param choices asked for only where the estimator reads them: they cost more than all else.
+ * Estimates the advantages of decisions by the critic and the choices at the start of an update. An update and whoever asks later
+ * what its advantages were both come here. @param critic not read where `needsWeights` says no. @param choices asked for only
+ * where the estimator reads them: they cost more than all else.
  */
 export function assessSteps(
   estimator: ConfiguredEstimator,
@@ -50,8 +51,9 @@ function needsChoices(columns: readonly Column[]): boolean {
 export type EstimatedStep = Pick<StepRow, 'groupId' | 'rolloutId' | 'step' | 'reward' | 'stateHash'>;
 
 /**
- * Asks an estimator for the advantages of steps: each step is a row of its own with one trained token, so that step and trajectory estimators, with and without
- * a critic, all read the same columns. Nothing is padded. @param rows in the order in which sums are taken.
+ * Asks an estimator for the advantages of steps: each step is a row of its own with one trained token, so that step and
+ * trajectory estimators, with and without a critic, all read the same columns. Nothing is padded. @param rows in the order in
+ * which sums are taken.
  */
 export function estimateSteps(
   estimator: ConfiguredEstimator,

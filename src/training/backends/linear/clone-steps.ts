@@ -5,7 +5,10 @@ import { addGradient, choiceAt } from './decisions.ts';
 import type { Learnt, Lesson } from './follow-gradient.ts';
 import { takeStep } from './optimiser.ts';
 
-/** Clones the rollouts whose return reaches `least`: −log π of each of their steps, mean over a mini-batch of steps, in a seeded order. */
+/**
+ * Clones the rollouts whose return reaches `least`: −log π of each of their steps, mean over a mini-batch of steps, in a seeded
+ * order.
+ */
 export async function cloneSteps({ from, decisions, settings, seed, signal, featuresOf }: Lesson): Promise<Learnt | Refused> {
   const { objective } = settings;
   if (objective.kind !== 'behaviour-cloning') return refused(`${objective.kind} clones nothing`);

@@ -18,7 +18,10 @@ export interface Valued {
   readonly bootstraps: Float64Array;
 }
 
-/** @param bootstrap whether the state after a truncated end is described with its candidates; trainings that were declared before describe it without. */
+/**
+ * @param bootstrap whether the state after a truncated end is described with its candidates; trainings that were declared before
+ * describe it without.
+ */
 export function valueSteps(critic: Float64Array, decisions: readonly Decision[], bootstrap: 'state' | undefined): Valued {
   const features = decisions.map(({ row, candidates }) => stateFeatures(row.situation, candidates));
   const bootstraps = Float64Array.from(decisions, ({ row }) => {
@@ -29,7 +32,10 @@ export function valueSteps(critic: Float64Array, decisions: readonly Decision[],
   return { features, values: Float64Array.from(features, (vector) => scoreOf(critic, vector)), bootstraps };
 }
 
-/** Moves the critic towards the returns by the clipped value loss, mini-batches of steps in a seeded order. The arguments stay as they are. */
+/**
+ * Moves the critic towards the returns by the clipped value loss, mini-batches of steps in a seeded order. The arguments stay as
+ * they are.
+ */
 export function fitCritic(
   start: { readonly critic: Float64Array; readonly criticMoments: Moments },
   { features, values }: Valued,

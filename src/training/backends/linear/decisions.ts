@@ -10,7 +10,10 @@ export interface Decision {
   readonly chosen: number;
 }
 
-/** Reads the choice of each row. Its one token is the place of its action among the candidates; a row of another policy is cloned by its action. */
+/**
+ * Reads the choice of each row. Its one token is the place of its action among the candidates; a row of another policy is cloned
+ * by its action.
+ */
 export function decisionsOf(rows: readonly StepRow[]): {
   readonly decisions: readonly Decision[];
   readonly without: readonly StepRow[];
@@ -25,7 +28,10 @@ export function decisionsOf(rows: readonly StepRow[]): {
   return { decisions, without };
 }
 
-/** Gives the place of what was chosen among the candidates; null where it was no choice among them. The planner asks here what may be planned. */
+/**
+ * Gives the place of what was chosen among the candidates; null where it was no choice among them. The planner asks here what may
+ * be planned.
+ */
 export function chosenOf({ candidates, tokens, action }: Pick<StepRow, 'candidates' | 'tokens' | 'action'>): number | null {
   const all = candidates ?? [];
   const { ids = [] } = tokens ?? {};
@@ -48,8 +54,8 @@ export function choiceAt(weights: Float64Array, features: readonly FeatureVector
 }
 
 /**
- * Adds a decision's part of d loss / dθ to a gradient: with z = θ·φ/T, dz_j = slope·(1[j = chosen] − p_j) − entropySlope·p_j·(log p_j + H), and
- * θ gets Σ_j dz_j·φ_j/T. @param slope d loss / d log π(chosen). @param entropySlope d loss / d H.
+ * Adds a decision's part of d loss / dθ to a gradient: with z = θ·φ/T, dz_j = slope·(1[j = chosen] − p_j) − entropySlope·p_j·(log
+ * p_j + H), and θ gets Σ_j dz_j·φ_j/T. @param slope d loss / d log π(chosen). @param entropySlope d loss / d H.
  */
 export function addGradient(
   gradient: Float64Array,

@@ -38,7 +38,10 @@ export interface Learnt {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** Updates policy and critic on one batch: advantages once, by the weights of the start; then epochs of mini-batches of whole trajectories in a seeded order. */
+/**
+ * Updates policy and critic on one batch: advantages once, by the weights of the start; then epochs of mini-batches of whole
+ * trajectories in a seeded order.
+ */
 export async function followGradient(lesson: Lesson): Promise<Learnt | Refused> {
   const { from, decisions, settings, seed } = lesson;
   const { objective } = settings;

@@ -14,8 +14,9 @@ import { decodeCheckpoint, encodeCheckpoint, initialCheckpoint, weightsBytes } f
 const REVISION = '1';
 
 /**
- * Trains the linear softmax policy in this process: policy gradients with any estimator and loss of the registries (a linear critic where values are needed), or
- * behaviour cloning. Deterministic: equal checkpoint, rows, settings and seed give equal bytes, in whatever order the rows come.
+ * Trains the linear softmax policy in this process: policy gradients with any estimator and loss of the registries (a linear
+ * critic where values are needed), or behaviour cloning. Deterministic: equal checkpoint, rows, settings and seed give equal
+ * bytes, in whatever order the rows come.
  */
 export function linearBackend(): Backend {
   return {

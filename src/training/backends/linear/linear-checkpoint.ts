@@ -26,8 +26,9 @@ export function initialCheckpoint(): LinearCheckpoint {
 }
 
 /**
- * Writes a checkpoint as bytes, little-endian: 'ESPC', uint32 format, steps taken by policy and critic, length of the weights' own bytes, critic buckets;
- * those bytes (see weights.ts), then float64: the policy's two moments, the critic, its two moments. Equal states give equal bytes.
+ * Writes a checkpoint as bytes, little-endian: 'ESPC', uint32 format, steps taken by policy and critic, length of the weights'
+ * own bytes, critic buckets; those bytes (see weights.ts), then float64: the policy's two moments, the critic, its two moments.
+ * Equal states give equal bytes.
  */
 export function encodeCheckpoint({ policy, policyMoments, critic, criticMoments }: LinearCheckpoint): Uint8Array {
   const weights = encodeWeights(policy);
@@ -46,7 +47,10 @@ export function encodeCheckpoint({ policy, policyMoments, critic, criticMoments 
   return bytes;
 }
 
-/** Reads a checkpoint back. @throws CheckpointDamaged that names what does not fit: another file, another format or revision, a cut one, a value not finite. */
+/**
+ * Reads a checkpoint back. @throws CheckpointDamaged that names what does not fit: another file, another format or revision, a
+ * cut one, a value not finite.
+ */
 export function decodeCheckpoint(bytes: Uint8Array): LinearCheckpoint {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const word = (i: number): number => view.getUint32(i * 4, true);

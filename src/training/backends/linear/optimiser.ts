@@ -29,8 +29,8 @@ export function noMoments(size: number): Moments {
 }
 
 /**
- * Takes one step down a gradient, its norm clipped first. A gradient that is not finite moves nothing (as verl): one broken row must not make every weight NaN.
- * The arguments stay as they are.
+ * Takes one step down a gradient, its norm clipped first. A gradient that is not finite moves nothing (as verl): one broken row
+ * must not make every weight NaN. The arguments stay as they are.
  */
 export function takeStep(values: Float64Array, moments: Moments, gradient: Float64Array, rule: StepRule): Stepped {
   const norm = Math.sqrt(gradient.reduce((sum, g) => sum + g * g, 0));

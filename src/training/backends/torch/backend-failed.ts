@@ -1,4 +1,7 @@
-/** Why a training process gave no answer: it ended or was too slow, spoke another protocol, or said so itself (the codes of `session.py`). */
+/**
+ * Why a training process gave no answer: it ended or was too slow, spoke another protocol, or said so itself (the codes of
+ * `session.py`).
+ */
 export type FailureCode = 'ended' | 'timeout' | 'protocol' | 'refused' | 'not-finite' | 'damaged' | 'memory' | 'fault';
 
 const CODES: readonly FailureCode[] = ['protocol', 'refused', 'not-finite', 'damaged', 'memory', 'fault'];

@@ -22,7 +22,9 @@ export function writeFrame(message: Readonly<Record<string, unknown>>, body: rea
   return [head, json, ...body];
 }
 
-/** Takes a stream's chunks as they come and gives the frames that are whole. @throws RangeError where the stream holds no frame. */
+/**
+ * Takes a stream's chunks as they come and gives the frames that are whole. @throws RangeError where the stream holds no frame.
+ */
 export function frameReader(): (chunk: Uint8Array) => readonly Frame[] {
   let chunks: Uint8Array[] = [];
   let held = 0;

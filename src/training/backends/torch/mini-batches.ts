@@ -6,8 +6,8 @@ import type { Refused } from '../../../domain/training/options.ts';
 export type MiniBatches = readonly (readonly (readonly number[])[])[];
 
 /**
- * Plans the steps of all epochs: whole trajectories, in a seeded order of its own for each epoch, `size` of them a step; the rows of a step are cut to what fits
- * into memory. Refuses a row that fits nowhere.
+ * Plans the steps of all epochs: whole trajectories, in a seeded order of its own for each epoch, `size` of them a step; the rows
+ * of a step are cut to what fits into memory. Refuses a row that fits nowhere.
  */
 export function planMiniBatches(
   trajectories: readonly string[],

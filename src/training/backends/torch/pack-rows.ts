@@ -9,7 +9,10 @@ export interface PackedRow {
 /** Says of each sampled token of each row one number. */
 export type TokenColumns = Readonly<Record<string, readonly ArrayLike<number>[]>>;
 
-/** Packs rows without padding: ids, where each row begins, a mask of the sampled tokens, and columns that lie beside the ids (0 over prompts). */
+/**
+ * Packs rows without padding: ids, where each row begins, a mask of the sampled tokens, and columns that lie beside the ids (0
+ * over prompts).
+ */
 export function packRows(rows: readonly PackedRow[], columns: TokenColumns): readonly Uint8Array[] {
   const offsets = [0];
   for (const { prompt, sampled } of rows) offsets.push((offsets.at(-1) ?? 0) + prompt.length + sampled.length);
@@ -34,7 +37,10 @@ export function packRows(rows: readonly PackedRow[], columns: TokenColumns): rea
   return writeSafetensors(tensors, {});
 }
 
-/** Reads a column of the answer back to the sampled tokens of each row. @throws RangeError when it is not there or of another length. */
+/**
+ * Reads a column of the answer back to the sampled tokens of each row. @throws RangeError when it is not there or of another
+ * length.
+ */
 export function unpackColumn(body: Uint8Array, name: string, rows: readonly PackedRow[]): readonly Float64Array[] {
   const data = readSafetensors(body).tensors.get(name)?.data;
   const total = rows.reduce((sum, { prompt, sampled }) => sum + prompt.length + sampled.length, 0);

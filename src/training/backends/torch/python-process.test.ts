@@ -22,7 +22,10 @@ async function interpreter(name: string, script: string): Promise<string> {
   return file;
 }
 
-/** Whether a process runs. One that was killed and that nobody has waited for yet does not (an orphan in a container without an init). */
+/**
+ * Whether a process runs. One that was killed and that nobody has waited for yet does not (an orphan in a container without an
+ * init).
+ */
 function alive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -11,7 +11,10 @@ export interface TokenRow {
   readonly recorded: readonly number[] | null;
 }
 
-/** Takes the rows in the order in which sums are taken. Refuses rows without sampled tokens or chat, and what no update can be computed of. */
+/**
+ * Takes the rows in the order in which sums are taken. Refuses rows without sampled tokens or chat, and what no update can be
+ * computed of.
+ */
 export function tokenRows(rows: readonly StepRow[]): { readonly kind: 'rows'; readonly rows: readonly TokenRow[] } | Refused {
   const found: TokenRow[] = [];
   for (const row of sortRows(rows)) {

@@ -14,15 +14,17 @@ import { startTorch, type TorchSession } from './torch-session.ts';
 const REVISION = '1';
 
 /**
- * Trains a causal language model in a Python process: advantages by Espalier's estimators, losses and their gradients there, checkpoints as folders of safetensors that
- * a model server loads. What it gives as a checkpoint is the manifest that names the folder and the digests in it. A process that dies, hangs or fails is
- * a `BackendFailed`; the next update starts another. Equal inputs give equal bytes on one device with one number of threads, where torch has a
- * deterministic form. Who opens it closes it. @throws BackendFailed when Python, torch or the model is not there.
+ * Trains a causal language model in a Python process: advantages by Espalier's estimators, losses and their gradients there,
+ * checkpoints as folders of safetensors that a model server loads. What it gives as a checkpoint is the manifest that names the
+ * folder and the digests in it. A process that dies, hangs or fails is a `BackendFailed`; the next update starts another. Equal
+ * inputs give equal bytes on one device with one number of threads, where torch has a deterministic form. Who opens it closes it.
+ * @throws BackendFailed when Python, torch or the model is not there.
  */
 export async function openTorchBackend(options: TorchOptions, signal: AbortSignal): Promise<Backend> {
   let torch = await startTorch(options, 0, signal);
   const { facts } = torch;
-  // Which checkpoint the process holds; null where that is not certain. Loading it again would change nothing and take minutes for a large model.
+  // Which checkpoint the process holds; null where that is not certain. Loading it again would change nothing and take minutes
+  // for a large model.
   let holds: string | null = null;
   const initials = new Map<number, Uint8Array>(); // a KL penalty asks for version 0 at every update
   return {

@@ -25,7 +25,10 @@ export function parseTorchCheckpoint(value: unknown): TorchCheckpoint {
   return parsed.data;
 }
 
-/** Writes the manifest: a large model stays in its files, and a digest of this is a digest of them. Equal checkpoints are equal bytes. */
+/**
+ * Writes the manifest: a large model stays in its files, and a digest of this is a digest of them. Equal checkpoints are equal
+ * bytes.
+ */
 export function encodeTorchCheckpoint({ checkpoint, format, rest, steps, weights }: TorchCheckpoint): Uint8Array {
   return new TextEncoder().encode(JSON.stringify({ checkpoint, format, rest, steps, weights }));
 }

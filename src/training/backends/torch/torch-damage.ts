@@ -14,13 +14,15 @@ export interface TorchDamage {
 }
 
 /**
- * Looks whether the files of a torch checkpoint are those that were written, without torch: the folder's name follows from what the manifest says, the optimiser's file from its
- * digest, the model's from the digest of its tensors, laid out as the trainer lays them out. Gives what is wrong; null when nothing is.
- * A model that ties tensors is written without them, and its digest cannot be computed from the file: of such a one the rest is checked, and the trainer refuses a damaged one when it loads it.
+ * Looks whether the files of a torch checkpoint are those that were written, without torch: the folder's name follows from what
+ * the manifest says, the optimiser's file from its digest, the model's from the digest of its tensors, laid out as the trainer
+ * lays them out. Gives what is wrong; null when nothing is. A model that ties tensors is written without them, and its digest
+ * cannot be computed from the file: of such a one the rest is checked, and the trainer refuses a damaged one when it loads it.
  */
 export async function torchDamage(root: string, manifest: TorchCheckpoint): Promise<TorchDamage | null> {
   const { checkpoint, format, rest, steps, weights } = manifest;
-  const named = `{"format": "${format}", "rest": "${rest}", "steps": ${steps}, "weights": "${weights}"}`; // as Python's json.dumps writes it
+  // as Python's json.dumps writes it
+  const named = `{"format": "${format}", "rest": "${rest}", "steps": ${steps}, "weights": "${weights}"}`;
   if (createHash('sha256').update(named).digest('hex') !== checkpoint) return changed('its manifest does not add up to its name');
   const folder = checkpointFolder(root, manifest);
   const files = (await readdir(folder).catch(() => [])).sort();
@@ -73,7 +75,10 @@ const entry = z.object({
 });
 const header = z.record(z.string(), entry);
 
-/** Digests the tensors of safetensors files together, by name, as `digest_tensors` of the trainer does: a model is read in pieces, never held. */
+/**
+ * Digests the tensors of safetensors files together, by name, as `digest_tensors` of the trainer does: a model is read in pieces,
+ * never held.
+ */
 async function digestTensors(paths: readonly string[]): Promise<string> {
   const tensors = new Map<string, { readonly path: string; readonly from: number; readonly entry: z.infer<typeof entry> }>();
   for (const path of paths) {
@@ -110,7 +115,8 @@ async function digestTensors(paths: readonly string[]): Promise<string> {
   ] of ordered) {
     const size = data_offsets[1] - data_offsets[0];
     if (size > 0)
-      for await (const chunk of createReadStream(path, { start: from, end: from + size - 1 })) hash.update(chunk as Buffer); // as above
+      // as above
+      for await (const chunk of createReadStream(path, { start: from, end: from + size - 1 })) hash.update(chunk as Buffer);
   }
   return hash.digest('hex');
 }

@@ -23,7 +23,10 @@ export interface Lesson {
   readonly loss: Method;
 }
 
-/** Prepares an update: reads what the model says of the rows, and has the advantages estimated. Refuses what cannot be computed of them. */
+/**
+ * Prepares an update: reads what the model says of the rows, and has the advantages estimated. Refuses what cannot be computed of
+ * them.
+ */
 export async function lessonOf(
   session: TorchSession,
   rows: readonly TokenRow[],
@@ -61,7 +64,10 @@ export async function lessonOf(
   };
 }
 
-/** Reads log-probs and values at the start of the update. A state that a limit cut off is valued behind its last observation, as the next step would have been. */
+/**
+ * Reads log-probs and values at the start of the update. A state that a limit cut off is valued behind its last observation, as
+ * the next step would have been.
+ */
 async function readTokens(
   session: TorchSession,
   rows: readonly TokenRow[],

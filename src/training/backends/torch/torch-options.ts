@@ -21,7 +21,9 @@ export interface TorchOptions {
   /** Of torch's own pool: sums depend on it, so it is fixed for equal bytes. */
   readonly threads?: number;
   readonly weightDecay?: number;
-  /** What the ratio compares with: log-probs of the weights at the start of the update (verl), or those that the engine recorded. */
+  /**
+   * What the ratio compares with: log-probs of the weights at the start of the update (verl), or those that the engine recorded.
+   */
   readonly oldLogProbs?: 'recomputed' | 'recorded';
   readonly aggregation?: AggregationMode;
   /** Tokens of a micro-batch, prompts included: what fits into the memory of the device. Changes nothing but rounding. */

@@ -2,7 +2,10 @@ import { z } from 'zod';
 
 const size = z.int().min(1).max(1_000_000);
 
-/** What of the torch backend determines its numbers, as it is declared with a training; where Python and the checkpoints lie is each machine's own. */
+/**
+ * What of the torch backend determines its numbers, as it is declared with a training; where Python and the checkpoints lie is
+ * each machine's own.
+ */
 export const torchPlan = z.strictObject({
   model: z.discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('tiny'), layers: size, width: size, heads: size, context: size }),

@@ -1,0 +1,40 @@
+import type { Platform } from '../platform/open-platform.ts';
+import type { Running } from '../runtime/lifecycle.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { batch } from '../usecases/train/batch.ts';
+import { relay } from '../usecases/train/relay.ts';
+import { project } from './project.ts';
+import { serveApi } from './serve-api.ts';
+
+/**
+ * Runs everything that waits for work in this process: projections, batcher, relay and API. `close` ends them; the platform stays
+ * the caller's.
+ */
+export async function runAll(platform: Platform, logger: Logger): Promise<Running & { readonly url: string }> {
+  const server = await serveApi(platform, logger);
+  try {
+    const subscription = await project(platform, logger);
+    const relaying = await relay(platform, logger).catch(async (error: unknown) => {
+      await subscription.close();
+      throw error;
+    });
+    const batching = await batch(platform, logger).catch(async (error: unknown) => {
+      await relaying.close();
+      await subscription.close();
+      throw error;
+    });
+    return {
+      url: server.url,
+      finished: Promise.race([subscription.finished, relaying.finished, batching.finished]),
+      async close() {
+        await batching.close();
+        await relaying.close();
+        await subscription.close();
+        await server.close();
+      },
+    };
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}

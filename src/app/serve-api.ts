@@ -1,0 +1,50 @@
+import { createGraphql } from '../../graphql/create-graphql.ts';
+import { apiRoutes } from '../http/api-routes.ts';
+import { type HttpServer, startHttp } from '../http/server.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import { countNotices } from '../postgres/notices.ts';
+import { dropLeftSnapshots } from '../projections/as-of/snapshot-owner.ts';
+import { keepSnapshots } from '../projections/as-of/snapshots.ts';
+import { CURSOR_CHANNEL } from '../projections/runner.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { createMetrics } from '../runtime/metrics.ts';
+import { segmentCacheOf } from '../usecases/collect/open-prompter.ts';
+import { openDesk } from '../usecases/train/open-desk.ts';
+
+/** Serves every door of the platform over HTTP: GraphQL, ingest, training, health, metrics. */
+export async function serveApi(platform: Platform, logger: Logger): Promise<HttpServer> {
+  const { config, database, log, blobs } = platform;
+  const notices = await countNotices(platform.databaseUrl, [CURSOR_CHANNEL]);
+  const snapshots = keepSnapshots(database, platform.databaseUrl, { records: config.asOfLimit });
+  try {
+    await dropLeftSnapshots(platform.databaseUrl, database.db); // a server that was killed kept some
+    const metrics = createMetrics({ process: true });
+    const graphql = await createGraphql({ db: database.db, log, blobs, notices, snapshots, logger });
+    const segmentCache = segmentCacheOf(platform);
+    const training = { desk: openDesk(platform), notices };
+    const routes = apiRoutes({
+      db: database.db,
+      log,
+      blobs,
+      metrics,
+      limits: config.limits,
+      logger,
+      graphql,
+      segmentCache,
+      training,
+    });
+    const { host, port, limits } = config;
+    const server = await startHttp({ host, port, db: database.db, metrics, logger, routes, connections: limits.connections });
+    return {
+      url: server.url,
+      async close() {
+        await server.close();
+        await snapshots.close();
+        await notices.close();
+      },
+    };
+  } catch (error) {
+    await notices.close();
+    throw error;
+  }
+}

@@ -1,0 +1,43 @@
+import { policyRoutes } from '../http/policy/policy-routes.ts';
+import { type HttpServer, startHttp } from '../http/server.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import { createPolicy } from '../policies/create-policy.ts';
+import { PolicySpecError, parsePolicyText } from '../policies/policy-spec.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { createMetrics } from '../runtime/metrics.ts';
+import { followVersions } from '../training/versions/train-versions.ts';
+
+/**
+ * Serves a policy as a model server: `linear:FILE`, or `live:POLICY`, which answers with the newest version of a policy that is
+ * being trained. Off loopback it wants API keys as every door does. @throws PolicySpecError for a policy that is a server itself,
+ * or knows none of the actions it is asked about.
+ */
+export async function servePolicy(
+  { config, database, blobs }: Platform,
+  text: string | undefined,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<HttpServer & { readonly model: string }> {
+  const spec = parsePolicyText(text ?? '');
+  if (spec.kind !== 'linear' && spec.kind !== 'live' && spec.kind !== 'random')
+    throw new PolicySpecError('kind', `${spec.kind} cannot be served; name linear:FILE or live:POLICY`);
+  const { db } = database;
+  const policy = await createPolicy(spec, { versionsOf: (policyId) => followVersions({ db, blobs }, policyId), signal });
+  const { host, port, limits } = config;
+  const metrics = createMetrics({ process: true });
+  const routes = policyRoutes(policy, Date.now);
+  const server = await startHttp({ host, port, db, metrics, logger, routes, connections: limits.connections }).catch(
+    async (error: unknown) => {
+      await policy.close();
+      throw error;
+    },
+  );
+  return {
+    url: server.url,
+    model: policy.ref.policyId,
+    async close() {
+      await server.close();
+      await policy.close();
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { isUuid } from '../domain/ids.ts';
+import { newId } from '../events/new-id.ts';
+import type { Db } from './database.ts';
+
+export const SCOPES = ['ingest', 'read', 'train', 'admin'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** An API key as it is listed: never the key itself, of which only the hash is stored. */
+export interface ApiKey {
+  readonly keyId: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly createdAt: Date;
+  readonly revokedAt: Date | null;
+}
+
+/**
+ * Makes a key of 256 random bits. It is given here once and cannot be shown again. Plain SHA-256 is enough to store it: unlike a
+ * password it cannot be guessed, so there is nothing for a slow hash to slow down.
+ */
+export async function createKey(
+  db: Db,
+  { name, scopes }: { readonly name: string; readonly scopes: readonly Scope[] },
+): Promise<{ readonly key: string; readonly apiKey: ApiKey }> {
+  const key = `espalier_${randomBytes(32).toString('base64url')}`;
+  const row = await db
+    .insertInto('api_keys')
+    .values({ key_id: newId(), name, hash: hashOf(key), scopes: [...new Set(scopes)] })
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow();
+  return { key, apiKey: fromRow(row) };
+}
+
+/**
+ * Revokes a key for ever. Servers that hold it in their cache obey within its life. Gives undefined when no such key is active.
+ */
+export async function revokeKey(db: Db, keyId: string): Promise<ApiKey | undefined> {
+  if (!isUuid(keyId)) return undefined;
+  const row = await db
+    .updateTable('api_keys')
+    .set({ revoked_at: new Date() })
+    .where('key_id', '=', keyId)
+    .where('revoked_at', 'is', null)
+    .returning(COLUMNS)
+    .executeTakeFirst();
+  return row && fromRow(row);
+}
+
+/** Lists all keys, revoked ones too, oldest first. */
+export async function listKeys(db: Db): Promise<readonly ApiKey[]> {
+  const rows = await db.selectFrom('api_keys').select(COLUMNS).orderBy('created_at').orderBy('key_id').execute();
+  return rows.map(fromRow);
+}
+
+/** Tells whether at least one key could be used now. */
+export async function hasActiveKey(db: Db): Promise<boolean> {
+  const row = await db.selectFrom('api_keys').select('key_id').where('revoked_at', 'is', null).limit(1).executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Finds the active key behind a presented text, or undefined. */
+export async function verifyKey(db: Db, presented: string): Promise<ApiKey | undefined> {
+  if (!FORM.test(presented)) return undefined; // saves the database what cannot be a key
+  const hash = hashOf(presented);
+  const row = await db
+    .selectFrom('api_keys')
+    .select([...COLUMNS, 'hash'])
+    .where('hash', '=', hash)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst();
+  // The look-up goes by a hash that an attacker cannot steer, so its timing tells nothing; the comparison that decides is
+  // constant-time.
+  return row && timingSafeEqual(row.hash, hash) ? fromRow(row) : undefined;
+}
+
+/** Gives the SHA-256 under which a key is stored. */
+export function hashOf(key: string): Buffer {
+  return createHash('sha256').update(key, 'utf8').digest();
+}
+
+const FORM = /^espalier_[A-Za-z0-9_-]{43}$/;
+const COLUMNS = ['key_id', 'name', 'scopes', 'created_at', 'revoked_at'] as const;
+
+interface Row {
+  readonly key_id: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly created_at: Date;
+  readonly revoked_at: Date | null;
+}
+
+function fromRow(row: Row): ApiKey {
+  const scopes = SCOPES.filter((scope) => row.scopes.includes(scope));
+  return { keyId: row.key_id, name: row.name, scopes, createdAt: row.created_at, revokedAt: row.revoked_at };
+}

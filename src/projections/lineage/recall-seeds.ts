@@ -1,0 +1,117 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+import { JUDGEMENTS } from './recall-judgements.ts';
+import type { RecallSeed } from './touched.ts';
+
+/** What is recalled. */
+export type RecallAsked =
+  | { readonly kind: 'scorer'; readonly name: string; readonly revision: string | null }
+  | { readonly kind: 'trajectory'; readonly rolloutId: string }
+  | { readonly kind: 'task'; readonly taskId: string }
+  | { readonly kind: 'run'; readonly runId: string };
+
+/** There is nothing to recall: the record does not know what was named. */
+export class RecallRefused extends Error {
+  override readonly name = 'RecallRefused';
+}
+
+/**
+ * Finds the rollouts where a recall begins. A scorer touches the rollouts that a judgement of it, in force or not, was about: by
+ * their own reward or one of a step on their path. A trajectory touches itself and the rollouts that go on from its steps, in its
+ * tree or in a fork. @throws RecallRefused when the record knows none.
+ */
+export async function seedOf(db: Db, asked: RecallAsked): Promise<RecallSeed> {
+  switch (asked.kind) {
+    case 'scorer':
+      await refuseUnknownScorer(db, asked.name, asked.revision);
+      return { kind: 'rollouts', rollouts: rolloutsScoredBy(asked.name, asked.revision), steps: null };
+    case 'trajectory':
+      if (!(await exists(db, sql`select from rollouts where rollout_id = ${asked.rolloutId}`)))
+        throw new RecallRefused(`there is no rollout ${asked.rolloutId}`);
+      return seedOverRollout(asked.rolloutId);
+    case 'task':
+      if (!(await exists(db, sql`select from trees where task_id = ${asked.taskId}`)))
+        throw new RecallRefused(`no tree was grown for task ${asked.taskId}`);
+      return seedOfTrees(sql`t.task_id = ${asked.taskId}`);
+    case 'run':
+      if (!(await exists(db, sql`select from runs where run_id = ${asked.runId}`)))
+        throw new RecallRefused(`there is no run ${asked.runId}; \`espalier status\` lists the runs`);
+      return seedOfTrees(sql`t.run_id = ${asked.runId}`);
+    default:
+      return asked satisfies never;
+  }
+}
+
+/** Begins with all that was done in some trees, chosen by a condition on `trees t`. */
+export function seedOfTrees(which: RawBuilder<unknown>): RecallSeed {
+  return {
+    kind: 'rollouts',
+    rollouts: sql`select o.rollout_id from rollouts o join trees t on t.tree_id = o.tree_id where ${which}`,
+    steps: sql`select s.step_id from steps s join trees t on t.tree_id = s.tree_id where ${which}`,
+  };
+}
+
+/** Begins with some steps: the rollouts that hold one on their path. `steps` gives `step_id`. */
+export function seedThroughSteps(steps: RawBuilder<unknown>): RecallSeed {
+  return { kind: 'rollouts', rollouts: rolloutsThrough(steps), steps };
+}
+
+/**
+ * Begins with a rollout and those that go on from its steps. Steps that no rollout took (the inner ones of a search, a fork's
+ * way) belong to every trajectory through them: forks of those on its path are its forks too.
+ */
+export function seedOverRollout(rolloutId: string): RecallSeed {
+  const tree = sql`select tree_id from rollouts where rollout_id = ${rolloutId}`;
+  const taken = sql`select step_id from steps where rollout_id = ${rolloutId} and tree_id = (${tree})`;
+  const path = sql`
+    with recursive above as (
+      select s.step_id, s.parent_step_id, s.rollout_id from steps s
+      where s.step_id = (select coalesce(leaf_step_id, from_step_id) from rollouts where rollout_id = ${rolloutId})
+      union all
+      select s.step_id, s.parent_step_id, s.rollout_id from above a join steps s on s.step_id = a.parent_step_id
+    )
+    select step_id from above where rollout_id is null and parent_step_id is not null`;
+  return {
+    kind: 'rollouts',
+    rollouts: sql`select ${rolloutId}::uuid union (${rolloutsThrough(taken)})`,
+    steps: sql`(${taken}) union (${path})`,
+  };
+}
+
+/** Gives the rollouts that hold a step on their path: a query of `rollout_id`. `steps` gives `step_id`. */
+export function rolloutsThrough(steps: RawBuilder<unknown>): RawBuilder<unknown> {
+  // `offset 0` keeps every step of the walk an index look-up, as in the sums of returns.
+  return sql`
+    with recursive below as (
+      select step_id from (${steps}) s
+      union
+      select e.step_id from below b cross join lateral (select step_id from reward_edges where parent_step_id = b.step_id offset 0) e
+    )
+    select t.rollout_id from below b cross join lateral (select rollout_id from returns where leaf_step_id = b.step_id offset 0) t
+    union
+    select s.rollout_id from below b cross join lateral (select rollout_id from steps where step_id = b.step_id offset 0) s
+    where s.rollout_id is not null`;
+}
+
+function rolloutsScoredBy(name: string, revision: string | null): RawBuilder<unknown> {
+  const judged = sql`
+    select step_id, rollout_id from (${JUDGEMENTS}) j
+    where scorer = ${name} and (${revision}::text is null or revision = ${revision})`;
+  const steps = sql`select step_id from (${judged}) j where step_id is not null`;
+  return sql`select rollout_id from (${judged}) j where step_id is null and rollout_id is not null union (${rolloutsThrough(steps)})`;
+}
+
+async function refuseUnknownScorer(db: Db, name: string, revision: string | null): Promise<void> {
+  const { rows } = await sql<{ scorer: string; revision: string }>`
+    select distinct scorer, revision from (${JUDGEMENTS}) j order by 1, 2`.execute(db);
+  if (rows.some((row) => row.scorer === name && (revision === null || row.revision === revision))) return;
+  const there = rows.map((row) => `${row.scorer}@${row.revision}`).slice(0, 20);
+  throw new RecallRefused(
+    `no reward was given by ${name}${revision === null ? '' : `@${revision}`}; those on record are by ${there.join(', ') || 'nobody'}`,
+  );
+}
+
+async function exists(db: Db, query: RawBuilder<unknown>): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`select exists (${query}) as found`.execute(db);
+  return rows[0]?.found === true;
+}

@@ -1,0 +1,57 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+import type { RecallSeed } from './touched.ts';
+
+/** The rollouts that a recall begins with. */
+export interface TouchedRollouts {
+  /** The text of a `uuid[]`: a scorer may have judged a million, which go into the next statements as they came. */
+  readonly rolloutIds: string;
+  /** The trees of those, the text of a `uuid[]`. */
+  readonly treeIds: string;
+  readonly runs: readonly string[];
+  readonly rollouts: number;
+  readonly trees: number;
+}
+
+/** Reads the rollouts of a seed, and those of runs that repeat a step of it; none without a seed. */
+export async function readTouchedRollouts(
+  db: Db,
+  seed: Extract<RecallSeed, { kind: 'rollouts' }> | null,
+): Promise<TouchedRollouts> {
+  if (seed === null) return { rolloutIds: '{}', treeIds: '{}', runs: [], rollouts: 0, trees: 0 };
+  const ids = seed.steps === null ? seed.rollouts : sql`(${seed.rollouts}) union (${rolloutsForkedFrom(seed.steps)})`;
+  const { rows } = await sql<TouchedRollouts>`
+    with touched as materialized (select rollout_id, tree_id, run_id from rollouts where rollout_id in (${ids})),
+      trees as (select array_agg(distinct tree_id) as ids from touched)
+    select coalesce(array_agg(rollout_id), '{}')::text as "rolloutIds",
+           coalesce((select ids from trees), '{}')::text as "treeIds",
+           coalesce(array_agg(distinct run_id order by run_id), '{}')::text[] as runs,
+           count(*)::integer as rollouts, coalesce(cardinality((select ids from trees)), 0) as trees
+    from touched`.execute(db);
+  const [touched] = rows;
+  if (!touched) throw new Error('an aggregate has one row');
+  return touched;
+}
+
+/**
+ * Gives the rollouts of runs that were forked at one of these steps or below, of runs forked from any step of those, and so on.
+ */
+function rolloutsForkedFrom(steps: RawBuilder<unknown>): RawBuilder<unknown> {
+  const stepId = sql`r.config #>> '{fork,stepId}'`; // of any producer's configuration: it may be no id
+  return sql`
+    with recursive forks as materialized (
+      select r.run_id, s.step_id, t.run_id as origin from runs r
+      join steps s on s.step_id = case when ${stepId} ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (${stepId})::uuid end
+      join trees t on t.tree_id = s.tree_id
+      where r.kind = 'fork'
+    ), repeated as (
+      select run_id, step_id from forks
+      union
+      select p.run_id, s.parent_step_id from repeated p join steps s on s.step_id = p.step_id where s.parent_step_id is not null
+    ), touched as (
+      select run_id from repeated where step_id in (select step_id from (${steps}) given(step_id))
+      union
+      select f.run_id from touched t join forks f on f.origin = t.run_id
+    )
+    select o.rollout_id from touched t join rollouts o on o.run_id = t.run_id`;
+}

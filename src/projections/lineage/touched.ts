@@ -1,0 +1,62 @@
+import type { RawBuilder } from 'kysely';
+
+/**
+ * Where a recall begins: rollouts (a query that gives `rollout_id`), or something that was made of rollouts. `steps` (a query
+ * that gives `step_id`) are the steps that are recalled: a run that was forked at one of them, or below, repeats them. Null where
+ * a judgement is recalled, which no fork repeats.
+ */
+export type RecallSeed =
+  | { readonly kind: 'rollouts'; readonly rollouts: RawBuilder<unknown>; readonly steps: RawBuilder<unknown> | null }
+  | { readonly kind: 'dataset'; readonly datasetId: string }
+  | { readonly kind: 'batch'; readonly batchId: string }
+  | { readonly kind: 'version'; readonly policyId: string; readonly version: number };
+
+export interface TouchedDataset {
+  readonly datasetId: string;
+  readonly name: string;
+  readonly version: number;
+  /**
+   * Examples made of touched rollouts; null where the release does not say what its lines were made of, and names a touched run.
+   */
+  readonly examples: number | null;
+  readonly withdrawn: boolean;
+}
+
+export interface TouchedBatch {
+  readonly batchId: string;
+  readonly policyId: string;
+  readonly ordinal: number;
+  /** Its samples that are touched. */
+  readonly samples: number;
+  readonly trained: boolean;
+}
+
+export interface TouchedVersion {
+  readonly policyId: string;
+  readonly version: number;
+  /**
+   * `itself`: where the recall begins. `trained-on`: a touched batch or dataset. `descends`: trained from a version that is
+   * touched.
+   */
+  readonly how: 'itself' | 'trained-on' | 'descends';
+}
+
+export interface TouchedEvaluation {
+  readonly runId: string;
+  readonly policyId: string;
+  readonly version: number;
+  readonly meanReturn: number;
+  /** `measures`: a touched version. `counts`: touched rollouts are its episodes, or what its episodes went on from. */
+  readonly how: 'measures' | 'counts';
+}
+
+/** Everything that was made of something; each list whole, in one order. */
+export interface Touched {
+  readonly runs: readonly string[];
+  readonly trees: number;
+  readonly rollouts: number;
+  readonly datasets: readonly TouchedDataset[];
+  readonly batches: readonly TouchedBatch[];
+  readonly versions: readonly TouchedVersion[];
+  readonly evaluations: readonly TouchedEvaluation[];
+}

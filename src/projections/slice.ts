@@ -1,0 +1,24 @@
+import type { Trx } from '../postgres/database.ts';
+import type { Item } from './decode-records.ts';
+import type { Projection } from './projection.ts';
+
+/** A run of records of one partition: everything in [from, next), decoded. */
+export interface Slice {
+  readonly topic: string;
+  readonly partition: number;
+  readonly from: number;
+  readonly next: number;
+  readonly items: readonly Item[];
+}
+
+export interface Applied {
+  /**
+   * The projection's cursor after the slice: `slice.next`, or less when the slice began above it and must be read again from
+   * there.
+   */
+  readonly cursor: number;
+  readonly quarantined: number;
+}
+
+/** What happens to the items of a slice inside its transaction; gives how many went to quarantine. */
+export type Write = (trx: Trx, projection: Projection, slice: Slice, items: readonly Item[]) => Promise<number>;

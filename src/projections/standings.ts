@@ -1,0 +1,30 @@
+import type { Offsets } from '../log/event-log.ts';
+import type { Db } from '../postgres/database.ts';
+import { readCursors } from './wait-until.ts';
+
+/** Where the live version of a projection stands. */
+export interface Standing {
+  readonly name: string;
+  readonly version: number;
+  readonly state: 'running' | 'stopped';
+  /** Why it is stopped. */
+  readonly reason: string | null;
+  readonly cursors: Offsets;
+}
+
+/** Reads where every installed projection stands, by name. */
+export async function readStandings(db: Db): Promise<readonly Standing[]> {
+  const [rows, cursors] = await Promise.all([
+    db.selectFrom('projections').select(['name', 'version', 'state', 'reason']).orderBy('name').execute(),
+    readCursors(db),
+  ]);
+  return rows.map((row) => ({ ...row, cursors: cursors.get(row.name) ?? new Map() }));
+}
+
+/** Counts the records between a projection's cursors and the ends of the topics that it reads. */
+export function lagOf({ cursors }: Standing, ends: Offsets, topics: readonly string[]): number {
+  let lag = 0;
+  for (const topic of topics)
+    for (const [partition, end] of ends.get(topic) ?? []) lag += Math.max(0, end - (cursors.get(topic)?.get(partition) ?? 0));
+  return lag;
+}

@@ -1,0 +1,26 @@
+import type { Tensor } from './safetensors.ts';
+
+/**
+ * `step`: one row per step, what candidate policies and step-level trainers read. `verl`: one row per trajectory, as token
+ * trainers read it.
+ */
+export const LAYOUTS = ['step', 'verl'] as const;
+
+export type Layout = (typeof LAYOUTS)[number];
+
+/** The columns of a layout, and the texts beside them. */
+export interface LaidOut {
+  readonly kind: 'laid-out';
+  readonly tensors: readonly Tensor[];
+  /** As JSON in the tensor `texts`. */
+  readonly texts: unknown;
+  /** What each row is, by position. */
+  readonly names: unknown;
+}
+
+/** The record does not hold what a layout needs. */
+export interface NotLaidOut {
+  readonly kind: 'refused';
+  readonly message: string;
+  readonly remedy: string;
+}

@@ -1,0 +1,81 @@
+import type { ChatMessage } from '../../domain/history/prompt.ts';
+import { seedFrom } from '../../domain/random/seed-from.ts';
+import { cutText } from '../../domain/text/cut-text.ts';
+import type { Environment } from '../../environments/environment.ts';
+import { RenderRefused } from '../../images/history-sizes.ts';
+import { type Act, type ActRequest, PolicyError } from '../../policies/policy.ts';
+import type { GrowingTree } from './growing-tree.ts';
+import { tellSegments } from './prompting/history-drafts.ts';
+import { promptStep } from './prompting/prompter.ts';
+import type { DrawnHistory, StepPrompt } from './prompting/step-prompt.ts';
+import type { TreeNode } from './tree-node.ts';
+
+export type Asked =
+  | {
+      readonly kind: 'acts';
+      readonly acts: readonly Act[];
+      /** The image that the prompt showed its history as; null where it showed none. */
+      readonly history: DrawnHistory | null;
+    }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/** A prompt that the collector prescribes, or that it cannot be made short enough. */
+export type PrescribedPrompt =
+  | { readonly kind: 'fits'; readonly messages: readonly ChatMessage[] }
+  | { readonly kind: 'too-long'; readonly limit: number };
+
+export interface Asking {
+  /** Of the walk; the depth is mixed in. */
+  readonly seed: number;
+  readonly n: number;
+  readonly prompt?: PrescribedPrompt | null;
+  /** What the policy said here before, where that is on record: it is not asked again. */
+  readonly recorded?: readonly Act[] | null;
+}
+
+/**
+ * Asks the policy for acts at the end of a path. What it cannot answer here is a reason to record; what it can answer nowhere (a
+ * server that is away or refuses us) is thrown and ends the run, which stays resumable.
+ */
+export async function askPolicy(
+  tree: GrowingTree,
+  environment: Environment,
+  path: readonly TreeNode[],
+  { seed, n, prompt = null, recorded = null }: Asking,
+): Promise<Asked> {
+  if (prompt?.kind === 'too-long')
+    return { kind: 'failed', reason: `what is never cut of the prompt is longer than ${prompt.limit} tokens` };
+  const { opening, prompter } = tree;
+  let step: StepPrompt | null = null;
+  try {
+    step = prompter ? await promptStep(prompter, opening, path) : null;
+    if (step?.history) await tellSegments(tree, step.history);
+  } catch (error) {
+    if (error instanceof RenderRefused) return { kind: 'failed', reason: error.message };
+    throw error;
+  }
+  if (recorded) return { kind: 'acts', acts: recorded, history: step?.history ?? null };
+  const request: ActRequest = {
+    goal: opening.goal,
+    instruction: opening.instruction,
+    firstObservation: opening.observation,
+    history: path.slice(1).map(({ response, action, observation }) => ({ response, action, observation })),
+    admissibleActions: path.at(-1)?.admissibleActions ?? null,
+    expertAction: async () => (await environment.expertAction?.()) ?? null,
+    seed: seedFrom('step', seed, path.length),
+    n,
+    temperature: tree.plan.temperature,
+    ...(prompt ? { messages: prompt.messages } : {}),
+    ...(step ? { shown: step.shown } : {}),
+  };
+  try {
+    const acts = await tree.policy.act(request, tree.signal);
+    return acts.length > 0
+      ? { kind: 'acts', acts, history: step?.history ?? null }
+      : { kind: 'failed', reason: 'the policy gave no act' };
+  } catch (error) {
+    if (error instanceof PolicyError && error.code !== 'unreachable' && error.code !== 'refused')
+      return { kind: 'failed', reason: cutText(error.message, 9_000) };
+    throw error;
+  }
+}

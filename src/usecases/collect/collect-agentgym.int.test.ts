@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createAppender } from '../../append/appender.ts';
+import { createRandom } from '../../domain/random/random.ts';
+import type { EnvironmentKind } from '../../environments/environment.ts';
+import { openEnvironment } from '../../environments/open-environment.ts';
+import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import { newId } from '../../events/new-id.ts';
+import type { Subscription } from '../../log/event-log.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import type { ActRequest, Policy } from '../../policies/policy.ts';
+import { runProjections } from '../../projections/runner.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { type AgentGymServer, startAgentGymServer } from '../../testing/agentgym-server.ts';
+import { sciworldWorld, textcraftWorld } from '../../testing/agentgym-server-worlds.ts';
+import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { sharedRandomTextcraft } from '../../testing/shared-random-textcraft.ts';
+import { collectRun } from './collect-run.ts';
+import type { CollectPlan } from './plan.ts';
+import { nothingRecorded } from './recorded-run.ts';
+
+let platform: Platform;
+let projector: Subscription;
+let local: EnvironmentKind;
+let server: AgentGymServer;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  projector = await runProjections({ log: platform.log, database: platform.database });
+  local = await openTextCraft();
+  server = await startAgentGymServer(() => textcraftWorld(local, 0));
+});
+afterAll(async () => {
+  await server.close();
+  await local.close();
+  await projector.close();
+  await platform.close();
+});
+
+const tasks = [
+  { alias: '0', rollouts: 3, branching: 'root' },
+  { alias: '40', rollouts: 4, branching: 'root' },
+  { alias: '7', rollouts: 5, branching: 'anywhere' },
+] as const;
+
+/** A policy that knows only what a prompt holds: it gets what a shown command needs, or crafts by one. */
+const reader: Policy = {
+  ref: { policyId: 'reader', version: 0 },
+  act: async ({ firstObservation, seed }: ActRequest) => {
+    const random = createRandom(seed);
+    const commands = firstObservation.match(/^craft .*$/gm) ?? [];
+    const command = commands[random.int(commands.length)] ?? 'inventory';
+    const needs = command.split(' using ')[1]?.split(', ') ?? [];
+    const action = random.int(3) === 0 ? command : `get ${needs[random.int(needs.length)]}`;
+    const response = `Thought: I try something.\nAction: ${random.int(9) === 0 ? 'inventory' : action}`;
+    return [{ response, tokens: null, usage: null, finishReason: 'stop' }];
+  },
+  close: async () => undefined,
+};
+
+/** A policy that boils the water, and now and then focuses on itself, which is fatal. */
+const scientist: Policy = {
+  ...reader,
+  act: async ({ history, seed }) => {
+    const careless = createRandom(seed).int(4) === 0;
+    const action = history.length === 0 ? 'focus on water' : careless ? 'focus on agent' : 'activate stove';
+    return [{ response: `Action: ${action}`, tokens: null, usage: null, finishReason: 'stop' }];
+  },
+};
+
+async function collect(
+  kind: EnvironmentKind,
+  options: { policy?: Policy; planned?: CollectPlan['tasks']; onStep?: () => void; concurrency?: number } = {},
+) {
+  const { policy = reader, planned = [...tasks], onStep, concurrency = 2 } = options;
+  const { log, blobs } = platform;
+  const runId = newId();
+  let steps = 0;
+  await collectRun({
+    ...{ runId, name: 'over http', seed: 3, codeVersion: 'test', kind, policy, recorded: nothingRecorded, concurrency },
+    plan: { environment: kind.name, tasks: planned, taskSeed: 0, policy: 'reader', temperature: 1, maxSteps: 10, search: null },
+    appender: createAppender({ log, blobs, producer: { name: 'collector', version: 'test' }, clock: Date.now }),
+    clock: Date.now,
+    signal: new AbortController().signal,
+    progress: (progress) => {
+      if (progress.steps > steps) onStep?.();
+      steps = progress.steps;
+    },
+  });
+  await waitUntilProjected(platform.database.db, await log.ends(TOPICS), { timeoutMs: 20_000 });
+  return runId;
+}
+
+/** What was done, seen and earned, rollout by rollout: all of a run but its ids and times, and what a server does not tell. */
+async function recordOf(runId: string) {
+  const { db } = platform.database;
+  return db
+    .selectFrom('steps')
+    .innerJoin('trees', 'trees.tree_id', 'steps.tree_id')
+    .leftJoin('rollouts', 'rollouts.rollout_id', 'steps.rollout_id')
+    .leftJoin('rewards', 'rewards.step_id', 'steps.step_id')
+    .select(['trees.alias', 'trees.goal', 'trees.instruction', 'rollouts.ordinal', 'rollouts.outcome', 'rollouts.success'])
+    .select(['steps.depth', 'steps.response', 'steps.thought', 'steps.action', 'steps.observation', 'steps.executable'])
+    .select(['steps.termination', 'rewards.value'])
+    .where('trees.run_id', '=', runId)
+    .orderBy('trees.alias')
+    .orderBy('rollouts.ordinal')
+    .orderBy('steps.depth')
+    .execute();
+}
+
+/** How a run ended, and the tasks of its failed trees. */
+async function endOf(runId: string) {
+  const { db } = platform.database;
+  const { message } = await db.selectFrom('runs').select('message').where('run_id', '=', runId).executeTakeFirstOrThrow();
+  const trees = await db
+    .selectFrom('trees')
+    .select('alias')
+    .where('run_id', '=', runId)
+    .where('close_reason', '=', 'failed')
+    .execute();
+  return { message, failed: trees.map(({ alias }) => alias) };
+}
+
+const address = (tail = '') => `agentgym:textcraft@${server.url}${tail}#0-50`;
+
+describe('a collection over an AgentGym server', () => {
+  test('equals the local one step by step where the world is the same', async () => {
+    const remote = await openEnvironment(address());
+    const [here, there] = [await recordOf(await collect(local)), await recordOf(await collect(remote))];
+    await remote.close();
+    expect(there).toEqual(here);
+    expect(here.filter(({ depth }) => depth > 0).length).toBeGreaterThan(60);
+    expect(new Set(here.map(({ executable }) => executable)).size).toBe(2); // it tells apart what was refused, too
+  });
+
+  test('waits its turn where fewer environments are allowed than rollouts run at a time', async () => {
+    const remote = await openEnvironment(address('?limit=1'));
+    const before = server.requests.filter(({ route }) => route === '/create').length;
+    const record = await recordOf(await collect(remote));
+    await remote.close();
+    expect(record).toEqual(await recordOf(await collect(local)));
+    expect(server.requests.filter(({ route }) => route === '/create').length).toBe(before);
+  });
+
+  test('goes through restarts of the server as if there were none: nothing lost, nothing twice', async () => {
+    const remote = await openEnvironment(address());
+    let steps = 0;
+    const record = await recordOf(await collect(remote, { onStep: () => ++steps % 20 === 0 && server.restart() }));
+    await remote.close();
+    expect(steps).toBeGreaterThan(60);
+    expect(record).toEqual(await recordOf(await collect(local)));
+  });
+
+  test('starts one task at a time where the server shares one random state, so that no opening differs', async () => {
+    const shared = sharedRandomTextcraft(local);
+    const real = await startAgentGymServer(shared.world);
+    const remote = await openEnvironment(`agentgym:textcraft@${real.url}#0-50`);
+    const wide = Array.from({ length: 8 }, (_, i) => ({ alias: String(5 * i), rollouts: 4, branching: 'root' as const }));
+    const runId = await collect(remote, { planned: wide, concurrency: 8 });
+    await remote.close();
+    await real.close();
+    expect(shared.overlaps()).toBe(0);
+    const failed = await recordOf(runId);
+    expect(failed.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
+    expect(await endOf(runId)).toEqual({ message: '', failed: [] });
+  });
+
+  test('closes a tree as failed whose task opens otherwise later, and says so at the end of the run', async () => {
+    const shared = sharedRandomTextcraft(local);
+    const real = await startAgentGymServer(shared.world);
+    const remote = await openEnvironment(`agentgym:textcraft@${real.url}#0-50`);
+    shared.spoil(40, 1); // the opening that the tree is opened with
+    const planned = ['3', '40'].map((alias) => ({ alias, rollouts: 3, branching: 'root' as const }));
+    const runId = await collect(remote, { planned });
+    await remote.close();
+    await real.close();
+    const record = await recordOf(runId);
+    expect(record.filter(({ alias, depth }) => alias === '40' && depth > 0)).toEqual([]);
+    expect(record.filter(({ alias, depth }) => alias === '3' && depth > 0).length).toBeGreaterThan(5);
+    expect(await endOf(runId)).toEqual({
+      message:
+        '3 of 6 rollouts failed: the environment opens the task otherwise than was recorded; 1 of 2 trees failed: the environment did not repeat what was recorded in them',
+      failed: ['40'],
+    });
+    const reasons = await platform.database.db
+      .selectFrom('rollouts')
+      .select(['outcome', 'reason'])
+      .where('run_id', '=', runId)
+      .where('outcome', '=', 'failed')
+      .execute();
+    expect(reasons).toEqual(
+      Array.from({ length: 3 }, () => ({
+        outcome: 'failed',
+        reason: 'the environment opens the task otherwise than was recorded',
+      })),
+    );
+  });
+
+  test('adds a cumulative score up to the return that it is, and takes all back for a fatal act', async () => {
+    const laboratory = await startAgentGymServer(sciworldWorld);
+    const remote = await openEnvironment(`agentgym:sciworld@${laboratory.url}#0-2`);
+    const planned = [{ alias: '1', rollouts: 12, branching: 'root' as const }];
+    const runId = await collect(remote, { policy: scientist, planned });
+    await remote.close();
+    await laboratory.close();
+    const ends = await platform.database.db
+      .selectFrom('rollouts')
+      .innerJoin('returns', 'returns.rollout_id', 'rollouts.rollout_id')
+      .select(['rollouts.success', 'returns.value'])
+      .where('rollouts.run_id', '=', runId)
+      .execute();
+    expect(ends).toHaveLength(12);
+    expect(new Set(ends.map(({ success, value }) => `${success} ${value}`))).toEqual(new Set(['true 1', 'false 0']));
+  });
+});

@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { createAppender } from '../../append/appender.ts';
+import { textReader } from '../../blobs/read-text.ts';
+import { openEnvironment } from '../../environments/open-environment.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import { canonicalJson } from '../../events/codec.ts';
+import { id, name } from '../../events/schemas/values.ts';
+import { CODE_VERSION } from '../../platform/code-version.ts';
+import { nextSequence } from '../../platform/next-sequence.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { createPolicy } from '../../policies/create-policy.ts';
+import { parsePolicyText } from '../../policies/policy-spec.ts';
+import { connect } from '../../postgres/pool.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { followVersions } from '../../training/versions/train-versions.ts';
+import { type Collected, collectRun, type Progress } from './collect-run.ts';
+import { treeIdOf } from './collect-tree.ts';
+import { openPrompter } from './open-prompter.ts';
+import { type CollectPlan, collectPlan } from './plan.ts';
+import { refuseSearchPayment } from './prompting/closing-rewards.ts';
+import { readPrefix } from './read-prefix.ts';
+import { readBeginning } from './recorded-beginning.ts';
+import { nothingRecorded, type RecordedRun, readRecordedRun } from './recorded-run.ts';
+import { refuseUnfit } from './refuse-unfit.ts';
+import { differenceFrom } from './same-beginning.ts';
+import { admissionFor } from './train-admission-for.ts';
+
+export interface Collection {
+  readonly runId: string;
+  readonly name: string;
+  readonly seed: number;
+  readonly plan: CollectPlan;
+  readonly experimentId?: string | null;
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+  readonly progress?: (progress: Progress) => void;
+  /** See `CollectOptions.failure`. */
+  readonly failure?: () => Promise<string | null>;
+  /** Whether the record may hold a part of this run already. */
+  readonly mode: 'new' | 'resume';
+}
+
+/** The run cannot be collected as asked: another process has it, or the record says something else about it. */
+export class RunRefused extends Error {
+  override readonly name = 'RunRefused';
+}
+
+/** A run that other work depends on ended as failed. */
+export class RunFailed extends Error {
+  override readonly name = 'RunFailed';
+  constructor(runId: string, { message }: Pick<Collected, 'message'>) {
+    super(`run ${runId} failed: ${message}`);
+  }
+}
+
+/** Another process collects the run, or its connection is not known to be gone yet. */
+export class RunBusy extends RunRefused {}
+
+const CATCH_UP_MS = 60_000;
+
+/**
+ * Collects a run into the platform's record, one process per run at a time. A resume first waits until the read models hold
+ * everything that was appended, then goes on behind it. @throws PolicyUnfit before anything is recorded of a run whose policy
+ * cannot act in its environment.
+ */
+export async function collectInto(platform: Platform, collection: Collection): Promise<Collected> {
+  const { runId, plan } = collection;
+  const prompter = plan.prompt ? openPrompter(platform, plan.prompt) : undefined;
+  const lock = await lockRun(platform, runId);
+  // closed whatever fails to open after it: the lock above all
+  const opened: { close(): Promise<void> }[] = [{ close: lock.release }];
+  try {
+    const kind = await openEnvironment(plan.environment);
+    opened.push(kind);
+    const { db } = platform.database;
+    const policy = await createPolicy(parsePolicyText(plan.policy), {
+      apiKey: platform.config.openai.apiKey ?? undefined,
+      versionsOf: (policyId) => followVersions({ db, blobs: platform.blobs }, policyId),
+      signal: collection.signal,
+    });
+    opened.push(policy);
+    const admission = plan.training && (await admissionFor(platform, plan.training, policy));
+    const recorded = collection.mode === 'resume' ? await recordOf(platform, collection) : nothingRecorded;
+    const unpayable = recorded.started ? null : refuseSearchPayment(plan); // a run that was begun so goes on as it was, unpaid
+    if (unpayable !== null) throw new RunRefused(unpayable);
+    const began = recorded.started && recorded.end === null ? await readBeginning(db, runId) : null;
+    const difference = began && differenceFrom(began, plan, kind, policy);
+    if (difference) throw new RunRefused(`${difference}; put back what the run began with, or begin a new run`);
+    if (!recorded.started) await refuseUnfit(kind, policy, plan);
+    const appender = createAppender({
+      log: platform.log,
+      blobs: platform.blobs,
+      producer: { name: 'collector', version: CODE_VERSION },
+      clock: Date.now,
+      ...(collection.mode === 'resume'
+        ? { sequenceOf: (stream: string, topic: string) => nextSequence(platform.database.db, 'collector', stream, topic) }
+        : {}),
+    });
+    return await collectRun({
+      ...collection,
+      readPrefix: (behind) => readPrefix(platform, behind),
+      ...(prompter ? { prompter } : {}),
+      ...(admission ? { admission } : {}),
+      codeVersion: CODE_VERSION,
+      kind,
+      policy,
+      appender,
+      recorded,
+      clock: Date.now,
+    });
+  } finally {
+    for (const each of opened.reverse()) await each.close();
+  }
+}
+
+/**
+ * Reads the seed, name and plan of a recorded run, so that a resume needs to be told only its id. @throws RunRefused when there
+ * is none.
+ */
+export async function readCollection(
+  platform: Platform,
+  runId: string,
+  purpose: 'collect' | 'evaluate' | 'fork' = 'collect',
+): Promise<Pick<Collection, 'name' | 'seed' | 'plan' | 'experimentId'>> {
+  const target = await platform.log.ends(TOPICS);
+  await waitUntilProjected(platform.database.db, target, { timeoutMs: CATCH_UP_MS });
+  const run = await platform.database.db
+    .selectFrom('runs')
+    .select(['name', 'seed', 'config', 'kind', 'experiment_id'])
+    .where('run_id', '=', runId)
+    .executeTakeFirst();
+  if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
+  const plan = collectPlan.safeParse(run.config);
+  const kinds = purpose === 'collect' ? ['collect', 'search'] : [purpose];
+  if (!kinds.includes(run.kind) || !plan.success)
+    throw new RunRefused(
+      `run ${runId} is a run of kind ${run.kind}, not one that \`${purpose === 'fork' ? 'replay fork' : purpose}\` began`,
+    );
+  return { name: run.name, seed: run.seed, plan: plan.data, experimentId: run.experiment_id };
+}
+
+const planFile = z.strictObject({ runId: id, name, seed: z.int(), plan: collectPlan });
+
+/** Reads the file that tells a collecting worker what to do: run id, name, seed and plan. @throws RunRefused naming the field. */
+export async function readPlanFile(path: string | undefined): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {
+  if (path === undefined) throw new RunRefused('name a plan file: a JSON object with runId, name, seed and plan');
+  let value: unknown;
+  try {
+    value = JSON.parse(await readFile(path, 'utf8'));
+  } catch (error) {
+    throw new RunRefused(`cannot read the plan ${path}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const parsed = planFile.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new RunRefused(`plan ${path}: ${issue?.path.join('.')} ${issue?.message}`);
+}
+
+async function recordOf(platform: Platform, { runId, plan, seed, signal }: Collection): Promise<RecordedRun> {
+  const { db } = platform.database;
+  await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+  const run = await db.selectFrom('runs').select(['config', 'seed']).where('run_id', '=', runId).executeTakeFirst();
+  if (run && (canonicalJson(run.config) !== canonicalJson(plan) || run.seed !== seed)) {
+    throw new RunRefused(
+      `run ${runId} was begun with another plan or seed; resume it with the ones recorded, or begin a new run`,
+    );
+  }
+  const treeOf = (index: number) => {
+    const task = plan.tasks[index];
+    if (!task) throw new RangeError(`the plan has no task ${index}`);
+    return treeIdOf(runId, task, index);
+  };
+  return readRecordedRun(db, runId, treeOf, textReader(platform.blobs), (sha256) => platform.blobs.get(sha256));
+}
+
+/** Holds a run for this process by a session lock, which ends with the process however that ends. */
+export async function lockRun(platform: Platform, runId: string): Promise<{ release(): Promise<void> }> {
+  const client = await connect(platform.databaseUrl, 'espalier run lock');
+  client.on('error', () => undefined); // a lost connection frees the lock; the appends it guards do not depend on it
+  const key = createHash('sha256').update(`run ${runId}`).digest().readBigInt64BE(0);
+  const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [key.toString()]);
+  if (rows[0]?.held) return { release: () => client.end() };
+  await client.end();
+  throw new RunBusy(`run ${runId} is being collected by another process; wait for it, or stop it first`);
+}

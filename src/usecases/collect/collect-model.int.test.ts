@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { TOPICS } from '../../events/catalogue.ts';
+import { newId } from '../../events/new-id.ts';
+import { unpack } from '../../events/packed.ts';
+import type { Packed } from '../../events/schemas/values.ts';
+import type { Subscription } from '../../log/event-log.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { runProjections } from '../../projections/runner.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
+import { type Collection, collectInto } from './collect-into.ts';
+
+let platform: Platform;
+let projector: Subscription;
+let server: OpenAiServer;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  projector = await runProjections({ log: platform.log, database: platform.database });
+  // A "model" that reads the commands from the conversation and does what the first one needs.
+  server = await startOpenAiServer({
+    tokenIds: 'token_ids',
+    reply: (request) => {
+      const turn = request.messages.filter((message) => message.role === 'assistant').length;
+      const craft = /craft (\d+) (.+) using (\d+) ([a-z ]+)/.exec(request.messages[1]?.content ?? '');
+      return turn === 0
+        ? `Thought: I fetch it.\nAction: get ${craft?.[3]} ${craft?.[4]}`
+        : `Thought: I craft.\nAction: ${craft?.[0]}`;
+    },
+  });
+});
+afterAll(async () => {
+  await server.close();
+  await projector.close();
+  await platform.close();
+});
+
+function collection(policy: object, signal = new AbortController().signal): Collection {
+  const plan = {
+    environment: 'textcraft',
+    tasks: [{ alias: '0', rollouts: 2, branching: 'root' as const }],
+    taskSeed: 0,
+    policy: JSON.stringify(policy),
+    temperature: 1,
+    maxSteps: 4,
+    search: null,
+  };
+  return { runId: newId(), name: 'model', seed: 1, plan, concurrency: 1, signal, mode: 'new' };
+}
+const settled = async () => waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 20_000 });
+
+test('rollouts of a model server are recorded with its token ids, log-probabilities, usage and call', async () => {
+  const asked = collection({ kind: 'openai', baseUrl: server.url, model: 'stand-in', policyVersion: 7 });
+  await collectInto(platform, asked);
+  await settled();
+  const steps = await platform.database.db
+    .selectFrom('steps')
+    .innerJoin('trees', 'trees.tree_id', 'steps.tree_id')
+    .select(['response', 'action', 'tokens', 'call', 'completion_tokens', 'finish_reason', 'policy_spans', 'steps.blobs'])
+    .where('trees.run_id', '=', asked.runId)
+    .where('depth', '=', 1)
+    .execute();
+  expect(steps).toHaveLength(2);
+  for (const step of steps) {
+    const tokens = step.tokens as { ids: Packed; logProbs: Packed } | null;
+    expect(step.action).toMatch(/^get \d+ /);
+    expect(step.response).toBe(`Thought: I fetch it.\nAction: ${step.action}`);
+    expect(unpack(tokens!.ids)).toHaveLength(step.completion_tokens ?? -1);
+    expect(unpack(tokens!.logProbs)).toHaveLength(step.completion_tokens ?? -1);
+    expect(step.policy_spans).toEqual([{ from: 0, to: step.completion_tokens, policyId: 'stand-in', version: 7 }]);
+    expect(step.call).toMatchObject({ attempts: 1, requestHash: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(step.finish_reason).toBe('stop');
+  }
+});
+
+test('a model that answers nonsense ends its rollouts, and the run completes', async () => {
+  server.fail({ kind: 'body', body: '{"choices": "none"}' });
+  const asked = collection({ kind: 'openai', baseUrl: server.url, model: 'stand-in', attempts: 1 });
+  const progress = await collectInto(platform, asked);
+  expect(progress).toMatchObject({ rollouts: 2, plannedRollouts: 2 });
+  await settled();
+  const failed = await platform.database.db
+    .selectFrom('rollouts')
+    .select(['outcome', 'success', 'reason'])
+    .where('run_id', '=', asked.runId)
+    .where('outcome', '=', 'failed')
+    .execute();
+  expect(failed).toEqual([{ outcome: 'failed', success: null, reason: expect.stringContaining('choices') }]);
+});
+
+test('a model server that cannot be reached ends the run with its address, and the run can be resumed', async () => {
+  const asked = collection({ kind: 'openai', baseUrl: 'http://127.0.0.1:9/v1', model: 'stand-in', attempts: 1 });
+  await expect(collectInto(platform, asked)).rejects.toThrow(/127\.0\.0\.1:9/);
+  await settled();
+  const run = await platform.database.db
+    .selectFrom('runs')
+    .select('finished_at')
+    .where('run_id', '=', asked.runId)
+    .executeTakeFirst();
+  expect(run).toEqual({ finished_at: null });
+});

@@ -1,0 +1,237 @@
+import { createHash } from 'node:crypto';
+import type { Appender } from '../../append/appender.ts';
+import { cutText } from '../../domain/text/cut-text.ts';
+import type { EnvironmentKind } from '../../environments/environment.ts';
+import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import type { Policy } from '../../policies/policy.ts';
+import type { Admission } from './admission.ts';
+import { allOrStop } from './all-or-stop.ts';
+import { AnotherWorld } from './another-world.ts';
+import { collectTree, treeIdOf } from './collect-tree.ts';
+import { describeFailures, type FailureReason, failureTally } from './failure-tally.ts';
+import type { Surroundings } from './growing-tree.ts';
+import type { CollectPlan, PlannedTask } from './plan.ts';
+import type { ReadPrefix } from './prefix.ts';
+import { registration } from './prompting/history-drafts.ts';
+import type { Prompter } from './prompting/step-prompt.ts';
+import type { RecordedRun } from './recorded-run.ts';
+
+export interface CollectOptions {
+  readonly runId: string;
+  readonly name: string;
+  readonly seed: number;
+  readonly plan: CollectPlan;
+  /** The experiment that the run belongs to; it must have been declared. */
+  readonly experimentId?: string | null;
+  readonly codeVersion: string;
+  readonly kind: EnvironmentKind;
+  readonly policy: Policy;
+  readonly appender: Appender;
+  /** What the record holds of this run already; empty for a new one. */
+  readonly recorded: RecordedRun;
+  /** Reads the rollout that a planned task goes on behind; needed only where the plan has such tasks. */
+  readonly readPrefix?: ReadPrefix;
+  readonly surroundings?: Surroundings;
+  /** Holds groups back until they may begin; without it every group begins when there is a hand free. */
+  readonly admission?: Admission;
+  /** Composes the prompts; there when the plan has a `prompt`. */
+  readonly prompter?: Prompter;
+  /** Trees collected at a time. */
+  readonly concurrency: number;
+  readonly clock: () => number;
+  readonly signal: AbortSignal;
+  readonly progress?: (progress: Progress) => void;
+  /** Asked before the end is recorded: why the run failed although its rollouts did not; null when it did not fail. */
+  readonly failure?: () => Promise<string | null>;
+}
+
+export interface Progress {
+  readonly trees: number;
+  readonly plannedTrees: number;
+  readonly rollouts: number;
+  readonly plannedRollouts: number;
+  readonly steps: number;
+  readonly succeeded: number;
+  /** Trees that were closed as failed: the environment did not repeat what was recorded in them. */
+  readonly failedTrees: number;
+  /** Rollouts that could not go on; in a run that searches, the searches that could not take one step. */
+  readonly failed: number;
+}
+
+/** What a run came to. */
+export interface Collected extends Progress {
+  /** `stopped`: the signal came before the end, and the run can be resumed. Otherwise as the end of the run is recorded. */
+  readonly state: 'completed' | 'failed' | 'cancelled' | 'stopped';
+  /** What is recorded at its end: the share that failed and why; empty when nothing did. */
+  readonly message: string;
+  readonly reasons: readonly FailureReason[];
+}
+
+/**
+ * Collects the rollouts of a run: every event is appended as it happens and is durable before the next action is chosen. All
+ * seeds are derived from (run seed, task, rollout, step) and all ids from what they name, so a run that was killed goes on where
+ * its record ends and reaches the trees it would have reached. A run of which nothing could go on ends as failed, with the
+ * reasons counted.
+ * @throws what makes going on senseless (an unreachable model, a lost log); the run stays resumable; AnotherWorld when a task
+ * opens otherwise than in an open tree of the record. An aborted signal ends it after the steps in hand.
+ */
+export async function collectRun(options: CollectOptions): Promise<Collected> {
+  const { runId, plan, recorded, appender } = options;
+  await refuseOtherOpenings(options);
+  if (!recorded.started)
+    await appender.append([startOf(options), ...(options.prompter ? registration(options.prompter, runId) : [])]);
+  const progress = {
+    trees: 0,
+    plannedTrees: plan.tasks.length,
+    rollouts: 0,
+    plannedRollouts: plan.tasks.reduce((sum, task) => sum + task.rollouts, 0),
+    steps: 0,
+    succeeded: 0,
+    failedTrees: 0,
+    failed: 0,
+  };
+  const tally = failureTally();
+  const report = () => options.progress?.({ ...progress });
+  const queue = plan.tasks.entries();
+
+  let turn: Promise<unknown> = Promise.resolve();
+  async function begin(task: PlannedTask, index: number, signal: AbortSignal) {
+    const { admission } = options;
+    if (!admission) return { tree: await recorded.tree(runId, index), admitted: undefined };
+    // In the order of the plan, reading included: which groups begin must not depend on whose record was read first.
+    const own = turn.then(async () => {
+      const tree = await recorded.tree(runId, index);
+      return { tree, admitted: tree?.closed ? undefined : await admission.admit(treeIdOf(runId, task, index), signal) };
+    });
+    turn = own.catch(() => undefined); // who is told is the caller
+    return own;
+  }
+
+  async function work(signal: AbortSignal): Promise<void> {
+    for (const [index, task] of queue) {
+      if (signal.aborted) return;
+      const { tree, admitted } = await begin(task, index, signal);
+      if (admitted === null) return; // nobody wants another group
+      await collectTree({
+        ...options,
+        ...(admitted ? { policy: admitted } : {}),
+        signal,
+        task,
+        tree,
+        treeIndex: index,
+        onStep: () => {
+          progress.steps++;
+          report();
+        },
+        onRollout: (success) => {
+          progress.rollouts++;
+          if (success) progress.succeeded++;
+          report();
+        },
+        onFailed: () => {
+          progress.failedTrees++;
+          report();
+        },
+        onFailure: (reason) => {
+          tally.add(reason);
+          progress.failed++;
+          report();
+        },
+      });
+      if (!signal.aborted) progress.trees++;
+      report();
+    }
+  }
+
+  const workers = Array.from({ length: Math.min(options.concurrency, plan.tasks.length) }, () => work);
+  await allOrStop(options.signal, workers);
+  const [total, noun] = plan.search ? ([progress.trees, 'searches'] as const) : ([progress.rollouts, 'rollouts'] as const);
+  const reasons = tally.reasons();
+  const said = [describeFailures(tally, total, noun), failedTreesText(progress) ?? ''].filter((part) => part !== '').join('; ');
+  if (recorded.end) return { ...progress, state: recorded.end.outcome, message: recorded.end.message, reasons };
+  if (options.signal.aborted) return { ...progress, state: 'stopped', message: said, reasons };
+  const wentOn = plan.search ? progress.steps > 0 : progress.rollouts > progress.failed;
+  const failure = said !== '' && !wentOn ? said : ((await options.failure?.()) ?? null);
+  if (options.signal.aborted) return { ...progress, state: 'stopped', message: said, reasons };
+  const state = failure === null ? 'completed' : 'failed';
+  const message = failure ?? said;
+  await appender.append([endOf(options, progress, state, message)]);
+  return { ...progress, state, message, reasons };
+}
+
+/**
+ * @throws AnotherWorld when a tree that a resumed run would go on with opens otherwise now: its prompts and steps would be of two
+ * worlds.
+ */
+async function refuseOtherOpenings({ runId, recorded, kind, plan }: CollectOptions): Promise<void> {
+  for (const { treeId, alias, seed, observation } of recorded.open) {
+    const environment = await kind.create();
+    try {
+      const { kind: compared, opening } = await resetAsRecorded(environment, { alias, seed }, observation);
+      if (compared === 'same') continue;
+      throw new AnotherWorld(
+        `run ${runId} cannot go on: task ${alias} of its open tree ${treeId} opened with ${digestOf(observation)}, and ${plan.environment} opens it with ${digestOf(opening.observation)} now; put back the environment that the run began in, or begin a new run`,
+      );
+    } finally {
+      await environment.close();
+    }
+  }
+}
+
+const SHOWN = 120; // characters: enough to see which text it is
+
+function digestOf(observation: string): string {
+  const sha256 = createHash('sha256').update(observation.toWellFormed()).digest('hex');
+  return `${JSON.stringify(observation.slice(0, SHOWN).toWellFormed())}${observation.length > SHOWN ? '…' : ''} (SHA-256 ${sha256.slice(0, 16)}…)`;
+}
+
+function startOf({
+  runId,
+  experimentId = null,
+  name,
+  seed,
+  plan,
+  codeVersion,
+  kind,
+  policy,
+}: CollectOptions): Parameters<Appender['append']>[0][number] {
+  return {
+    type: 'RunStarted',
+    id: derivedId('RunStarted', runId),
+    correlationId: runId,
+    data: {
+      runId,
+      experimentId,
+      name,
+      kind: plan.fork ? 'fork' : plan.evaluation ? 'evaluate' : plan.search ? 'search' : 'collect',
+      seed,
+      codeVersion,
+      config: plan,
+      environments: [{ environment: kind.name, fingerprint: kind.fingerprint }],
+      policy: policy.ref,
+      ...(policy.digest === undefined ? {} : { policyDigest: policy.digest }),
+    },
+  };
+}
+
+function endOf(
+  { runId }: CollectOptions,
+  progress: Progress,
+  outcome: 'completed' | 'failed',
+  message: string,
+): Parameters<Appender['append']>[0][number] {
+  const { trees, rollouts, steps } = progress;
+  return {
+    type: 'RunFinished',
+    id: derivedId('RunFinished', runId),
+    correlationId: runId,
+    data: { runId, outcome, message: cutText(message, 10_000), trees, rollouts, steps },
+  };
+}
+
+/** Says how many trees failed, and why; null when none did. */
+function failedTreesText({ failedTrees, plannedTrees }: Progress): string | null {
+  if (failedTrees === 0) return null;
+  return `${failedTrees} of ${plannedTrees} trees failed: the environment did not repeat what was recorded in them`;
+}

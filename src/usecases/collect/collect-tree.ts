@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto';
+import type { Draft } from '../../append/appender.ts';
+import { createRandom } from '../../domain/random/random.ts';
+import { seedFrom } from '../../domain/random/seed-from.ts';
+import type { Opening } from '../../environments/environment.ts';
+import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import { allOrStop } from './all-or-stop.ts';
+import { closing } from './close-tree.ts';
+import type { GrowingTree, TreeOptions } from './growing-tree.ts';
+import type { PlannedTask } from './plan.ts';
+import { PrefixDiverged, playPrefix } from './play-prefix.ts';
+import type { Prefix } from './prefix.ts';
+import type { RecordedTree } from './recorded-tree.ts';
+import { diverged } from './restore-environment.ts';
+import { growSearch } from './search/grow-search.ts';
+import type { TreeNode } from './tree-node.ts';
+import { walkRollout } from './walk-rollout.ts';
+
+/** Gives the id of the tree of a task index, before anything of it is recorded. */
+export function treeIdOf(runId: string, task: PlannedTask, index: number): string {
+  return derivedId('tree', runId, index, task.alias);
+}
+
+/**
+ * Grows one tree to its planned rollouts, from what the record holds of it. Rollouts of a group run at the same time; those of a
+ * bushy tree one after the other, since each starts at a node drawn from what the others reached. An aborted signal leaves the
+ * rest for a resume.
+ */
+export async function collectTree(options: TreeOptions): Promise<void> {
+  const { task, tree, signal, plan } = options;
+  if (tree?.closed) return countRecorded(options);
+  const prefix = task.behind && (await options.readPrefix?.(task.behind));
+  const growing = await openTree(options, prefix ?? null);
+  if (growing === null) return options.onFailed();
+  if (plan.search) {
+    countRecorded(options);
+    const reason = await growSearch(growing, { plan: plan.search, facts: tree?.searchFacts ?? [] });
+    if (reason !== 'stopped') await closeTree(growing, reason);
+    return;
+  }
+  let startStepId: string;
+  try {
+    startStepId = await playPrefix(growing, prefix);
+  } catch (error) {
+    // A fork has nothing else to do; an evaluation has other tasks, and says how many it could not begin.
+    if (!(error instanceof PrefixDiverged) || !plan.evaluation) throw error;
+    return options.onFailed();
+  }
+  if (task.branching === 'root') {
+    const walks = Array.from(
+      { length: task.rollouts },
+      (_, ordinal) => (either: AbortSignal) => walkRollout({ ...growing, signal: either }, ordinal, startStepId),
+    );
+    await allOrStop(signal, walks);
+  } else {
+    for (let ordinal = 0; ordinal < task.rollouts && !signal.aborted; ordinal++) {
+      await walkRollout(growing, ordinal, startOf(growing, ordinal));
+    }
+  }
+  if (!signal.aborted) await closeTree(growing, 'completed');
+}
+
+async function closeTree(tree: GrowingTree, reason: 'completed' | 'exhausted'): Promise<void> {
+  const failed = tree.openedOtherwise.size > 0;
+  await tree.appender.append([closing(tree, failed ? 'failed' : reason)]);
+  if (failed) tree.onFailed();
+}
+
+function countRecorded({ tree, onRollout, onStep, onFailed, onFailure }: TreeOptions): void {
+  const taken = [...(tree?.steps.values() ?? [])].filter(({ depth }) => depth > 0);
+  for (const _ of taken) onStep();
+  for (const rollout of tree?.rollouts.values() ?? []) {
+    if (rollout.outcome === null) continue;
+    onRollout(rollout.success === true);
+    if (rollout.outcome === 'failed') onFailure(rollout.reason);
+  }
+  if (tree?.closed === 'failed') onFailed();
+  if (taken.length > 0) return;
+  for (const fact of tree?.searchFacts ?? []) if (fact.kind === 'node-expanded' && fact.reason) onFailure(fact.reason);
+}
+
+/**
+ * Starts the task and opens its tree, or goes on with the recorded one. Null, and the tree closed as failed, where the task opens
+ * otherwise than the recorded tree did.
+ */
+async function openTree(options: TreeOptions, prefix: Prefix | null): Promise<GrowingTree | null> {
+  const { runId, task, treeIndex, plan, kind, tree, appender } = options;
+  const treeId = treeIdOf(runId, task, treeIndex);
+  const rootStepId = derivedId('root', treeId);
+  const recorded = tree?.steps.get(rootStepId)?.observation ?? prefix?.observation ?? null;
+  const start = { alias: task.alias, seed: plan.taskSeed };
+  const environment = await kind.create();
+  try {
+    const { opening, ...started } =
+      recorded === null
+        ? { opening: await environment.reset(start), kind: 'same' }
+        : await resetAsRecorded(environment, start, recorded);
+    const nodes = recordedNodes(tree, rootStepId, opening);
+    const openedOtherwise = new Set(tree?.openedOtherwise);
+    const growing = { ...options, treeId, rootStepId, opening, nodes, openedOtherwise };
+    if (!tree) await appender.append([openingEvent(growing)]);
+    else if (started.kind === 'differs') {
+      const root = { stepId: rootStepId, observation: recorded ?? '' };
+      await appender.append([diverged(growing, treeId, root, opening.observation), closing(growing, 'failed', 0)]);
+      return null;
+    }
+    return growing;
+  } finally {
+    await environment.close();
+  }
+}
+
+function openingEvent({ runId, plan, task, kind, treeId, rootStepId, opening }: GrowingTree): Draft {
+  const observationHash = createHash('sha256').update(opening.observation.toWellFormed()).digest('hex');
+  return {
+    type: 'TreeOpened',
+    id: derivedId('TreeOpened', treeId),
+    correlationId: runId,
+    causationId: derivedId('RunStarted', runId),
+    data: {
+      treeId,
+      runId,
+      task: {
+        taskId: derivedId('task', kind.name, kind.fingerprint, observationHash),
+        environment: kind.name,
+        serverFingerprint: kind.fingerprint,
+        observationHash,
+        alias: task.alias,
+        goal: opening.goal,
+        depth: opening.depth,
+        split: opening.split,
+      },
+      rootStepId,
+      instruction: opening.instruction,
+      observation: opening.observation,
+      admissibleActions: opening.admissibleActions ? [...opening.admissibleActions] : null,
+      stateHash: opening.stateHash,
+      plannedRollouts: task.rollouts,
+      seed: plan.taskSeed,
+    },
+  };
+}
+
+function recordedNodes(tree: RecordedTree | null, rootStepId: string, opening: Opening): Map<string, TreeNode> {
+  const nodes = new Map<string, TreeNode>();
+  const root = { stepId: rootStepId, parentStepId: null, depth: 0, response: '', action: '', observation: opening.observation };
+  nodes.set(rootStepId, { ...root, ended: false, admissibleActions: opening.admissibleActions });
+  for (const step of tree?.steps.values() ?? []) {
+    if (step.depth > 0) nodes.set(step.stepId, { ...step, ended: step.termination !== 'none' });
+  }
+  return nodes;
+}
+
+/**
+ * Gives the node at which a rollout of a bushy tree starts: drawn among the nodes reached by the rollouts before it that have not
+ * ended. The draw depends on those alone, so a resumed tree draws the same.
+ */
+function startOf({ seed, task, nodes, tree, rootStepId, treeId }: GrowingTree, ordinal: number): string {
+  const recorded = tree?.rollouts.get(ordinal);
+  if (recorded) return recorded.fromStepId;
+  if (ordinal === 0) return rootStepId;
+  const open = [...nodes.values()].filter((node) => !node.ended);
+  const chosen = createRandom(seedFrom('start', seed, task.alias, ordinal)).int(open.length);
+  const node = open[chosen];
+  if (!node) throw new RangeError(`tree ${treeId} has no open node to start rollout ${ordinal} at`);
+  return node.stepId;
+}

@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { openFileKeyedStore } from '../../blobs/file-keyed-store.ts';
+import { HistoryRenderer } from '../../images/history-renderer.ts';
+import { renderSpec } from '../../images/render-profiles.ts';
+import { SegmentCache } from '../../images/segment-cache.ts';
+import { VISION_PRESETS, visionPreset } from '../../images/vision-tokens.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { findKnownSegments } from '../../projections/images/read-segments.ts';
+import type { PromptPlan } from './prompting/prompt-plan.ts';
+import { checkTemplate } from './prompting/prompter.ts';
+import type { Drawing, Prompter } from './prompting/step-prompt.ts';
+
+const drawings = new WeakMap<Platform, Map<string, Drawing>>();
+const caches = new WeakMap<Platform, SegmentCache>();
+
+/** The plan names something of images that this program does not have. */
+export class PromptRefused extends Error {
+  override readonly name = 'PromptRefused';
+}
+
+/**
+ * Opens what composes the prompts of a plan. All runs of a process draw with one cache per platform, and share drawn segments
+ * with other processes through the folder of the blob store. @throws PromptRefused, TemplateUnknown.
+ */
+export function openPrompter(platform: Platform, plan: PromptPlan): Prompter {
+  checkTemplate(plan);
+  if ((plan.mode === 'image') !== (plan.image !== null))
+    throw new PromptRefused('prompt.image must be there in image mode, and null in text mode');
+  return { plan, drawing: plan.image ? openDrawing(platform, plan.image) : null };
+}
+
+/** Gives the cache of drawn segments that all runs of a process share. */
+export function segmentCacheOf(platform: Platform): SegmentCache {
+  let cache = caches.get(platform);
+  if (!cache) {
+    cache = new SegmentCache({ store: openFileKeyedStore(join(platform.config.blobs, 'segments')) });
+    caches.set(platform, cache);
+  }
+  return cache;
+}
+
+function openDrawing(platform: Platform, { profile, vision }: NonNullable<PromptPlan['image']>): Drawing {
+  const known = drawings.get(platform) ?? new Map<string, Drawing>();
+  drawings.set(platform, known);
+  const key = `${profile} ${vision}`;
+  const drawing = known.get(key) ?? {
+    renderer: new HistoryRenderer(renderSpec(profile), { cache: segmentCacheOf(platform) }),
+    vision: presetOf(vision),
+    told: new Set<string>(),
+    findTold: (ids) => findKnownSegments(platform.database.db, ids),
+  };
+  known.set(key, drawing);
+  return drawing;
+}
+
+function presetOf(name: string): Drawing['vision'] {
+  const preset = visionPreset(name);
+  if (!preset)
+    throw new PromptRefused(`there is no vision preset ${JSON.stringify(name)}; name ${Object.keys(VISION_PRESETS).join(', ')}`);
+  return preset;
+}

@@ -1,0 +1,152 @@
+import type { Draft } from '../../append/appender.ts';
+import type { Environment, StepResult } from '../../environments/environment.ts';
+import { sameText } from '../../environments/same-text.ts';
+import type { DataOf } from '../../events/catalogue.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import { closing } from './close-tree.ts';
+import type { GrowingTree } from './growing-tree.ts';
+import type { ActedStep, Prefix, TakenStep } from './prefix.ts';
+import { restoreEnvironment } from './restore-environment.ts';
+import { rewards, stepData, stepEvent, toolDrafts } from './rollout-events.ts';
+import type { TreeNode } from './tree-node.ts';
+
+/**
+ * The environment did not answer the recorded actions as it did: there is nothing to go on behind. The difference is on record,
+ * and the tree is closed.
+ */
+export class PrefixDiverged extends Error {
+  override readonly name = 'PrefixDiverged';
+}
+
+/**
+ * Takes the actions that a planned task begins behind, and gives the step at which its rollouts start; the root where it has
+ * none. The steps belong to no rollout of this tree, and name the policy that took them first. What was executed is executed
+ * again, not read out of the reply: the run that took it may have read replies by another template. What the record holds of them
+ * is not taken again but replayed, every observation compared. @throws RangeError when there are fewer; PrefixDiverged, the tree
+ * closed as failed.
+ */
+export async function playPrefix(tree: GrowingTree, given: Prefix | undefined): Promise<string> {
+  const { task, nodes, rootStepId, treeId } = tree;
+  if (!task.behind) return rootStepId;
+  const { steps } = task.behind;
+  const prefix = given ?? { observation: null, stateHash: null, steps: [] };
+  if (prefix.steps.length !== steps)
+    throw new RangeError(
+      `${'stepId' in task.behind ? `the path to step ${task.behind.stepId}` : `rollout ${task.behind.rolloutId}`} has ${prefix.steps.length} steps on record, not the ${steps} that the plan goes on behind`,
+    );
+  const root = nodes.get(rootStepId);
+  if (!root) throw new RangeError(`tree ${treeId} has no root`);
+  if (prefix.observation !== null && !sameText(root.observation, prefix.observation))
+    await diverge(tree, [], rootStepId, {
+      field: 'observation',
+      recorded: prefix.observation,
+      replayed: root.observation,
+    });
+  if (isOtherState(prefix.stateHash, tree.opening.stateHash)) await leave(tree, [], rootStepId);
+  const path = await recordedPath(tree, root, prefix);
+  const last = path.at(-1) ?? root;
+  if (path.length > steps) return last.stepId;
+  const environment = await tree.kind.create();
+  try {
+    const restored = await restoreEnvironment(tree, environment, path, treeId);
+    if (restored.kind === 'diverged') await end(tree, [], last.stepId, 'observation');
+    let at = last;
+    for (const step of prefix.steps.slice(path.length - 1)) {
+      at = await takeAgain(tree, environment, at, step);
+      nodes.set(at.stepId, at);
+    }
+    return at.stepId;
+  } finally {
+    await environment.close();
+  }
+}
+
+/** Gives what the record of this tree holds of the way. */
+async function recordedPath(tree: GrowingTree, root: TreeNode, prefix: Prefix): Promise<TreeNode[]> {
+  const path = [root];
+  for (const { taken } of prefix.steps) {
+    const node = tree.nodes.get(stepIdOf(tree.treeId, path.length));
+    if (!node) break;
+    if (!sameText(node.observation, taken.observation))
+      await diverge(tree, [], node.stepId, { field: 'observation', recorded: taken.observation, replayed: node.observation });
+    path.push(node);
+  }
+  return path;
+}
+
+async function takeAgain(tree: GrowingTree, environment: Environment, at: TreeNode, step: ActedStep): Promise<TreeNode> {
+  const { response, policy, taken } = step;
+  const began = tree.clock();
+  const result = await environment.step(taken.action, tree.signal);
+  const isElsewhere = isOtherState(taken.stateHash, result.stateHash);
+  // nothing can follow: the record ended there too, or it shows the difference
+  const done = result.terminated || result.truncated;
+  const difference = differenceOf(taken, result);
+  const stepId = stepIdOf(tree.treeId, at.depth + 1);
+  const act = { response, tokens: null, usage: null, finishReason: null };
+  const timings = { policyMs: 0, environmentMs: Math.max(0, tree.clock() - began) };
+  const own = { ...tree, policy: { ...tree.policy, ref: policy } };
+  const data = stepData({ tree: own, stepId, rolloutId: null, at, act, parsed: taken, result, timings, done });
+  const drafts = [
+    stepEvent(tree, data),
+    ...toolDrafts(tree, stepId, result),
+    ...rewards({ tree, rolloutId: null }, stepId, result, done),
+  ];
+  if (difference) await diverge(tree, drafts, stepId, difference);
+  if (isElsewhere) await leave(tree, drafts, stepId);
+  if (done) await end(tree, drafts, stepId, 'termination');
+  await tree.appender.append(drafts);
+  tree.onStep();
+  const { observation, admissibleActions } = result;
+  return {
+    ...{ stepId, parentStepId: at.stepId, depth: at.depth + 1, response, action: result.executed ?? taken.action },
+    ...{ observation, admissibleActions, ended: false },
+  };
+}
+
+type Difference = Pick<DataOf<'ReplayDiverged'>, 'field' | 'recorded' | 'replayed'>;
+
+function differenceOf(taken: TakenStep, result: StepResult): Difference | null {
+  if (!sameText(result.observation, taken.observation))
+    return { field: 'observation', recorded: taken.observation, replayed: result.observation };
+  const reward = result.reward.gain ?? result.reward.value;
+  if (reward !== taken.reward) return { field: 'reward', recorded: String(taken.reward), replayed: String(reward) };
+  const end = result.terminated ? 'terminated' : result.truncated ? 'truncated' : 'none';
+  // A step that a limit of its plan cut is truncated on record, whatever the environment would have said next.
+  const same = end === taken.termination || (taken.termination === 'truncated' && end === 'none');
+  return same ? null : { field: 'termination', recorded: taken.termination, replayed: end };
+}
+
+/**
+ * Whether two hashes are those of other states: another world behind the same words, in which nothing follows from what was
+ * recorded.
+ */
+function isOtherState(recorded: string | null, replayed: string | null): boolean {
+  return recorded !== null && replayed !== null && recorded !== replayed;
+}
+
+/** Puts a difference on record together with the step that showed it, and closes the tree. */
+async function diverge(tree: GrowingTree, drafts: readonly Draft[], stepId: string, difference: Difference): Promise<never> {
+  const { treeId, runId } = tree;
+  const told: Draft = {
+    type: 'ReplayDiverged',
+    id: derivedId('ReplayDiverged', treeId, stepId),
+    correlationId: runId,
+    data: { treeId, stepId, ...difference },
+  };
+  return end(tree, [...drafts, told], stepId, difference.field);
+}
+
+/** Closes the tree at a step behind which the state is another. No event tells it: both steps are on record with their hashes. */
+function leave(tree: GrowingTree, drafts: readonly Draft[], stepId: string): Promise<never> {
+  return end(tree, drafts, stepId, 'state');
+}
+
+async function end(tree: GrowingTree, drafts: readonly Draft[], stepId: string, what: string): Promise<never> {
+  await tree.appender.append([...drafts, closing(tree, 'failed', 0)]);
+  throw new PrefixDiverged(`step ${stepId} of tree ${tree.treeId} shows another ${what} than the step it repeats`);
+}
+
+function stepIdOf(treeId: string, depth: number): string {
+  return derivedId('step', treeId, 'prefix', depth);
+}

@@ -1,0 +1,139 @@
+import type { Draft } from '../../../append/appender.ts';
+import type { DataOf } from '../../../events/catalogue.ts';
+import { derivedId } from '../../../events/derived-id.ts';
+import type { DrawnSegment } from '../../../images/history-renderer.ts';
+import { splitSegments } from '../../../images/prepare-text.ts';
+import { renderSpecId } from '../../../images/render-spec.ts';
+import { segmentDigest } from '../../../images/segment-digest.ts';
+import type { GrowingTree } from '../growing-tree.ts';
+import type { TreeNode } from '../tree-node.ts';
+import { historyTextAt } from './prompter.ts';
+import type { Drawing, DrawnHistory, Prompter } from './step-prompt.ts';
+
+/** Says by which spec a run draws its histories; nothing in text mode. */
+export function registration({ drawing }: Prompter, runId: string): Draft[] {
+  if (!drawing) return [];
+  const { spec } = drawing.renderer;
+  const id = renderSpecId(spec);
+  return [
+    {
+      type: 'RenderSpecRegistered',
+      id: derivedId('RenderSpecRegistered', runId, id),
+      correlationId: runId,
+      causationId: derivedId('RunStarted', runId),
+      data: { runId, renderSpecId: id, profile: spec.profile, spec },
+    },
+  ];
+}
+
+const TOLD_LIMIT = 200_000; // ids, some 20 MB; to tell a segment twice does no harm
+
+/**
+ * Puts on record the segments of a history that are not there yet, whoever drew them: before the model is asked with them, so
+ * that no history on record lacks one.
+ */
+export async function tellSegments(tree: GrowingTree, { rendered }: DrawnHistory): Promise<void> {
+  const drawing = tree.prompter?.drawing;
+  if (!drawing) return;
+  const { renderer, told } = drawing;
+  const specId = renderSpecId(renderer.spec);
+  const fresh = new Map(rendered.segments.filter(({ id }) => !told.has(id)).map((drawn) => [drawn.id, drawn]));
+  if (fresh.size === 0) return;
+  const elsewhere = await drawing.findTold([...fresh.keys()]);
+  const untold = [...fresh.values()].filter(({ id }) => !elsewhere.has(id));
+  if (untold.length > 0) await tree.appender.append(untold.map((drawn) => segmentDraft(tree.runId, specId, drawn)));
+  if (told.size > TOLD_LIMIT) told.clear();
+  for (const id of fresh.keys()) told.add(id);
+}
+
+function segmentDraft(runId: string, specId: string, { id, text, segment }: DrawnSegment): Draft {
+  return {
+    type: 'SegmentRendered',
+    id: derivedId('SegmentRendered', id),
+    correlationId: runId,
+    data: {
+      segmentId: id,
+      renderSpecId: specId,
+      text,
+      lines: segment.lines,
+      width: segment.width,
+      height: segment.height,
+      rgb: segmentDigest(segment),
+      cutLines: segment.cutLines,
+      outside: segment.outside,
+    },
+  };
+}
+
+/** Writes down the image that a step was asked with; nothing where it was asked with none. */
+export function historyDrafts(
+  tree: GrowingTree,
+  path: readonly TreeNode[],
+  stepId: string,
+  history: DrawnHistory | null,
+): Draft[] {
+  const drawing = tree.prompter?.drawing;
+  if (!tree.prompter || !drawing || !history) return [];
+  return [historyDraft(tree, tree.prompter, drawing, path, stepId, history)];
+}
+
+function historyDraft(
+  tree: GrowingTree,
+  prompter: Prompter,
+  { renderer }: Drawing,
+  path: readonly TreeNode[],
+  stepId: string,
+  history: DrawnHistory,
+): Draft {
+  const { image, segments } = history.rendered;
+  const prefix = prefixOf(tree, prompter, renderer.spec, path, history.texts);
+  const data: DataOf<'HistoryRendered'> = {
+    treeId: tree.treeId,
+    stepId,
+    renderSpecId: renderSpecId(renderer.spec),
+    prefix,
+    segments: segments.slice(prefix ? prefix.to - prefix.from : 0).map(({ id }) => id),
+    history: history.kind,
+    factor: history.factor,
+    factorChosenBy: history.factorChosenBy,
+    sizes: { raw: image.raw, resized: image.resized, bordered: image.bordered, model: history.vision.model },
+    visionTokens: { count: history.vision.tokens, preset: history.vision.preset },
+    textTokens: history.text,
+    imageId: image.imageId,
+    cut: image.cut,
+    outside: image.outside,
+    cache: { missed: segments.flatMap(({ hit }, i) => (hit ? [] : [i])) },
+    timings: { renderMs: history.renderMs },
+  };
+  return {
+    type: 'HistoryRendered',
+    id: derivedId('HistoryRendered', stepId),
+    correlationId: tree.runId,
+    causationId: derivedId('StepTaken', stepId),
+    data,
+  };
+}
+
+/**
+ * Finds what of a history the step before was shown already. It depends on the path and the plan alone, never on what this
+ * process remembers: a resumed run writes the same event. Steps that a plan goes on behind were asked with no prompt of this run.
+ */
+function prefixOf(
+  tree: GrowingTree,
+  prompter: Prompter,
+  spec: Drawing['renderer']['spec'],
+  path: readonly TreeNode[],
+  texts: readonly string[],
+): DataOf<'HistoryRendered'>['prefix'] {
+  const last = path.at(-1);
+  if (!last || last.depth <= (tree.task.behind?.steps ?? 0)) return null;
+  const before = historyTextAt(prompter, tree.opening, path.slice(0, -1));
+  if (before === null) return null;
+  const shown = splitSegments(before, spec);
+  for (let from = 0; from < shown.length; from++) {
+    const kept = shown.length - from;
+    if (kept <= texts.length && shown.slice(from).every((text, i) => text === texts[i]))
+      return { stepId: last.stepId, from, to: shown.length };
+  }
+  return null;
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { count } from '../../../events/schemas/values.ts';
+
+/**
+ * How the steps of a run are asked for and its answers read, where that is not the environment's own chat: AgentOCR's prompts,
+ * with the past written out (`text`) or drawn into an image (`image`). Recorded with the run's plan; everything that changes a
+ * prompt is in it.
+ */
+export const promptPlan = z.strictObject({
+  template: z.strictObject({ name: z.enum(['alfworld', 'search-qa', 'textcraft']), version: z.int().min(1) }),
+  mode: z.enum(['text', 'image']),
+  /** How many of the last steps are shown. */
+  historyLength: count.max(10_000),
+  /** Image mode: how the history is drawn, and the vision processor whose tokens are counted. */
+  image: z
+    .strictObject({
+      profile: z.enum(['crisp', 'agentocr-alfworld', 'agentocr-search']),
+      vision: z.string().max(100),
+      emptyHistory: z.enum(['no-image', 'blank-image']),
+    })
+    .nullable(),
+  /** There when the agent chooses the factor of its next image. */
+  compression: z
+    .strictObject({
+      /** What a policy over candidates, which writes no factor of its own, asks for at every step. */
+      candidateFactor: z.number().min(1).max(5),
+      /** `factor`: λ·ln cf as published. `tokens-saved`: λ·ln of what the image really saved. */
+      reward: z.enum(['factor', 'tokens-saved', 'none']),
+      lambda: z.number().min(0).max(1_000),
+      mu: z.number().min(0).max(1_000),
+      /**
+       * K: rewarded in every K-th training iteration; `iteration` is the one that this run belongs to, counted from 1 over the
+       * whole training.
+       */
+      every: z.int().min(1).max(1_000_000),
+      iteration: z.int().min(1),
+    })
+    .nullable(),
+  /** What a step whose answer does not keep the form loses. */
+  invalidPenalty: z.number().min(0).max(1_000),
+});
+export type PromptPlan = z.infer<typeof promptPlan>;

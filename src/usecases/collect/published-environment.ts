@@ -1,0 +1,26 @@
+import { cleanPublishedObservation, readPublishedReply } from '../../domain/search/published-reply.ts';
+import type { Environment, EnvironmentKind } from '../../environments/environment.ts';
+
+/**
+ * Gives an environment as Agent-R's search sees it: actions are read out of replies by its rules, every newline and tab of an
+ * observation is a blank. The first observation is not cleaned there, and neither is it here. Tasks and dynamics are the same, so
+ * name and fingerprint are.
+ */
+export function asPublished(kind: EnvironmentKind): EnvironmentKind {
+  const style = replyStyleOf(kind);
+  const wrap = ({ clone, ...inner }: Environment): Environment => ({
+    ...inner,
+    parse: (response) => ({ ...inner.parse(response), action: readPublishedReply(response, style).action }),
+    step: async (action, signal) => {
+      const result = await inner.step(action, signal);
+      return { ...result, observation: cleanPublishedObservation(result.observation) };
+    },
+    ...(clone ? { clone: async () => wrap(await clone()) } : {}),
+  });
+  return { ...kind, create: async () => wrap(await kind.create()) };
+}
+
+/** Which of the published modules searched this environment. */
+export function replyStyleOf({ name }: Pick<EnvironmentKind, 'name'>): 'webshop' | 'other' {
+  return name === 'webshop' ? 'webshop' : 'other';
+}

@@ -1,0 +1,20 @@
+import { textReader } from '../../blobs/read-text.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { readStepOf } from '../../projections/evaluations/read-failures.ts';
+import { type PathStep, readRecordedPath } from '../../projections/step-tree/read-recorded-path.ts';
+import type { Behind } from './plan.ts';
+import type { Prefix } from './prefix.ts';
+
+/** Reads the steps that a planned task goes on behind: what was said, what was executed, and what came of it. */
+export async function readPrefix({ database, blobs }: Platform, behind: Behind): Promise<Prefix> {
+  const text = textReader(blobs);
+  const stepId = 'stepId' in behind ? behind.stepId : await readStepOf(database.db, behind.rolloutId, behind.steps);
+  const [root, ...path] = stepId === null ? [] : await readRecordedPath(database.db, stepId, text);
+  return { observation: root?.observation ?? null, stateHash: root?.stateHash ?? null, steps: path.map(again) };
+}
+
+function again(step: PathStep): Prefix['steps'][number] {
+  const { stepId, response, thought, action, wellFormatted, observation, reward, termination, stateHash, policy } = step;
+  if (!policy) throw new RangeError(`step ${stepId} does not say which policy took it`);
+  return { response, policy, taken: { thought, action, wellFormatted, observation, reward, termination, stateHash } };
+}

@@ -1,0 +1,44 @@
+import type { SearchFact } from '../../domain/search/search-facts.ts';
+import type { Act } from '../../policies/policy.ts';
+
+/** All replies of one call of the model at a node of a search, and how long the call took. */
+export interface SampledReplies {
+  readonly acts: readonly Act[];
+  readonly policyMs: number;
+}
+
+export interface RecordedStep {
+  readonly stepId: string;
+  readonly parentStepId: string | null;
+  readonly rolloutId: string | null;
+  readonly depth: number;
+  readonly response: string;
+  readonly action: string;
+  readonly observation: string;
+  readonly termination: 'none' | 'terminated' | 'truncated';
+  readonly admissibleActions: readonly string[] | null;
+}
+
+export interface RecordedRollout {
+  readonly rolloutId: string;
+  readonly fromStepId: string;
+  readonly outcome: string | null;
+  readonly success: boolean | null;
+  readonly reason: string;
+}
+
+/** What the record holds of one tree: enough to go on where it ends. Steps are in the order in which they were taken. */
+export interface RecordedTree {
+  /** Why it was closed; null while it is open. */
+  readonly closed: string | null;
+  readonly rollouts: ReadonlyMap<number, RecordedRollout>;
+  readonly steps: ReadonlyMap<string, RecordedStep>;
+  /** What happened in a search of it, in log order. */
+  readonly searchFacts: readonly SearchFact[];
+  /** What the model said at nodes of a search that are not expanded yet. */
+  readonly replies: ReadonlyMap<string, SampledReplies>;
+  /** Who found that the task opens otherwise than the tree did. */
+  readonly openedOtherwise: readonly string[];
+  /** Steps that carry a reward already. */
+  readonly rewarded: ReadonlySet<string>;
+}

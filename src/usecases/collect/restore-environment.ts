@@ -1,0 +1,85 @@
+import type { Environment, StepResult } from '../../environments/environment.ts';
+import { sameText } from '../../environments/same-text.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import type { GrowingTree } from './growing-tree.ts';
+import type { TreeNode } from './tree-node.ts';
+
+export type Restored =
+  | { readonly kind: 'same'; readonly last: StepResult | undefined }
+  /** @param at whether the task itself opened otherwise, or an action was answered otherwise. */
+  | { readonly kind: 'diverged'; readonly at: 'opening' | 'step' };
+
+interface Difference {
+  readonly at: TreeNode;
+  readonly seen: string;
+}
+
+/**
+ * Brings an environment to the end of a path by reset and replay of its actions, and compares every observation, the first one
+ * too, with the recorded one. A difference is repeated once from the start, while no other task starts on the same server; one
+ * that is still there is recorded as an event: what would follow on it could not have happened. @param cause names who asked, for
+ * the event's id.
+ */
+export async function restoreEnvironment(
+  tree: GrowingTree,
+  environment: Environment,
+  path: readonly TreeNode[],
+  cause: string,
+): Promise<Restored> {
+  const first = await walkThere(tree, environment, path);
+  if (first.kind === 'same') return first;
+  const alone = await walkThere(tree, environment, path, 'alone');
+  if (alone.kind === 'same') return alone;
+  const { at, seen } = alone.difference;
+  await tree.appender.append([diverged(tree, cause, at, seen)]);
+  if (at.parentStepId !== null) return { kind: 'diverged', at: 'step' };
+  tree.openedOtherwise.add(cause);
+  return { kind: 'diverged', at: 'opening' };
+}
+
+async function walkThere(
+  tree: GrowingTree,
+  environment: Environment,
+  path: readonly TreeNode[],
+  mode?: 'alone',
+): Promise<Extract<Restored, { kind: 'same' }> | { readonly kind: 'differs'; readonly difference: Difference }> {
+  const task = { alias: tree.task.alias, seed: tree.plan.taskSeed };
+  const { observation } = await environment.reset(mode ? { ...task, mode } : task);
+  let seen = observation;
+  let last: StepResult | undefined;
+  for (const at of path) {
+    if (at.parentStepId !== null) {
+      last = await environment.step(at.action, tree.signal);
+      seen = last.observation;
+    }
+    if (!sameText(seen, at.observation)) return { kind: 'differs', difference: { at, seen } };
+  }
+  return { kind: 'same', last };
+}
+
+/** Tells what the environment says now in the place of a recorded observation. */
+export function diverged(
+  { treeId, runId }: Pick<GrowingTree, 'treeId' | 'runId'>,
+  cause: string,
+  { stepId, observation }: Pick<TreeNode, 'stepId' | 'observation'>,
+  seen: string,
+) {
+  return {
+    type: 'ReplayDiverged' as const,
+    id: derivedId('ReplayDiverged', cause, stepId),
+    correlationId: runId,
+    data: { treeId, stepId, field: 'observation' as const, recorded: observation, replayed: seen },
+  };
+}
+
+/** Gives the nodes from the root to a step, both included. */
+export function pathTo(tree: GrowingTree, stepId: string): TreeNode[] {
+  const path: TreeNode[] = [];
+  for (let id: string | null = stepId; id !== null; ) {
+    const node = tree.nodes.get(id);
+    if (!node) throw new RangeError(`tree ${tree.treeId} has no step ${id}`);
+    path.push(node);
+    id = node.parentStepId;
+  }
+  return path.reverse();
+}

@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Appender, createAppender } from '../../../append/appender.ts';
+import type { Environment, EnvironmentKind } from '../../../environments/environment.ts';
+import { openTextCraft } from '../../../environments/textcraft/textcraft.ts';
+import { TOPICS } from '../../../events/catalogue.ts';
+import { newId } from '../../../events/new-id.ts';
+import type { Subscription } from '../../../log/event-log.ts';
+import type { Platform } from '../../../platform/open-platform.ts';
+import { createPolicy } from '../../../policies/create-policy.ts';
+import type { Policy } from '../../../policies/policy.ts';
+import { parsePolicyText } from '../../../policies/policy-spec.ts';
+import { runProjections } from '../../../projections/runner.ts';
+import { waitUntilProjected } from '../../../projections/wait-until.ts';
+import { openTestPlatform } from '../../../testing/open-test-platform.ts';
+import { runDigest } from '../../datasets/run-digest.ts';
+import { collectRun } from '../collect-run.ts';
+import { treeIdOf } from '../collect-tree.ts';
+import type { CollectPlan } from '../plan.ts';
+import { readRecordedRun } from '../recorded-run.ts';
+
+let platform: Platform;
+let projector: Subscription;
+let textcraft: EnvironmentKind;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  projector = await runProjections({ log: platform.log, database: platform.database });
+  textcraft = await openTextCraft();
+});
+afterAll(async () => {
+  await projector.close();
+  await textcraft.close();
+  await platform.close();
+});
+
+const ownSearch = { iterations: 3, candidates: 3, maxDepth: 5, exploration: 0.25 };
+const ownPlan: CollectPlan = {
+  environment: 'textcraft',
+  tasks: [
+    { alias: '1', rollouts: 4, branching: 'root' },
+    { alias: '45', rollouts: 4, branching: 'root' },
+  ],
+  taskSeed: 0,
+  policy: 'planner:0.3',
+  temperature: 1,
+  maxSteps: 30,
+  search: ownSearch,
+};
+
+const publishedPlan: CollectPlan = {
+  ...ownPlan,
+  search: { ...ownSearch, compat: { system: 'agent-r', maxTokenLength: 2_000, rewardScale: 1 } },
+};
+
+/** Counts environment steps; without `clone` it is an environment that can only be reset and replayed. */
+function counting(kind: EnvironmentKind, cloning: 'clone' | 'replay'): { kind: EnvironmentKind; steps: () => number } {
+  let steps = 0;
+  const wrap = (environment: Environment): Environment => ({
+    reset: (task) => environment.reset(task),
+    parse: (response) => environment.parse(response),
+    step(action) {
+      steps++;
+      return environment.step(action);
+    },
+    expertAction: async () => (await environment.expertAction?.()) ?? null,
+    close: () => environment.close(),
+    // looked at just before
+    ...(cloning === 'clone' && environment.clone ? { clone: async () => wrap(await environment.clone!()) } : {}),
+  });
+  return { kind: { ...kind, create: async () => wrap(await kind.create()), close: async () => undefined }, steps: () => steps };
+}
+
+async function settle(): Promise<void> {
+  await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 20_000 });
+}
+
+async function search(
+  runId: string,
+  kind: EnvironmentKind,
+  limit = Number.POSITIVE_INFINITY,
+  plan = ownPlan,
+  wrapped = (policy: Policy) => policy,
+): Promise<'completed' | 'killed'> {
+  await settle();
+  const { db } = platform.database;
+  const recorded = await readRecordedRun(
+    db,
+    runId,
+    (i) => treeIdOf(runId, plan.tasks[i]!, i),
+    async () => '',
+    async () => new Uint8Array(),
+  );
+  const sequenceOf = async (stream: string) => {
+    const row = await db.selectFrom('stream_producers').select('sequence').where('stream', '=', stream).executeTakeFirst();
+    return row ? row.sequence + 1 : 0;
+  };
+  const { log, blobs } = platform;
+  const inner = createAppender({ log, blobs, producer: { name: 'collector', version: 'test' }, clock: Date.now, sequenceOf });
+  let left = limit;
+  const appender: Appender = { append: (drafts) => (left-- > 0 ? inner.append(drafts) : Promise.reject(new Error('killed'))) };
+  const policy = wrapped(await createPolicy(parsePolicyText(plan.policy)));
+  const signal = new AbortController().signal;
+  try {
+    await collectRun({
+      runId,
+      name: 'search',
+      seed: 3,
+      plan,
+      codeVersion: 'test',
+      kind,
+      policy,
+      recorded,
+      concurrency: 2,
+      clock: Date.now,
+      appender,
+      signal,
+    });
+    return 'completed';
+  } catch (error) {
+    if ((error as Error).message !== 'killed') throw error;
+    return 'killed';
+  } finally {
+    await settle();
+  }
+}
+
+describe('a Monte-Carlo tree search', () => {
+  test('costs one environment step for each new node where episodes can be copied, and grows the same tree where they cannot', async () => {
+    const cloned = counting(textcraft, 'clone');
+    const replayed = counting(textcraft, 'replay');
+    const [a, b] = [newId(), newId()];
+    await search(a, cloned.kind);
+    await search(b, replayed.kind);
+    const nodes = await platform.database.db
+      .selectFrom('events')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where('correlation_id', '=', a)
+      .where('type', '=', 'NodeAdded')
+      .executeTakeFirstOrThrow();
+    expect(cloned.steps()).toBe(nodes.count);
+    expect(replayed.steps()).toBeGreaterThan(nodes.count);
+    expect(await runDigest(platform, b)).toEqual(await runDigest(platform, a));
+  });
+
+  test('of the size of the paper takes at most 700 environment steps, where the published program took 7,332', async () => {
+    const paper = { iterations: 8, candidates: 4, maxDepth: 20, exploration: 0.25 };
+    const plan = { ...ownPlan, tasks: ownPlan.tasks.slice(1), policy: 'random', search: paper };
+    const counted = counting(textcraft, 'clone');
+    // No reply is said twice and no goal is reached: the most nodes that a search can have.
+    const aimless = (policy: Policy): Policy => ({
+      ...policy,
+      act: async (request) =>
+        Array.from({ length: request.n }, (_, i) => {
+          return { response: `Thought: ${request.seed} ${i}\nAction: inventory`, tokens: null, usage: null, finishReason: null };
+        }),
+    });
+    await search(newId(), counted.kind, Number.POSITIVE_INFINITY, plan, aimless);
+    expect(counted.steps()).toBeGreaterThan(600);
+    expect(counted.steps()).toBeLessThanOrEqual(700);
+  });
+
+  test.each([
+    { rules: 'ours', plan: ownPlan, limits: [5] },
+    { rules: 'the published ones, which draw ties', plan: publishedPlan, limits: [7] },
+  ])('that is killed again and again reaches the same tree with the same visits, by $rules', async ({ plan, limits }) => {
+    const whole = newId();
+    await search(whole, textcraft, Number.POSITIVE_INFINITY, plan);
+    const expected = await shape(whole);
+    expect(expected.backups).toBeGreaterThan(0);
+    for (const limit of limits) {
+      const runId = newId();
+      let kills = 0;
+      while ((await search(runId, textcraft, limit, plan)) === 'killed') if (++kills > 400) throw new Error('no progress');
+      expect(kills).toBeGreaterThan(0);
+      expect(await shape(runId)).toEqual(expected);
+    }
+    expect(await platform.database.db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
+    expect(await platform.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+  });
+
+  test('gives every ended walk as a trajectory with its return', async () => {
+    const runId = newId();
+    await search(runId, textcraft);
+    const rows = await platform.database.db
+      .selectFrom('rollouts')
+      .innerJoin('returns', 'returns.rollout_id', 'rollouts.rollout_id')
+      .select(['success', 'outcome', 'value'])
+      .where('rollouts.run_id', '=', runId)
+      .execute();
+    expect(rows.length).toBeGreaterThan(0);
+    for (const { success, outcome, value } of rows)
+      expect({ outcome, value }).toEqual({ outcome: success ? 'terminated' : 'truncated', value: success ? 1 : 0 });
+  });
+});
+
+/** What a search came to, without ids: the trees by digest, and how often each visit count and value occurs. */
+async function shape(runId: string) {
+  const { db } = platform.database;
+  const { digest } = await runDigest(platform, runId);
+  const statistics = await db
+    .selectFrom('node_statistics')
+    .innerJoin('trees', 'trees.tree_id', 'node_statistics.tree_id')
+    .select(['visits', 'value_sum', 'alias'])
+    .where('run_id', '=', runId)
+    .orderBy('alias')
+    .orderBy('visits')
+    .orderBy('value_sum')
+    .execute();
+  const backups = await db
+    .selectFrom('backups')
+    .innerJoin('trees', 'trees.tree_id', 'backups.tree_id')
+    .select((b) => b.fn.countAll<number>().as('count'))
+    .where('run_id', '=', runId)
+    .executeTakeFirstOrThrow();
+  return { digest, statistics, backups: backups.count };
+}

@@ -1,0 +1,34 @@
+import { planRules } from '../../events/schemas/training.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import type { Policy } from '../../policies/policy.ts';
+import { followVersions } from '../../training/versions/train-versions.ts';
+import type { Admission } from './admission.ts';
+import type { CollectPlan } from './plan.ts';
+import { openAdmission } from './train-admission.ts';
+
+/** The plan names a training that cannot be served so. */
+export class TrainingRefused extends Error {
+  override readonly name = 'TrainingRefused';
+}
+
+/**
+ * Opens the gate of a collection that feeds a trainer; undefined for channels that feed none. @throws TrainingRefused when the
+ * policy is not declared, or does not follow its versions.
+ */
+export async function admissionFor(
+  { database, blobs }: Platform,
+  { policyId, channel, mode, maxStaleness, untilVersion }: NonNullable<CollectPlan['training']>,
+  policy: Policy,
+): Promise<Admission | undefined> {
+  if (channel !== 'train') return undefined;
+  if (policy.ref.policyId !== policyId)
+    throw new TrainingRefused(`the plan trains ${policyId} and acts by ${policy.ref.policyId}; act by live:${policyId}`);
+  const { db } = database;
+  const lineage = await db.selectFrom('lineages').select('rules').where('policy_id', '=', policyId).executeTakeFirst();
+  if (!lineage)
+    throw new TrainingRefused(`the policy ${policyId} is not declared for training; begin it with \`espalier train\``);
+  const { groupsPerBatch } = planRules.parse(lineage.rules);
+  if (mode === 'strict' && maxStaleness !== 0) throw new TrainingRefused('strict means a staleness of 0; say bounded for more');
+  const versions = followVersions({ db, blobs }, policyId);
+  return openAdmission(db, { policyId, groupsPerBatch, mode, maxStaleness, untilVersion }, policy, versions.atLeast);
+}

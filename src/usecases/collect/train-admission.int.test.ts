@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { newId } from '../../events/new-id.ts';
+import { randomPolicy } from '../../policies/random-policy.ts';
+import { type Database, openDatabase } from '../../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { openAdmission } from './train-admission.ts';
+
+let made: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  made = await createTestDatabase();
+  database = await openDatabase(made.url);
+});
+afterAll(async () => {
+  await database.close();
+  await made.drop();
+});
+
+test('read models that went back admit nobody until they have folded again what they had shown', async () => {
+  const { pool, db } = database;
+  const move = (to: number) =>
+    pool.query(
+      `insert into cursors (projection, version, topic, partition, next_offset)
+       select name, version, 'trees', 0, $1 from projections where name = 'training-pool'
+       on conflict (projection, version, topic, partition) do update set next_offset = excluded.next_offset`,
+      [to],
+    );
+  const policy = randomPolicy();
+  const rules = { policyId: 'p', groupsPerBatch: 1, mode: 'bounded', maxStaleness: 1, untilVersion: null } as const;
+  const admission = openAdmission(db, rules, policy, () => Promise.reject(new Error('bounded groups follow the newest')));
+  const { signal } = new AbortController();
+  await move(10);
+  expect(await admission.admit(newId(), signal)).toBe(policy);
+  await move(9);
+  let admitted = false;
+  const second = admission.admit(newId(), signal).then((given) => {
+    admitted = given === policy;
+  });
+  // Another look at the same models begins behind the second's first one, and is refused as long.
+  await expect(admission.admit(newId(), AbortSignal.timeout(200))).rejects.toThrow();
+  expect(admitted).toBe(false);
+  await move(10);
+  await second;
+  expect(admitted).toBe(true);
+});

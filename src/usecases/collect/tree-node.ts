@@ -1,0 +1,12 @@
+/** A node of a growing tree: what the prompt of a step below it is made of. */
+export interface TreeNode {
+  readonly stepId: string;
+  readonly parentStepId: string | null;
+  readonly depth: number;
+  readonly response: string;
+  readonly action: string;
+  readonly observation: string;
+  readonly admissibleActions: readonly string[] | null;
+  /** Nothing can follow: the environment ended, or a limit was reached. */
+  readonly ended: boolean;
+}

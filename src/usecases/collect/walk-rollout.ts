@@ -1,0 +1,160 @@
+import type { Draft } from '../../append/appender.ts';
+import { seedFrom } from '../../domain/random/seed-from.ts';
+import { type Environment, EnvironmentError, type StepResult } from '../../environments/environment.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import type { Act } from '../../policies/policy.ts';
+import { askPolicy } from './ask-policy.ts';
+import type { GrowingTree } from './growing-tree.ts';
+import { closingRewards } from './prompting/closing-rewards.ts';
+import { historyDrafts } from './prompting/history-drafts.ts';
+import { readAnswer } from './prompting/prompter.ts';
+import { pathTo, restoreEnvironment } from './restore-environment.ts';
+import { finished, outcomeOf, rewards, started, stepData, stepEvent, toolDrafts } from './rollout-events.ts';
+import type { TreeNode } from './tree-node.ts';
+import type { Outcome, Walk } from './walk.ts';
+
+/**
+ * Walks one rollout from a node to its end. The environment is brought to the node by reset and replay of the recorded actions,
+ * and every observation is compared with the recorded one; a difference is an event, and ends the rollout as failed. So does a
+ * server behind the environment that stays away: what it would have answered is not for the policy to learn from. A rollout that
+ * the record holds in part goes on behind its last step. Each step is durable before the next action is chosen.
+ */
+export async function walkRollout(tree: GrowingTree, ordinal: number, fromStepId: string): Promise<void> {
+  const recorded = tree.tree?.rollouts.get(ordinal);
+  const rolloutId = derivedId('rollout', tree.treeId, ordinal);
+  const taken = [...(tree.tree?.steps.values() ?? [])].filter((step) => step.rolloutId === rolloutId);
+  for (const _ of taken) tree.onStep();
+  if (recorded?.outcome) {
+    tree.onRollout(recorded.success === true);
+    if (recorded.outcome === 'failed') tree.onFailure(recorded.reason);
+    return;
+  }
+  if (tree.signal.aborted) return;
+  const walk: Walk = {
+    tree,
+    ordinal,
+    rolloutId,
+    fromStepId,
+    seed: seedFrom('rollout', tree.seed, tree.task.alias, tree.treeIndex, ordinal),
+  };
+
+  const environment = await tree.kind.create();
+  try {
+    if (!recorded) await append(walk, [started(walk)]);
+    const path = pathTo(tree, taken.at(-1)?.stepId ?? fromStepId);
+    const replayed = await orUnavailable(restoreEnvironment(tree, environment, path, rolloutId));
+    if (replayed.kind === 'unavailable') return await finish(walk, path.at(-1), 'failed', null, replayed.reason);
+    if (replayed.kind === 'diverged') return await finish(walk, path.at(-1), 'failed', null, reasonOf(replayed.at));
+    if (taken.length > 0 && replayed.last && (endsIn(replayed.last) || isLast(walk, taken.length))) {
+      // The last step is in the record, its reward or the end of the rollout is not: a kill fell between them.
+      const leaf = path.at(-1);
+      const success = replayed.last.success ?? false;
+      if (leaf && !tree.tree?.rewarded.has(leaf.stepId)) await append(walk, rewards(walk, leaf.stepId, replayed.last, true));
+      await append(walk, await closing(walk, path, success));
+      return await finish(walk, leaf, outcomeOf(replayed.last), success, replayed.last.reason ?? '');
+    }
+    await goOn(walk, environment, path, taken.length);
+  } finally {
+    await environment.close();
+  }
+}
+
+async function goOn(walk: Walk, environment: Environment, path: TreeNode[], already: number): Promise<void> {
+  const { tree } = walk;
+  for (let steps = already; ; steps++) {
+    if (tree.signal.aborted) return;
+    const at = path.at(-1);
+    if (!at) throw new RangeError('a path begins with the root');
+    const began = tree.clock();
+    const asked = await askPolicy(tree, environment, path, { seed: walk.seed, n: 1 });
+    if (asked.kind === 'failed') return finish(walk, at, 'failed', null, asked.reason);
+    const act = asked.acts[0] as Act; // there is at least one
+    const decided = tree.clock();
+    const parsed = tree.prompter ? readAnswer(tree.prompter, act.response) : environment.parse(act.response);
+    const answered = await orUnavailable(
+      environment.step(parsed.action, tree.signal).then((result) => ({ kind: 'answered' as const, result })),
+    );
+    if (answered.kind === 'unavailable') return finish(walk, at, 'failed', null, answered.reason);
+    const { result } = answered;
+    const done = endsIn(result) || isLast(walk, steps + 1);
+    const timings = { policyMs: Math.max(0, decided - began), environmentMs: Math.max(0, tree.clock() - decided) };
+    const { rolloutId } = walk;
+    const stepId = derivedId('step', rolloutId, at.depth + 1);
+    const step = stepData({ tree, stepId, rolloutId, at, act, parsed, result, timings, done });
+    const drafts = [
+      stepEvent(tree, step),
+      ...toolDrafts(tree, stepId, result),
+      ...historyDrafts(tree, path, stepId, asked.history),
+      ...rewards(walk, stepId, result, done),
+    ];
+    const node = {
+      stepId: step.stepId,
+      parentStepId: at.stepId,
+      depth: step.depth,
+      response: act.response,
+      action: result.executed ?? parsed.action,
+      observation: result.observation,
+      admissibleActions: result.admissibleActions,
+      ended: done,
+    };
+    const success = result.success ?? false;
+    if (done)
+      drafts.push(
+        ...(await closing(walk, [...path, node], success)),
+        finished(walk, node, outcomeOf(result), success, result.reason ?? ''),
+      );
+    await append(walk, drafts);
+    tree.nodes.set(node.stepId, node);
+    path.push(node);
+    tree.onStep();
+    if (done) return tree.onRollout(result.success === true);
+  }
+}
+
+function closing({ tree, rolloutId, fromStepId }: Walk, path: readonly TreeNode[], success: boolean): Promise<Draft[]> {
+  const fromDepth = tree.nodes.get(fromStepId)?.depth ?? 0;
+  return closingRewards(tree, path, { rolloutId, fromDepth, success });
+}
+
+/**
+ * Waits for an environment; a server behind it that stayed away is an answer here. Other faults of it are thrown and end the run,
+ * which can be resumed.
+ */
+async function orUnavailable<T>(working: Promise<T>): Promise<T | { readonly kind: 'unavailable'; readonly reason: string }> {
+  try {
+    return await working;
+  } catch (error) {
+    if (!(error instanceof EnvironmentError) || error.code !== 'backend') throw error;
+    return { kind: 'unavailable', reason: error.message.slice(0, 9_000) };
+  }
+}
+
+function reasonOf(at: 'opening' | 'step'): string {
+  if (at === 'opening') return 'the environment opens the task otherwise than was recorded';
+  return 'the environment did not repeat what was recorded';
+}
+
+function endsIn(result: StepResult): boolean {
+  return result.terminated || result.truncated;
+}
+
+function isLast({ tree }: Walk, steps: number): boolean {
+  return steps >= tree.plan.maxSteps;
+}
+
+async function append({ tree }: Walk, drafts: readonly Draft[]): Promise<void> {
+  if (drafts.length > 0) await tree.appender.append(drafts);
+}
+
+async function finish(
+  walk: Walk,
+  leaf: TreeNode | undefined,
+  outcome: Outcome,
+  success: boolean | null,
+  reason: string,
+): Promise<void> {
+  if (!leaf) throw new RangeError('a path begins with the root');
+  await append(walk, [finished(walk, leaf, outcome, success, reason)]);
+  walk.tree.onRollout(success === true);
+  if (outcome === 'failed') walk.tree.onFailure(reason);
+}

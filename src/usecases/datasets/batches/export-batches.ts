@@ -1,0 +1,145 @@
+import type { Db } from '../../../postgres/database.ts';
+import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
+import { DatasetError } from '../dataset-error.ts';
+import { AtomicFile, type Existing, refuseExisting } from '../export/atomic-file.ts';
+import type { ByteSink } from '../export/format.ts';
+import { manifestPath } from '../export/manifest.ts';
+import { ParquetFile } from '../export/parquet-file.ts';
+import { publishWithManifest } from '../export/publish-file.ts';
+import { readSnapshot, type SnapshotPosition } from '../export/snapshot.ts';
+import { BATCH_HISTORY, batchRow } from './batch-parquet.ts';
+import type { BatchRecord, HistoryRecord } from './batch-record.ts';
+import { readHistory } from './read-history.ts';
+
+export interface BatchExportOptions {
+  readonly db: Db;
+  /** Policies whose history is taken; null takes all. */
+  readonly policies: readonly string[] | null;
+  /** One JSON line, or one row of Parquet, per batch and per rejected sample. */
+  readonly container: 'jsonl' | 'parquet';
+  readonly out: string;
+  readonly existing: Existing;
+  readonly codeVersion: string;
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  readonly onProgress: (records: number) => void;
+}
+
+/** What a file of batches is and where it comes from: no clock and no machine, so the same history gives the same bytes. */
+export interface BatchManifest {
+  readonly schema: 'espalier-batches-manifest/1';
+  readonly format: { readonly kind: 'batches'; readonly container: BatchExportOptions['container'] };
+  readonly formatVersion: 1;
+  readonly policies: readonly string[] | null;
+  readonly codeVersion: string;
+  readonly position: SnapshotPosition;
+  readonly counts: BatchCounts;
+  /**
+   * Batches whose hash is not that of their content, or does not follow that of the batch before: none, or the record was
+   * changed.
+   */
+  readonly unchained: readonly string[];
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+export interface BatchCounts {
+  readonly batches: number;
+  readonly trained: number;
+  readonly leases: number;
+  /** Samples of all batches, and of those that were trained. */
+  readonly samples: number;
+  readonly trainedSamples: number;
+  /** Reason → rejected samples. */
+  readonly rejected: Readonly<Record<string, number>>;
+}
+
+/**
+ * Writes the history of batches as one file and a manifest, from one snapshot, in memory bounded by some batches. @throws
+ * DatasetError; nothing stands under the file's name then, or what stood there before.
+ */
+export async function exportBatches(options: BatchExportOptions): Promise<BatchManifest> {
+  const { db, policies, container, out, existing, codeVersion, waitMs, signal, onProgress } = options;
+  if (existing === 'refuse') await refuseExisting(manifestPath(out));
+  const file = await AtomicFile.open(out, existing);
+  try {
+    const { tally, position } = await readSnapshot(db, [trainingPool], { waitMs, signal }, async (trx, at) => {
+      const writer = openWriter(file, container);
+      const counted = new Tally();
+      for await (const record of readHistory(trx, policies)) {
+        signal.throwIfAborted();
+        await writer.write(record);
+        onProgress(counted.add(record));
+      }
+      await writer.finish();
+      return { tally: counted, position: at };
+    });
+    if (tally.records === 0)
+      throw new DatasetError(
+        'nothing-matches',
+        `there is no batch and no rejected sample${policies ? ` of ${policies.join(', ')}` : ''}; a run feeds batches when it is collected with training: {policyId, channel: "train"}`,
+      );
+    const { bytes, sha256 } = await file.seal();
+    const manifest: BatchManifest = {
+      schema: 'espalier-batches-manifest/1',
+      format: { kind: 'batches', container },
+      formatVersion: 1,
+      policies,
+      codeVersion,
+      position,
+      counts: tally.counts(),
+      unchained: tally.unchained,
+      bytes,
+      sha256,
+    };
+    await publishWithManifest(file, `${JSON.stringify(manifest, null, 2)}\n`, existing);
+    return manifest;
+  } finally {
+    await file.discard();
+  }
+}
+
+interface Writer {
+  write(record: HistoryRecord): Promise<void>;
+  finish(): Promise<void>;
+}
+
+function openWriter(sink: ByteSink, container: BatchExportOptions['container']): Writer {
+  if (container === 'jsonl')
+    return { write: (record) => sink.write(`${JSON.stringify(record)}\n`), finish: () => Promise.resolve() };
+  const file = new ParquetFile(sink, BATCH_HISTORY);
+  return {
+    write: (record) => file.write(batchRow(record), record.kind === 'batch' ? 2_000 + 500 * record.samples.length : 500),
+    finish: () => file.finish(),
+  };
+}
+
+class Tally {
+  records = 0;
+  readonly unchained: string[] = [];
+  readonly #sums = { batches: 0, trained: 0, leases: 0, samples: 0, trainedSamples: 0 };
+  readonly #rejected = new Map<string, number>();
+
+  /** Gives the number of records so far. */
+  add(record: HistoryRecord): number {
+    if (record.kind === 'rejected') this.#rejected.set(record.reason, (this.#rejected.get(record.reason) ?? 0) + 1);
+    else this.#addBatch(record);
+    this.records += 1;
+    return this.records;
+  }
+
+  counts(): BatchCounts {
+    return { ...this.#sums, rejected: Object.fromEntries([...this.#rejected].sort(([a], [b]) => (a < b ? -1 : 1))) };
+  }
+
+  #addBatch({ batch_id, samples, leases, update, chained }: BatchRecord): void {
+    this.#sums.batches += 1;
+    this.#sums.leases += leases.length;
+    this.#sums.samples += samples.length;
+    if (update) {
+      this.#sums.trained += 1;
+      this.#sums.trainedSamples += samples.length;
+    }
+    if (!chained) this.unchained.push(batch_id);
+  }
+}

@@ -1,0 +1,129 @@
+import { type RawBuilder, sql } from 'kysely';
+import { manifestHashOf } from '../../../events/manifest-hash.ts';
+import type { Trx } from '../../../postgres/database.ts';
+import type { BatchRecord, HistoryRecord, LeaseRecord, RejectionRecord, SampleRecord, UpdateRecord } from './batch-record.ts';
+
+const BATCHES = 20; // of a fetch: a batch has up to some thousand samples, each a row of about 300 bytes
+const REJECTIONS = 2_000;
+
+/**
+ * Streams the whole history of batches: policy by policy every batch in its order, with its samples, its leases and the version
+ * that came of it; then every sample that was rejected. @param policies null takes all.
+ */
+export async function* readHistory(trx: Trx, policies: readonly string[] | null): AsyncGenerator<HistoryRecord> {
+  let before: BatchRecord | undefined;
+  for await (const rows of fetchAll<BatchRow>(trx, 'batch_history', selectBatches(policies), BATCHES)) {
+    const ids = rows.map(({ batch_id }) => batch_id);
+    const samples = groupByBatch(await readSamples(trx, ids));
+    const leases = groupByBatch(await readLeases(trx, ids));
+    for (const row of rows) {
+      const elder = before?.lineage_id === row.lineage_id ? before : undefined;
+      before = toBatch(row, samples.get(row.batch_id) ?? [], leases.get(row.batch_id) ?? [], elder);
+      yield before;
+    }
+  }
+  const rejections = fetchAll<Omit<RejectionRecord, 'kind'>>(trx, 'rejection_history', selectRejections(policies), REJECTIONS);
+  for await (const rows of rejections) for (const row of rows) yield { kind: 'rejected', ...row };
+}
+
+type BatchRow = Omit<BatchRecord, 'kind' | 'chained' | 'samples' | 'leases' | 'update'> & {
+  readonly update: (Omit<UpdateRecord, 'acked_at'> & { readonly acked_at: string }) | null;
+};
+type OfBatch<T> = T & { readonly batch_id: string };
+
+function selectBatches(policies: readonly string[] | null): RawBuilder<unknown> {
+  return sql`
+    select b.policy_id, b.lineage_id, b.batch_id, b.ordinal, b.policy_version, b.estimator, b.rules, b.seed, b.position, b.tokens, b.shards,
+           b.previous_hash, b.manifest_hash, b.planned_at,
+           case when a.batch_id is not null then jsonb_build_object(
+             'lease_id', a.lease_id, 'acked_at', a.acked_at, 'version', a.version, 'checkpoint_id', a.checkpoint_id,
+             'parent_version', v.parent_version, 'weights', v.weights, 'loss', v.loss, 'metrics', v.metrics) end as update
+    from batches b
+    left join batch_acks a using (batch_id)
+    left join policy_versions v on v.lineage_id = b.lineage_id and v.version = a.version
+    where ${ofPolicies(sql`b.policy_id`, policies)}
+    order by b.policy_id collate "C", b.ordinal`;
+}
+
+function selectRejections(policies: readonly string[] | null): RawBuilder<unknown> {
+  return sql`
+    select policy_id, lineage_id, rollout_id, tree_id, reason, rule, measured, rejected_at
+    from sample_rejections where ${ofPolicies(sql`policy_id`, policies)}
+    order by policy_id collate "C", tree_id, rollout_id`;
+}
+
+function ofPolicies(column: RawBuilder<unknown>, policies: readonly string[] | null): RawBuilder<unknown> {
+  return policies === null ? sql`true` : sql`${column} = any(${[...policies]}::text[])`;
+}
+
+async function readSamples(trx: Trx, ids: readonly string[]): Promise<readonly OfBatch<SampleRecord>[]> {
+  const { rows } = await sql<OfBatch<SampleRecord>>`
+    select b.batch_id, b.rollout_id, b.tree_id, b.group_ordinal, b.place, s.outcome, s.success, s.oldest_version, s.newest_version,
+           s.sampled_tokens, coalesce(s.scores, '{}') as scores
+    from batch_samples b left join samples s using (rollout_id)
+    where b.batch_id = any(${[...ids]}::uuid[]) order by b.batch_id, b.place`.execute(trx);
+  return rows;
+}
+
+async function readLeases(trx: Trx, ids: readonly string[]): Promise<readonly OfBatch<LeaseRecord>[]> {
+  const { rows } = await sql<OfBatch<LeaseRecord>>`
+    select batch_id, lease_id, fence, consumer, leased_at, deadline, ended_at, ended_by, end_reason
+    from leases where batch_id = any(${[...ids]}::uuid[]) order by batch_id, fence`.execute(trx);
+  return rows;
+}
+
+function toBatch(
+  row: BatchRow,
+  samples: readonly SampleRecord[],
+  leases: readonly LeaseRecord[],
+  elder: BatchRecord | undefined,
+): BatchRecord {
+  const { update } = row;
+  return {
+    kind: 'batch',
+    ...row,
+    chained: hashOf(row, samples) === row.manifest_hash && row.previous_hash === (elder?.manifest_hash ?? null),
+    samples,
+    leases,
+    update: update && { ...update, acked_at: new Date(update.acked_at) },
+  };
+}
+
+/** Hashes the plan as it stands in the tables: equal to the hash that was appended with it, or one of the two was changed. */
+function hashOf(row: BatchRow, samples: readonly SampleRecord[]): string {
+  const groups: { readonly treeId: string; readonly rolloutIds: string[] }[] = [];
+  for (const { group_ordinal, tree_id, rollout_id } of samples) {
+    groups[group_ordinal] ??= { treeId: tree_id, rolloutIds: [] };
+    groups[group_ordinal]?.rolloutIds.push(rollout_id);
+  }
+  return manifestHashOf({
+    ...{ lineageId: row.lineage_id, policyId: row.policy_id, batchId: row.batch_id, ordinal: row.ordinal, seed: row.seed },
+    ...{ policyVersion: row.policy_version, estimator: row.estimator, rules: row.rules as BatchRules, position: row.position },
+    ...{ groups, samples: samples.length, tokens: row.tokens, shards: row.shards.map((shard) => [...shard]) },
+    previousHash: row.previous_hash,
+  });
+}
+type BatchRules = Parameters<typeof manifestHashOf>[0]['rules']; // the event's own, kept as JSON
+
+/** Fetches a statement's rows in parts through a server-side cursor: Postgres sorts once, and this process holds one part. */
+async function* fetchAll<Row>(trx: Trx, name: string, select: RawBuilder<unknown>, size: number): AsyncGenerator<readonly Row[]> {
+  await sql`declare ${sql.ref(name)} no scroll cursor for ${select}`.execute(trx);
+  for (;;) {
+    const { rows } = await sql<Row>`fetch forward ${sql.raw(String(size))} from ${sql.ref(name)}`.execute(trx);
+    if (rows.length > 0) yield rows;
+    if (rows.length < size) break;
+  }
+  await sql`close ${sql.ref(name)}`.execute(trx);
+}
+
+function groupByBatch<Row extends { readonly batch_id: string }>(
+  rows: readonly Row[],
+): ReadonlyMap<string, Omit<Row, 'batch_id'>[]> {
+  const groups = new Map<string, Omit<Row, 'batch_id'>[]>();
+  for (const { batch_id, ...rest } of rows) {
+    const group = groups.get(batch_id);
+    if (group) group.push(rest);
+    else groups.set(batch_id, [rest]);
+  }
+  return groups;
+}

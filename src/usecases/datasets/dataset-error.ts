@@ -1,0 +1,38 @@
+/**
+ * What can go wrong between the record and a file, each with its remedy in the message. No file is left behind by any of them.
+ */
+export class DatasetError extends Error {
+  override readonly name = 'DatasetError';
+  readonly code: DatasetErrorCode;
+  constructor(code: DatasetErrorCode, message: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+export type DatasetErrorCode =
+  | 'invalid-query' // a filter that does not parse
+  | 'nothing-matches' // no trajectory matches the query
+  | 'file-exists' // the target is there and may not be replaced
+  | 'cannot-write' // folder missing or closed, disk full
+  | 'cannot-read' // source missing or closed
+  | 'projections-behind' // the read models did not catch up with each other in time
+  | 'incomplete' // what the selection counts is not what the record gives
+  | 'unrecorded-release' // a release from quarantine that the log does not hold
+  | 'blob' // a payload is missing from the blob store or damaged there
+  | 'missing-tokens' // a format needs token ids that were not recorded
+  | 'bad-row' // a row of an import file breaks a rule
+  | 'conflict'; // the record holds another fact under an id of the file
+
+/**
+ * Gives the words of whatever was thrown. By its fields: an error of node may come from another realm, where `instanceof` says
+ * no.
+ */
+export function reasonOf(cause: unknown): string {
+  return typeof cause === 'object' && cause !== null && 'message' in cause ? String(cause.message) : String(cause);
+}
+
+/** Gives the code of a fault of the system (`ENOENT`), or ''. */
+export function codeOf(cause: unknown): string {
+  return typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : '';
+}

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { type Database, openDatabase } from '../../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { MemoryBlobs } from '../../testing/memory-blobs.ts';
+import { givenPrepared } from '../../testing/projecting-log.ts';
+import { emptyReadModels } from '../../testing/read-models.ts';
+import { Story } from '../../testing/story.ts';
+import { digestRun } from './digest-trees.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase(testDatabase.url);
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+beforeEach(() => emptyReadModels(database.db));
+
+/** The same run told under another name has other ids; `order` is the order in which its rollouts arrive. */
+async function digestOf(name: string, order: readonly number[], value = 1, observation = 'seen'): Promise<string> {
+  const told = new Story(name);
+  const runId = told.run();
+  for (const alias of order[0] === 0 ? ['a', 'b'] : ['b', 'a']) {
+    const tree = told.tree(runId, alias);
+    for (const ordinal of order) {
+      const rolloutId = told.rollout(tree, ordinal);
+      const leaf = told.step(tree, rolloutId, tree.rootStepId, 1, {
+        response: `${ordinal}`,
+        observation: observation.repeat(20_000),
+      });
+      told.reward(tree, leaf, value);
+      told.finishRollout(tree, rolloutId, leaf);
+    }
+  }
+  const blobs = new MemoryBlobs();
+  await givenPrepared(database.db, told.events, blobs);
+  const { trees, digest } = await database.db.transaction().execute((trx) => digestRun(trx, blobs, runId));
+  expect(trees).toBe(2);
+  return digest;
+}
+
+test('the same run under other ids, arriving in another order, has the same digest; another reward or long text has not', async () => {
+  const digest = await digestOf('one', [0, 1, 2]);
+  expect(await digestOf('two', [2, 0, 1])).toBe(digest);
+  expect(await digestOf('three', [0, 1, 2], 0.5)).not.toBe(digest);
+  expect(await digestOf('four', [0, 1, 2], 1, 'soon')).not.toBe(digest);
+});

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import { type ToldStep, treeDigest } from '../../domain/tree/tree-digest.ts';
+import type { Trx } from '../../postgres/database.ts';
+import { readTrees } from './export/read-trees.ts';
+import type { RecordedTree } from './export/recorded-tree.ts';
+import { resolveTexts } from './export/resolve-texts.ts';
+import { batchTrees } from './export/stream-trajectories.ts';
+
+export interface TreeDigest {
+  readonly treeId: string;
+  readonly alias: string;
+  readonly digest: string;
+}
+
+/**
+ * Digests what happened in each given tree (`treeDigest`), reading as many at once as an export does. Equal seeded runs give
+ * equal digests whatever log, database or machine they ran on. @throws DatasetError `blob`.
+ */
+export async function* digestTrees(
+  trx: Trx,
+  blobs: BlobStore,
+  trees: AsyncIterable<{ readonly treeId: string; readonly runId: string }>,
+): AsyncGenerator<TreeDigest> {
+  for await (const batch of batchTrees(trx, withoutRollouts(trees))) {
+    const recorded = await readTrees(
+      trx,
+      batch.map(({ treeId }) => treeId),
+    );
+    for (const { treeId } of batch) {
+      const tree = recorded.get(treeId);
+      if (tree) yield { treeId, alias: tree.head.alias, digest: await digestOf(tree, blobs) };
+    }
+  }
+}
+
+/** Digests a whole run: its trees by alias and digest, in an order that is not of arrival. */
+export async function digestRun(
+  trx: Trx,
+  blobs: BlobStore,
+  runId: string,
+): Promise<{ readonly trees: number; readonly digest: string }> {
+  const rows = await trx.selectFrom('trees').select('tree_id').where('run_id', '=', runId).orderBy('tree_id').execute();
+  const digests: string[] = [];
+  for await (const { digest } of digestTrees(trx, blobs, each(rows.map(({ tree_id }) => ({ treeId: tree_id, runId })))))
+    digests.push(digest);
+  return { trees: digests.length, digest: sha256(JSON.stringify(digests.sort())) };
+}
+
+/** Digests one tree that was read. */
+export async function digestOf({ head, tree, rollouts, rewards }: RecordedTree, blobs: BlobStore): Promise<string> {
+  const place = `tree ${head.treeId}`;
+  const steps: ToldStep[] = [];
+  for (const { step } of tree.nodes.values()) steps.push(await resolveTexts(step, blobs, `${place} step ${step.stepId}`));
+  const told = await resolveTexts(head, blobs, place);
+  const all = [...rewards.ofStep.values(), ...rewards.ofRollout.values()].flat();
+  return treeDigest({ ...told, steps, rollouts: [...rollouts.values()], rewards: all }, sha256);
+}
+
+async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}
+
+async function* withoutRollouts<T extends { readonly treeId: string; readonly runId: string }>(trees: AsyncIterable<T>) {
+  for await (const { treeId, runId } of trees) yield { treeId, runId, rollouts: [] };
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

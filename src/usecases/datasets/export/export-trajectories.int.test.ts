@@ -1,0 +1,391 @@
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { pack } from '../../../events/packed.ts';
+import { type Database, openDatabase } from '../../../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../testing/database.ts';
+import { givenEvents } from '../../../testing/given-events.ts';
+import { MemoryBlobs } from '../../../testing/memory-blobs.ts';
+import { givenPrepared } from '../../../testing/projecting-log.ts';
+import { emptyReadModels } from '../../../testing/read-models.ts';
+import { Story } from '../../../testing/story.ts';
+import type { DatasetError } from '../dataset-error.ts';
+import { type ExportOptions, exportTrajectories } from './export-trajectories.ts';
+import { everyTrajectory, parseTrajectoryQuery, type QueryTexts } from './trajectory-query.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+let folder: string;
+let blobs: MemoryBlobs;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase(testDatabase.url);
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+beforeEach(async () => {
+  await emptyReadModels(database.db);
+  blobs = new MemoryBlobs();
+  folder = await mkdtemp(join(tmpdir(), 'espalier-export-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+function options(change: Partial<ExportOptions> = {}): ExportOptions {
+  return {
+    db: database.db,
+    blobs,
+    query: everyTrajectory,
+    format: { kind: 'openai', weights: 'policy', metadata: 'include' },
+    out: join(folder, 'data.jsonl'),
+    existing: 'refuse',
+    empty: 'refuse',
+    codeVersion: 'test',
+    waitMs: 2_000,
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
+    ...change,
+  };
+}
+
+/** A line of a chat format, as far as a test reads it. */
+interface Line {
+  readonly messages?: readonly { readonly content: string; readonly weight?: number }[];
+  readonly conversations?: readonly object[];
+  readonly metadata?: { readonly task: { readonly alias: string }; readonly ordinal: number };
+}
+
+async function exported(change: Partial<ExportOptions> = {}): Promise<Line[]> {
+  const { out } = options(change);
+  await exportTrajectories(options({ existing: 'replace', ...change }));
+  return (await readFile(out, 'utf8'))
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
+
+const codeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'resolved',
+    (error: DatasetError) => error.code,
+  );
+
+/** Two tasks; the first has two rollouts that share a prefix. */
+function story(): Story {
+  const told = new Story();
+  const runId = told.run();
+  const tree = told.tree(runId, 'bread');
+  const one = told.rollout(tree, 0);
+  const shared = told.step(tree, one, tree.rootStepId, 1, { response: 'shared', observation: 'seen' });
+  const left = told.step(tree, one, shared, 2, { response: 'left', observation: 'end left', termination: 'terminated' });
+  told.reward(tree, left, 1, { rolloutId: one });
+  told.reward(tree, shared, 0.25, { component: 'format' });
+  told.finishRollout(tree, one, left, { steps: 2 });
+  const two = told.rollout(tree, 1, { fromStepId: shared });
+  const right = told.step(tree, two, shared, 2, { response: 'right', observation: 'end right' });
+  told.reward(tree, null, -0.5, { rolloutId: two, component: 'length' });
+  told.finishRollout(tree, two, right, { steps: 1, outcome: 'truncated', success: false });
+  told.closeTree(tree, 2);
+  const other = told.tree(runId, 'axe', { task: taskOf(told, 'axe', 'test') });
+  told.walk(other, 0, 3, 0);
+  told.rollout(other, 1); // goes on: no trajectory yet
+  told.finishRun(runId);
+  return told;
+}
+
+function taskOf(told: Story, alias: string, split: string) {
+  return {
+    taskId: told.id('task', alias),
+    environment: 'textcraft',
+    serverFingerprint: 'world-1',
+    observationHash: createHash('sha256').update(alias).digest('hex'),
+    alias,
+    goal: `craft ${alias}`,
+    depth: 1,
+    split,
+  };
+}
+
+describe('exporting OpenAI chats', () => {
+  test('every finished trajectory is one chat in the order of run, alias and ordinal, the assistant speaking last', async () => {
+    const told = story();
+    await givenEvents(database.db, told.events);
+    const lines = await exported();
+    expect(lines).toHaveLength(3);
+    expect(lines[1]).toEqual({
+      messages: [
+        { role: 'system', content: 'Craft what is asked.' },
+        { role: 'user', content: 'Goal: craft bread.' },
+        { role: 'assistant', content: 'shared', weight: 1 },
+        { role: 'user', content: 'seen' },
+        { role: 'assistant', content: 'left', weight: 1 },
+      ],
+      metadata: {
+        trajectory: told.id('rollout', told.id('tree', told.id('run', 'run'), 'bread'), 0),
+        tree: told.id('tree', told.id('run', 'run'), 'bread'),
+        run: told.id('run', 'run'),
+        task: { id: told.id('task', 'bread'), alias: 'bread', goal: 'craft bread', depth: 1, split: null },
+        environment: { name: 'textcraft', fingerprint: 'world-1' },
+        policy: { id: 'random', version: 0 },
+        ordinal: 0,
+        outcome: 'terminated',
+        success: true,
+        return: 1.25,
+        rewards: { environment: 1, format: 0.25 },
+        steps: 2,
+      },
+    });
+    expect(lines[2]).toMatchObject({
+      metadata: { ordinal: 1, return: -0.25, rewards: { format: 0.25, length: -0.5 }, steps: 2 },
+    });
+    expect(lines[0]).toMatchObject({ metadata: { task: { alias: 'axe' } } });
+  });
+
+  test('under the rule `own` a shared step weighs only in the line of the rollout that took it', async () => {
+    await givenEvents(database.db, story().events);
+    const lines = await exported({ format: { kind: 'openai', weights: 'own', metadata: 'omit' } });
+    const weights = lines.map(({ messages }) => messages?.flatMap((m) => m.weight ?? []));
+    expect(weights).toEqual([
+      [1, 1, 1],
+      [1, 1],
+      [0, 1],
+    ]);
+    expect(Object.keys(lines[0] ?? {})).toEqual(['messages']);
+  });
+
+  test('a trajectory without a step is counted and left out: there is no reply to train on', async () => {
+    const told = new Story();
+    const tree = told.tree(told.run());
+    told.walk(tree, 0, 1, 1);
+    told.finishRollout(tree, told.rollout(tree, 1), tree.rootStepId, { outcome: 'failed', success: null, steps: 0 });
+    await givenEvents(database.db, told.events);
+    const manifest = await exportTrajectories(options());
+    expect(manifest.counts).toEqual({ trajectories: 2, withoutStep: 1, trees: 1, steps: 1, tokens: 0, lines: 1 });
+  });
+});
+
+describe('exporting AgentTraj items', () => {
+  test('the opening is the instruction and its acknowledgement without loss; each reply carries its loss flag', async () => {
+    await givenEvents(database.db, story().events);
+    const [, , line] = await exported({ format: { kind: 'sharegpt', weights: 'own' } });
+    expect(line).toMatchObject({
+      item_id: 'textcraft_bread',
+      conversations: [
+        { from: 'human', loss: null, value: 'Craft what is asked.' },
+        { from: 'gpt', loss: false, value: 'Ok.' },
+        { from: 'human', loss: null, value: 'Goal: craft bread.' },
+        { from: 'gpt', loss: false, value: 'shared' },
+        { from: 'human', loss: null, value: 'seen' },
+        { from: 'gpt', loss: true, value: 'right' },
+      ],
+      reward: -0.25,
+      success: false,
+    });
+  });
+
+  test('the acknowledgement is the one that the run remembers of its source', async () => {
+    const told = new Story();
+    told.walk(told.tree(told.run('run', { config: { acknowledgement: 'OK. I’ll follow.' } })), 0, 1, 1);
+    await givenEvents(database.db, told.events);
+    const [line] = await exported({ format: { kind: 'sharegpt', weights: 'policy' } });
+    expect(line?.conversations?.[1]).toEqual({ from: 'gpt', loss: false, value: 'OK. I’ll follow.' });
+  });
+});
+
+describe('filters', () => {
+  test.each<[QueryTexts, string[]]>([
+    [{}, ['axe 0', 'bread 0', 'bread 1']],
+    [{ tasks: 'bread' }, ['bread 0', 'bread 1']],
+    [{ outcomes: 'truncated,failed' }, ['bread 1']],
+    [{ success: 'false' }, ['axe 0', 'bread 1']],
+    [{ returnMin: '0', returnMax: '1.25' }, ['axe 0', 'bread 0']],
+    [{ returnMin: '-0.25', returnMax: '-0.25' }, ['bread 1']],
+    [{ policies: 'random@0,other' }, ['axe 0', 'bread 0', 'bread 1']],
+    [{ splits: 'test' }, ['axe 0']],
+    [{ environments: 'textcraft', splits: 'test,train' }, ['axe 0']],
+    [{ finishedFrom: '2026-01-01T00:00:09Z', finishedBefore: '2026-01-01T00:00:12.5Z' }, ['bread 1']],
+  ])('%j takes %j', async (texts, expected) => {
+    await givenEvents(database.db, story().events);
+    const lines = await exported({ query: parseTrajectoryQuery(texts) });
+    expect(lines.map(({ metadata }) => `${metadata?.task.alias} ${metadata?.ordinal}`)).toEqual(expected);
+  });
+
+  test('a policy is found by an id that holds @, in all its versions or in one', async () => {
+    const told = new Story();
+    const tree = told.tree(told.run());
+    const names = ['openai:Qwen@http://x', 'model@2', 'model'];
+    for (const [ordinal, policyId] of names.entries()) {
+      const rolloutId = told.rollout(tree, ordinal, { policy: { policyId, version: 2 } });
+      told.finishRollout(tree, rolloutId, told.step(tree, rolloutId, tree.rootStepId, 1), { steps: 1 });
+    }
+    await givenEvents(database.db, told.events);
+    const found = async (policies: string) =>
+      (await exported({ query: parseTrajectoryQuery({ policies }) })).map(({ metadata }) => names[metadata?.ordinal ?? -1]);
+    expect(await found('openai:Qwen@http://x')).toEqual(['openai:Qwen@http://x']);
+    expect(await found('openai:Qwen@http://x@2')).toEqual(['openai:Qwen@http://x']);
+    expect(await found('model@2')).toEqual(['model']);
+    expect(await found('model@2@')).toEqual(['model@2']);
+    expect(await found('model@2@2,model')).toEqual(['model@2', 'model']);
+  });
+
+  test('a task is found by its id as by its alias, a run by its id', async () => {
+    const told = story();
+    await givenEvents(database.db, told.events);
+    expect(await exported({ query: parseTrajectoryQuery({ tasks: told.id('task', 'axe') }) })).toHaveLength(1);
+    expect(await exported({ query: parseTrajectoryQuery({ runs: told.id('run', 'run') }) })).toHaveLength(3);
+  });
+
+  test('no match is an error that names the filter, unless an empty file is allowed', async () => {
+    await givenEvents(database.db, story().events);
+    const query = parseTrajectoryQuery({ environments: 'webshop', policies: 'linear@3' });
+    await expect(exportTrajectories(options({ query }))).rejects.toThrow(
+      'no finished trajectory matches environments = webshop, policies = linear@3',
+    );
+    expect(await readdir(folder)).toEqual([]);
+    expect((await exportTrajectories(options({ query, empty: 'allow' }))).counts.trajectories).toBe(0);
+  });
+});
+
+describe('a file of an export', () => {
+  test('exporting twice gives the same bytes, manifest included, in every format', async () => {
+    await givenEvents(database.db, story().events);
+    const formats: ExportOptions['format'][] = [
+      { kind: 'openai', weights: 'policy', metadata: 'include' },
+      { kind: 'sharegpt', weights: 'policy' },
+      { kind: 'parquet', weights: 'policy' },
+      { kind: 'jsonl', scope: 'trajectories' },
+    ];
+    for (const format of formats) {
+      const outs = ['a', 'b'].map((name) => join(folder, `${format.kind}-${name}`));
+      for (const out of outs) await exportTrajectories(options({ format, out }));
+      const [a, b] = await Promise.all(outs.map((out) => readFile(out)));
+      const [ma, mb] = await Promise.all(outs.map((out) => readFile(`${out}.manifest.json`, 'utf8')));
+      expect(a?.equals(b ?? Buffer.alloc(0))).toBe(true);
+      expect(ma).toBe(mb);
+      expect(JSON.parse(ma ?? '')).toMatchObject({
+        schema: 'espalier-manifest/1',
+        format,
+        codeVersion: 'test',
+        bytes: a?.length,
+        sha256: createHash('sha256')
+          .update(a ?? '')
+          .digest('hex'),
+        counts: { trajectories: 3, trees: 2 },
+      });
+    }
+  });
+
+  test('the manifest tells the position of every projection it read', async () => {
+    const told = story();
+    await givenEvents(database.db, told.events);
+    const trees = told.events.filter(({ type }) => !type.startsWith('Run')).length;
+    const { position } = await exportTrajectories(options());
+    expect(position).toEqual({ 'step-tree@1': `trees.0:${trees}`, 'rewards@1': `trees.0:${trees}` });
+  });
+
+  test('a file that is there is refused and kept, unless it is to be replaced', async () => {
+    await givenEvents(database.db, story().events);
+    const { out } = options();
+    await writeFile(out, 'mine');
+    expect(await codeOf(exportTrajectories(options()))).toBe('file-exists');
+    expect(await readFile(out, 'utf8')).toBe('mine');
+    await exportTrajectories(options({ existing: 'replace' }));
+    expect(await readFile(out, 'utf8')).not.toBe('mine');
+    expect((await readdir(folder)).sort()).toEqual(['data.jsonl', 'data.jsonl.manifest.json']);
+  });
+
+  test.each([
+    ['a folder that is not there', 'nowhere/data.jsonl', 'the folder does not exist'],
+    ['a path through a file', 'file/data.jsonl', 'a part of the path is a file'],
+  ])('%s is one clear error', async (_, name, message) => {
+    await givenEvents(database.db, story().events);
+    await writeFile(join(folder, 'file'), '');
+    await expect(exportTrajectories(options({ out: join(folder, name) }))).rejects.toThrow(message);
+    expect(await readdir(folder)).toEqual(['file']);
+  });
+
+  test('an export that is cancelled leaves nothing', async () => {
+    await givenEvents(database.db, story().events);
+    const stop = new AbortController();
+    const onProgress = ({ done }: { done: number }) => (done === 1 ? stop.abort() : undefined);
+    await expect(exportTrajectories(options({ signal: stop.signal, onProgress }))).rejects.toThrow('aborted');
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('progress runs from nothing to all', async () => {
+    await givenEvents(database.db, story().events);
+    const seen: string[] = [];
+    await exportTrajectories(options({ onProgress: ({ done, total }) => seen.push(`${done}/${total}`) }));
+    expect(seen).toEqual(['0/3', '1/3', '2/3', '3/3']);
+  });
+});
+
+describe('payloads in the blob store', () => {
+  const long = 'x'.repeat(70_000);
+  function longStory(): Story {
+    const told = new Story();
+    const tree = told.tree(told.run(), 'bread', { instruction: `${long}i`, observation: `${long}o` });
+    const rollout = told.rollout(tree);
+    const ids = Array.from({ length: 20_000 }, (_, i) => i);
+    const step = told.step(tree, rollout, tree.rootStepId, 1, {
+      response: `${long}r`,
+      tokens: { ids: pack('int32', ids), logProbs: null, mask: null },
+    });
+    told.finishRollout(tree, rollout, step);
+    return told;
+  }
+
+  test('long texts stand in the file as they were', async () => {
+    await givenPrepared(database.db, longStory().events, blobs);
+    expect(blobs.held.size).toBe(4);
+    const [line] = await exported();
+    expect(line?.messages?.map(({ content }) => content)).toEqual([`${long}i`, `${long}o`, `${long}r`]);
+  });
+
+  test.each(['lost', 'damaged'])('a %s payload is an error that names the trajectory and the field, and no file', async (how) => {
+    const told = longStory();
+    await givenPrepared(database.db, told.events, blobs);
+    const response = createHash('sha256').update(`${long}r`).digest('hex');
+    if (how === 'lost') blobs.held.delete(response);
+    else blobs.held.set(response, Buffer.from('other'));
+    const rolloutId = told.id('rollout', told.id('tree', told.id('run', 'run'), 'bread'), 0);
+    await expect(exportTrajectories(options())).rejects.toThrow(
+      `trajectory ${rolloutId} step 1: response lies in the blob store`,
+    );
+    await expect(exportTrajectories(options({ format: { kind: 'jsonl', scope: 'trees' } }))).rejects.toThrow('data.response');
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe('the cut of an export', () => {
+  test('a projection that stands behind the others is waited for, then named', async () => {
+    await givenEvents(database.db, story().events);
+    await database.db.updateTable('cursors').set({ next_offset: 1 }).where('projection', '=', 'rewards').execute();
+    expect(await codeOf(exportTrajectories(options({ waitMs: 150 })))).toBe('projections-behind');
+    await expect(exportTrajectories(options({ waitMs: 1 }))).rejects.toThrow('rewards did not reach');
+  });
+
+  test('what is appended while it runs is not in the file', async () => {
+    const told = story();
+    await givenEvents(database.db, told.events);
+    const before = told.events.length;
+    told.walk(told.tree(told.id('run', 'run'), 'coal'), 0, 1, 1);
+    let appending: Promise<void> | undefined;
+    const onProgress = () => {
+      appending ??= givenEvents(database.db, told.events.slice(before));
+    };
+    const lines = await exported({ onProgress });
+    await appending;
+    expect(lines).toHaveLength(3);
+    expect(await exported()).toHaveLength(4);
+  });
+});
+
+test('a folder at the place of the file is refused', async () => {
+  await mkdir(join(folder, 'data.jsonl'));
+  expect(await codeOf(exportTrajectories(options()))).toBe('file-exists');
+});

@@ -1,0 +1,99 @@
+import type { BlobStore } from '../../../blobs/blob-store.ts';
+import type { Db } from '../../../postgres/database.ts';
+import { journal } from '../../../projections/journal/journal.ts';
+import type { Projection } from '../../../projections/projection.ts';
+import { rewards } from '../../../projections/rewards/rewards.ts';
+import { runs } from '../../../projections/runs/runs.ts';
+import { stepTree } from '../../../projections/step-tree/step-tree.ts';
+import { DatasetError } from '../dataset-error.ts';
+import { AtomicFile, type Existing, refuseExisting } from './atomic-file.ts';
+import { type ExportFormat, FORMAT_VERSIONS } from './format.ts';
+import { type ExportCounts, type Manifest, manifestPath, manifestText } from './manifest.ts';
+import { publishWithManifest } from './publish-file.ts';
+import { countSelected } from './select-trajectories.ts';
+import { readSnapshot, type SnapshotPosition } from './snapshot.ts';
+import { describeQuery, type TrajectoryQuery } from './trajectory-query.ts';
+import { writeFormat } from './write-format.ts';
+
+export interface ExportOptions {
+  readonly db: Db;
+  readonly blobs: BlobStore;
+  readonly query: TrajectoryQuery;
+  readonly format: ExportFormat;
+  /** The file to make; its manifest stands beside it as `<out>.manifest.json`. */
+  readonly out: string;
+  readonly existing: Existing;
+  /** What to do when no trajectory matches: an error that names the filter, or a file without rows. */
+  readonly empty: 'refuse' | 'allow';
+  readonly codeVersion: string;
+  /** How long the projections may take to reach one another. */
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: { readonly done: number; readonly total: number }) => void;
+}
+
+/**
+ * Writes the trajectories of a query as one file and a manifest, in memory bounded by one tree and one row group. The order is by
+ * content (run, task alias, tree, ordinal), the input one snapshot of the database: the same export twice gives the same bytes.
+ * @throws DatasetError; nothing stands under the file's name then, or what stood there before.
+ */
+export async function exportTrajectories(options: ExportOptions): Promise<Manifest> {
+  const { db, blobs, query, format, out, existing, signal, waitMs, onProgress } = options;
+  if (existing === 'refuse') await refuseExisting(manifestPath(out));
+  const file = await AtomicFile.open(out, existing);
+  try {
+    const { counts, position } = await readSnapshot(db, projectionsOf(format), { waitMs, signal }, async (trx, at) => {
+      const total = await countSelected(trx, query);
+      if (total === 0 && options.empty === 'refuse') throw nothingMatches(query);
+      onProgress({ done: 0, total });
+      const written = await writeFormat({
+        trx,
+        blobs,
+        query,
+        format,
+        file,
+        signal,
+        onDone: (done) => onProgress({ done, total }),
+      });
+      if (written.trajectories !== total) throw incomplete(total, written.trajectories);
+      return { counts: written, position: at };
+    });
+    return await publish(file, options, counts, position);
+  } finally {
+    await file.discard();
+  }
+}
+
+async function publish(
+  file: AtomicFile,
+  { query, format, codeVersion, existing }: ExportOptions,
+  counts: ExportCounts,
+  position: SnapshotPosition,
+): Promise<Manifest> {
+  const { bytes, sha256 } = await file.seal();
+  const formatVersion = FORMAT_VERSIONS[format.kind];
+  const schema = 'espalier-manifest/1';
+  const manifest: Manifest = { schema, format, formatVersion, query, codeVersion, position, counts, bytes, sha256 };
+  await publishWithManifest(file, manifestText(manifest), existing);
+  return manifest;
+}
+
+function projectionsOf(format: ExportFormat): readonly Projection[] {
+  const read = [stepTree, rewards];
+  if (format.kind === 'jsonl') return [...read, journal];
+  return format.kind === 'sharegpt' ? [...read, runs] : read;
+}
+
+function incomplete(selected: number, written: number): DatasetError {
+  return new DatasetError(
+    'incomplete',
+    `${selected} trajectories match, and the record gives ${written} of them; compare the read models with the log (espalier replay projections), then export again`,
+  );
+}
+
+function nothingMatches(query: TrajectoryQuery): DatasetError {
+  return new DatasetError(
+    'nothing-matches',
+    `no finished trajectory matches ${describeQuery(query)}; loosen the filter, or allow an empty file`,
+  );
+}

@@ -1,0 +1,40 @@
+import type { WeightRule } from '../../../domain/dataset/turn-weights.ts';
+
+/** What a file of trajectories looks like. Everything that changes its bytes is here, and so in its manifest. */
+export type ExportFormat =
+  /** One chat per line, for fine-tuning: messages with a weight per assistant turn, and where it came from unless left out. */
+  | { readonly kind: 'openai'; readonly weights: WeightRule; readonly metadata: 'include' | 'omit' }
+  /** One conversation of xtuner per line, `output_with_loss: false` on replies that are not trained on. */
+  | { readonly kind: 'xtuner'; readonly weights: WeightRule; readonly metadata: 'include' | 'omit' }
+  /** Prompt and completion for TRL, one line per reply that is trained on: its loss flags have no other form there. */
+  | { readonly kind: 'trl'; readonly weights: WeightRule; readonly metadata: 'include' | 'omit' }
+  /** One scored completion per line for TRL: prompt, completion, reward, and the group that it is compared in. */
+  | { readonly kind: 'trl-grpo'; readonly metadata: 'include' | 'omit' }
+  /** One AgentTraj item per line: `item_id`, `conversations` with loss flags, `reward`, `success`. */
+  | { readonly kind: 'sharegpt'; readonly weights: WeightRule }
+  /** One row per trajectory, its steps nested. */
+  | { readonly kind: 'parquet'; readonly weights: WeightRule }
+  /** Parquet with verl's columns: a row per trajectory, which needs every token id, or per step. */
+  | { readonly kind: 'verl'; readonly layout: 'trajectory' | 'step' }
+  /**
+   * The events themselves: what `import` takes back without loss. `trajectories` keeps of each tree what the chosen rollouts
+   * touch; `trees` keeps every event of each tree that a chosen rollout stands in.
+   */
+  | { readonly kind: 'jsonl'; readonly scope: 'trajectories' | 'trees' };
+
+/** Raised when the bytes of a format change for equal input. */
+export const FORMAT_VERSIONS: Readonly<Record<ExportFormat['kind'], number>> = {
+  openai: 1,
+  xtuner: 1,
+  trl: 1,
+  'trl-grpo': 1,
+  sharegpt: 1,
+  parquet: 1,
+  verl: 1,
+  jsonl: 1,
+};
+
+/** Where a format's bytes go; `AtomicFile` is one. */
+export interface ByteSink {
+  write(data: string | Uint8Array): Promise<void>;
+}

@@ -1,0 +1,98 @@
+import type { TreeEvent } from '../tree-shape.ts';
+
+/**
+ * Keeps of the events that took effect in a tree what the chosen rollouts touch: their paths with everything on them, the starts
+ * of the rollouts that took those steps (without their ends, unless chosen too), back-ups that lie on kept steps whole.
+ */
+export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<string>): readonly TreeEvent[] {
+  const { steps, started } = touchedIds(events, chosen);
+  // Replies are kept together or not at all: those of a node whose children were not all chosen hold what nobody asked for.
+  const partly = new Set(
+    events.flatMap((event) => (event.type === 'NodeAdded' && !steps.has(event.data.stepId) ? [event.data.parentStepId] : [])),
+  );
+  const rewards = new Set<string>();
+  const revisions = new Set<string>();
+  const histories = new Set<string>();
+  return events.filter((event) => {
+    switch (event.type) {
+      case 'TreeOpened':
+      case 'TreeClosed':
+        return true;
+      case 'RolloutStarted':
+        return started.has(event.data.rolloutId);
+      case 'RolloutFinished':
+        return chosen.has(event.data.rolloutId);
+      case 'StepTaken':
+      case 'ToolCalled':
+      case 'ReplayDiverged':
+      case 'NodeAdded':
+      case 'NodeExpanded':
+        return steps.has(event.data.stepId);
+      case 'RepliesSampled':
+        return steps.has(event.data.stepId) && !partly.has(event.data.stepId);
+      case 'RewardAssigned':
+        return isOnKept(event, steps, chosen) && rewards.add(event.data.rewardId).size > 0;
+      case 'RewardRevised':
+        return rewards.has(event.data.rewardId);
+      case 'ValueBackedUp':
+        return [...event.data.path, event.data.leafStepId].every((stepId) => steps.has(stepId));
+      case 'HistoryRendered': {
+        const { stepId, prefix } = event.data;
+        return steps.has(stepId) && (!prefix || histories.has(prefix.stepId)) && histories.add(stepId).size > 0;
+      }
+      case 'StepJudged':
+        return steps.has(event.data.leafStepId);
+      case 'RevisionComposed': {
+        const { goodLeafStepId, badLeafStepId } = event.data;
+        return steps.has(goodLeafStepId) && steps.has(badLeafStepId) && revisions.add(event.data.revisionId).size > 0;
+      }
+      case 'RevisionVerified':
+      case 'RevisionRejected':
+        return revisions.has(event.data.revisionId);
+      default:
+        return refuseUnknown(event);
+    }
+  });
+}
+
+interface Touched {
+  readonly steps: ReadonlySet<string>;
+  readonly started: ReadonlySet<string>;
+}
+
+/**
+ * References point backwards, so one pass from the end finds nearly all; a reward given after the end of its rollout needs
+ * another.
+ */
+function touchedIds(events: readonly TreeEvent[], chosen: ReadonlySet<string>): Touched {
+  const steps = new Set<string>();
+  const started = new Set(chosen);
+  const backwards = [...events].reverse();
+  for (let before = -1; before !== steps.size + started.size; ) {
+    before = steps.size + started.size;
+    for (const event of backwards) {
+      if (event.type === 'TreeOpened') steps.add(event.data.rootStepId);
+      if (event.type === 'RolloutFinished' && chosen.has(event.data.rolloutId)) steps.add(event.data.leafStepId);
+      if (event.type === 'RolloutStarted' && started.has(event.data.rolloutId)) steps.add(event.data.fromStepId);
+      if (event.type === 'StepTaken' && steps.has(event.data.stepId)) {
+        steps.add(event.data.parentStepId);
+        if (event.data.rolloutId !== null) started.add(event.data.rolloutId);
+      }
+      if (event.type === 'RewardAssigned' && event.data.rolloutId !== null && isOnKept(event, steps, chosen))
+        started.add(event.data.rolloutId);
+    }
+  }
+  return { steps, started };
+}
+
+function isOnKept(
+  { data }: Extract<TreeEvent, { type: 'RewardAssigned' }>,
+  steps: ReadonlySet<string>,
+  chosen: ReadonlySet<string>,
+): boolean {
+  return data.stepId === null ? data.rolloutId !== null && chosen.has(data.rolloutId) : steps.has(data.stepId);
+}
+
+function refuseUnknown(event: never): never {
+  throw new TypeError(`a tree event of a type without a rule: ${JSON.stringify(event)}`);
+}

@@ -1,0 +1,104 @@
+import type { SchemaElement } from 'hyparquet';
+import {
+  boolean,
+  type Column,
+  double,
+  float,
+  instant,
+  int32,
+  int64,
+  list,
+  optional,
+  root,
+  struct,
+  text,
+} from './parquet-columns.ts';
+
+/**
+ * The columns of a Parquet export: one row per trajectory, steps nested as a list of structs, so that a reader unnests what it
+ * needs and shared texts compress within the row group. Lists are the standard three levels. Ids are text: every reader shows and
+ * joins them.
+ */
+export const PARQUET_SCHEMA: SchemaElement[] = root([
+  text('trajectory_id'),
+  text('tree_id'),
+  text('run_id'),
+  text('task_id'),
+  text('environment'),
+  text('server_fingerprint'),
+  text('task_alias'),
+  text('goal'),
+  optional(int32('task_depth')),
+  optional(text('split')),
+  text('policy_id'),
+  int32('policy_version'),
+  int32('ordinal'),
+  int64('seed'),
+  text('outcome'),
+  optional(boolean('success')),
+  double('return'),
+  list('rewards', rewardStruct()),
+  int32('step_count'),
+  instant('started_at'),
+  instant('finished_at'),
+  text('instruction'),
+  text('first_observation'),
+  list(
+    'steps',
+    struct('element', [
+      text('step_id'),
+      optional(text('rollout_id')),
+      int32('depth'),
+      text('response'),
+      text('thought'),
+      text('action'),
+      text('observation'),
+      text('termination'),
+      boolean('well_formatted'),
+      boolean('executable'),
+      int32('weight'),
+      double('reward'),
+      list('rewards', rewardStruct()),
+      optional(text('state_hash')),
+      list('policy_spans', struct('element', [int32('from'), int32('to'), text('policy_id'), int32('version')])),
+      optional(int32('prompt_tokens')),
+      optional(int32('completion_tokens')),
+      optional(text('finish_reason')),
+      optional(list('token_ids', int32('element'))),
+      optional(list('log_probs', float('element'))),
+      optional(list('token_mask', int32('element'))),
+    ]),
+  ),
+]);
+
+/** The names of the top columns, in file order. */
+export const PARQUET_COLUMNS = [
+  'trajectory_id',
+  'tree_id',
+  'run_id',
+  'task_id',
+  'environment',
+  'server_fingerprint',
+  'task_alias',
+  'goal',
+  'task_depth',
+  'split',
+  'policy_id',
+  'policy_version',
+  'ordinal',
+  'seed',
+  'outcome',
+  'success',
+  'return',
+  'rewards',
+  'step_count',
+  'started_at',
+  'finished_at',
+  'instruction',
+  'first_observation',
+  'steps',
+] as const;
+
+function rewardStruct(): Column {
+  return struct('element', [text('component'), double('value')]);
+}

@@ -1,0 +1,43 @@
+import type { BlobStore } from '../../../blobs/blob-store.ts';
+import type { Packed } from '../../../events/schemas/values.ts';
+import type { Blobs } from '../../../postgres/column-types.ts';
+import { DatasetError, reasonOf } from '../dataset-error.ts';
+
+/** What a payload belongs to, for the message when it is missing: `trajectory 01… step 3`. */
+export type Place = string;
+
+/**
+ * Puts the texts that lie in the blob store into their fields. @throws DatasetError `blob` that names the place and the field.
+ */
+export async function resolveTexts<Row extends { readonly blobs: Blobs | null }>(
+  row: Row,
+  blobs: BlobStore,
+  place: Place,
+): Promise<Row> {
+  if (row.blobs === null) return row;
+  const texts: Record<string, string> = {};
+  for (const [field, { blob }] of Object.entries(row.blobs)) {
+    texts[field] = Buffer.from(await fetchBlob(blobs, blob, place, field)).toString('utf8');
+  }
+  return { ...row, ...texts, blobs: null }; // `blobs` names text fields of the row only
+}
+
+/** Brings packed bytes inline from the blob store. @throws DatasetError `blob`. */
+export async function resolvePacked(packed: Packed, blobs: BlobStore, place: Place, field: string): Promise<Packed> {
+  if (typeof packed.bytes === 'string') return packed;
+  const bytes = await fetchBlob(blobs, packed.bytes.blob, place, field);
+  return { ...packed, bytes: Buffer.from(bytes).toString('base64') };
+}
+
+/** Reads one payload. @throws DatasetError `blob` that says what it belongs to and what to do. */
+export async function fetchBlob(blobs: BlobStore, sha256: string, place: Place, field: string): Promise<Uint8Array> {
+  try {
+    return await blobs.get(sha256);
+  } catch (cause) {
+    throw new DatasetError(
+      'blob',
+      `${place}: ${field} lies in the blob store as ${sha256} and cannot be read: ${reasonOf(cause)}; restore the blob folder, or leave this trajectory out by a filter`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,89 @@
+import { type RawBuilder, sql } from 'kysely';
+import { isUuid } from '../../../domain/ids.ts';
+import type { Trx } from '../../../postgres/database.ts';
+import type { TrajectoryQuery } from './trajectory-query.ts';
+
+/** One chosen rollout: where it stands, and its return as the rewards projection sums it. */
+export interface Selected {
+  readonly rolloutId: string;
+  readonly treeId: string;
+  readonly runId: string;
+  readonly returnValue: number;
+}
+
+/** The chosen rollouts of one tree, by their ordinal. */
+export interface SelectedTree {
+  readonly treeId: string;
+  readonly runId: string;
+  readonly rollouts: readonly Selected[];
+}
+
+const FETCH = 1_000; // rows per round trip: a row is about 150 bytes, so the cursor costs little memory and few trips
+
+/** Counts the trajectories of a query in the snapshot of the transaction. */
+export async function countSelected(trx: Trx, query: TrajectoryQuery): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count ${fromWhere(query)}`.execute(trx);
+  return rows[0]?.count ?? 0;
+}
+
+/**
+ * Streams the chosen rollouts tree by tree through a server-side cursor: Postgres sorts once and this process holds one tree's
+ * worth. The order is by content that does not depend on when events arrived: run, task alias (code units), tree, ordinal,
+ * rollout.
+ *
+ * The inner join with `returns` is the cut: a rollout counts as finished once both projections have folded its end, so no
+ * trajectory is written before its rewards.
+ */
+export async function* selectTrees(trx: Trx, query: TrajectoryQuery): AsyncGenerator<SelectedTree> {
+  await sql`
+    declare selected_trajectories no scroll cursor for
+    select r.rollout_id as "rolloutId", r.tree_id as "treeId", r.run_id as "runId", v.value as "returnValue"
+    ${fromWhere(query)}
+    order by r.run_id, t.alias collate "C", r.tree_id, r.ordinal, r.rollout_id`.execute(trx);
+  let open: Selected[] = [];
+  for (;;) {
+    const { rows } = await sql<Selected>`fetch forward ${sql.raw(String(FETCH))} from selected_trajectories`.execute(trx);
+    for (const row of rows) {
+      const [first] = open;
+      if (first && first.treeId !== row.treeId) {
+        yield { treeId: first.treeId, runId: first.runId, rollouts: open };
+        open = [];
+      }
+      open.push(row);
+    }
+    if (rows.length < FETCH) break;
+  }
+  const [first] = open;
+  if (first) yield { treeId: first.treeId, runId: first.runId, rollouts: open };
+  await sql`close selected_trajectories`.execute(trx);
+}
+
+function fromWhere(query: TrajectoryQuery): RawBuilder<unknown> {
+  return sql`
+    from rollouts r
+    join trees t on t.tree_id = r.tree_id
+    join returns v on v.rollout_id = r.rollout_id
+    where ${sql.join([sql`r.finished_at is not null`, ...conditions(query)], sql` and `)}`;
+}
+
+function conditions(query: TrajectoryQuery): RawBuilder<unknown>[] {
+  const { runs, environments, tasks, splits, outcomes, success, returnMin, returnMax, policies } = query;
+  const all: RawBuilder<unknown>[] = [];
+  if (runs) all.push(sql`r.run_id = any(${[...runs]}::uuid[])`);
+  if (environments) all.push(sql`r.environment = any(${[...environments]}::text[])`);
+  if (tasks) all.push(sql`(t.task_id = any(${tasks.filter(isUuid)}::uuid[]) or t.alias = any(${[...tasks]}::text[]))`);
+  if (splits) all.push(sql`t.split = any(${[...splits]}::text[])`);
+  if (outcomes) all.push(sql`r.outcome = any(${[...outcomes]}::text[])`);
+  if (success !== null) all.push(sql`r.success = ${success}`);
+  if (returnMin !== null) all.push(sql`v.value >= ${returnMin}`);
+  if (returnMax !== null) all.push(sql`v.value <= ${returnMax}`);
+  if (policies) {
+    const alternatives = policies.map(({ policyId, version }) =>
+      version === null ? sql`r.policy_id = ${policyId}` : sql`(r.policy_id = ${policyId} and r.policy_version = ${version})`,
+    );
+    all.push(sql`(${sql.join(alternatives, sql` or `)})`);
+  }
+  if (query.finishedFrom) all.push(sql`r.finished_at >= ${query.finishedFrom}::timestamptz`);
+  if (query.finishedBefore) all.push(sql`r.finished_at < ${query.finishedBefore}::timestamptz`);
+  return all;
+}

@@ -1,0 +1,96 @@
+import type { BlobStore } from '../../../blobs/blob-store.ts';
+import { pathTo } from '../../../domain/tree/grow-tree.ts';
+import { rewardsAlong, sumByComponent } from '../../../domain/tree/trajectory.ts';
+import type { Trx } from '../../../postgres/database.ts';
+import { readTrees, weighTrees } from './read-trees.ts';
+import type { ExportTrajectory, RecordedTree } from './recorded-tree.ts';
+import { resolvePacked, resolveTexts } from './resolve-texts.ts';
+import { type Selected, type SelectedTree, selectTrees } from './select-trajectories.ts';
+import type { TrajectoryQuery } from './trajectory-query.ts';
+
+const TREES_AT_ONCE = 200; // small trees share their statements: 4 per 200 trees instead of 4 each
+const BYTES_AT_ONCE = 8 * 1024 * 1024; // of text; one tree may be larger, and is then read alone
+
+/**
+ * Streams the trajectories of a query in its order. A tree is read once for all its trajectories; its shared steps are walked,
+ * not copied.
+ */
+export async function* streamTrajectories(trx: Trx, query: TrajectoryQuery, blobs: BlobStore): AsyncGenerator<ExportTrajectory> {
+  for await (const batch of batchTrees(trx, selectTrees(trx, query))) {
+    const trees = await readTrees(
+      trx,
+      batch.map(({ treeId }) => treeId),
+    );
+    for (const { treeId, rollouts } of batch) {
+      const tree = trees.get(treeId);
+      if (tree) for (const selected of rollouts) yield await composeTrajectory(tree, selected, blobs);
+    }
+  }
+}
+
+/** Packs trees that are small enough to be read together; the order stays. */
+export async function* batchTrees(trx: Trx, selected: AsyncIterable<SelectedTree>): AsyncGenerator<readonly SelectedTree[]> {
+  for await (const candidates of chunk(selected, TREES_AT_ONCE)) {
+    const weights = await weighTrees(
+      trx,
+      candidates.map(({ treeId }) => treeId),
+    );
+    let batch: SelectedTree[] = [];
+    let bytes = 0;
+    for (const tree of candidates) {
+      const weight = weights.get(tree.treeId) ?? 0;
+      if (batch.length > 0 && bytes + weight > BYTES_AT_ONCE) {
+        yield batch;
+        batch = [];
+        bytes = 0;
+      }
+      batch.push(tree);
+      bytes += weight;
+    }
+    if (batch.length > 0) yield batch;
+  }
+}
+
+async function* chunk<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<readonly T[]> {
+  let held: T[] = [];
+  for await (const item of items) {
+    held.push(item);
+    if (held.length === size) {
+      yield held;
+      held = [];
+    }
+  }
+  if (held.length > 0) yield held;
+}
+
+async function composeTrajectory(recorded: RecordedTree, selected: Selected, blobs: BlobStore): Promise<ExportTrajectory> {
+  const rollout = recorded.rollouts.get(selected.rolloutId);
+  if (!rollout?.leafStepId) throw new Error(`rollout ${selected.rolloutId} was finished when selected in the same snapshot`);
+  const place = `trajectory ${rollout.rolloutId}`;
+  const path = pathTo(recorded.tree, rollout.leafStepId);
+  const [root, ...rest] = path;
+  if (!root) throw new Error('a path holds its own leaf');
+  const steps: ExportTrajectory['steps'][number][] = [];
+  for (const step of rest) {
+    const at = `${place} step ${step.depth}`;
+    const told = await resolveTexts(step, blobs, at);
+    steps.push({
+      ...told,
+      tokens: told.tokens && {
+        ids: await resolvePacked(told.tokens.ids, blobs, at, 'tokens.ids'),
+        logProbs: told.tokens.logProbs && (await resolvePacked(told.tokens.logProbs, blobs, at, 'tokens.logProbs')),
+        mask: told.tokens.mask && (await resolvePacked(told.tokens.mask, blobs, at, 'tokens.mask')),
+      },
+      rewards: sumByComponent(recorded.rewards.ofStep.get(step.stepId) ?? []),
+    });
+  }
+  return {
+    head: await resolveTexts(recorded.head, blobs, place),
+    rollout,
+    returnValue: selected.returnValue,
+    rewards: sumByComponent(rewardsAlong({ path, rollout }, recorded.rewards)),
+    rolloutRewards: sumByComponent(recorded.rewards.ofRollout.get(rollout.rolloutId) ?? []),
+    root: await resolveTexts(root, blobs, place),
+    steps,
+  };
+}

@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { readInstant, TIME_FORM } from '../../../projections/as-of/instant.ts';
+import { DatasetError } from '../dataset-error.ts';
+import { POLICY_FORM, type PolicyFilter, parsePolicyFilter, policyFilterText } from '../policy-filter.ts';
+
+/** Which trajectories (finished rollouts) to take; null takes all. Lists are alternatives; different filters must all hold. */
+export interface TrajectoryQuery {
+  readonly runs: readonly string[] | null;
+  readonly environments: readonly string[] | null;
+  /** Task ids, or aliases of the environment. */
+  readonly tasks: readonly string[] | null;
+  readonly splits: readonly string[] | null;
+  readonly outcomes: readonly Outcome[] | null;
+  readonly success: boolean | null;
+  /** Bounds of the return, both included. */
+  readonly returnMin: number | null;
+  readonly returnMax: number | null;
+  readonly policies: readonly PolicyFilter[] | null;
+  /** When the rollout finished: [from, before), ISO 8601 in UTC. */
+  readonly finishedFrom: string | null;
+  readonly finishedBefore: string | null;
+}
+export type Outcome = (typeof OUTCOMES)[number];
+
+const OUTCOMES = ['terminated', 'truncated', 'failed', 'cancelled'] as const;
+
+export const everyTrajectory: TrajectoryQuery = {
+  runs: null,
+  environments: null,
+  tasks: null,
+  splits: null,
+  outcomes: null,
+  success: null,
+  returnMin: null,
+  returnMax: null,
+  policies: null,
+  finishedFrom: null,
+  finishedBefore: null,
+};
+
+/** The filters as a command line gives them: one text each, alternatives separated by commas. */
+export type QueryTexts = { readonly [Name in keyof TrajectoryQuery]?: string | undefined };
+
+const list = (item: z.ZodType<string, string>) =>
+  z
+    .string()
+    .transform((text) => [...new Set(text.split(',').map((part) => part.trim()))].sort())
+    .pipe(z.array(item).min(1));
+const word = z.string().min(1, 'must not be empty');
+const number = z
+  .string()
+  .regex(/^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i, 'must be a number')
+  .transform(Number)
+  .refine(Number.isFinite, 'must be a number below 1.8e308');
+const instant = z.string().transform((text, context) => {
+  const read = readInstant(text);
+  if (read.kind === 'instant') return read.time.toISOString();
+  context.addIssue(read.kind === 'no-day' ? `must be a day of the calendar, which ${read.day} is not` : `must be ${TIME_FORM}`);
+  return z.NEVER;
+});
+const policy = z.string().transform((text, context) => {
+  const read = parsePolicyFilter(text);
+  if (read) return read;
+  context.addIssue(`must be ${POLICY_FORM}`);
+  return z.NEVER;
+});
+
+const texts = z.strictObject({
+  runs: list(z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be run ids (UUIDs in lower case)')).optional(),
+  environments: list(word).optional(),
+  tasks: list(word).optional(),
+  splits: list(word).optional(),
+  outcomes: z
+    .string()
+    .transform((text) => [...new Set(text.split(',').map((part) => part.trim()))].sort())
+    .pipe(z.array(z.enum(OUTCOMES)).min(1))
+    .optional(),
+  success: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional(),
+  returnMin: number.optional(),
+  returnMax: number.optional(),
+  policies: z
+    .string()
+    .transform((text) => [...new Set(text.split(',').map((part) => part.trim()))].sort())
+    .pipe(z.array(policy).min(1))
+    .optional(),
+  finishedFrom: instant.optional(),
+  finishedBefore: instant.optional(),
+});
+
+/**
+ * Reads filters given as texts. Equal filters give equal queries whatever their order. @throws DatasetError `invalid-query`
+ * naming the filter.
+ */
+export function parseTrajectoryQuery(given: QueryTexts): TrajectoryQuery {
+  const parsed = texts.safeParse(given);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const filter = String(issue?.path[0] ?? (issue?.code === 'unrecognized_keys' ? issue.keys[0] : ''));
+    const text = given[filter as keyof QueryTexts]; // undefined for an unknown filter, which the message then names alone
+    throw new DatasetError(
+      'invalid-query',
+      `filter ${filter}${text === undefined ? '' : ` = ${JSON.stringify(text)}`}: ${issue?.message}`,
+    );
+  }
+  const entries = Object.entries(parsed.data).filter(([, value]) => value !== undefined);
+  return { ...everyTrajectory, ...Object.fromEntries(entries) };
+}
+
+/** Says a query in words for messages: `environments = textcraft, success = true`; all trajectories when nothing is filtered. */
+export function describeQuery(query: TrajectoryQuery): string {
+  const said = Object.entries(query)
+    .filter(([, value]) => value !== null)
+    // lists of texts and policies
+    .map(([name, value]) => `${name} = ${Array.isArray(value) ? value.map(sayItem).join('|') : String(value)}`);
+  return said.length === 0 ? 'no filter' : said.join(', ');
+}
+
+function sayItem(item: string | PolicyFilter): string {
+  return typeof item === 'object' ? policyFilterText(item) : item;
+}

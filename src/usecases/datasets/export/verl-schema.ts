@@ -1,0 +1,78 @@
+import { boolean, type Column, double, float, int32, int64, list, optional, root, struct, text } from './parquet-columns.ts';
+import type { ParquetShape } from './parquet-file.ts';
+
+const reward = () => struct('element', [text('component'), double('value')]);
+const spans = () => list('policy_spans', struct('element', [int32('from'), int32('to'), text('policy_id'), int32('version')]));
+/**
+ * The chat before the first token of the row. Token ids of prompts are recorded nowhere: servers take chats, and give ids of what
+ * they sampled.
+ */
+const rawPrompt = () => list('raw_prompt', struct('element', [text('role'), text('content')]));
+const extraInfo = () =>
+  struct('extra_info', [
+    optional(text('split')),
+    int32('index'),
+    ...['run_id', 'task_id', 'task_alias', 'goal'].map((name) => text(name)),
+    int64('seed'),
+  ]);
+const ends = (): readonly Column[] => [text('outcome'), optional(boolean('success'))];
+const versions = (): readonly Column[] => [text('policy_id'), int32('param_version_start'), int32('param_version_end'), spans()];
+
+/**
+ * One row per trajectory: what a rollout sampled and was shown, one token after the other, nothing padded. `response_mask` is 1
+ * on sampled tokens, `rollout_log_probs` 0 elsewhere, `step_indices` the step (from 0) of each token, `token_level_scores` each
+ * step's reward on its last sampled token and the rollout's own on the last of all (specification of Agent-R1, §3.2 and §3.3).
+ */
+export const VERL_TRAJECTORIES: ParquetShape = {
+  name: 'verl-trajectories/1',
+  schema: root([
+    text('uid'),
+    text('traj_uid'),
+    text('data_source'),
+    rawPrompt(),
+    list('responses', int32('element')),
+    list('response_mask', int32('element')),
+    optional(list('rollout_log_probs', float('element'))),
+    list('step_indices', int32('element')),
+    list('token_level_scores', float('element')),
+    list('rewards', reward()),
+    double('episode_rewards'),
+    int32('episode_lengths'),
+    int32('__num_turns__'),
+    ...ends(),
+    ...versions(),
+    extraInfo(),
+  ]),
+};
+
+/**
+ * One row per step, as Agent-R1 trains steps: its own prompt as a chat, its own tokens where they were recorded, and the numbers
+ * of its episode beside it. `step_indices` counts the steps that the rollout took itself, from 0; `anchor_obs` the hash of the
+ * state before it (GiGPO); `trajectory_rewards` what stands on the rollout and on no step.
+ */
+export const VERL_STEPS: ParquetShape = {
+  name: 'verl-steps/1',
+  schema: root([
+    text('uid'),
+    text('traj_uid'),
+    int32('step_indices'),
+    text('step_id'),
+    text('data_source'),
+    rawPrompt(),
+    text('response_text'),
+    optional(list('responses', int32('element'))),
+    optional(list('response_mask', int32('element'))),
+    optional(list('rollout_log_probs', float('element'))),
+    double('step_reward'),
+    list('rewards', reward()),
+    list('trajectory_rewards', reward()),
+    optional(text('anchor_obs')),
+    boolean('is_action_valid'),
+    text('termination'),
+    double('episode_rewards'),
+    int32('episode_lengths'),
+    ...ends(),
+    ...versions(),
+    extraInfo(),
+  ]),
+};

@@ -1,0 +1,63 @@
+import { unpack } from '../../../events/packed.ts';
+import { DatasetError } from '../dataset-error.ts';
+import type { ExportTrajectory, RecordedStep } from './recorded-tree.ts';
+
+export type ExportStep = ExportTrajectory['steps'][number];
+
+/**
+ * The tokens of one step as recorded: mask 1 where the policy sampled, 0 where it was shown; log-probabilities 0 where it was
+ * shown.
+ */
+export interface StepTokens {
+  readonly ids: readonly number[];
+  readonly mask: readonly number[];
+  readonly logProbs: readonly number[] | null;
+}
+
+/**
+ * Unpacks the tokens of a step; null where the engine gave none. Without a mask all are the policy's own. @throws DatasetError
+ * `bad-row`.
+ */
+export function stepTokens({ tokens, stepId }: Pick<RecordedStep, 'tokens' | 'stepId'>): StepTokens | null {
+  if (tokens === null) return null;
+  const ids = unpack(tokens.ids);
+  const mask = tokens.mask === null ? ids.map(() => 1) : unpack(tokens.mask);
+  const logProbs = tokens.logProbs && unpack(tokens.logProbs).map((value, i) => (mask[i] === 1 ? value : 0));
+  if (mask.length !== ids.length || (logProbs !== null && logProbs.length !== ids.length))
+    throw new DatasetError(
+      'bad-row',
+      `step ${stepId}: ${ids.length} token ids, ${mask.length} of a mask and ${logProbs?.length ?? 'no'} log-probabilities do not fit each other; leave this trajectory out by a filter`,
+    );
+  return { ids, mask, logProbs };
+}
+
+/** The steps that the rollout itself took: those before are of an elder rollout, and are its prompt. */
+export function splitOwn({ rollout, root, steps }: ExportTrajectory): {
+  readonly context: readonly ExportStep[];
+  readonly own: readonly ExportStep[];
+} {
+  const from = rollout.fromStepId === root.stepId ? 0 : steps.findIndex(({ stepId }) => stepId === rollout.fromStepId) + 1;
+  return { context: steps.slice(0, from), own: steps.slice(from) };
+}
+
+/**
+ * Gives the tokens of a trajectory's own steps when together they are the whole of what was sampled and shown, without a hole.
+ * @throws DatasetError `missing-tokens` that names the step and the remedy.
+ */
+export function wholeTokens(trajectory: ExportTrajectory, own: readonly ExportStep[]): readonly StepTokens[] {
+  return own.map((step, i) => {
+    const tokens = stepTokens(step);
+    if (tokens === null || !tokens.mask.includes(1))
+      throw missing(trajectory, step, 'has no token ids: its policy has none, or its model server gave none');
+    if (i < own.length - 1 && tokens.mask.at(-1) === 1)
+      throw missing(trajectory, step, 'has the ids of what was sampled, but not of the observation that followed it');
+    return tokens;
+  });
+}
+
+function missing({ head, rollout }: ExportTrajectory, step: ExportStep, what: string): DatasetError {
+  return new DatasetError(
+    'missing-tokens',
+    `trajectory ${rollout.rolloutId} of run ${head.runId} (${rollout.policyId}): step ${step.depth} ${what}. A row of a trajectory needs every token as it was sampled, and texts are never tokenised again; export --layout step, which needs none, or choose other runs with --run or --policy`,
+  );
+}

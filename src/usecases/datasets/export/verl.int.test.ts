@@ -1,0 +1,273 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { pack } from '../../../events/packed.ts';
+import { type Database, openDatabase } from '../../../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../testing/database.ts';
+import { givenEvents } from '../../../testing/given-events.ts';
+import { MemoryBlobs } from '../../../testing/memory-blobs.ts';
+import { emptyReadModels } from '../../../testing/read-models.ts';
+import { Story } from '../../../testing/story.ts';
+import type { DatasetError } from '../dataset-error.ts';
+import { type ExportOptions, exportTrajectories } from './export-trajectories.ts';
+import { everyTrajectory } from './trajectory-query.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+let duckdb: DuckDBInstance;
+let folder: string;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase(testDatabase.url);
+  duckdb = await DuckDBInstance.create(':memory:');
+});
+afterAll(async () => {
+  duckdb.closeSync();
+  await database.close();
+  await testDatabase.drop();
+});
+beforeEach(async () => {
+  await emptyReadModels(database.db);
+  folder = await mkdtemp(join(tmpdir(), 'espalier-verl-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const out = () => join(folder, 'data');
+
+function exported(format: ExportOptions['format']) {
+  return exportTrajectories({
+    db: database.db,
+    blobs: new MemoryBlobs(),
+    query: everyTrajectory,
+    format,
+    out: out(),
+    existing: 'refuse',
+    empty: 'refuse',
+    codeVersion: 'test',
+    waitMs: 2_000,
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
+  });
+}
+
+async function rows(format: ExportOptions['format']): Promise<Record<string, unknown>[]> {
+  await exported(format);
+  const connection = await duckdb.connect();
+  try {
+    return (await connection.runAndReadAll(`select * from read_parquet('${out()}')`)).getRowObjectsJson();
+  } finally {
+    connection.closeSync();
+  }
+}
+
+const span = (from: number, to: number, version: number) => ({ from, to, policyId: 'model', version });
+
+/** A walk of two steps with every token recorded, and a second rollout that goes on from its first step. */
+function story(): { readonly told: Story; readonly ids: Readonly<Record<'tree' | 'one' | 'two', string>> } {
+  const told = new Story();
+  const runId = told.run();
+  const tree = told.tree(runId, 'bread');
+  const policy = { policyId: 'model', version: 3 };
+  const one = told.rollout(tree, 0, { policy });
+  const first = told.step(tree, one, tree.rootStepId, 1, {
+    response: 'look',
+    observation: 'a shelf',
+    policySpans: [span(0, 2, 3)],
+    tokens: {
+      ids: pack('int32', [11, 12, 900, 901]),
+      logProbs: pack('float32', [-0.5, -0.25, -9, -9]), // what a server says of tokens that it was shown counts for nothing
+      mask: pack('uint8', [1, 1, 0, 0]),
+    },
+    stateHash: 'a'.repeat(64),
+  });
+  const left = told.step(tree, one, first, 2, {
+    response: 'take',
+    observation: 'taken',
+    termination: 'terminated',
+    policySpans: [span(0, 1, 3), span(1, 3, 4)],
+    tokens: { ids: pack('int32', [21, 22, 23]), logProbs: pack('float32', [-1, -2, -4]), mask: null },
+  });
+  told.reward(tree, first, 0.25, { component: 'format' });
+  told.reward(tree, left, 1);
+  told.reward(tree, null, -0.5, { rolloutId: one, component: 'length' });
+  told.finishRollout(tree, one, left, { steps: 2 });
+  const two = told.rollout(tree, 1, { fromStepId: first, policy });
+  const right = told.step(tree, two, first, 2, {
+    response: 'leave',
+    executable: false,
+    policySpans: [span(0, 1, 4)],
+    tokens: { ids: pack('int32', [31]), logProbs: null, mask: null },
+  });
+  told.finishRollout(tree, two, right, { steps: 1, outcome: 'truncated', success: false });
+  told.closeTree(tree, 2);
+  return { told, ids: { tree: tree.treeId, one, two } };
+}
+
+describe('a row per trajectory', () => {
+  test('has every token as it was sampled, its step, its score and the version that sampled it', async () => {
+    const { told, ids } = story();
+    await givenEvents(database.db, told.events);
+    const [one] = await rows({ kind: 'verl', layout: 'trajectory' });
+    expect(one).toEqual({
+      uid: ids.tree,
+      traj_uid: ids.one,
+      data_source: 'textcraft',
+      raw_prompt: [
+        { role: 'system', content: 'Craft what is asked.' },
+        { role: 'user', content: 'Goal: craft bread.' },
+      ],
+      responses: [11, 12, 900, 901, 21, 22, 23],
+      response_mask: [1, 1, 0, 0, 1, 1, 1],
+      rollout_log_probs: [-0.5, -0.25, 0, 0, -1, -2, -4],
+      step_indices: [0, 0, 0, 0, 1, 1, 1],
+      token_level_scores: [0, 0.25, 0, 0, 0, 0, 0.5], // the step's on its last sampled token; the rollout's on the last of all
+      rewards: [
+        { component: 'environment', value: 1 },
+        { component: 'format', value: 0.25 },
+        { component: 'length', value: -0.5 },
+      ],
+      episode_rewards: 0.75,
+      episode_lengths: 2,
+      __num_turns__: 2,
+      outcome: 'terminated',
+      success: true,
+      policy_id: 'model',
+      param_version_start: 3,
+      param_version_end: 4,
+      policy_spans: [
+        { from: 0, to: 2, policy_id: 'model', version: 3 },
+        { from: 4, to: 5, policy_id: 'model', version: 3 },
+        { from: 5, to: 7, policy_id: 'model', version: 4 },
+      ],
+      extra_info: {
+        split: null,
+        index: 0,
+        run_id: told.id('run', 'run'),
+        task_id: told.id('task', 'bread'),
+        task_alias: 'bread',
+        goal: 'craft bread',
+        seed: '0',
+      },
+    });
+  });
+
+  test('a rollout that branches has the elder steps in its prompt, and trains on its own alone', async () => {
+    const { told, ids } = story();
+    await givenEvents(database.db, told.events);
+    const [, two] = await rows({ kind: 'verl', layout: 'trajectory' });
+    expect(two).toMatchObject({
+      traj_uid: ids.two,
+      uid: ids.tree,
+      responses: [31],
+      rollout_log_probs: null, // the server gave none: no zeros in their place
+      step_indices: [0],
+      token_level_scores: [0],
+      episode_rewards: 0.25,
+      episode_lengths: 2,
+      __num_turns__: 1,
+      outcome: 'truncated',
+    });
+    expect(two?.raw_prompt).toEqual([
+      { role: 'system', content: 'Craft what is asked.' },
+      { role: 'user', content: 'Goal: craft bread.' },
+      { role: 'assistant', content: 'look' },
+      { role: 'user', content: 'a shelf' },
+    ]);
+  });
+
+  test.each([
+    ['no token ids', null, 'has no token ids'],
+    ['ids of what was sampled alone', pack('int32', [1, 2]), 'but not of the observation that followed it'],
+  ])('%s are refused with the remedy, and no file is left', async (_, ids, said) => {
+    const told = new Story();
+    const tree = told.tree(told.run());
+    const rollout = told.rollout(tree);
+    const tokens = ids && { ids, logProbs: null, mask: null };
+    const first = told.step(tree, rollout, tree.rootStepId, 1, { tokens });
+    const last = told.step(tree, rollout, first, 2, { tokens });
+    told.finishRollout(tree, rollout, last, { steps: 2 });
+    await givenEvents(database.db, told.events);
+    const refused = await exported({ kind: 'verl', layout: 'trajectory' }).then(
+      () => null,
+      (error: DatasetError) => error,
+    );
+    expect(refused?.code).toBe('missing-tokens');
+    expect(refused?.message).toContain(`trajectory ${rollout}`);
+    expect(refused?.message).toContain(said);
+    expect(refused?.message).toContain('--layout step');
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe('a row per step', () => {
+  test('a step stands once, in the trajectory that took it, with the chat before it', async () => {
+    const { told, ids } = story();
+    await givenEvents(database.db, told.events);
+    const all = await rows({ kind: 'verl', layout: 'step' });
+    expect(all.map((row) => [row.traj_uid, row.step_indices, row.response_text, row.step_reward])).toEqual([
+      [ids.one, 0, 'look', 0.25],
+      [ids.one, 1, 'take', 1],
+      [ids.two, 0, 'leave', 0],
+    ]);
+    expect(all[1]).toMatchObject({
+      uid: ids.tree,
+      responses: [21, 22, 23],
+      response_mask: [1, 1, 1],
+      rollout_log_probs: [-1, -2, -4],
+      rewards: [{ component: 'environment', value: 1 }],
+      trajectory_rewards: [{ component: 'length', value: -0.5 }],
+      episode_rewards: 0.75,
+      episode_lengths: 2,
+      anchor_obs: 'a'.repeat(64), // the state that the step before led to
+      is_action_valid: true,
+      termination: 'terminated',
+      param_version_start: 3,
+      param_version_end: 4,
+    });
+    expect(all[2]).toMatchObject({ is_action_valid: false, outcome: 'truncated', anchor_obs: 'a'.repeat(64) });
+    expect(all[1]?.raw_prompt).toHaveLength(4);
+  });
+
+  test('steps without tokens have none, and are there all the same', async () => {
+    const told = new Story();
+    told.walk(told.tree(told.run()), 0, 2, 1);
+    await givenEvents(database.db, told.events);
+    const all = await rows({ kind: 'verl', layout: 'step' });
+    expect(all).toHaveLength(2);
+    expect(all[0]).toMatchObject({ responses: null, response_mask: null, rollout_log_probs: null });
+  });
+});
+
+test('TRL: a scored completion per trajectory, in the group that it is compared in', async () => {
+  const { told, ids } = story();
+  await givenEvents(database.db, told.events);
+  await exported({ kind: 'trl-grpo', metadata: 'omit' });
+  const lines = (await readFile(out(), 'utf8')).trimEnd().split('\n');
+  const opening = [
+    { role: 'system', content: 'Craft what is asked.' },
+    { role: 'user', content: 'Goal: craft bread.' },
+  ];
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    {
+      prompt: opening,
+      completion: [
+        { role: 'assistant', content: 'look' },
+        { role: 'user', content: 'a shelf' },
+        { role: 'assistant', content: 'take' },
+      ],
+      reward: 0.75,
+      rewards: { environment: 1, format: 0.25, length: -0.5 },
+      group: ids.tree,
+    },
+    {
+      prompt: [...opening, { role: 'assistant', content: 'look' }, { role: 'user', content: 'a shelf' }],
+      completion: [{ role: 'assistant', content: 'leave' }],
+      reward: 0.25,
+      rewards: { format: 0.25 },
+      group: ids.tree,
+    },
+  ]);
+});

@@ -1,0 +1,170 @@
+import { sql } from 'kysely';
+import type { BlobStore } from '../../../blobs/blob-store.ts';
+import type { Envelope } from '../../../events/envelope.ts';
+import type { Trx } from '../../../postgres/database.ts';
+import { blobLine } from '../carried-blob.ts';
+import { type EndLine, eventLine, HEADER } from '../event-line.ts';
+import type { ByteSink, ExportFormat } from './format.ts';
+import type { ExportCounts } from './manifest.ts';
+import type { ExportTrajectory } from './recorded-tree.ts';
+import type { SelectedTree } from './select-trajectories.ts';
+import { streamEvents } from './stream-events.ts';
+import { streamTrajectories } from './stream-trajectories.ts';
+import type { TrajectoryQuery } from './trajectory-query.ts';
+import { VerlFile } from './verl-file.ts';
+import { chatBodies } from './write-chat.ts';
+import { grpoLine } from './write-grpo.ts';
+import { openaiLine } from './write-openai.ts';
+import { ParquetRows } from './write-parquet.ts';
+import { acknowledgementIn, shareGptLine } from './write-sharegpt.ts';
+
+export interface WriteJob<Format extends ExportFormat = ExportFormat> {
+  readonly trx: Trx;
+  readonly blobs: BlobStore;
+  readonly query: TrajectoryQuery;
+  readonly format: Format;
+  readonly file: ByteSink;
+  readonly signal: AbortSignal;
+  /** Told how many trajectories are written. */
+  readonly onDone: (done: number) => void;
+}
+
+/** Writes every trajectory of a query in one format. Gives what was counted on the way. @throws what the signal aborts with. */
+export async function writeFormat(job: WriteJob): Promise<ExportCounts> {
+  const { format } = job;
+  switch (format.kind) {
+    case 'openai':
+      return writeTrajectories(
+        job,
+        lines(job.file, async (trajectory) => openaiLine(trajectory, format)),
+      );
+    case 'xtuner':
+    case 'trl':
+      return writeTrajectories(job, async (trajectory) => {
+        const bodies = chatBodies(trajectory, format);
+        for (const body of bodies) await job.file.write(`${JSON.stringify(body)}\n`);
+        return bodies.length;
+      });
+    case 'trl-grpo':
+      return writeTrajectories(
+        job,
+        lines(job.file, async (trajectory) => grpoLine(trajectory, format)),
+      );
+    case 'sharegpt': {
+      const acknowledge = acknowledgements(job.trx);
+      return writeTrajectories(
+        job,
+        lines(job.file, async (trajectory) => shareGptLine(trajectory, format, await acknowledge(trajectory.head.runId))),
+      );
+    }
+    case 'parquet':
+      return writeParquet({ ...job, format });
+    case 'verl':
+      return writeVerl({ ...job, format });
+    case 'jsonl':
+      return writeEvents({ ...job, format });
+    default:
+      return refuseUnknown(format);
+  }
+}
+
+type Counting = { -readonly [Name in keyof Omit<ExportCounts, 'leftOut'>]: number };
+/** Writes one trajectory; gives the number of lines or rows it took. */
+type WriteOne = (trajectory: ExportTrajectory) => Promise<number>;
+
+function lines(file: ByteSink, lineOf: (trajectory: ExportTrajectory) => Promise<string | null>): WriteOne {
+  return async (trajectory) => {
+    const line = await lineOf(trajectory);
+    if (line === null) return 0;
+    await file.write(line);
+    return 1;
+  };
+}
+
+async function writeTrajectories({ trx, query, blobs, signal, onDone }: WriteJob, writeOne: WriteOne): Promise<ExportCounts> {
+  const counts = zero();
+  let tree = '';
+  for await (const trajectory of streamTrajectories(trx, query, blobs)) {
+    signal.throwIfAborted();
+    counts.lines += await writeOne(trajectory);
+    counts.trajectories += 1;
+    counts.withoutStep += trajectory.steps.length === 0 ? 1 : 0;
+    counts.steps += trajectory.steps.length;
+    for (const { tokens } of trajectory.steps) counts.tokens += tokens?.ids.length ?? 0;
+    if (trajectory.head.treeId !== tree) counts.trees += 1;
+    tree = trajectory.head.treeId;
+    onDone(counts.trajectories);
+  }
+  return counts;
+}
+
+async function writeParquet(job: WriteJob<Extract<ExportFormat, { kind: 'parquet' }>>): Promise<ExportCounts> {
+  const rows = new ParquetRows(job.file, job.format);
+  const counts = await writeTrajectories(job, async (trajectory) => {
+    await rows.write(trajectory);
+    return 1;
+  });
+  await rows.finish();
+  return counts;
+}
+
+async function writeVerl(job: WriteJob<Extract<ExportFormat, { kind: 'verl' }>>): Promise<ExportCounts> {
+  const file = new VerlFile(job.file, job.format);
+  const counts = await writeTrajectories(job, (trajectory) => file.write(trajectory));
+  await file.finish();
+  return counts;
+}
+
+async function writeEvents(job: WriteJob<Extract<ExportFormat, { kind: 'jsonl' }>>): Promise<ExportCounts> {
+  const { trx, query, blobs, format, file, signal, onDone } = job;
+  const counts = zero();
+  let payloads = 0;
+  let leftOut = 0;
+  await file.write(`${JSON.stringify(HEADER)}\n`);
+  for await (const part of streamEvents(trx, query, blobs, format.scope)) {
+    signal.throwIfAborted();
+    for (const blob of part.blobs) await file.write(blobLine(blob));
+    payloads += part.blobs.length;
+    for (const event of part.events) {
+      await file.write(eventLine(event));
+      counts.lines += 1;
+      if (event.type !== 'StepTaken') continue;
+      counts.steps += 1;
+      counts.tokens += event.data.tokens?.ids.length ?? 0;
+    }
+    leftOut += part.leftOut;
+    if (!part.tree) continue;
+    counts.trees += 1;
+    counts.trajectories += endsOf(part.tree, part.events);
+    onDone(counts.trajectories);
+  }
+  const end: EndLine = { end: { events: counts.lines } };
+  await file.write(`${JSON.stringify(end)}\n`);
+  return { ...counts, lines: counts.lines + payloads + 2, ...(leftOut > 0 ? { leftOut } : {}) };
+}
+
+/** Counts the chosen rollouts whose end is among the events: a trajectory is in the file when its end is. */
+function endsOf(tree: SelectedTree, events: readonly Envelope[]): number {
+  const chosen = new Set(tree.rollouts.map(({ rolloutId }) => rolloutId));
+  return events.filter((event) => event.type === 'RolloutFinished' && chosen.has(event.data.rolloutId)).length;
+}
+
+/** Looks up how a run's source acknowledged instructions. Trajectories come run by run, so one answer is kept. */
+function acknowledgements(trx: Trx): (runId: string) => Promise<string> {
+  let kept: { readonly runId: string; readonly text: string } | undefined;
+  return async (runId) => {
+    if (kept?.runId !== runId) {
+      const { rows } = await sql<{ config: unknown }>`select config from runs where run_id = ${runId}`.execute(trx);
+      kept = { runId, text: acknowledgementIn(rows[0]?.config) };
+    }
+    return kept.text;
+  };
+}
+
+function zero(): Counting {
+  return { trajectories: 0, withoutStep: 0, trees: 0, steps: 0, tokens: 0, lines: 0 };
+}
+
+function refuseUnknown(format: never): never {
+  throw new TypeError(`an export format without a writer: ${JSON.stringify(format)}`);
+}

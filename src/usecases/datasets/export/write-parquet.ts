@@ -1,0 +1,101 @@
+import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
+import { unpack } from '../../../events/packed.ts';
+import type { Packed } from '../../../events/schemas/values.ts';
+import type { ByteSink, ExportFormat } from './format.ts';
+import { ParquetFile } from './parquet-file.ts';
+import { type PARQUET_COLUMNS, PARQUET_SCHEMA } from './parquet-schema.ts';
+import type { ExportTrajectory } from './recorded-tree.ts';
+
+type Row = Readonly<Record<(typeof PARQUET_COLUMNS)[number], unknown>>;
+
+/** Writes trajectories as Parquet (Snappy), a bounded row group at a time. */
+export class ParquetRows {
+  readonly #file: ParquetFile;
+  readonly #format: Extract<ExportFormat, { kind: 'parquet' }>;
+
+  constructor(sink: ByteSink, format: Extract<ExportFormat, { kind: 'parquet' }>) {
+    this.#format = format;
+    this.#file = new ParquetFile(sink, { schema: PARQUET_SCHEMA, name: 'trajectories/1' });
+  }
+
+  async write(trajectory: ExportTrajectory): Promise<void> {
+    await this.#file.write(parquetRow(trajectory, this.#format), sizeOf(trajectory));
+  }
+
+  /** Writes the last row group and the footer. A file without rows is a valid Parquet file. */
+  finish(): Promise<void> {
+    return this.#file.finish();
+  }
+}
+
+/** Gives one row of the file: the columns of `PARQUET_SCHEMA`. */
+export function parquetRow(trajectory: ExportTrajectory, format: Extract<ExportFormat, { kind: 'parquet' }>): Row {
+  const { head, rollout, root, steps } = trajectory;
+  const weights = turnWeights(steps, rollout, format.weights);
+  return {
+    trajectory_id: rollout.rolloutId,
+    tree_id: head.treeId,
+    run_id: head.runId,
+    task_id: head.taskId,
+    environment: head.environment,
+    server_fingerprint: head.serverFingerprint,
+    task_alias: head.alias,
+    goal: head.goal,
+    task_depth: head.taskDepth,
+    split: head.split,
+    policy_id: rollout.policyId,
+    policy_version: rollout.policyVersion,
+    ordinal: rollout.ordinal,
+    seed: BigInt(rollout.seed),
+    outcome: rollout.outcome,
+    success: rollout.success,
+    return: trajectory.returnValue,
+    rewards: componentRows(trajectory.rewards),
+    step_count: steps.length,
+    started_at: rollout.startedAt,
+    finished_at: rollout.finishedAt,
+    instruction: head.instruction,
+    first_observation: root.observation,
+    steps: steps.map((step, i) => ({
+      step_id: step.stepId,
+      rollout_id: step.rolloutId,
+      depth: step.depth,
+      response: step.response,
+      thought: step.thought,
+      action: step.action,
+      observation: step.observation,
+      termination: step.termination,
+      well_formatted: step.wellFormatted,
+      executable: step.executable,
+      weight: weights[i] ?? 0,
+      reward: Object.values(step.rewards).reduce((sum, value) => sum + value, 0),
+      rewards: componentRows(step.rewards),
+      state_hash: step.stateHash,
+      policy_spans: step.policySpans.map(({ from, to, policyId, version }) => ({ from, to, policy_id: policyId, version })),
+      prompt_tokens: step.promptTokens,
+      completion_tokens: step.completionTokens,
+      finish_reason: step.finishReason,
+      token_ids: numbers(step.tokens?.ids),
+      log_probs: numbers(step.tokens?.logProbs),
+      token_mask: numbers(step.tokens?.mask),
+    })),
+  };
+}
+
+function componentRows(rewards: Readonly<Record<string, number>>): readonly { component: string; value: number }[] {
+  return Object.entries(rewards).map(([component, value]) => ({ component, value }));
+}
+
+function numbers(packed: Packed | null | undefined): readonly number[] | null {
+  return packed ? unpack(packed) : null;
+}
+
+/** Estimates what a row holds in memory until its group is written: text as UTF-16, unpacked numbers at 8 bytes. */
+function sizeOf({ head, root, steps }: ExportTrajectory): number {
+  let size = 1_000 + 2 * (head.instruction.length + root.observation.length);
+  for (const step of steps) {
+    size += 500 + 2 * (step.response.length + step.thought.length + step.action.length + step.observation.length);
+    size += 8 * ((step.tokens?.ids.length ?? 0) + (step.tokens?.logProbs?.length ?? 0) + (step.tokens?.mask?.length ?? 0));
+  }
+  return size;
+}

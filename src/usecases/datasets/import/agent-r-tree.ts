@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { ChatMessage } from '../../../domain/history/prompt.ts';
+import { type ReadableNode, type ReadableRoot, readPublishedTree } from '../../../domain/search/published-tree.ts';
+import type { SearchedStep } from '../../../domain/search/searched-step.ts';
+import { type Tree, walkDown } from '../../../domain/tree/grow-tree.ts';
+import { reasonOf } from '../dataset-error.ts';
+import { type AgentRFile, readAgentRFile } from './agent-r-files.ts';
+import { badRow } from './read-rows.ts';
+
+/** One file, read: its task's opening and its tree. `system` and `acknowledgement` are null where the conversation has none. */
+export interface AgentRTree {
+  readonly alias: string;
+  readonly sha256: string;
+  readonly system: string | null;
+  readonly instruction: string;
+  readonly acknowledgement: string | null;
+  readonly firstObservation: string;
+  readonly tree: Tree<SearchedStep>;
+}
+
+const node: z.ZodType<ReadableNode> = z.object({
+  visits: z.int().min(0).max(1_000_000), // of a leaf: that many back-ups are told
+  value: z.number(),
+  obs: z.string(),
+  llm_response: z.string(),
+  is_terminal: z.boolean(),
+  action: z.string(),
+  env_score: z.number(),
+  disaster: z.boolean(),
+  get children() {
+    return z.array(node);
+  },
+});
+const message = z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() });
+const root: z.ZodType<ReadableRoot> = z.intersection(node, z.object({ state: z.array(message) }));
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * Reads a tree of the published program and checks that its counts are those of a search. @throws DatasetError `cannot-read`,
+ * `bad-row`.
+ */
+export async function readAgentRTree(file: AgentRFile): Promise<AgentRTree> {
+  const bytes = await readAgentRFile(file);
+  const value = parseJson(file, bytes);
+  if (isDeeper(value, DEEPEST)) throw badRow(file.path, 1, `its nodes are nested more than ${DEEPEST} deep`);
+  const parsed = root.safeParse(value);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw badRow(file.path, 1, `${issue?.path.map(String).join('.') || 'the tree'}: ${issue?.message}`);
+  }
+  const { opening, tree } = readPublishedTree(parsed.data);
+  const refused = refuseCounts(tree);
+  if (refused) throw badRow(file.path, 1, refused);
+  return { alias: file.alias, sha256: createHash('sha256').update(bytes).digest('hex'), ...partsOf(file, opening), tree };
+}
+
+function parseJson({ path }: AgentRFile, bytes: Buffer): unknown {
+  try {
+    return JSON.parse(utf8.decode(bytes));
+  } catch (cause) {
+    throw badRow(path, 1, `is not UTF-8 JSON, or was cut off: ${reasonOf(cause)}`, cause);
+  }
+}
+
+const DEEPEST = 400; // nodes; the published program goes 40 deep, and Python cannot write many more than this
+
+/** Looks level by level: who checks a tree calls itself for every level of it, and would run out of stack. */
+function isDeeper(tree: unknown, limit: number): boolean {
+  let level = [tree];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > limit) return true;
+    level = level.flatMap((each) =>
+      typeof each === 'object' && each !== null && 'children' in each && Array.isArray(each.children) ? each.children : [],
+    );
+  }
+  return false;
+}
+
+/** The opening is `[system] [instruction, acknowledgement] first observation` (specification of Agent-R, §1.2). */
+function partsOf({ path }: AgentRFile, opening: readonly ChatMessage[]) {
+  const [first, ...others] = opening;
+  const system = first?.role === 'system' ? first.content : null;
+  const rest = system === null ? opening : others;
+  const roles = rest.map(({ role }) => role).join(' ');
+  const [one, two, three] = rest.map(({ content }) => content);
+  if (roles === 'user' && one !== undefined) return { system, instruction: '', acknowledgement: null, firstObservation: one };
+  if (roles === 'user assistant user' && one !== undefined && two !== undefined && three !== undefined)
+    return { system, instruction: one, acknowledgement: two, firstObservation: three };
+  throw badRow(
+    path,
+    1,
+    `state: the conversation of the root is ${roles || 'empty'}, not instruction, acknowledgement, first observation`,
+  );
+}
+
+/** Visits and value of a node are the sums of its children's; a walk that ended is a terminal node without children. */
+function refuseCounts(tree: Tree<SearchedStep>): string | null {
+  for (const { step, children } of walkDown(tree.root)) {
+    const at = `node ${step.stepId}`;
+    if (children.length === 0) {
+      if (step.visits > 0 && !step.terminal) return `${at} was backed up and is no end`;
+      if (step.visits === 0 && step.valueSum !== 0) return `${at} has value ${step.valueSum} without a visit`;
+      continue;
+    }
+    const visits = children.reduce((sum, child) => sum + child.step.visits, 0);
+    const value = children.reduce((sum, child) => sum + child.step.valueSum, 0);
+    if (step.visits !== visits) return `${at} has ${step.visits} visits, its children ${visits}: the file is not whole`;
+    // The file's sums were made in the order of the walks, which it does not tell: the last bits may differ.
+    if (Math.abs(step.valueSum - value) > 1e-9 * Math.max(1, Math.abs(value)))
+      return `${at} has value ${step.valueSum}, its children ${value}: the file is not whole`;
+  }
+  return null;
+}

@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto';
+import { contextOf } from '../../../domain/dataset/turn-weights.ts';
+import { cutText } from '../../../domain/text/cut-text.ts';
+import { parseReact } from '../../../environments/parse-react.ts';
+import type { DataOf, EventType } from '../../../events/catalogue.ts';
+import { derivedId } from '../../../events/derived-id.ts';
+import { type Episode, type EpisodeTurn, parseAgentTrajItem } from './agent-traj-item.ts';
+import type { AgentTrajOptions } from './agent-traj-options.ts';
+import type { LinedDraft } from './lined-draft.ts';
+import { badRow, readRows } from './read-rows.ts';
+import { type Survey, taskKey } from './survey-agent-traj.ts';
+
+/** Names the mapping from items to events. A change of the mapping raises it, and so gives other runs other ids. */
+const IMPORTER = 'agent-traj/1';
+
+/**
+ * Gives the run that a file becomes: the one asked for, or one derived from content and options, so a second import is the same
+ * run.
+ */
+export function agentTrajRunId({ sha256 }: Survey, options: AgentTrajOptions): string {
+  const { runId, environment, serverFingerprint, split, policy, rewardScale, recordedAt } = options;
+  if (runId !== null) return runId;
+  const parts = [environment ?? '', serverFingerprint, split ?? '', policy.policyId, policy.version, rewardScale, recordedAt];
+  return derivedId('agent-traj-run', IMPORTER, sha256, ...parts);
+}
+
+/**
+ * Turns an AgentTraj file into events: a run of kind import; a tree per task with a rollout per item; a step per reply. Every id
+ * is derived from the run and the content. A reply with `loss: false` is taken by the policy's context (`…:context`), which no
+ * export weighs.
+ */
+export async function* agentTrajDrafts(path: string, survey: Survey, options: AgentTrajOptions): AsyncGenerator<LinedDraft> {
+  const file = new AgentTrajFile(survey, options);
+  yield { line: 1, draft: file.started() };
+  for await (const { line, value } of readRows(path)) {
+    const parsed = parseAgentTrajItem(value, options.environment);
+    if (parsed.kind === 'refused') throw badRow(path, line, parsed.reason);
+    if (parsed.kind === 'no-conversation') continue;
+    for (const draft of file.episode(parsed.episode)) yield { line, draft };
+  }
+  yield { line: 1, draft: file.finished() };
+}
+
+type IdentifiedDraft = LinedDraft['draft'];
+
+class AgentTrajFile {
+  readonly #survey: Survey;
+  readonly #options: AgentTrajOptions;
+  readonly #runId: string;
+  /** Task key → episodes made so far. */
+  readonly #made = new Map<string, number>();
+  #rollouts = 0;
+  #steps = 0;
+
+  constructor(survey: Survey, options: AgentTrajOptions) {
+    this.#survey = survey;
+    this.#options = options;
+    this.#runId = agentTrajRunId(survey, options);
+  }
+
+  started(): IdentifiedDraft {
+    const { sha256, environments, withoutConversation, acknowledgement } = this.#survey;
+    const { serverFingerprint, policy, split } = this.#options;
+    return this.#draft('RunStarted', this.#runId, {
+      runId: this.#runId,
+      experimentId: null,
+      name: cutText(`AgentTraj ${environments.join(', ')} ${sha256.slice(0, 8)}`, 200),
+      kind: 'import',
+      seed: 0,
+      codeVersion: IMPORTER,
+      config: { importer: IMPORTER, sha256, split, withoutConversation, acknowledgement },
+      environments: environments.map((environment) => ({ environment, fingerprint: serverFingerprint })),
+      policy,
+    });
+  }
+
+  *episode(episode: Episode): Generator<IdentifiedDraft> {
+    const key = taskKey(episode);
+    const ordinal = this.#made.get(key) ?? 0;
+    const planned = this.#survey.episodes.get(key) ?? 0;
+    this.#made.set(key, ordinal + 1);
+    const treeId = derivedId('tree', this.#runId, key);
+    const rootStepId = derivedId('root', treeId);
+    if (ordinal === 0) yield this.#draft('TreeOpened', treeId, this.#tree(episode, treeId, rootStepId, planned));
+    yield* this.#rollout(episode, treeId, rootStepId, ordinal);
+    if (ordinal + 1 === planned) yield this.#draft('TreeClosed', treeId, { treeId, reason: 'completed', rollouts: planned });
+  }
+
+  finished(): IdentifiedDraft {
+    const counts = { trees: this.#made.size, rollouts: this.#rollouts, steps: this.#steps };
+    return this.#draft('RunFinished', this.#runId, { runId: this.#runId, outcome: 'completed', message: '', ...counts });
+  }
+
+  #tree(episode: Episode, treeId: string, rootStepId: string, plannedRollouts: number): DataOf<'TreeOpened'> {
+    const { environment, alias, instruction, firstObservation } = episode;
+    const { serverFingerprint, split } = this.#options;
+    const observationHash = createHash('sha256').update(firstObservation).digest('hex');
+    const taskId = derivedId('task', environment, serverFingerprint, observationHash);
+    return {
+      treeId,
+      runId: this.#runId,
+      task: { taskId, environment, serverFingerprint, observationHash, alias, goal: '', depth: null, split },
+      rootStepId,
+      instruction,
+      observation: firstObservation,
+      admissibleActions: null,
+      stateHash: null,
+      plannedRollouts,
+      seed: 0,
+    };
+  }
+
+  *#rollout(
+    { turns, reward, success }: Episode,
+    treeId: string,
+    rootStepId: string,
+    ordinal: number,
+  ): Generator<IdentifiedDraft> {
+    const { policy, rewardScale: scale } = this.#options;
+    const rolloutId = derivedId('rollout', treeId, ordinal);
+    yield this.#draft('RolloutStarted', rolloutId, { rolloutId, treeId, fromStepId: rootStepId, ordinal, seed: 0, policy });
+    let parentStepId: string = rootStepId;
+    for (const [i, turn] of turns.entries()) {
+      const stepId = derivedId('step', rolloutId, i + 1);
+      const place = { stepId, treeId, parentStepId, rolloutId, depth: i + 1 };
+      yield this.#draft('StepTaken', stepId, { ...place, ...this.#turn(turn, i + 1 === turns.length) });
+      parentStepId = stepId;
+    }
+    if (reward !== null) {
+      const rewardId = derivedId('reward', parentStepId, 'environment');
+      yield this.#draft('RewardAssigned', rewardId, {
+        rewardId,
+        treeId,
+        stepId: parentStepId,
+        rolloutId,
+        component: 'environment',
+        value: reward / scale,
+        scorer: { name: 'agent-traj', revision: IMPORTER },
+        raw: { value: reward, scale, kind: 'final' },
+      });
+    }
+    const reason = 'the recorded conversation ends here';
+    const end = { rolloutId, treeId, leafStepId: parentStepId, steps: turns.length, reason };
+    yield this.#draft('RolloutFinished', rolloutId, { ...end, outcome: 'terminated', success });
+    this.#rollouts += 1;
+    this.#steps += turns.length;
+  }
+
+  #turn(
+    { response, observation, trained }: EpisodeTurn,
+    last: boolean,
+  ): Omit<DataOf<'StepTaken'>, 'stepId' | 'treeId' | 'parentStepId' | 'rolloutId' | 'depth'> {
+    const { policyId, version } = this.#options.policy;
+    return {
+      response,
+      ...parseReact(response),
+      observation,
+      wellFormatted: response.includes('Action:'),
+      executable: true, // the files keep what the environment answered, not whether it understood
+      termination: last ? 'terminated' : 'none',
+      policySpans: [{ from: 0, to: 0, policyId: trained ? policyId : contextOf(policyId), version }],
+      tokens: null,
+      usage: null,
+      finishReason: null,
+      call: null,
+      timings: { policyMs: 0, environmentMs: 0 },
+      stateHash: null,
+      admissibleActions: null,
+    };
+  }
+
+  #draft<T extends EventType>(type: T, subject: string, data: DataOf<T>): IdentifiedDraft {
+    const occurredAt = this.#options.recordedAt;
+    // type and data are tied by T
+    return { type, id: derivedId(type, subject), correlationId: this.#runId, occurredAt, data } as IdentifiedDraft;
+  }
+}

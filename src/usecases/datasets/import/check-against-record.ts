@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
+import { EventRefused, prepareEvents } from '../../../append/prepare-events.ts';
+import type { BlobStore } from '../../../blobs/blob-store.ts';
+import { isUuid } from '../../../domain/ids.ts';
+import { catalogue } from '../../../events/catalogue.ts';
+import { contentHash, decode } from '../../../events/codec.ts';
+import type { Envelope } from '../../../events/envelope.ts';
+import { streamOf, streamTaken } from '../../../events/stream-of.ts';
+import type { Db } from '../../../postgres/database.ts';
+import { readStreamTopics } from '../../../projections/journal/read-stream-topics.ts';
+import { DatasetError } from '../dataset-error.ts';
+import type { LinedDraft } from './lined-draft.ts';
+import { badRow } from './read-rows.ts';
+
+/**
+ * Compares drafts with the record: gives those it does not hold yet. Each draft is prepared as an append would, blobs hashed but
+ * not stored, so that what passes here is not refused later, half-way. @param homes the topic of each stream of the file so far,
+ * which is added to.
+ * @throws DatasetError `bad-row`; `conflict` when an id names another fact, or a stream of another topic.
+ */
+export async function newToRecord(
+  db: Db,
+  path: string,
+  drafts: readonly LinedDraft[],
+  homes: Map<string, string>,
+): Promise<readonly LinedDraft[]> {
+  const { rows } = await sql<{ id: string; body: string }>`
+    select event_id as id, body from events where event_id = any(${drafts.map(({ draft }) => draft.id)}::uuid[])`.execute(db);
+  const bodies = new Map(rows.map(({ id, body }) => [id, body]));
+  const streams = drafts.map(({ draft }) => streamOf(draft.type, draft.data) ?? ''); // the schema refuses what is none
+  const journalled = await readStreamTopics(db, streams.filter(isUuid));
+  const fresh: LinedDraft[] = [];
+  for (const lined of drafts) {
+    const event = await prepared(path, lined);
+    const { topic } = catalogue[event.type];
+    const home = homes.get(event.stream) ?? journalled.get(event.stream) ?? topic;
+    if (home !== topic) throw misplaced(path, lined, streamTaken(event.stream, home, topic).message);
+    homes.set(event.stream, home);
+    const body = bodies.get(event.id);
+    if (body === undefined) fresh.push(lined);
+    else if (!says(body, event)) throw conflict(path, lined);
+  }
+  return fresh;
+}
+
+async function prepared(path: string, { line, file = path, draft }: LinedDraft): Promise<Envelope> {
+  try {
+    const [record] = await prepareEvents([envelopeOf(draft)], hashOnly);
+    const decoded = record && decode(record.value);
+    if (decoded?.kind === 'event') return decoded.event;
+    throw badRow(file, line, decoded?.refusal.message ?? 'gives no event');
+  } catch (error) {
+    if (error instanceof EventRefused) throw badRow(file, line, error.message, error);
+    throw error;
+  }
+}
+
+/** The envelope an appender would make, but for what it numbers itself. */
+function envelopeOf(draft: LinedDraft['draft']): Envelope {
+  return {
+    id: draft.id,
+    type: draft.type,
+    schemaVersion: catalogue[draft.type].version,
+    stream: streamOf(draft.type, draft.data),
+    sequence: 0,
+    occurredAt: draft.occurredAt ?? '1970-01-01T00:00:00.000Z',
+    correlationId: draft.correlationId,
+    causationId: draft.causationId ?? null,
+    producer: { name: 'import', version: '1' },
+    data: draft.data,
+  } as Envelope; // checked against the schema by prepareEvents
+}
+
+function says(body: string, event: Envelope): boolean {
+  const stored = decode(Buffer.from(body, 'utf8'));
+  return stored.kind === 'event' && contentHash(stored.event) === contentHash(event);
+}
+
+function conflict(path: string, { line, file = path, draft }: LinedDraft): DatasetError {
+  return new DatasetError(
+    'conflict',
+    `${file} line ${line}: the record holds another ${draft.type} under the id ${draft.id}; nothing was imported. Import into an empty record, or find out which of the two was changed`,
+  );
+}
+
+function misplaced(path: string, { line, file = path, draft }: LinedDraft, reason: string): DatasetError {
+  return new DatasetError(
+    'conflict',
+    `${file} line ${line}: ${draft.type}: ${reason}; nothing was imported. Give each its own id`,
+  );
+}
+
+const hashOnly: BlobStore = {
+  async put(bytes, mediaType) {
+    return { blob: createHash('sha256').update(bytes).digest('hex'), size: bytes.length, mediaType };
+  },
+  get: () => Promise.reject(new Error('a dry run stores nothing')),
+  has: async () => false,
+};

@@ -1,0 +1,317 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { readHistories } from '../../../projections/images/read-segments.ts';
+import { arbitraryRecord } from '../../../testing/arbitrary-record.ts';
+import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
+import { givenPrepared, projectingAppender } from '../../../testing/projecting-log.ts';
+import { readModels } from '../../../testing/read-models.ts';
+import { Story } from '../../../testing/story.ts';
+import { tellHistory, tellRenderSpec, tellSegment } from '../../../testing/tell-images.ts';
+import type { ExportFormat } from '../export/format.ts';
+import type { ImportOptions } from './import-trajectories.ts';
+
+const ABSENT = { blob: 'a'.repeat(64), size: 1, mediaType: 'text/plain' };
+
+const shop = datasetWorkshop();
+const allEvents: ExportFormat = { kind: 'jsonl', scope: 'trajectories' };
+
+describe('our own JSONL', () => {
+  test.each(['trajectories', 'trees'] as const)(
+    'any record: export → import into an empty one → export gives equal bytes (%s)',
+    async (scope) => {
+      const format: ExportFormat = { kind: 'jsonl', scope };
+      await fc.assert(
+        fc.asyncProperty(arbitraryRecord, async (events) => {
+          await shop.startAnew();
+          await givenPrepared(shop.db, events, shop.blobs);
+          const first = await readFile(await shop.exportTo('first', format));
+          await shop.startAnew();
+          await shop.importing({ source: shop.path('first') });
+          const second = await readFile(await shop.exportTo('second', format));
+          expect(second.equals(first)).toBe(true);
+        }),
+        { numRuns: 12 },
+      );
+    },
+  );
+
+  test('any record: whole trees come back as the same read models, and every chat format gives the same bytes', async () => {
+    const formats: ExportFormat[] = [
+      { kind: 'openai', weights: 'own', metadata: 'include' },
+      { kind: 'sharegpt', weights: 'policy' },
+      { kind: 'parquet', weights: 'policy' },
+    ];
+    const volatile = ['log_offset', 'offset', 'position', 'sequence', 'producer', 'body'];
+    await fc.assert(
+      fc.asyncProperty(arbitraryRecord, async (events) => {
+        // A tree that no finished rollout stands in is not exported; every tree here gets one.
+        await shop.startAnew();
+        await givenPrepared(shop.db, events, shop.blobs);
+        const before = await Promise.all([
+          ...formats.map((format) => shop.exportTo(format.kind, format)),
+          shop.exportTo('all', { kind: 'jsonl', scope: 'trees' }),
+        ]);
+        const models = await readModels(shop.db, volatile);
+        const files = await Promise.all(before.map((path) => readFile(path)));
+        await shop.startAnew();
+        await shop.importing({ source: shop.path('all') });
+        const after = await readModels(shop.db, volatile);
+        for (const [i, format] of formats.entries()) {
+          const again = await readFile(await shop.exportTo(`${format.kind}-again`, format));
+          expect(again.equals(files[i] ?? Buffer.alloc(0))).toBe(true);
+        }
+        const finished = new Set((await treesWithTrajectories()).map(({ tree_id }) => tree_id));
+        for (const table of [
+          'trees',
+          'steps',
+          'rollouts',
+          'rewards',
+          'reward_revisions',
+          'returns',
+          'backups',
+          'node_statistics',
+          'tool_calls',
+        ])
+          expect(after[table]).toEqual(models[table]?.filter((row) => finished.has(JSON.parse(row).tree_id)));
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  const treesWithTrajectories = () =>
+    shop.db.selectFrom('rollouts').select('tree_id').where('finished_at', 'is not', null).execute();
+
+  test('a filtered export takes the prefix that another rollout walked, and comes back as it is', async () => {
+    const told = new Story();
+    const tree = told.tree(told.run());
+    const guide = told.rollout(tree, 0);
+    const shared = told.step(tree, guide, tree.rootStepId, 1);
+    const own = told.step(tree, guide, shared, 2);
+    told.reward(tree, shared, 0.5);
+    told.reward(tree, own, 1);
+    told.finishRollout(tree, guide, own);
+    const branch = told.rollout(tree, 1, { fromStepId: shared });
+    const leaf = told.step(tree, branch, shared, 2);
+    told.finishRollout(tree, branch, leaf, { success: false });
+    told.reward(tree, null, -1, { rolloutId: branch });
+    await givenPrepared(shop.db, told.events, shop.blobs);
+    const failed = { success: 'false' };
+    const first = await readFile(await shop.exportTo('first', allEvents, failed), 'utf8');
+    const steps = first.split('\n').filter((line) => line.includes('"StepTaken"'));
+    expect(steps.map((line) => JSON.parse(line).data.stepId)).toEqual([shared, leaf]);
+    expect(first).not.toContain(own);
+    await shop.startAnew();
+    const report = await shop.importing({ source: shop.path('first') });
+    expect(report).toMatchObject({ source: 'events', trees: 1, rollouts: 2, steps: 2, alreadyThere: 0 });
+    expect(await shop.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+    expect(await readFile(await shop.exportTo('second', allEvents, failed), 'utf8')).toBe(first);
+  });
+
+  test('histories as images take their specs and segments along, each once, those of other trees not', async () => {
+    const told = new Story();
+    const runId = told.run();
+    const renderSpecId = tellRenderSpec(told, runId);
+    const shared = tellSegment(told, runId, renderSpecId, 'shared');
+    const large = tellSegment(told, runId, renderSpecId, 'x'.repeat(70_000));
+    const foreign = tellSegment(told, runId, renderSpecId, 'foreign');
+    const shows = [[shared], [shared, large], [foreign]];
+    const steps = shows.map((segments, i) => {
+      const tree = told.tree(runId, `tree ${i}`);
+      const { steps } = told.walk(tree, 0, 2, i < 2 ? 1 : 0);
+      const [first = '', second = ''] = steps;
+      tellHistory(told, tree, { stepId: first, renderSpecId, segments });
+      const prefix = { stepId: first, from: 0, to: segments.length };
+      tellHistory(told, tree, { stepId: second, renderSpecId, segments: [shared], prefix });
+      return second;
+    });
+    await givenPrepared(shop.db, told.events, shop.blobs);
+    const successes = { success: 'true' };
+    const first = await readFile(await shop.exportTo('first', allEvents, successes), 'utf8');
+    const segmentsIn = first.split('\n').filter((line) => line.includes('"SegmentRendered"'));
+    expect(segmentsIn.map((line) => JSON.parse(line).data.segmentId)).toEqual([shared, large]);
+    await shop.startAnew();
+    await shop.importing({ source: shop.path('first') });
+    expect(await shop.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+    expect([...(await readHistories(shop.db, steps)).values()]).toEqual([
+      [shared, shared],
+      [shared, large, shared],
+    ]);
+    expect(await readFile(await shop.exportTo('second', allEvents, successes), 'utf8')).toBe(first);
+  });
+
+  describe('payloads that a producer put into the blob store itself', () => {
+    const config = (reference: unknown) => ({ note: reference, prompt: 'x'.repeat(70_000), looksLikeOne: ABSENT });
+
+    /** A tree whose texts and arrays are references of every kind that no append gives, and one that an append gives. */
+    async function producersOwn(): Promise<void> {
+      const put = (bytes: Buffer, mediaType: string) => shop.blobs.put(bytes, mediaType);
+      const text = 'text/plain; charset=utf-8';
+      const told = new Story('own');
+      const runId = told.run('run', { config: config(await put(Buffer.from('a note'), 'text/markdown')) });
+      const tree = told.tree(runId, 'a', {
+        instruction: await put(Buffer.from('short'), text),
+        observation: await put(Buffer.from('<p>'.repeat(30_000)), 'text/html'),
+      });
+      const rollout = told.rollout(tree);
+      const first = told.step(tree, rollout, tree.rootStepId, 1, {
+        response: await put(Buffer.alloc(70_000, 0xff), text),
+        observation: await put(Buffer.from('y'.repeat(70_000)), text),
+        thought: { ...(await put(Buffer.from('z'.repeat(70_000)), text)), size: 1 },
+        action: await put(Buffer.from(`NUL\0${'.'.repeat(70_000)}`), text),
+        tokens: {
+          ids: { dtype: 'int32', length: 1, bytes: await put(Buffer.alloc(4, 7), 'application/octet-stream') },
+          logProbs: { dtype: 'float32', length: 20_000, bytes: await put(Buffer.alloc(80_000, 7), 'application/octet-stream') },
+          mask: null,
+        },
+      });
+      told.finishRollout(tree, rollout, first, { steps: 1 });
+      await givenPrepared(shop.db, told.events, shop.blobs);
+    }
+
+    const bodies = async () =>
+      (await shop.db.selectFrom('events').select('body').orderBy('event_id').execute()).map(({ body }) => {
+        const { sequence: _, producer: __, ...rest } = JSON.parse(body);
+        return rest;
+      });
+
+    test('come back with their hash, media type and bytes; events of the import are those of the record', async () => {
+      await producersOwn();
+      const [before, held] = [await bodies(), new Map(shop.blobs.held)];
+      const first = await readFile(await shop.exportTo('first', allEvents), 'utf8');
+      await shop.startAnew();
+      await shop.importing({ source: shop.path('first') });
+      expect(await bodies()).toEqual(before);
+      expect(new Map([...shop.blobs.held].sort())).toEqual(new Map([...held].sort()));
+      expect(await readFile(await shop.exportTo('second', allEvents), 'utf8')).toBe(first);
+      const lines = first
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      expect(lines.filter((line) => 'blob' in line)).toHaveLength(7); // the two that an append gives again are inline
+      expect(lines.at(-1)).toEqual({ end: { events: 5 } });
+    });
+
+    test('are imported into the record that they came from as nothing new', async () => {
+      await producersOwn();
+      const report = await shop.importing({ source: await shop.exportTo('first', allEvents) });
+      expect(report).toMatchObject({ events: 5, alreadyThere: 5 });
+    });
+
+    test.each<[string, (line: string) => string | null, string]>([
+      ['is missing', (line) => (line.includes('"blob":{"sha256"') ? null : line), 'which neither the file before this line nor'],
+      ['has other content', (line) => line.replace(/"base64":"....../, '"base64":"AAAAAA'), 'has the content of'],
+      ['is no base64', (line) => line.replace(/"base64":"....../, '"base64":"?'), 'the payload does not fit: blob.base64'],
+    ])('refuse the file with its line when one %s, and nothing is appended or stored', async (_, edit, message) => {
+      await producersOwn();
+      const lines = (await readFile(await shop.exportTo('first', allEvents), 'utf8')).trimEnd().split('\n');
+      await shop.startAnew();
+      const edited = lines.map((line) => (line.includes('"sha256"') ? edit(line) : line)).filter((line) => line !== null);
+      await writeFile(shop.path('source'), `${edited.join('\n')}\n`);
+      const appender = projectingAppender(shop.db, shop.blobs);
+      await expect(shop.importing({ appender })).rejects.toMatchObject({
+        code: 'bad-row',
+        message: expect.stringMatching(new RegExp(` line \\d+: .*${message}`)),
+      });
+      expect([appender.appended, shop.blobs.held.size]).toEqual([[], 0]);
+    });
+  });
+
+  test('importing into the record it came from, or twice, appends nothing', async () => {
+    const [events] = fc.sample(arbitraryRecord, { numRuns: 1, seed: 7 });
+    await givenPrepared(shop.db, events ?? [], shop.blobs);
+    const source = await shop.exportTo('all', { kind: 'jsonl', scope: 'trees' });
+    const before = await readModels(shop.db);
+    const appender = projectingAppender(shop.db, shop.blobs);
+    const report = await shop.importing({ source, appender });
+    expect(report.events).toBeGreaterThan(0);
+    expect(report.alreadyThere).toBe(report.events);
+    expect(report.receipts).toEqual([]);
+    expect(appender.appended).toEqual([]);
+    expect(await readModels(shop.db)).toEqual(before);
+  });
+
+  test('an import that was stopped in the middle goes on where it ended', async () => {
+    const told = new Story();
+    const runId = told.run();
+    for (let i = 0; i < 200; i++) told.walk(told.tree(runId, `task ${i}`), 0, 2, 1);
+    await givenPrepared(shop.db, told.events, shop.blobs);
+    const source = await shop.exportTo('all', allEvents);
+    const before = await readFile(source);
+    await shop.startAnew();
+    const stop = new AbortController();
+    const onProgress: ImportOptions['onProgress'] = (progress) => {
+      if (progress.kind === 'appending') stop.abort();
+    };
+    await expect(shop.importing({ source, signal: stop.signal, onProgress })).rejects.toThrow('aborted');
+    const report = await shop.importing({ source });
+    expect(report.alreadyThere).toBe(500);
+    expect(report.events).toBe(1 + 200 * 6);
+    expect((await readFile(await shop.exportTo('again', allEvents))).equals(before)).toBe(true);
+  });
+
+  describe('is refused whole, and nothing is appended, when', () => {
+    async function refusal(edit: (lines: string[]) => string[]): Promise<string> {
+      const told = new Story();
+      const tree = told.tree(told.run());
+      told.walk(tree, 0, 2, 1);
+      await givenPrepared(shop.db, told.events, shop.blobs);
+      const lines = (await readFile(await shop.exportTo('good', allEvents), 'utf8')).trimEnd().split('\n');
+      await shop.startAnew();
+      await writeFile(shop.path('source'), `${edit(lines).join('\n')}\n`);
+      const appender = projectingAppender(shop.db, shop.blobs);
+      const message = await shop.importing({ appender }).then(
+        () => 'imported',
+        (error: Error) => error.message,
+      );
+      expect(appender.appended).toEqual([]);
+      return message;
+    }
+    const change = (i: number, from: RegExp, to: string) => (lines: string[]) =>
+      lines.map((line, k) => (k === i ? line.replace(from, to) : line));
+
+    // 1 header, 2 run, 3 tree, 4 rollout, 5 and 6 steps, 7 reward, 8 end of rollout, 9 the end
+    test.each<[string, (lines: string[]) => string[], string]>([
+      ['its last line is missing', (lines) => lines.slice(0, -1), 'line 8: the file is cut off after 7 events'],
+      [
+        'lines are missing',
+        (lines) => lines.filter((_, i) => i !== 6),
+        'line 8: the file ends with 6 events where it should hold 7',
+      ],
+      ['it is cut inside a line', (lines) => [...lines.slice(0, 4), lines[4]?.slice(0, 50) ?? ''], 'line 5: is not UTF-8 JSON'],
+      ['something follows its end', (lines) => [...lines, lines[1] ?? ''], 'line 10: something follows'],
+      ['its version is another', change(0, /"version":1/, '"version":2'), 'line 1: the file has version 2 of espalier-events'],
+      ['a type is unknown', change(4, /"StepTaken"/, '"StepTook"'), 'line 5: type "StepTook" is not in the catalogue'],
+      ['a field is of another kind', change(4, /"depth":1/, '"depth":"1"'), 'line 5: data.depth'],
+      ['a depth does not follow', change(5, /"depth":2/, '"depth":3'), 'line 6: StepTaken'],
+      ['a step is missing', (lines) => lines.filter((_, i) => i !== 4), 'has no step'],
+      ['a step stands before its parent', (lines) => lines.toSpliced(4, 2, lines[5] ?? '', lines[4] ?? ''), 'line 5: StepTaken'],
+      ['an event stands twice', (lines) => lines.toSpliced(5, 0, lines[4] ?? ''), 'line 6: StepTaken'],
+      [
+        'a tree has the id of its run',
+        (lines) => {
+          const [run, tree] = [JSON.parse(lines[1] ?? '').data.runId, JSON.parse(lines[2] ?? '').data.treeId];
+          return lines.map((line) => line.replaceAll(tree, run));
+        },
+        'line 3: TreeOpened: the id',
+      ],
+      ['a tree was not opened', (lines) => lines.filter((_, i) => i !== 2), 'line 3: RolloutStarted'],
+    ])('%s', async (_, edit, message) => {
+      expect(await refusal(edit)).toContain(message);
+    });
+  });
+
+  test('another fact under an id of the record is a conflict that names it, and nothing is appended', async () => {
+    const told = new Story();
+    told.walk(told.tree(told.run()), 0, 1, 1);
+    await givenPrepared(shop.db, told.events, shop.blobs);
+    const text = await readFile(await shop.exportTo('good', allEvents), 'utf8');
+    await writeFile(shop.path('source'), text.replace('Inventory: You are not', 'Inventory: You were not'));
+    const appender = projectingAppender(shop.db, shop.blobs);
+    await expect(shop.importing({ appender })).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('another StepTaken'),
+    });
+    expect(appender.appended).toEqual([]);
+  });
+});

@@ -1,0 +1,179 @@
+import { stat } from 'node:fs/promises';
+import type { Appender } from '../../../append/appender.ts';
+import type { BlobStore } from '../../../blobs/blob-store.ts';
+import type { Receipt } from '../../../log/event-log.ts';
+import type { Db } from '../../../postgres/database.ts';
+import { codeOf, DatasetError, reasonOf } from '../dataset-error.ts';
+import { agentRDrafts, surveyAgentR } from './agent-r-drafts.ts';
+import { agentRFiles, isAgentRSource } from './agent-r-files.ts';
+import { agentTrajDrafts, agentTrajRunId } from './agent-traj-drafts.ts';
+import type { AgentTrajOptions } from './agent-traj-options.ts';
+import { newToRecord } from './check-against-record.ts';
+import { eventFileDrafts, isEventFile } from './event-file-drafts.ts';
+import { chunkDrafts, type LinedDraft } from './lined-draft.ts';
+import { readRows } from './read-rows.ts';
+import { surveyAgentTraj } from './survey-agent-traj.ts';
+
+export interface ImportOptions {
+  /**
+   * What to take: our own JSONL, an AgentTraj file (a JSON array, or one item per line), or the search trees of the published
+   * Agent-R (one `search_results_<n>.json`, or a folder of them).
+   */
+  readonly source: string;
+  /** How to read it: by what it looks like, or as search trees whatever their names. */
+  readonly form: 'detect' | 'agent-r';
+  /** The read models, asked which events the record already holds. */
+  readonly db: Db;
+  readonly appender: Appender;
+  /** Where the appender puts payloads; those that a file brings go there before the events that name them. */
+  readonly blobs: BlobStore;
+  /** What files of others do not say; our own JSONL says all itself. */
+  readonly agentTraj: AgentTrajOptions;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: ImportProgress) => void;
+}
+export type ImportProgress =
+  | { readonly kind: 'checking'; readonly events: number }
+  | { readonly kind: 'appending'; readonly done: number; readonly total: number };
+
+export interface ImportReport {
+  readonly source: 'events' | 'agent-traj' | 'agent-r';
+  readonly runs: readonly string[];
+  readonly trees: number;
+  readonly rollouts: number;
+  readonly steps: number;
+  readonly events: number;
+  /** Events that the record held already; the others were appended. */
+  readonly alreadyThere: number;
+  /** Items that name a task without a conversation (AgentEval): passed over. */
+  readonly withoutConversation: number;
+  /** The last record appended in each partition: wait for them to read what was imported. */
+  readonly receipts: readonly Receipt[];
+}
+
+/**
+ * Imports a file whole or not at all: it is read, checked and compared with the record to its last row before the first event is
+ * appended. Ids come from the file or from its content, so importing it again appends nothing, and an import that was killed goes
+ * on where it ended.
+ * @throws DatasetError `cannot-read`, `bad-row`, `conflict`: then nothing was appended.
+ */
+export async function importTrajectories(options: ImportOptions): Promise<ImportReport> {
+  const { source, signal, onProgress } = options;
+  const searches = options.form === 'agent-r' || (await isAgentRSource(source));
+  const stamp = async () => (searches ? stampOfAll(await agentRFiles(source)) : stampOf(source));
+  const before = await stamp();
+  const plan = searches ? await planSearches(options) : await planImport(options);
+  const report = new Counter(plan);
+  const homes = new Map<string, string>();
+  for await (const chunk of chunkDrafts(plan.drafts())) {
+    signal.throwIfAborted();
+    report.checked(chunk, await newToRecord(options.db, source, chunk, homes));
+    onProgress({ kind: 'checking', events: report.events });
+  }
+  if ((await stamp()) !== before)
+    throw new DatasetError('cannot-read', `${source} was changed while it was read; import it again`);
+  const total = report.events - report.alreadyThere;
+  let done = 0;
+  // With nothing new the file need not be read once more.
+  if (total > 0) {
+    for await (const chunk of chunkDrafts(plan.drafts())) {
+      signal.throwIfAborted();
+      const fresh = await newToRecord(options.db, source, chunk, homes);
+      for (const { blobs = [] } of chunk) for (const { bytes, mediaType } of blobs) await options.blobs.put(bytes, mediaType);
+      if (fresh.length > 0) report.appended(await options.appender.append(fresh.map(({ draft }) => draft)));
+      done += fresh.length;
+      onProgress({ kind: 'appending', done, total });
+    }
+  }
+  return report.finish();
+}
+
+interface ImportPlan {
+  readonly source: ImportReport['source'];
+  readonly withoutConversation: number;
+  /** Reads the file from its beginning. */
+  drafts(): AsyncGenerator<LinedDraft>;
+}
+
+async function planSearches({ source, agentTraj }: ImportOptions): Promise<ImportPlan> {
+  const survey = await surveyAgentR(source, agentTraj);
+  return { source: 'agent-r', withoutConversation: 0, drafts: () => agentRDrafts(survey, agentTraj) };
+}
+
+async function planImport({ source, agentTraj, blobs }: ImportOptions): Promise<ImportPlan> {
+  if (isEventFile(await firstRow(source)))
+    return { source: 'events', withoutConversation: 0, drafts: () => eventFileDrafts(source, blobs) };
+  const survey = await surveyAgentTraj(source, agentTraj);
+  if (survey.episodes.size === 0)
+    throw new DatasetError(
+      'bad-row',
+      `${source} holds no conversation (${survey.withoutConversation} items without one); nothing to import`,
+    );
+  const options = { ...agentTraj, runId: agentTrajRunId(survey, agentTraj) };
+  const { withoutConversation } = survey;
+  return { source: 'agent-traj', withoutConversation, drafts: () => agentTrajDrafts(source, survey, options) };
+}
+
+async function firstRow(path: string): Promise<unknown> {
+  for await (const { value } of readRows(path)) return value;
+  return undefined;
+}
+
+class Counter {
+  readonly #plan: ImportPlan;
+  readonly #runs = new Set<string>();
+  readonly #receipts = new Map<string, Receipt>();
+  #trees = 0;
+  #rollouts = 0;
+  #steps = 0;
+  events = 0;
+  alreadyThere = 0;
+
+  constructor(plan: ImportPlan) {
+    this.#plan = plan;
+  }
+
+  checked(drafts: readonly LinedDraft[], fresh: readonly LinedDraft[]): void {
+    this.events += drafts.length;
+    this.alreadyThere += drafts.length - fresh.length;
+    for (const { draft } of drafts) {
+      if (draft.type === 'RunStarted') this.#runs.add(draft.data.runId);
+      if (draft.type === 'TreeOpened') this.#trees += 1;
+      if (draft.type === 'RolloutStarted') this.#rollouts += 1;
+      if (draft.type === 'StepTaken') this.#steps += 1;
+    }
+  }
+
+  appended(receipts: readonly Receipt[]): void {
+    for (const receipt of receipts) this.#receipts.set(`${receipt.topic}.${receipt.partition}`, receipt);
+  }
+
+  finish(): ImportReport {
+    return {
+      source: this.#plan.source,
+      runs: [...this.#runs],
+      trees: this.#trees,
+      rollouts: this.#rollouts,
+      steps: this.#steps,
+      events: this.events,
+      alreadyThere: this.alreadyThere,
+      withoutConversation: this.#plan.withoutConversation,
+      receipts: [...this.#receipts.values()],
+    };
+  }
+}
+
+async function stampOfAll(files: readonly { readonly path: string }[]): Promise<string> {
+  const stamps = await Promise.all(files.map(async ({ path }) => `${path} ${await stampOf(path)}`));
+  return stamps.join('\n');
+}
+
+async function stampOf(path: string): Promise<string> {
+  try {
+    const { size, mtimeMs, ino } = await stat(path);
+    return `${size} ${mtimeMs} ${ino}`;
+  } catch (cause) {
+    const reason = codeOf(cause) === 'ENOENT' ? 'there is no such file' : reasonOf(cause);
+    throw new DatasetError('cannot-read', `cannot read ${path}: ${reason}`, { cause });
+  }
+}

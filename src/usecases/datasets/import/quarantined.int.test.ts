@@ -1,0 +1,214 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { Envelope } from '../../../events/envelope.ts';
+import { arbitraryRecord } from '../../../testing/arbitrary-record.ts';
+import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
+import { givenEvents, releaseWaiting } from '../../../testing/given-events.ts';
+import { givenPrepared } from '../../../testing/projecting-log.ts';
+import { readModels } from '../../../testing/read-models.ts';
+import { Story } from '../../../testing/story.ts';
+import type { ExportFormat } from '../export/format.ts';
+
+const shop = datasetWorkshop();
+const jsonl: ExportFormat = { kind: 'jsonl', scope: 'trees' };
+
+/** A reward that is revised before it is assigned, and once more after it; and what lies behind the first revision. */
+function revisedEarly() {
+  const story = new Story('revised');
+  const tree = story.tree(story.run(), 'a');
+  const rollout = story.rollout(tree);
+  const step = story.step(tree, rollout, tree.rootStepId, 1);
+  const rewardId = story.id('the reward');
+  const revise = (value: number) =>
+    story.tell(
+      'RewardRevised',
+      { rewardId, treeId: tree.treeId, value, scorer: { name: 's', revision: String(value) }, reason: `to ${value}` },
+      tree.runId,
+    );
+  revise(0.25);
+  story.reward(tree, step, 1, { rewardId });
+  story.finishRollout(tree, rollout, step, { steps: 1 });
+  revise(0.75);
+  return { story, tree, step };
+}
+
+const returns = async () => (await shop.db.selectFrom('returns').select('value').execute()).map(({ value }) => value);
+const waiting = () => shop.db.selectFrom('quarantine').select(['projection', 'type']).where('released_at', 'is', null).execute();
+const countsOf = async (name: string) => JSON.parse(await readFile(`${shop.path(name)}.manifest.json`, 'utf8')).counts;
+
+/** Exports, imports into an empty record and exports that; gives the two files. */
+async function thereAndBack(format = jsonl): Promise<readonly [Buffer, Buffer]> {
+  const first = await readFile(await shop.exportTo('first', format));
+  await shop.startAnew();
+  await shop.importing({ source: shop.path('first') });
+  return [first, await readFile(await shop.exportTo('second', format))];
+}
+
+describe('an export of a record with a revision that came before its reward', () => {
+  test.each(['trees', 'trajectories'] as const)('leaves it out and says so while it waits (%s)', async (scope) => {
+    await givenEvents(shop.db, revisedEarly().story.events);
+    expect(await returns()).toEqual([0.75]);
+    const [first, second] = await thereAndBack({ kind: 'jsonl', scope });
+    expect(await countsOf('first')).toMatchObject({ trajectories: 1, leftOut: 1 });
+    expect(await countsOf('second')).not.toHaveProperty('leftOut');
+    expect(await returns()).toEqual([0.75]);
+    expect(await waiting()).toEqual([]);
+    expect(second.equals(first)).toBe(true);
+  });
+
+  test('has it where it was released, so that the import has the rewards of the record', async () => {
+    await givenEvents(shop.db, revisedEarly().story.events);
+    await releaseWaiting(shop.db);
+    expect(await returns()).toEqual([0.25]);
+    const [first, second] = await thereAndBack();
+    expect(await countsOf('first')).not.toHaveProperty('leftOut');
+    expect(await returns()).toEqual([0.25]);
+    expect(second.equals(first)).toBe(true);
+  });
+
+  test('has what came behind the release behind it', async () => {
+    const { story, tree, step } = revisedEarly();
+    await givenEvents(shop.db, story.events);
+    await releaseWaiting(shop.db);
+    const rewardId = story.id('the reward');
+    const scorer = { name: 's', revision: 'last' };
+    const told = story.events.length;
+    story.tell('RewardRevised', { rewardId, treeId: tree.treeId, value: 0.5, scorer, reason: 'last' }, tree.runId);
+    story.reward(tree, step, 4);
+    await givenEvents(shop.db, story.events.slice(told));
+    expect(await returns()).toEqual([4.5]);
+    await thereAndBack();
+    expect(await returns()).toEqual([4.5]);
+  });
+
+  test('refuses to guess where a release lies that an earlier version kept in the database alone', async () => {
+    await givenEvents(shop.db, revisedEarly().story.events);
+    await shop.db.updateTable('quarantine').set({ released_at: new Date() }).execute();
+    await expect(shop.exportTo('first', jsonl)).rejects.toMatchObject({
+      code: 'unrecorded-release',
+      message: expect.stringContaining('`espalier quarantine record-releases` appends it'),
+    });
+  });
+});
+
+test('a step whose parent is missing is left out with all that hangs on it, and what the tree has else comes back', async () => {
+  const story = new Story('orphans');
+  const tree = story.tree(story.run(), 'a');
+  story.walk(tree, 0, 2, 1);
+  const rollout = story.rollout(tree, 1);
+  const orphan = story.step(tree, rollout, story.id('nowhere'), 1);
+  story.reward(tree, orphan, 3);
+  const { treeId, rootStepId } = tree;
+  story.tell('ValueBackedUp', { treeId, simulation: 0, leafStepId: orphan, value: 1, path: [rootStepId, orphan] }, tree.runId);
+  await givenEvents(shop.db, story.events);
+  await thereAndBack();
+  expect(await countsOf('first')).toMatchObject({ trajectories: 1, steps: 2, leftOut: 3 });
+  expect(await returns()).toEqual([1]);
+  expect(await waiting()).toEqual([]);
+});
+
+test('a reward that comes before its step keeps its place and its effect', async () => {
+  const story = new Story('early reward');
+  const tree = story.tree(story.run(), 'a');
+  const rollout = story.rollout(tree);
+  const step = story.id('the step');
+  story.reward(tree, step, 2);
+  story.step(tree, rollout, tree.rootStepId, 1, { stepId: step });
+  story.finishRollout(tree, rollout, step, { steps: 1 });
+  await givenEvents(shop.db, story.events);
+  const [first, second] = await thereAndBack();
+  expect(await returns()).toEqual([2]);
+  expect(await countsOf('first')).not.toHaveProperty('leftOut');
+  expect(second.equals(first)).toBe(true);
+  expect(first.toString().indexOf('RewardAssigned')).toBeLessThan(first.toString().indexOf('StepTaken'));
+});
+
+test('a record of the journal that the schema of its type refuses now is left out and counted', async () => {
+  const story = new Story('beyond');
+  const tree = story.tree(story.run(), 'a');
+  const { steps } = story.walk(tree, 0, 1, 1);
+  story.reward(tree, steps[0] ?? '', 0.5, { rewardId: story.id('large') });
+  await givenEvents(shop.db, story.events);
+  const { body } = await shop.db
+    .selectFrom('events')
+    .select('body')
+    .where('event_id', '=', story.events.at(-1)?.id ?? '')
+    .executeTakeFirstOrThrow();
+  await shop.db
+    .updateTable('events')
+    .set({ body: body.replace('"value":0.5', '"value":1e300') })
+    .where('event_id', '=', story.events.at(-1)?.id ?? '')
+    .execute();
+  await shop.exportTo('first', jsonl);
+  expect(await countsOf('first')).toMatchObject({ trajectories: 1, leftOut: 1 });
+});
+
+test('whatever the order of its events and of releases between them, a record comes back with its trees, rewards and returns', async () => {
+  const shuffled = arbitraryRecord.chain((events) => {
+    const isRun = (event: Envelope) => event.type === 'RunStarted' || event.type === 'RunFinished';
+    const rest = events.filter((event) => !isRun(event));
+    const order = fc.oneof(
+      fc.shuffledSubarray(rest, { minLength: rest.length }),
+      fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 6 }).map((swaps) => swapped(rest, swaps)),
+    );
+    return fc.tuple(
+      fc.constant(events.filter((event) => event.type === 'RunStarted')),
+      order,
+      fc.array(fc.record({ at: fc.nat(), release: fc.boolean() }), { maxLength: 4 }),
+    );
+  });
+  await fc.assert(
+    fc.asyncProperty(shuffled, async ([runs, events, cuts]) => {
+      await shop.startAnew();
+      await givenPrepared(shop.db, runs, shop.blobs);
+      let from = 0;
+      for (const { at, release } of [...cuts].sort((a, b) => (a.at % (events.length + 1)) - (b.at % (events.length + 1)))) {
+        const to = at % (events.length + 1);
+        await givenPrepared(shop.db, events.slice(from, to), shop.blobs);
+        from = Math.max(from, to);
+        if (release) await releaseWaiting(shop.db);
+      }
+      await givenPrepared(shop.db, events.slice(from), shop.blobs);
+      await shop.exportTo('first', jsonl);
+      const before = await tellingRows();
+      await shop.startAnew();
+      await shop.importing({ source: shop.path('first') });
+      expect(await waiting()).toEqual([]);
+      expect(await tellingRows()).toEqual(before);
+    }),
+    { numRuns: 12, endOnFailure: true },
+  );
+}, 120_000);
+
+function swapped(events: readonly Envelope[], swaps: readonly (readonly [number, number])[]): Envelope[] {
+  const order = [...events];
+  for (const [a, b] of swaps) {
+    const [i, j] = [a % Math.max(1, order.length), b % Math.max(1, order.length)];
+    const [x, y] = [order[i], order[j]];
+    if (x && y) [order[i], order[j]] = [y, x];
+  }
+  return order;
+}
+
+/** The rows of trees with a trajectory, which both read models have the end of; rewards of steps and rollouts that there are. */
+async function tellingRows(): Promise<Record<string, readonly unknown[]>> {
+  const models = await readModels(shop.db, ['log_offset', 'offset', 'position', 'sequence', 'producer', 'body']);
+  const rows = (table: string) => (models[table] ?? []).map((row): Record<string, unknown> => JSON.parse(row));
+  const ended = new Set(rows('rollouts').flatMap(({ rollout_id, finished_at }) => (finished_at === null ? [] : [rollout_id])));
+  const trajectories = rows('returns').filter(({ rollout_id }) => ended.has(rollout_id));
+  const finished = new Set(trajectories.map(({ tree_id }) => tree_id));
+  const of = (table: string) => rows(table).filter(({ tree_id }) => finished.has(tree_id));
+  const steps = new Set(of('steps').map(({ step_id }) => step_id));
+  const rollouts = new Set(of('rollouts').map(({ rollout_id }) => rollout_id));
+  const rewards = of('rewards').filter(
+    ({ step_id, rollout_id }) => (step_id === null || steps.has(step_id)) && (rollout_id === null || rollouts.has(rollout_id)),
+  );
+  const known = new Set(rewards.map(({ reward_id }) => reward_id));
+  return {
+    ...Object.fromEntries(['trees', 'steps', 'rollouts'].map((table) => [table, of(table)])),
+    returns: trajectories,
+    rewards,
+    revisions: of('reward_revisions').filter(({ reward_id }) => known.has(reward_id)),
+  };
+}

@@ -1,0 +1,210 @@
+import { createHash, type Hash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { codeOf, DatasetError, reasonOf } from '../dataset-error.ts';
+
+/** One JSON value of a file and the line it begins on (from 1). */
+export interface Row {
+  readonly line: number;
+  readonly value: unknown;
+}
+
+const CHUNK = 256 * 1024; // bytes per read
+const ROW_LIMIT = 64 * 1024 * 1024; // bytes of one row: what is held in memory of a file of any size
+
+const [TAB, NEWLINE, RETURN, SPACE] = [0x09, 0x0a, 0x0d, 0x20];
+const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
+const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/**
+ * Reads the rows of a file one by one in bounded memory: the elements of one JSON array (AgentTraj files are that), or one JSON
+ * value per line. What the file is, its first character says.
+ * @param hash is fed every byte of the file.
+ * @throws DatasetError `cannot-read`, or `bad-row` with the line when a row is not JSON, is too long, or the file ends inside
+ * one.
+ */
+export async function* readRows(path: string, hash: Hash = createHash('sha256')): AsyncGenerator<Row> {
+  for await (const { line, bytes } of readRawRows(path, hash)) yield { line, value: parseJson(path, line, bytes) };
+}
+
+/**
+ * Reads the rows of a file as they lie there, whether they are JSON or not: for who can do without a broken one. @throws as
+ * `readRows` for the file as a whole.
+ */
+export async function* readRawRows(path: string, hash: Hash): AsyncGenerator<RawRow> {
+  const splitter = new RowSplitter(path);
+  for await (const chunk of readChunks(path)) {
+    hash.update(chunk);
+    yield* splitter.push(chunk);
+  }
+  yield* splitter.end();
+}
+
+/** Makes the error of a row that cannot be taken. */
+export function badRow(path: string, line: number, reason: string, cause?: unknown): DatasetError {
+  return new DatasetError('bad-row', `${path} line ${line}: ${reason}; nothing was imported`, { cause });
+}
+
+async function* readChunks(path: string): AsyncGenerator<Buffer> {
+  const handle = await open(path, 'r').catch((cause) => {
+    throw cannotRead(path, cause);
+  });
+  try {
+    for (let first = true; ; first = false) {
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK).catch((cause) => {
+        throw cannotRead(path, cause);
+      });
+      if (bytesRead === 0) return;
+      const bytes = buffer.subarray(0, bytesRead);
+      yield first && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? bytes.subarray(3) : bytes;
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+function cannotRead(path: string, cause: unknown): DatasetError {
+  const remedy: Readonly<Record<string, string>> = {
+    ENOENT: 'there is no such file',
+    EISDIR: 'it is a folder; name a file',
+    EACCES: 'it may not be read; change its permissions',
+  };
+  return new DatasetError('cannot-read', `cannot read ${path}: ${remedy[codeOf(cause)] ?? reasonOf(cause)}`, { cause });
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function parseJson(path: string, line: number, bytes: Buffer): unknown {
+  try {
+    return JSON.parse(utf8.decode(bytes));
+  } catch (cause) {
+    throw badRow(path, line, `is not UTF-8 JSON: ${reasonOf(cause)}`, cause);
+  }
+}
+
+/** One row of a file before it is parsed. */
+export interface RawRow {
+  readonly line: number;
+  readonly bytes: Buffer;
+}
+
+/**
+ * Cuts bytes into rows without parsing them: in an array at the commas of its own level, else at line ends. It knows strings and
+ * nesting and nothing more; whether a row is JSON its parser says.
+ */
+class RowSplitter {
+  readonly #path: string;
+  #mode: 'unknown' | 'array' | 'lines' | 'after' = 'unknown';
+  #line = 1;
+  #rowLine = 1;
+  #parts: Buffer[] = [];
+  #size = 0;
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+  #rows = 0;
+  #blank = true;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  push(chunk: Buffer): readonly RawRow[] {
+    const rows: RawRow[] = [];
+    let from = 0;
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at] ?? 0;
+      if (this.#mode === 'unknown') {
+        if (byte === OPEN_ARRAY) {
+          this.#mode = 'array';
+          from = at + 1;
+          continue;
+        }
+        if (byte === OPEN_OBJECT) this.#mode = 'lines';
+        else if (!isBlank(byte)) throw badRow(this.#path, this.#line, 'is neither a JSON array nor JSON lines');
+      }
+      if (this.#blank && !isBlank(byte)) {
+        if (this.#mode === 'after') throw badRow(this.#path, this.#line, 'something follows the end of the array');
+        this.#rowLine = this.#line;
+        this.#blank = false;
+      }
+      if (this.#isEnd(byte)) {
+        this.#keep(chunk.subarray(from, at));
+        from = at + 1;
+        this.#finishRow(byte, rows);
+      }
+      if (byte === NEWLINE) this.#line += 1;
+    }
+    this.#keep(chunk.subarray(from));
+    return rows;
+  }
+
+  end(): readonly RawRow[] {
+    if (this.#mode === 'unknown') throw badRow(this.#path, 1, 'is empty');
+    if (this.#mode === 'array') {
+      const where = this.#blank ? `after row ${this.#rows}` : `inside row ${this.#rows + 1}`;
+      throw badRow(this.#path, this.#line, `the file is cut off ${where}: the array is not closed`);
+    }
+    if (this.#blank) return [];
+    return [this.#take()];
+  }
+
+  /** Follows strings and nesting; tells whether this byte ends a row. */
+  #isEnd(byte: number): boolean {
+    if (this.#mode === 'lines') return byte === NEWLINE;
+    if (this.#mode !== 'array') return false;
+    if (this.#inString) {
+      if (this.#escaped) this.#escaped = false;
+      else if (byte === BACKSLASH) this.#escaped = true;
+      else if (byte === QUOTE) this.#inString = false;
+      return false;
+    }
+    if (byte === QUOTE) this.#inString = true;
+    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) this.#depth += 1;
+    else if (byte === CLOSE_OBJECT) this.#depth -= 1;
+    else if (byte === CLOSE_ARRAY) {
+      if (this.#depth === 0) return true;
+      this.#depth -= 1;
+    }
+    return byte === COMMA && this.#depth === 0;
+  }
+
+  #finishRow(byte: number, rows: RawRow[]): void {
+    const closing = this.#mode === 'array' && byte === CLOSE_ARRAY;
+    // In an array the separator itself was the first visible byte when nothing stood before it.
+    const empty = this.#mode === 'array' ? this.#isBlankSoFar() : this.#blank;
+    if (!empty) rows.push(this.#take());
+    else if (this.#mode === 'array' && !(closing && this.#rows === 0))
+      throw badRow(this.#path, this.#line, 'a comma stands where a row is due');
+    else this.#forget();
+    if (closing) this.#mode = 'after';
+  }
+
+  #isBlankSoFar(): boolean {
+    return this.#parts.every((part) => part.every(isBlank));
+  }
+
+  #keep(bytes: Buffer): void {
+    if (bytes.length === 0 || this.#mode === 'after' || this.#mode === 'unknown') return;
+    this.#parts.push(bytes);
+    this.#size += bytes.length;
+    if (this.#size > ROW_LIMIT) throw badRow(this.#path, this.#rowLine, `the row is longer than ${ROW_LIMIT} bytes`);
+  }
+
+  #take(): RawRow {
+    const row = { line: this.#rowLine, bytes: Buffer.concat(this.#parts) };
+    this.#rows += 1;
+    this.#forget();
+    return row;
+  }
+
+  #forget(): void {
+    this.#parts = [];
+    this.#size = 0;
+    this.#blank = true;
+  }
+}
+
+function isBlank(byte: number): boolean {
+  return byte === SPACE || byte === NEWLINE || byte === RETURN || byte === TAB;
+}

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import { derivedId } from '../../../events/derived-id.ts';
+import { type Episode, parseAgentTrajItem } from './agent-traj-item.ts';
+import type { AgentTrajOptions } from './agent-traj-options.ts';
+import { badRow, readRows } from './read-rows.ts';
+
+/** What the whole file says, before any event is made of it. Held in memory: one entry per task. */
+export interface Survey {
+  readonly sha256: string;
+  readonly environments: readonly string[];
+  /** Task key → its number of episodes. */
+  readonly episodes: ReadonlyMap<string, number>;
+  readonly withoutConversation: number;
+  /** The one acknowledgement of the file; null when it has none or several. */
+  readonly acknowledgement: string | null;
+}
+
+/** Reads the file once and checks every row. @throws DatasetError `bad-row` with the line; `cannot-read`. */
+export async function surveyAgentTraj(path: string, { environment }: AgentTrajOptions): Promise<Survey> {
+  const hash = createHash('sha256');
+  const episodes = new Map<string, number>();
+  const environments = new Set<string>();
+  const acknowledgements = new Set<string | null>();
+  let withoutConversation = 0;
+  for await (const { line, value } of readRows(path, hash)) {
+    const parsed = parseAgentTrajItem(value, environment);
+    if (parsed.kind === 'refused') throw badRow(path, line, parsed.reason);
+    if (parsed.kind === 'no-conversation') {
+      withoutConversation += 1;
+      continue;
+    }
+    const { episode } = parsed;
+    const key = taskKey(episode);
+    episodes.set(key, (episodes.get(key) ?? 0) + 1);
+    environments.add(episode.environment);
+    if (acknowledgements.size < 2) acknowledgements.add(episode.acknowledgement);
+  }
+  const [only = null] = acknowledgements;
+  return {
+    sha256: hash.digest('hex'),
+    environments: [...environments].sort(),
+    episodes,
+    withoutConversation,
+    acknowledgement: acknowledgements.size === 1 ? only : null,
+  };
+}
+
+/** Tells which episodes are of one task: environment, alias, instruction and first observation. A tree is all of them. */
+export function taskKey({ environment, alias, instruction, firstObservation }: Episode): string {
+  return derivedId('agent-traj-task', environment, alias, instruction, firstObservation);
+}

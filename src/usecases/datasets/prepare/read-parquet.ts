@@ -1,0 +1,50 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { decompress as unzstd } from 'fzstd';
+import { asyncBufferFromFile, type Compressors, parquetMetadataAsync, parquetReadObjects, snappyUncompress } from 'hyparquet';
+import { DatasetError, reasonOf } from '../dataset-error.ts';
+
+const PAGE_BYTES = 256 * 2 ** 20; // writers make pages of 1 MiB, some put a whole row group into one
+
+/**
+ * The codecs that occur in published files. A page says how long it is when it is inflated: what says too much is refused before,
+ * and what gives more than it says is stopped there, since some bytes of gzip may stand for gigabytes.
+ */
+const COMPRESSORS: Compressors = {
+  SNAPPY: (bytes, size) => {
+    const page = new Uint8Array(bounded(size));
+    snappyUncompress(bytes, page);
+    return page;
+  },
+  GZIP: (bytes, size) => new Uint8Array(gunzipSync(bytes, { maxOutputLength: bounded(size) })),
+  BROTLI: (bytes, size) => new Uint8Array(brotliDecompressSync(bytes, { maxOutputLength: bounded(size) })),
+  ZSTD: (bytes, size) => unzstd(bytes, new Uint8Array(bounded(size))),
+};
+
+function bounded(size: number): number {
+  if (size >= 0 && size <= PAGE_BYTES) return Math.max(1, size);
+  throw new RangeError(`a page says that it takes ${size} bytes, the limit is ${PAGE_BYTES}`);
+}
+
+/**
+ * Reads the rows of a Parquet file, one row group at a time, and of each only the columns that are asked for and there. Integers
+ * of 64 bits come as bigint. @throws DatasetError `cannot-read` that names the file.
+ */
+export async function* readParquet(path: string, columns: readonly string[]): AsyncGenerator<Readonly<Record<string, unknown>>> {
+  try {
+    const file = await asyncBufferFromFile(path);
+    const metadata = await parquetMetadataAsync(file);
+    const known = new Set(metadata.row_groups[0]?.columns.map(({ meta_data }) => meta_data?.path_in_schema[0]));
+    const wanted = columns.filter((column) => known.has(column));
+    let rowStart = 0;
+    for (const { num_rows } of metadata.row_groups) {
+      const rowEnd = rowStart + Number(num_rows);
+      const rows = await parquetReadObjects({ file, metadata, columns: wanted, rowStart, rowEnd, compressors: COMPRESSORS });
+      yield* rows;
+      rowStart = rowEnd;
+    }
+  } catch (cause) {
+    throw new DatasetError('cannot-read', `cannot read ${path} as Parquet: ${reasonOf(cause)}; the file may be incomplete`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+
+/** What is taken of one row of a data set. */
+export interface SourceQuestion {
+  /** The data set's own id; null where it has none. */
+  readonly id: string | null;
+  readonly question: string;
+  /** The texts that count as right, the first the one that the data set prints. */
+  readonly answers: readonly [string, ...string[]];
+  /** The answer as the data set writes it, with its derivation where there is one. */
+  readonly answer: string;
+  /** What else is known of the question, by the names in the recipe's `info`. */
+  readonly info: Readonly<Record<string, string | null>>;
+}
+
+/**
+ * What a row is: a question; one that is left out because nobody can answer it, or whose answer is kept back; or no row of this
+ * data set.
+ */
+export type ParsedRow =
+  | { readonly kind: 'question'; readonly question: SourceQuestion }
+  | { readonly kind: 'unanswerable' }
+  | { readonly kind: 'without-answer' }
+  | { readonly kind: 'bad'; readonly field: string; readonly problem: string };
+
+/** How one data set is read, and what its questions become. */
+export interface Recipe {
+  readonly name: string;
+  /** As verl's rows and Agent-R1's scorers name it. */
+  readonly dataSource: string;
+  readonly ability: string;
+  /** Whether the ground truth is one text or a list of texts: one type for all rows, because a column of Parquet has one. */
+  readonly groundTruth: 'text' | 'texts';
+  /** The columns of a Parquet file that are read; what else is in it (paragraphs, mostly) stays on the disk. */
+  readonly columns: readonly string[];
+  /** The names of what `info` holds, in the order of the columns that they become. */
+  readonly info: readonly string[];
+  /** What a prompt puts before the question, and after it unless another instruction is given. */
+  readonly prefix: string;
+  readonly instruction: string;
+  parse(row: unknown): ParsedRow;
+}
+
+/** Reads a row by its shape, or says which field keeps it from being one. */
+export function parseShape<T>(shape: z.ZodType<T>, row: unknown, take: (data: T) => ParsedRow): ParsedRow {
+  const parsed = shape.safeParse(row);
+  if (parsed.success) return take(parsed.data);
+  const [issue] = parsed.error.issues;
+  return { kind: 'bad', field: issue?.path.join('.') || 'the row', problem: issue?.message ?? 'is not as expected' };
+}
+
+/** A text as it may be stored: half surrogates and NUL become U+FFFD. */
+export const words = z.string().transform((text) => text.toWellFormed().replaceAll('\0', '\uFFFD'));
+/** A text that says something, without the blanks around it. */
+export const said = words.transform((text) => text.trim()).pipe(z.string().min(1, 'is empty'));
+/** An answer; absent, null or blank where the data set keeps it back. */
+export const answerText = words.transform((text) => text.trim()).nullish();
+/** An integer; Parquet gives those of 64 bits as bigint. */
+export const whole = z.union([z.number(), z.bigint().transform(Number)]);

@@ -1,0 +1,46 @@
+import type { ByteSink } from '../export/format.ts';
+import { int64, list, optional, root, struct, text } from '../export/parquet-columns.ts';
+import { ParquetFile, type ParquetShape } from '../export/parquet-file.ts';
+import { groundTruth, type PreparedTask, promptOf } from './prepared-task.ts';
+import type { Recipe } from './recipe.ts';
+
+/**
+ * Writes tasks as the Parquet rows that verl trains from: `data_source`, `prompt` (a chat), `ability`, `reward_model` and
+ * `extra_info` (specification of Agent-R1, §1.5). The ground truth is a text or a list of texts, as the data set's scorer takes
+ * it.
+ */
+export async function writeVerlTasks(
+  sink: ByteSink,
+  tasks: Iterable<PreparedTask>,
+  { recipe, instruction }: { readonly recipe: Recipe; readonly instruction: string },
+): Promise<void> {
+  const file = new ParquetFile(sink, verlTaskShape(recipe));
+  for (const task of tasks) {
+    const { source, split, index, id } = task;
+    const content = promptOf(source, recipe, instruction);
+    const row = {
+      data_source: recipe.dataSource,
+      prompt: [{ role: 'user', content }],
+      ability: recipe.ability,
+      reward_model: { style: 'rule', ground_truth: groundTruth(source, recipe) },
+      extra_info: { split, index: BigInt(index), id, question: source.question, answer: source.answer, ...source.info },
+    };
+    await file.write(row, 500 + 2 * (content.length + source.question.length + source.answer.length));
+  }
+  await file.finish();
+}
+
+function verlTaskShape({ groundTruth: type, info }: Recipe): ParquetShape {
+  const truth = type === 'text' ? text('ground_truth') : list('ground_truth', text('element'));
+  const extra = [text('split'), int64('index'), text('id'), text('question'), text('answer')];
+  return {
+    name: 'verl-tasks/1',
+    schema: root([
+      text('data_source'),
+      list('prompt', struct('element', [text('role'), text('content')])),
+      text('ability'),
+      struct('reward_model', [text('style'), truth]),
+      struct('extra_info', [...extra, ...info.map((name) => optional(text(name)))]),
+    ]),
+  };
+}

@@ -1,0 +1,213 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { Appender } from '../../../append/appender.ts';
+import { readExamplePages } from '../../../projections/dataset-sources/read-examples.ts';
+import { readDatasets, readDatasetsOfRuns } from '../../../projections/datasets/read-datasets.ts';
+import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
+import { givenEvents } from '../../../testing/given-events.ts';
+import { projectingAppender } from '../../../testing/projecting-log.ts';
+import { Story } from '../../../testing/story.ts';
+import { everyTrajectory } from '../export/trajectory-query.ts';
+import { findDataset, type ReleaseOptions, releaseDataset, withdrawDataset } from './release-dataset.ts';
+
+const shop = datasetWorkshop();
+
+describe('a release', () => {
+  let appender: ReturnType<typeof projectingAppender>;
+  let runId: string;
+  beforeEach(async () => {
+    appender = projectingAppender(shop.db, shop.blobs);
+    runId = await collected('first');
+  });
+
+  test('freezes a file under a name, with all that it was made by, and is found from its runs', async () => {
+    const { kind, dataset, manifest } = await releasing();
+    expect(kind).toBe('released');
+    expect(dataset).toMatchObject({
+      ...{ name: 'mined', version: 1, format: 'trl', formatVersion: 1, codeVersion: 'test', runs: [runId], withdrawnAt: null },
+      parameters: { data: 'good', thresholds: { alpha: 0.5, beta: 0.2 }, gates: { maxPerTask: null }, general: null },
+      counts: { good: 1, lines: 2, trained: 2, dropped: { duplicate: 0 } },
+      sha256: manifest.sha256,
+    });
+    expect(Object.keys(dataset.position).sort()).toEqual(['revisions@1', 'rewards@1', 'runs@1', 'step-tree@1']);
+    expect((await readFile(shop.path('mined.jsonl'), 'utf8')).trimEnd().split('\n')).toHaveLength(2);
+    expect(await readDatasetsOfRuns(shop.db, [runId])).toEqual([dataset]);
+  });
+
+  test('done twice is one release of one digest; other content is the next version; what was released before is found again', async () => {
+    const first = await releasing();
+    const again = await releasing();
+    expect(again).toEqual({ ...first, kind: 'already-released' });
+    await collected('second');
+    const next = await releasing({ out: shop.path('next.jsonl') });
+    expect(next).toMatchObject({ kind: 'released', dataset: { version: 2, counts: { good: 2 } } });
+    expect(next.dataset.sha256).not.toBe(first.dataset.sha256);
+    const query = { ...everyTrajectory, runs: [runId] };
+    expect(await releasing({ query, out: shop.path('old.jsonl') })).toMatchObject({
+      kind: 'already-released',
+      dataset: first.dataset,
+      manifest: first.manifest,
+    });
+    const [old = '', made = ''] = await Promise.all(
+      ['old', 'mined'].map((name) => readFile(shop.path(`${name}.jsonl.manifest.json`), 'utf8')),
+    );
+    expect(JSON.parse(old)).toEqual(JSON.parse(made)); // of the moment of the release, though there was more on record by then
+    expect(JSON.parse(old)).toMatchObject({ query: first.manifest.query, position: first.manifest.position });
+    expect((await releasing({ name: 'other', out: shop.path('other.jsonl') })).dataset).toMatchObject({
+      name: 'other',
+      version: 1,
+    });
+    expect(appender.appended.filter(({ type }) => type === 'DatasetReleased')).toHaveLength(3);
+    expect(appender.appended).toHaveLength(6); // each with its sources
+  });
+
+  test('killed before its file stands leaves nothing, killed before its event leaves a whole file; repeated, both give the same digest', async () => {
+    const undisturbed = await releasing({ name: 'undisturbed', out: shop.path('undisturbed.jsonl') });
+    const early = releasing({
+      onProgress: () => {
+        throw new Error('killed while it wrote');
+      },
+    });
+    await expect(early).rejects.toThrow('killed while it wrote');
+    expect((await readdir(dirname(shop.path('x')))).sort()).toEqual(['undisturbed.jsonl', 'undisturbed.jsonl.manifest.json']);
+    const dead: Appender = { append: () => Promise.reject(new Error('killed before its event')) };
+    await expect(releasing({ appender: dead })).rejects.toThrow('killed before its event');
+    expect(await readDatasets(shop.db)).toHaveLength(1);
+    const { kind, dataset } = await releasing();
+    expect({ kind, version: dataset.version, sha256: dataset.sha256 }).toEqual({
+      ...{ kind: 'released', version: 1, sha256: undisturbed.dataset.sha256 },
+    });
+  });
+
+  test('says what each example was made of; killed before it could, the repetition does, and only once', async () => {
+    const halved: Appender = { append: (drafts) => appender.append(drafts.slice(0, 1)) };
+    const { dataset } = await releasing({ appender: halved });
+    const page = { limit: 10, towards: 'forwards', after: null, before: null } as const;
+    const examples = async () => {
+      const [found] = await readExamplePages(shop.db, [{ datasetId: dataset.id }], page);
+      return found?.rows.map(({ row }) => row);
+    };
+    expect(await examples()).toEqual([]);
+    const rollout = await shop.db.selectFrom('rollouts').selectAll().where('success', '=', true).executeTakeFirstOrThrow();
+    for (let i = 0; i < 2; i++) {
+      expect(await releasing()).toMatchObject({ kind: 'already-released' });
+      // One trajectory of two replies: two lines of trl.
+      expect(await examples()).toEqual([
+        {
+          ...{ datasetId: dataset.id, line: 1, lines: 2, kind: 'good', treeId: rollout.tree_id },
+          ...{ goodRolloutId: rollout.rollout_id, badRolloutId: null, revisionId: null },
+        },
+      ]);
+    }
+    expect(appender.appended.map(({ type }) => type)).toEqual(['DatasetReleased', 'DatasetSourced']);
+  });
+
+  test('two of one name at the same moment take two versions, and neither is lost', async () => {
+    const general = { path: shop.path('general.json'), eta: 0.5, seed: 1 };
+    await writeFile(general.path, '[{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"}]}]');
+    const [one, two] = await Promise.all([releasing(), releasing({ general, out: shop.path('two.jsonl') })]);
+    expect([one.dataset.version, two.dataset.version].sort()).toEqual([1, 2]);
+    expect((await readDatasets(shop.db)).map(({ sha256 }) => sha256).sort()).toEqual(
+      [one.manifest.sha256, two.manifest.sha256].sort(),
+    );
+  });
+
+  test('does not write over another file, and says so before anything is recorded', async () => {
+    await writeFile(shop.path('mined.jsonl'), 'mine\n');
+    await expect(releasing()).rejects.toMatchObject({ code: 'file-exists' });
+    expect(await readFile(shop.path('mined.jsonl'), 'utf8')).toBe('mine\n');
+    expect(appender.appended).toEqual([]);
+    expect(await releasing({ existing: 'replace' })).toMatchObject({ kind: 'released' });
+    await expect(releasing({ name: 'two words' })).rejects.toMatchObject({ code: 'invalid-query' });
+  });
+
+  test('leaves out what measures: evaluations, channels other than train, and tasks that an evaluation saw', async () => {
+    const story = new Story('measured');
+    const walk = (runId: string, task: string) => {
+      const tree = story.tree(runId, task);
+      const rolloutId = story.rollout(tree, 0);
+      const leaf = story.step(tree, rolloutId, tree.rootStepId, 1, {
+        response: `Action: ${runId} ${task}`,
+        termination: 'terminated',
+      });
+      story.reward(tree, leaf, 1, { rolloutId });
+      story.finishRollout(tree, rolloutId, leaf, { success: true, steps: 1 });
+    };
+    const channel = (name: string) => ({ config: { training: { policyId: 'p', channel: name } } });
+    const learning = story.run('learning', channel('train'));
+    const plain = story.run('plain');
+    const held = story.run('held', { kind: 'evaluate', ...channel('held-out') });
+    const greedy = story.run('greedy', channel('baseline'));
+    const validating = story.run('validating', channel('validation'));
+    for (const [run, task] of [
+      [learning, 'learned'],
+      [plain, 'collected'],
+      [plain, 'examined'],
+      [held, 'examined'],
+      [greedy, 'learned'],
+      [validating, 'validated'],
+      [learning, 'validated'],
+    ] as const)
+      walk(run, task);
+    await givenEvents(shop.db, story.events);
+    const query = { ...everyTrajectory, runs: [learning, plain, held, greedy, validating] };
+    const { manifest } = await releasing({ query });
+    expect([...manifest.runs].sort()).toEqual([learning, plain].sort());
+    expect(manifest.counts).toMatchObject({
+      good: 2,
+      dropped: { evaluation: 1, 'other-channel': 2, 'evaluated-task': 2, 'test-task': 0, duplicate: 0 },
+    });
+    expect(manifest.parameters.gates).toMatchObject({ evaluations: 'remove' });
+    const all = await releasing({
+      ...{ query, name: 'all', out: shop.path('all.jsonl') },
+      parameters: { ...manifest.parameters, gates: { ...manifest.parameters.gates, evaluations: 'keep' } },
+    });
+    expect(all.manifest.counts).toMatchObject({ good: 7, dropped: { evaluation: 0, 'other-channel': 0, 'evaluated-task': 0 } });
+  });
+
+  test('is withdrawn with a reason, once; the same content is not released again', async () => {
+    const { dataset } = await releasing();
+    const writing = { db: shop.db, appender, settled: async () => undefined };
+    await expect(withdrawDataset(writing, dataset, ' ')).rejects.toMatchObject({ code: 'invalid-query' });
+    const withdrawn = await withdrawDataset(writing, findDataset(await readDatasets(shop.db), 'mined@1'), 'a leak');
+    expect(withdrawn).toMatchObject({ id: dataset.id, withdrawReason: 'a leak' });
+    expect(await withdrawDataset(writing, withdrawn, 'twice')).toEqual(withdrawn);
+    await expect(releasing()).rejects.toThrow('mined@1, which was withdrawn: a leak');
+    await expect(async () => findDataset([], 'mined@7')).rejects.toMatchObject({ code: 'nothing-matches' });
+  });
+
+  function releasing(change: Partial<ReleaseOptions> = {}) {
+    const gates = { duplicates: 'remove', testTasks: 'remove', evaluations: 'remove', maxPerTask: null } as const;
+    return releaseDataset({
+      ...{ db: shop.db, blobs: shop.blobs, query: everyTrajectory, general: null, name: 'mined', out: shop.path('mined.jsonl') },
+      format: { kind: 'trl', metadata: 'include', span: 'reply' },
+      parameters: { data: 'good', thresholds: { alpha: 0.5, beta: 0.2 }, state: 'verified', gates },
+      ...{
+        existing: 'same',
+        codeVersion: 'test',
+        waitMs: 2_000,
+        signal: new AbortController().signal,
+        onProgress: () => undefined,
+      },
+      ...{ appender, settled: async () => undefined },
+      ...change,
+    });
+  }
+
+  /** A run of one tree: a walk of two steps that succeeds, of words that no other run says, and one that fails. */
+  async function collected(name: string): Promise<string> {
+    const story = new Story(name);
+    const id = story.run(name);
+    const tree = story.tree(id, name);
+    for (const [ordinal, value] of [1, 0].entries()) {
+      const rolloutId = story.rollout(tree, ordinal);
+      const step = story.step(tree, rolloutId, tree.rootStepId, 1, { response: `Action: ${name} ${value}` });
+      const leaf = story.step(tree, rolloutId, step, 2, { response: `Action: end ${name} ${value}`, termination: 'terminated' });
+      story.reward(tree, leaf, value, { rolloutId });
+      story.finishRollout(tree, rolloutId, leaf, { success: value === 1, steps: 2 });
+    }
+    await givenEvents(shop.db, story.events);
+    return id;
+  }
+});

@@ -1,0 +1,156 @@
+import type { Appender, Draft } from '../../../append/appender.ts';
+import { derivedId } from '../../../events/derived-id.ts';
+import type { Receipt } from '../../../log/event-log.ts';
+import type { Db } from '../../../postgres/database.ts';
+import { countExamples } from '../../../projections/dataset-sources/read-examples.ts';
+import { type DatasetRecord, readDatasetsOfName } from '../../../projections/datasets/read-datasets.ts';
+import { DatasetError } from '../dataset-error.ts';
+import { exportRows, type RowExportOptions, type RowManifest } from '../rows/export-rows.ts';
+import type { WrittenExample } from '../rows/write-rows.ts';
+import { manifestOf, restoreManifest } from './release-manifest.ts';
+
+export interface ReleaseOptions extends Omit<RowExportOptions, 'existing' | 'onExample'> {
+  readonly name: string;
+  /** What the examples are read from, where that is not the read models of now: those of a moment of the record. */
+  readonly source?: Db;
+  /** `same`: a file that is there must be this very release. */
+  readonly existing: 'same' | 'replace';
+  readonly appender: Appender;
+  /** Resolves when the read models hold what the receipts name. */
+  readonly settled: (receipts: readonly Receipt[]) => Promise<void>;
+}
+
+export interface Release {
+  readonly kind: 'released' | 'already-released';
+  readonly dataset: DatasetRecord;
+  readonly manifest: RowManifest;
+}
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+const TRIES = 10; // each lost race is another release of the same name, which took a version
+
+/**
+ * Freezes a dataset: the file and its manifest first, whole; then the event that names them. Who is killed between leaves a file
+ * that no release names, and the repetition gives the same bytes and the event. Equal content under one name is the same release,
+ * with its manifest; other content is the next version. The id is that of name and version, so of two at the same moment one is
+ * the fact and the other takes the version after. With it goes what each example was made of; a repetition adds what is missing
+ * of that.
+ * @throws DatasetError `invalid-query`, `nothing-matches`, `file-exists`, `conflict` for content that was withdrawn; then nothing
+ * is recorded.
+ */
+export async function releaseDataset(options: ReleaseOptions): Promise<Release> {
+  const { db, name, source = db } = options;
+  if (!NAME.test(name))
+    throw new DatasetError(
+      'invalid-query',
+      `${JSON.stringify(name)} is no name: letters, digits, dots, dashes and underscores, at most 100`,
+    );
+  const examples: WrittenExample[] = [];
+  const manifest = await exportRows({ ...options, db: source, onExample: (written) => examples.push(written) });
+  for (let tried = 0; tried < TRIES; tried++) {
+    const known = await readDatasetsOfName(db, name);
+    const same = known.find(({ sha256 }) => sha256 === manifest.sha256);
+    if (same && tried === 0) {
+      const dataset = refuseWithdrawn(same);
+      await completeSources(options, dataset, examples);
+      const recorded = manifestOf(dataset);
+      await restoreManifest(options.out, recorded);
+      return { kind: 'already-released', dataset, manifest: recorded };
+    }
+    if (same) return { kind: 'released', dataset: same, manifest };
+    const release = released(name, nextVersion(known), manifest);
+    const parts = sourced(release.data.datasetId, manifest.sha256, examples);
+    await options.settled(await options.appender.append([release, ...parts]));
+  }
+  throw new DatasetError('conflict', `${name} is being released by others over and over; release it again`);
+}
+
+/**
+ * Withdraws a dataset: it is in the record, and must not be trained on any more. Doing it again changes nothing. @throws
+ * DatasetError `invalid-query`.
+ */
+export async function withdrawDataset(
+  { db, appender, settled }: Pick<ReleaseOptions, 'db' | 'appender' | 'settled'>,
+  dataset: DatasetRecord,
+  reason: string,
+): Promise<DatasetRecord> {
+  if (reason.trim() === '')
+    throw new DatasetError('invalid-query', 'a withdrawal needs its reason, for those who trained on the dataset');
+  if (dataset.withdrawnAt === null) {
+    const { id: datasetId } = dataset;
+    const draft = { type: 'DatasetWithdrawn', id: derivedId('DatasetWithdrawn', datasetId), correlationId: datasetId } as const;
+    await settled(await appender.append([{ ...draft, data: { datasetId, reason } }]));
+  }
+  return (await readDatasetsOfName(db, dataset.name)).find(({ id }) => id === dataset.id) ?? dataset;
+}
+
+/** Finds a dataset by its id or as `name@version`. @throws DatasetError `nothing-matches`. */
+export function findDataset(datasets: readonly DatasetRecord[], text: string): DatasetRecord {
+  const found = datasets.find(({ id, name, version }) => id === text || `${name}@${version}` === text);
+  if (!found) throw new DatasetError('nothing-matches', `there is no dataset ${text}; \`espalier dataset list\` names them`);
+  return found;
+}
+
+function nextVersion(known: readonly DatasetRecord[]): number {
+  return 1 + Math.max(0, ...known.map(({ version }) => version));
+}
+
+/**
+ * Appends the sources of a release that stands without them all: its process was killed in between, or wrote before sources were
+ * recorded.
+ */
+async function completeSources(
+  { db, appender, settled }: ReleaseOptions,
+  { id, sha256 }: DatasetRecord,
+  examples: readonly WrittenExample[],
+): Promise<void> {
+  const [stored = 0] = await countExamples(db, [{ datasetId: id }]);
+  const missing = sourced(id, sha256, examples).slice(Math.floor(stored / PART)); // parts lie in the log one behind the other
+  if (stored < examples.length) await settled(await appender.append(missing));
+}
+
+function refuseWithdrawn(dataset: DatasetRecord): DatasetRecord {
+  if (dataset.withdrawnAt === null) return dataset;
+  const { name, version, withdrawReason } = dataset;
+  throw new DatasetError('conflict', `this content is ${name}@${version}, which was withdrawn: ${withdrawReason}`);
+}
+
+function released(name: string, version: number, manifest: RowManifest): Draft<'DatasetReleased'> {
+  const { format, formatVersion, query, parameters, general, codeVersion, position, counts, runs, bytes, sha256 } = manifest;
+  const datasetId = derivedId('dataset', name, version);
+  return {
+    type: 'DatasetReleased',
+    id: derivedId('DatasetReleased', datasetId),
+    correlationId: datasetId,
+    data: {
+      datasetId,
+      name,
+      version,
+      format: format.kind,
+      formatVersion,
+      query,
+      parameters: { ...parameters, general, metadata: format.metadata, span: format.span },
+      position: { ...position },
+      counts,
+      bytes,
+      sha256,
+      codeVersion,
+      runs: [...runs],
+    },
+  };
+}
+
+const PART = 500; // examples in one event: about 150 KB
+
+/**
+ * Tells what the examples of a file were made of, in parts. Their ids hold the digest: those of other content under this id are
+ * other events.
+ */
+function sourced(datasetId: string, sha256: string, examples: readonly WrittenExample[]): Draft<'DatasetSourced'>[] {
+  return Array.from({ length: Math.ceil(examples.length / PART) }, (_, part) => ({
+    type: 'DatasetSourced',
+    id: derivedId('DatasetSourced', datasetId, sha256, part),
+    correlationId: datasetId,
+    data: { datasetId, sha256, part, examples: examples.slice(part * PART, (part + 1) * PART) },
+  }));
+}

@@ -1,0 +1,182 @@
+import type { LeafPath } from '../../../domain/revision/leaf-paths.ts';
+import { pairPaths } from '../../../domain/revision/pair-paths.ts';
+import type { PublishedFeedback } from '../../../domain/revision/published-rows.ts';
+import { keepsForm, type RevisedTurn, splice } from '../../../domain/revision/splice.ts';
+import { isGood, isWorse } from '../../../domain/revision/thresholds.ts';
+import type { SearchedStep } from '../../../domain/search/searched-step.ts';
+import { pathTo } from '../../../domain/tree/grow-tree.ts';
+import { revisionContentHash } from '../../../projections/revisions/revision-content.ts';
+import { DatasetError } from '../dataset-error.ts';
+import type { MinedTree } from './mined-tree.ts';
+import type { MinedJudgement, MinedRevision } from './read-revisions.ts';
+import type { RowParameters } from './row-options.ts';
+import type { RowSource, TrainingRow } from './training-row.ts';
+
+/** What a row takes from beside its tree. */
+export interface RowContext {
+  readonly revisions: readonly MinedRevision[];
+  readonly judgements: readonly MinedJudgement[];
+  readonly system: string | null;
+  readonly acknowledgement: string | null;
+}
+
+/**
+ * Makes the examples of one tree: good trajectories, the best first; then revisions by content; or pairs in the order of the
+ * rewards.
+ */
+export function composeRows(mined: MinedTree, context: RowContext, parameters: RowParameters): readonly TrainingRow[] {
+  const { data, thresholds } = parameters;
+  const { good, pairs } = pairPaths(mined.tree, thresholds);
+  if (data === 'pairs') {
+    return pairs.map(({ good: best, bad, branch }) => ({
+      ...commonOf(mined, context),
+      kind: 'pair',
+      turns: trained(mined, best.steps),
+      pair: { good: best.steps, bad: bad.steps, branch },
+      feedback: null,
+      source: sourceOf(mined, 'pair', best, bad, parameters),
+      rollouts: rolloutsOf(mined, best, bad),
+    }));
+  }
+  const rows: TrainingRow[] = [];
+  if (data !== 'revisions') rows.push(...good.map((path) => goodRowOf(mined, context, path, parameters)));
+  if (data !== 'good') rows.push(...context.revisions.flatMap((revision) => revisionRowOf(mined, context, revision, parameters)));
+  return rows;
+}
+
+function goodRowOf(mined: MinedTree, context: RowContext, path: LeafPath, parameters: RowParameters): TrainingRow {
+  return {
+    ...commonOf(mined, context),
+    kind: 'good',
+    turns: trained(mined, path.steps),
+    pair: null,
+    feedback: null,
+    source: sourceOf(mined, 'good', path, null, parameters),
+    rollouts: rolloutsOf(mined, path, null),
+  };
+}
+
+/**
+ * Makes the turns of a revision again. None when its leaves do not fit the thresholds asked for or are not among the chosen
+ * rollouts, or when it was recorded with a reflection that breaks the form of the reply which would be trained on.
+ */
+function revisionRowOf(
+  mined: MinedTree,
+  context: RowContext,
+  revision: MinedRevision,
+  { thresholds }: RowParameters,
+): readonly TrainingRow[] {
+  const good = leafPathOf(mined, revision.goodLeafStepId);
+  const bad = leafPathOf(mined, revision.badLeafStepId);
+  if (!good || !bad || !isGood(good.average, thresholds) || !isWorse(bad.average, good.average, thresholds)) return [];
+  const root = mined.tree.root.step.stepId;
+  const branch = revision.branchStepId === root ? 0 : indexOf(bad, revision.branchStepId) + 1;
+  if (!keepsForm(revision.signal, good.steps[branch]?.response ?? '')) return [];
+  const pair = { good: good.steps, bad: bad.steps, branch };
+  const turns = splice(pair, indexOf(bad, revision.transitionStepId), revision.reflection, revision.signal);
+  refuseOther(mined, revision, turns);
+  const judgements = judgementsOf(context, revision);
+  const source = sourceOf(mined, 'revision', good, bad, { thresholds: { alpha: revision.alpha, beta: revision.beta } });
+  return [
+    {
+      ...commonOf(mined, context),
+      kind: 'revision',
+      turns: masked(mined, turns),
+      pair,
+      feedback: revision.transitionCause === 'direct' ? null : judgements.map((judgement) => feedbackOf(bad, judgement)),
+      source: {
+        ...source,
+        revision: revision.revisionId,
+        state: revision.state,
+        rewards: { ...source.rewards, reached: revision.reached },
+        judge: revision.judge,
+        judgements: judgements.map(({ judgementId }) => judgementId),
+      },
+      rollouts: rolloutsOf(mined, good, bad),
+    },
+  ];
+}
+
+/** The tree must still be the one that the revision was composed from, or what was verified is not what would be trained on. */
+function refuseOther({ head, firstObservation }: MinedTree, revision: MinedRevision, turns: readonly RevisedTurn[]): void {
+  const { instruction, treeId } = head;
+  if (revisionContentHash({ instruction, firstObservation }, turns) === revision.contentHash) return;
+  throw new DatasetError(
+    'conflict',
+    `revision ${revision.revisionId} of tree ${treeId} does not come out as it was composed: its content hash is another; mine the tree again`,
+  );
+}
+
+function commonOf({ head, firstObservation }: MinedTree, { system, acknowledgement }: RowContext) {
+  const { taskId, alias, environment, instruction } = head;
+  return { taskId, alias, environment, instruction, firstObservation, system, acknowledgement };
+}
+
+function sourceOf(
+  { head, endedAt }: MinedTree,
+  kind: RowSource['kind'],
+  good: LeafPath,
+  bad: LeafPath | null,
+  { thresholds }: Pick<RowParameters, 'thresholds'>,
+): RowSource {
+  const rollout = endedAt.get(good.leafStepId);
+  return {
+    kind,
+    revision: null,
+    state: null,
+    tree: head.treeId,
+    run: head.runId,
+    task: { id: head.taskId, alias: head.alias, goal: head.goal, split: head.split },
+    environment: { name: head.environment, fingerprint: head.serverFingerprint },
+    leaves: { good: good.leafStepId, bad: bad?.leafStepId ?? null },
+    rewards: { good: good.average, bad: bad?.average ?? null, reached: null },
+    thresholds,
+    judge: null,
+    judgements: [],
+    policy: { id: rollout?.policyId ?? '', version: rollout?.policyVersion ?? 0 },
+  };
+}
+
+function rolloutsOf({ endedAt }: MinedTree, good: LeafPath, bad: LeafPath | null): TrainingRow['rollouts'] {
+  const ended = ({ leafStepId }: LeafPath) => {
+    const rollout = endedAt.get(leafStepId);
+    if (!rollout) throw new RangeError(`no chosen rollout ended at ${leafStepId}`);
+    return rollout.rolloutId;
+  };
+  return { good: ended(good), bad: bad && ended(bad) };
+}
+
+function trained(mined: MinedTree, steps: readonly SearchedStep[]): readonly RevisedTurn[] {
+  return masked(
+    mined,
+    steps.map(({ stepId, response, observation }) => ({ part: 'good', stepId, response, observation, loss: true })),
+  );
+}
+
+function masked({ untrained }: MinedTree, turns: readonly RevisedTurn[]): readonly RevisedTurn[] {
+  return turns.map((turn) => (turn.stepId !== null && untrained.has(turn.stepId) ? { ...turn, loss: false } : turn));
+}
+
+function leafPathOf({ tree, endedAt }: MinedTree, leafStepId: string): LeafPath | null {
+  if (!endedAt.has(leafStepId)) return null;
+  const steps = pathTo(tree, leafStepId).slice(1);
+  const leaf = steps.at(-1);
+  return leaf ? { steps, leafStepId, average: leaf.visits === 0 ? 0 : leaf.valueSum / leaf.visits } : null;
+}
+
+function indexOf({ steps, leafStepId }: LeafPath, stepId: string): number {
+  const index = steps.findIndex((step) => step.stepId === stepId);
+  if (index < 0) throw new RangeError(`step ${stepId} does not lie on the trajectory that ends at ${leafStepId}`);
+  return index;
+}
+
+function judgementsOf({ judgements }: RowContext, { judge, badLeafStepId, judged }: MinedRevision): readonly MinedJudgement[] {
+  return judgements.filter(
+    (judgement) => judgement.judge === judge && judgement.leafStepId === badLeafStepId && judgement.stepIndex < judged,
+  );
+}
+
+function feedbackOf({ steps }: LeafPath, { stepIndex, verdict, reply }: MinedJudgement): PublishedFeedback {
+  const step = steps[stepIndex];
+  return { revision_feedback: reply, action: step?.action ?? '', obs: step?.observation ?? '', judgement: verdict };
+}

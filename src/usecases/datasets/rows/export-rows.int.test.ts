@@ -1,0 +1,336 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { describe, expect, test } from '@jest/globals';
+import { contextOf } from '../../../domain/dataset/turn-weights.ts';
+import { revisionContentHash } from '../../../projections/revisions/revision-content.ts';
+import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
+import { givenEvents } from '../../../testing/given-events.ts';
+import { givenPrepared } from '../../../testing/projecting-log.ts';
+import { Story } from '../../../testing/story.ts';
+import { everyTrajectory } from '../export/trajectory-query.ts';
+import { exportRows, type RowExportOptions } from './export-rows.ts';
+import type { RowFormat, RowParameters } from './row-options.ts';
+
+const shop = datasetWorkshop();
+const XTUNER: RowFormat = { kind: 'xtuner', metadata: 'include', span: 'reply' };
+const KEEP: RowParameters = {
+  data: 'both',
+  thresholds: { alpha: 0.5, beta: 0.2 },
+  state: 'verified',
+  gates: { duplicates: 'keep', testTasks: 'keep', evaluations: 'keep', maxPerTask: null },
+};
+
+describe('training rows of the record', () => {
+  test('good trajectories and verified revisions, rebuilt from the tree, each with what leads back to the record', async () => {
+    const told = tell();
+    await givenEvents(shop.db, told.story.events);
+    const { rows, manifest } = await exporting();
+    expect(manifest.counts).toMatchObject({
+      good: 1,
+      revisions: 1,
+      pairs: 0,
+      general: 0,
+      lines: 2,
+      trees: 1,
+      tasks: 1,
+      trained: 3,
+    });
+    expect(rows[0]).toEqual({
+      conversation: [
+        { system: 'Craft what is asked.', input: 'Goal: craft a.', output: 'Thought: s\nAction: s' },
+        { input: 'saw s', output: 'Thought: g\nAction: g' },
+      ],
+      metadata: {
+        ...told.place,
+        kind: 'good',
+        revision: null,
+        state: null,
+        leaves: { good: told.good, bad: null },
+        rewards: { good: 1, bad: null, reached: null },
+        thresholds: KEEP.thresholds,
+        judge: null,
+        judgements: [],
+      },
+    });
+    expect(rows[1]).toEqual({
+      conversation: [
+        { system: 'Craft what is asked.', input: 'Goal: craft a.', output: 'Thought: s\nAction: s', output_with_loss: false },
+        { input: 'saw s', output: 'Thought: b\nAction: b', output_with_loss: false },
+        { input: 'saw b', output: 'Thought: I was wrong. g\nAction: g' },
+      ],
+      metadata: {
+        ...told.place,
+        kind: 'revision',
+        revision: told.revisionId,
+        state: 'verified',
+        leaves: { good: told.good, bad: told.bad },
+        rewards: { good: 1, bad: 0, reached: 1 },
+        thresholds: { alpha: 0.5, beta: 0.25 },
+        judge: 'planner@1',
+        judgements: told.judgements,
+      },
+    });
+  });
+
+  test.each([
+    ['planner', 1],
+    ['planner@1', 1],
+    ['planner@2', 0],
+    ['direct', 0],
+  ])('of the revisions of several judges only those of %s are told, when it is named: %s', async (judge, revisions) => {
+    await givenEvents(shop.db, tell().story.events);
+    const { manifest } = await exporting({ parameters: { ...KEEP, judge } });
+    expect(manifest.counts).toMatchObject({ good: 1, revisions });
+    expect(manifest.parameters.judge).toBe(judge);
+  });
+
+  test('agent-r rows hold what the judge said of the bad trajectory', async () => {
+    await givenEvents(shop.db, tell().story.events);
+    const { rows } = await exporting({ format: { ...XTUNER, kind: 'agent-r' }, parameters: { ...KEEP, data: 'revisions' } });
+    expect(rows).toMatchObject([
+      {
+        task_num: 'a',
+        task_description: 'Goal: craft a.',
+        revise: true,
+        revise_feedback: [
+          { revision_feedback: 'Judgement: <Good>', action: 's', obs: 'saw s', judgement: 'good' },
+          { revision_feedback: 'Judgement: <Bad>', action: 'b', obs: 'saw b', judgement: 'bad' },
+        ],
+      },
+    ]);
+  });
+
+  test('a revision that was rejected is never written, one that nobody executed only when asked for', async () => {
+    await givenEvents(shop.db, tell('rejected').story.events);
+    const revisions = { ...KEEP, data: 'revisions' } as const;
+    await expect(exporting({ parameters: { ...revisions, state: 'composed' } })).rejects.toMatchObject({
+      code: 'nothing-matches',
+    });
+    await shop.startAnew();
+    await givenEvents(shop.db, tell('composed').story.events);
+    await expect(exporting({ parameters: revisions })).rejects.toThrow('--state composed');
+    const { rows } = await exporting({ parameters: { ...revisions, state: 'composed' } });
+    expect(rows).toMatchObject([{ metadata: { state: 'composed', rewards: { reached: null } } }]);
+  });
+
+  test('a revision that does not come out as it was composed is refused, not written', async () => {
+    await givenEvents(shop.db, tell('verified', new Story('rows'), 'run', true).story.events);
+    await expect(exporting()).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  test('thresholds choose among revisions that were mined with others', async () => {
+    await givenEvents(shop.db, tell().story.events);
+    const parameters = { ...KEEP, data: 'revisions', thresholds: { alpha: 1, beta: 1 } } as const;
+    expect((await exporting({ parameters })).rows).toHaveLength(1);
+    await expect(exporting({ parameters: { ...parameters, thresholds: { alpha: 50, beta: 0.2 } } })).rejects.toMatchObject({
+      code: 'invalid-query',
+    });
+  });
+
+  test('a reply of another hand is context in a good trajectory, and a text from the blob store stands in its place', async () => {
+    const story = new Story('context');
+    const tree = story.tree(story.run(), 'a');
+    const rolloutId = story.rollout(tree);
+    const policySpans = [{ from: 0, to: 0, policyId: contextOf('random'), version: 0 }];
+    const first = story.step(tree, rolloutId, tree.rootStepId, 1, { response: 'told it', policySpans });
+    const long = 'long '.repeat(20_000);
+    const leaf = story.step(tree, rolloutId, first, 2, { response: long, termination: 'terminated' });
+    story.reward(tree, leaf, 1, { rolloutId });
+    story.finishRollout(tree, rolloutId, leaf);
+    await givenPrepared(shop.db, story.events, shop.blobs);
+    const { rows, manifest } = await exporting({ parameters: { ...KEEP, data: 'good' } });
+    expect(manifest.counts).toMatchObject({ good: 1, trained: 1 });
+    expect(rows).toMatchObject([{ conversation: [{ output: 'told it', output_with_loss: false }, { output: long }] }]);
+  });
+
+  test('what failed or was cancelled is neither good nor bad', async () => {
+    const story = new Story('failed');
+    const tree = story.tree(story.run(), 'a');
+    for (const [ordinal, outcome] of (['terminated', 'failed', 'cancelled'] as const).entries()) {
+      const rolloutId = story.rollout(tree, ordinal);
+      const leaf = story.step(tree, rolloutId, tree.rootStepId, 1, { response: outcome });
+      story.reward(tree, leaf, outcome === 'terminated' ? 1 : 0, { rolloutId });
+      story.finishRollout(tree, rolloutId, leaf, { outcome });
+    }
+    await givenEvents(shop.db, story.events);
+    expect((await exporting({ parameters: { ...KEEP, data: 'good' } })).manifest.counts).toMatchObject({ good: 1 });
+    const pairs = { format: { ...XTUNER, kind: 'dpo' }, parameters: { ...KEEP, data: 'pairs' } } as const;
+    await expect(exporting(pairs)).rejects.toThrow('there are no pairs at alpha 0.5, beta 0.2');
+  });
+
+  test('pairs need no judge: chosen and rejected part behind what they share', async () => {
+    await givenEvents(shop.db, tell('none').story.events);
+    const { rows } = await exporting({
+      format: { ...XTUNER, kind: 'dpo', metadata: 'omit' },
+      parameters: { ...KEEP, data: 'pairs' },
+    });
+    expect(rows).toEqual([
+      {
+        prompt: [
+          { role: 'system', content: 'Craft what is asked.' },
+          { role: 'user', content: 'Goal: craft a.' },
+          { role: 'assistant', content: 'Thought: s\nAction: s' },
+          { role: 'user', content: 'saw s' },
+        ],
+        chosen: [{ role: 'assistant', content: 'Thought: g\nAction: g' }],
+        rejected: [{ role: 'assistant', content: 'Thought: b\nAction: b' }],
+      },
+    ]);
+  });
+
+  test('the same export twice gives the same bytes, manifest included', async () => {
+    await givenEvents(shop.db, tell().story.events);
+    const files = async (name: string) => {
+      await exporting({ out: shop.path(name) });
+      return [await readFile(shop.path(name), 'utf8'), await readFile(shop.path(`${name}.manifest.json`), 'utf8')];
+    };
+    expect(await files('one')).toEqual(await files('two'));
+  });
+
+  test('gates: no duplicate, no task of the test split under any id, no more than asked for of one task', async () => {
+    const told = tell();
+    const again = tell('verified', told.story, 'again');
+    await givenEvents(shop.db, told.story.events);
+    expect((await exporting()).rows).toHaveLength(4);
+    const gated = async (gates: Partial<RowParameters['gates']>) => {
+      const { manifest } = await exporting({ parameters: { ...KEEP, gates: { ...KEEP.gates, ...gates } } });
+      return manifest.counts;
+    };
+    expect(await gated({ duplicates: 'remove' })).toMatchObject({
+      lines: 2,
+      dropped: { duplicate: 2, 'test-task': 0, balance: 0 },
+    });
+    expect(await gated({ maxPerTask: 1 })).toMatchObject({ lines: 2, good: 1, revisions: 1, dropped: { balance: 2 } });
+    // Another server numbers the same task otherwise, and has it in its test split.
+    const leak = new Story('leak');
+    const runId = leak.run('leak');
+    const task = {
+      taskId: leak.id('other'),
+      environment: 'textcraft',
+      serverFingerprint: 'world-2',
+      observationHash: again.observationHash,
+    };
+    leak.tree(runId, 'b', { task: { ...task, alias: '99', goal: '', depth: null, split: 'test' } });
+    await givenEvents(shop.db, leak.events);
+    await expect(gated({ testTasks: 'remove' })).rejects.toThrow('dropped 4 by test-task');
+  });
+
+  test('eta is the share of agent data: four general examples behind each of them at 0.2, in an order that the seed fixes', async () => {
+    await givenEvents(shop.db, tell().story.events);
+    const chats = ['one', 'two', 'three'].map((word) => ({
+      conversations: [
+        { from: 'gpt', value: 'cut off before' },
+        { from: 'human', value: word },
+        { from: 'gpt', value: `${word}!` },
+        { from: 'human', value: 'nobody answers' },
+      ],
+    }));
+    await writeFile(shop.path('general.json'), JSON.stringify(chats));
+    const general = { path: shop.path('general.json'), eta: 0.2, seed: 1 };
+    const { rows, manifest } = await exporting({ general });
+    expect(manifest.counts).toMatchObject({ good: 1, revisions: 1, general: 8, lines: 10 });
+    expect(manifest.general).toMatchObject({ conversations: 3, eta: 0.2, seed: 1 });
+    const inputs = (rows as { conversation: { input: string; output: string }[] }[]).map(
+      ({ conversation }) => conversation[0]?.input,
+    );
+    expect(inputs.map((input) => (input === 'Goal: craft a.' ? 'agent' : 'general')).join(' ')).toBe(
+      'agent general general general general agent general general general general',
+    );
+    expect(new Set(inputs.slice(1, 4))).toEqual(new Set(['one', 'two', 'three']));
+    expect((await exporting({ general })).rows).toEqual(rows);
+    expect((await exporting({ general: { ...general, seed: 4 } })).rows).not.toEqual(rows);
+    await expect(exporting({ general: { ...general, eta: 20 } })).rejects.toMatchObject({ code: 'invalid-query' });
+    await writeFile(shop.path('general.json'), '[{"text":"no conversation"}]');
+    await expect(exporting({ general })).rejects.toThrow('line 1: is neither');
+  });
+
+  async function exporting(change: Partial<RowExportOptions> = {}) {
+    const out = change.out ?? shop.path('rows.jsonl');
+    const manifest = await exportRows({
+      ...{ db: shop.db, blobs: shop.blobs, query: everyTrajectory, format: XTUNER, parameters: KEEP, general: null },
+      ...{
+        existing: 'replace',
+        codeVersion: 'test',
+        waitMs: 2_000,
+        signal: new AbortController().signal,
+        onProgress: () => undefined,
+      },
+      ...change,
+      out,
+    });
+    const rows: unknown[] = (await readFile(out, 'utf8'))
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    return { rows, manifest };
+  }
+});
+
+/** A tree with a shared step, a good and a bad way on, and a revision made of the two whose bad prefix is the whole bad way. */
+function tell(
+  fate: 'verified' | 'composed' | 'rejected' | 'none' = 'verified',
+  story = new Story('rows'),
+  name = 'run',
+  tampered = false,
+) {
+  const runId = story.run(name);
+  const tree = story.tree(runId, 'a');
+  const { treeId, rootStepId } = tree;
+  const said = (word: string) => ({ response: `Thought: ${word}\nAction: ${word}`, action: word, observation: `saw ${word}` });
+  const shared = story.step(tree, null, rootStepId, 1, said('s'));
+  const [good = '', bad = ''] = ['g', 'b'].map((word, ordinal) => {
+    const rolloutId = story.rollout(tree, ordinal, { fromStepId: shared });
+    const leaf = story.step(tree, rolloutId, shared, 2, { ...said(word), termination: 'terminated' });
+    story.reward(tree, leaf, word === 'g' ? 1 : 0, { rolloutId });
+    story.finishRollout(tree, rolloutId, leaf, { success: word === 'g' });
+    return leaf;
+  });
+  const judge = { name: 'planner', revision: '1' };
+  const judgements = [shared, bad].map((stepId, index) => {
+    const verdict = index === 0 ? 'good' : 'bad';
+    const reply = `Judgement: <${index === 0 ? 'Good' : 'Bad'}>`;
+    return story.tell(
+      'StepJudged',
+      { treeId, leafStepId: bad, stepId, index, judge, promptHash: String(index).repeat(64), verdict, reply },
+      runId,
+    ).id;
+  });
+  const revisionId = story.id('revision', runId);
+  const turns = [
+    { ...said('s'), loss: false },
+    { ...said('b'), loss: false },
+    { ...said('g'), response: 'Thought: I was wrong. g\nAction: g', loss: true },
+  ].map((turn) => ({ part: 'good', stepId: null, ...turn }) as const);
+  const opening = { instruction: 'Craft what is asked.', firstObservation: 'Goal: craft a.' };
+  const contentHash = revisionContentHash(opening, turns);
+  if (fate !== 'none') {
+    const leaves = { goodLeafStepId: good, badLeafStepId: bad, branchStepId: shared, transitionStepId: bad };
+    const mined = {
+      transitionCause: 'bad',
+      judged: 2,
+      reflection: 'I was wrong.',
+      signal: 'thought',
+      alpha: 0.5,
+      beta: 0.25,
+    } as const;
+    story.tell(
+      'RevisionComposed',
+      { revisionId, treeId, ...leaves, ...mined, judge, contentHash: tampered ? 'c'.repeat(64) : contentHash },
+      runId,
+    );
+  }
+  if (fate === 'verified') story.tell('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, runId);
+  const rejection = { reason: 'impossible', reached: null, stepId: null, detail: '' } as const;
+  if (fate === 'rejected') story.tell('RevisionRejected', { revisionId, treeId, ...rejection }, runId);
+  story.closeTree(tree, 2);
+  const [opened] = story.events.filter((event) => event.type === 'TreeOpened' && event.data.treeId === treeId);
+  if (opened?.type !== 'TreeOpened') throw new Error('the tree was told');
+  const { taskId, observationHash } = opened.data.task;
+  const place = {
+    tree: treeId,
+    run: runId,
+    task: { id: taskId, alias: 'a', goal: 'craft a', split: null },
+    environment: { name: 'textcraft', fingerprint: 'world-1' },
+    policy: { id: 'random', version: 0 },
+  };
+  return { story, place, good, bad, judgements, revisionId, observationHash };
+}

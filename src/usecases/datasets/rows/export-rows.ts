@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { BlobStore } from '../../../blobs/blob-store.ts';
+import type { Db } from '../../../postgres/database.ts';
+import { revisions } from '../../../projections/revisions/revisions.ts';
+import { rewards } from '../../../projections/rewards/rewards.ts';
+import { runs } from '../../../projections/runs/runs.ts';
+import { stepTree } from '../../../projections/step-tree/step-tree.ts';
+import { DatasetError } from '../dataset-error.ts';
+import { AtomicFile, type Existing, refuseExisting } from '../export/atomic-file.ts';
+import { manifestPath } from '../export/manifest.ts';
+import { publishWithManifest } from '../export/publish-file.ts';
+import { readSnapshot, type SnapshotPosition } from '../export/snapshot.ts';
+import { describeQuery, type TrajectoryQuery } from '../export/trajectory-query.ts';
+import { type GeneralOptions, type GeneralSource, openGeneralData } from './general-data.ts';
+import { checkRowOptions, ROW_FORMAT_VERSIONS, type RowFormat, type RowParameters } from './row-options.ts';
+import { type RowCounts, type WrittenExample, writeRows } from './write-rows.ts';
+
+export interface RowExportOptions {
+  readonly db: Db;
+  readonly blobs: BlobStore;
+  readonly query: TrajectoryQuery;
+  readonly format: RowFormat;
+  readonly parameters: RowParameters;
+  readonly general: GeneralOptions | null;
+  /** The file to make; its manifest stands beside it as `<out>.manifest.json`. */
+  readonly out: string;
+  /** What becomes of a file that is there: `same` accepts one of the very content that is to be written. */
+  readonly existing: Existing | 'same';
+  readonly codeVersion: string;
+  /** How long the projections may take to reach one another. */
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  readonly onProgress: (lines: number) => void;
+  /** Told of every example as it is written. */
+  readonly onExample?: (written: WrittenExample) => void;
+}
+
+/**
+ * What a file of examples is and where it comes from. No clock and no machine: the same export of the same record gives the same
+ * bytes.
+ */
+export interface RowManifest {
+  readonly schema: 'espalier-rows-manifest/1';
+  readonly format: RowFormat;
+  readonly formatVersion: number;
+  readonly query: TrajectoryQuery;
+  readonly parameters: RowParameters;
+  readonly general: GeneralSource | null;
+  readonly codeVersion: string;
+  readonly position: SnapshotPosition;
+  readonly counts: RowCounts;
+  readonly runs: readonly string[];
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/**
+ * Writes the examples of searched trees as one file and a manifest, from one snapshot, in memory bounded by a few trees and a
+ * hash per line. The same export twice gives the same bytes. @throws DatasetError; nothing stands under the file's name then, or
+ * what stood there before.
+ */
+export async function exportRows(options: RowExportOptions): Promise<RowManifest> {
+  const { db, blobs, query, format, parameters, out, existing, codeVersion, signal, waitMs } = options;
+  checkRowOptions(format, parameters);
+  const general = options.general && (await openGeneralData(options.general, format.kind));
+  if (existing === 'refuse') await refuseExisting(manifestPath(out));
+  const over = existing === 'same' ? 'replace' : existing;
+  const file = await AtomicFile.open(out, over);
+  try {
+    const {
+      counts,
+      runs: from,
+      position,
+    } = await readSnapshot(db, [stepTree, rewards, runs, revisions], { waitMs, signal }, async (trx, at) => {
+      const job = {
+        trx,
+        blobs,
+        query,
+        format,
+        parameters,
+        general,
+        file,
+        signal,
+        onDone: options.onProgress,
+        onExample: options.onExample ?? (() => undefined),
+      };
+      return { ...(await writeRows(job)), position: at };
+    });
+    if (counts.lines === 0) throw nothingMatches(query, parameters, counts);
+    const { bytes, sha256 } = await file.seal();
+    if (existing === 'same') await refuseOther(out, sha256);
+    const manifest: RowManifest = {
+      schema: 'espalier-rows-manifest/1',
+      format,
+      formatVersion: ROW_FORMAT_VERSIONS[format.kind],
+      query,
+      parameters,
+      general: general?.source ?? null,
+      codeVersion,
+      position,
+      counts,
+      runs: from,
+      bytes,
+      sha256,
+    };
+    await publishWithManifest(file, `${JSON.stringify(manifest, null, 2)}\n`, over);
+    return manifest;
+  } finally {
+    await file.discard();
+  }
+}
+
+async function refuseOther(out: string, sha256: string): Promise<void> {
+  const there = await stat(out).catch(() => undefined);
+  if (!there) return;
+  const hash = createHash('sha256');
+  if (there.isFile()) for await (const chunk of createReadStream(out)) hash.update(chunk);
+  if (hash.digest('hex') === sha256) return;
+  throw new DatasetError(
+    'file-exists',
+    `${out} is already there with other content; choose another name, or replace it with --force`,
+  );
+}
+
+function nothingMatches(
+  query: TrajectoryQuery,
+  { data, thresholds, state }: RowParameters,
+  { dropped }: RowCounts,
+): DatasetError {
+  const { alpha, beta } = thresholds;
+  const kinds = { good: 'good trajectories', revisions: 'revisions', both: 'good trajectories or revisions', pairs: 'pairs' };
+  const what = `${kinds[data]} at alpha ${alpha}${data === 'good' ? '' : `, beta ${beta}`}`;
+  const mined =
+    data === 'revisions'
+      ? `; mine them first (espalier revise), or take those that nobody executed too (--state composed, now ${state})`
+      : '';
+  const gone = Object.entries(dropped)
+    .filter(([, count]) => count > 0)
+    .map(([why, count]) => `${count} by ${why}`);
+  const gated = gone.length === 0 ? '' : `; the gates dropped ${gone.join(', ')}`;
+  return new DatasetError('nothing-matches', `there are no ${what} under ${describeQuery(query)}${mined}${gated}`);
+}

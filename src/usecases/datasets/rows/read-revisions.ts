@@ -1,0 +1,70 @@
+import { sql } from 'kysely';
+import type { RecordedSignal } from '../../../domain/revision/splice.ts';
+import type { Blobs } from '../../../postgres/column-types.ts';
+import type { Trx } from '../../../postgres/database.ts';
+import type { RowParameters } from './row-options.ts';
+
+/** A revision as it was mined; `splice` makes its turns again from the tree. */
+export interface MinedRevision {
+  readonly revisionId: string;
+  readonly treeId: string;
+  readonly goodLeafStepId: string;
+  readonly badLeafStepId: string;
+  readonly branchStepId: string;
+  readonly transitionStepId: string;
+  readonly transitionCause: string;
+  readonly judged: number;
+  readonly reflection: string;
+  readonly signal: RecordedSignal;
+  readonly alpha: number;
+  readonly beta: number;
+  readonly judge: string;
+  readonly contentHash: string;
+  readonly state: 'composed' | 'verified';
+  readonly reached: number | null;
+}
+
+/**
+ * Reads the revisions of trees that may be written: verified ones, or with `composed` those that nobody executed too. By content,
+ * then id.
+ */
+export async function readMinedRevisions(
+  trx: Trx,
+  treeIds: readonly string[],
+  { state, judge }: Pick<RowParameters, 'state' | 'judge'>,
+): Promise<readonly MinedRevision[]> {
+  const states = state === 'verified' ? ['verified'] : ['verified', 'composed'];
+  const by = judge === undefined ? sql`true` : sql`(judge = ${judge} or split_part(judge, '@', 1) = ${judge})`;
+  const { rows } = await sql<MinedRevision>`
+    select revision_id as "revisionId", tree_id as "treeId", good_leaf_step_id as "goodLeafStepId", bad_leaf_step_id as "badLeafStepId",
+           branch_step_id as "branchStepId", transition_step_id as "transitionStepId", transition_cause as "transitionCause", judged,
+           reflection, signal, alpha, beta, judge,
+           content_hash as "contentHash", state, reached
+    from revisions where tree_id = any(${[...treeIds]}::uuid[]) and state = any(${states}::text[]) and ${by}
+    order by tree_id, content_hash, revision_id`.execute(trx);
+  return rows;
+}
+
+/** What a judge said of a step of a trajectory. */
+export interface MinedJudgement {
+  readonly judgementId: string;
+  readonly treeId: string;
+  readonly leafStepId: string;
+  readonly stepId: string;
+  readonly stepIndex: number;
+  readonly judge: string;
+  readonly verdict: string;
+  readonly reply: string;
+  readonly blobs: Blobs | null;
+}
+
+/** Reads the judgements of trees, those of one trajectory in the order of its steps. */
+export async function readMinedJudgements(trx: Trx, treeIds: readonly string[]): Promise<readonly MinedJudgement[]> {
+  const { rows } = await sql<MinedJudgement>`
+    select judgement_id as "judgementId", tree_id as "treeId", leaf_step_id as "leafStepId", step_id as "stepId",
+           step_index as "stepIndex", judge, verdict, reply, blobs
+    from judgements where tree_id = any(${[...treeIds]}::uuid[]) order by tree_id, leaf_step_id, step_index, judgement_id`.execute(
+    trx,
+  );
+  return rows;
+}

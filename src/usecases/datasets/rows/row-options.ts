@@ -1,0 +1,74 @@
+import type { PreferenceSpan } from '../../../domain/dataset/preference.ts';
+import { refuseThresholds, type Thresholds } from '../../../domain/revision/thresholds.ts';
+import { DatasetError } from '../dataset-error.ts';
+
+/**
+ * Which examples are made of searched trees. `good`: trajectories that reach alpha. `revisions`: mined revision trajectories.
+ * `both`. `pairs`: a good and a bad trajectory side by side, for preference learning, without any judge.
+ */
+export type RowData = 'good' | 'revisions' | 'both' | 'pairs';
+
+/**
+ * What a file of examples looks like. Everything that changes its bytes is here or in `RowParameters`, and so in its manifest.
+ */
+export interface RowFormat {
+  /**
+   * `agent-r`: rows of the published `<TASK>_centric.jsonl`. `xtuner`: `output_with_loss` per turn. `sharegpt`: AgentTraj items.
+   * `openai`: chats with weights. `trl`: prompt and completion, one row per trained reply. `dpo`: prompt, chosen, rejected.
+   */
+  readonly kind: RowFormatKind;
+  readonly metadata: 'include' | 'omit';
+  /** dpo: how far chosen and rejected go. */
+  readonly span: PreferenceSpan;
+}
+export type RowFormatKind = (typeof ROW_FORMATS)[number];
+export const ROW_FORMATS = ['agent-r', 'xtuner', 'sharegpt', 'openai', 'trl', 'dpo'] as const;
+
+/** Raised when the bytes of a format change for equal input. */
+export const ROW_FORMAT_VERSIONS: Readonly<Record<RowFormatKind, number>> = {
+  'agent-r': 1,
+  xtuner: 1,
+  sharegpt: 1,
+  openai: 1,
+  trl: 1,
+  dpo: 1,
+};
+
+/** What must hold of an example to be written. */
+export interface RowGates {
+  readonly duplicates: 'keep' | 'remove';
+  /** Examples of tasks that are in a test split anywhere in the record, by fingerprint. */
+  readonly testTasks: 'keep' | 'remove';
+  /**
+   * What measures and does not teach: rollouts of evaluations, those of channels other than `train`, and every task that an
+   * evaluation saw, whoever collected it. Environments without splits have no other line between the two.
+   */
+  readonly evaluations: 'keep' | 'remove';
+  /** At most so many examples of one task and kind, the first in their order: good ones do not take the place of revisions. */
+  readonly maxPerTask: number | null;
+}
+
+export interface RowParameters {
+  readonly data: RowData;
+  readonly thresholds: Thresholds;
+  /** `verified`: only revisions that held when executed. `composed`: those that nobody executed too; rejected ones never. */
+  readonly state: 'verified' | 'composed';
+  /** Revisions of this judge alone, by its name or as name@revision; left out, those of every judge. */
+  readonly judge?: string;
+  readonly gates: RowGates;
+}
+
+/** @throws DatasetError `invalid-query` for thresholds off the scale, or data that a format cannot tell. */
+export function checkRowOptions({ kind }: RowFormat, { data, thresholds, gates }: RowParameters): void {
+  const refused = refuseThresholds(thresholds);
+  if (refused) throw new DatasetError('invalid-query', refused);
+  if (gates.maxPerTask !== null && gates.maxPerTask < 1)
+    throw new DatasetError('invalid-query', `at most ${gates.maxPerTask} examples per task would be none`);
+  if (kind === 'dpo' && (data === 'good' || data === 'both'))
+    throw new DatasetError(
+      'invalid-query',
+      `dpo compares a good with a bad trajectory; take the data pairs or revisions, not ${data}`,
+    );
+  if (kind !== 'dpo' && data === 'pairs')
+    throw new DatasetError('invalid-query', `pairs can only be told as dpo, not as ${kind}`);
+}

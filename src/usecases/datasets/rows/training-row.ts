@@ -1,0 +1,66 @@
+import type { ChatMessage } from '../../../domain/history/prompt.ts';
+import type { PublishedFeedback } from '../../../domain/revision/published-rows.ts';
+import type { RevisedTurn } from '../../../domain/revision/splice.ts';
+import type { SearchedStep } from '../../../domain/search/searched-step.ts';
+
+/** A training example of a searched tree before it has the form of a file. */
+export interface TrainingRow {
+  readonly kind: 'good' | 'revision' | 'pair';
+  readonly taskId: string;
+  readonly alias: string;
+  readonly environment: string;
+  readonly instruction: string;
+  readonly firstObservation: string;
+  /** What the source of an imported run said beside the instruction; null for runs of our own. */
+  readonly system: string | null;
+  readonly acknowledgement: string | null;
+  /** What is told, with the loss of each reply. */
+  readonly turns: readonly RevisedTurn[];
+  /** The two trajectories that a revision or pair was made of; null for a good one. */
+  readonly pair: RowPair | null;
+  /** What the judge said of the bad one's first steps; null when nobody was asked. */
+  readonly feedback: readonly PublishedFeedback[] | null;
+  /** Every id and number that leads back to the record. */
+  readonly source: RowSource;
+  /** The trajectories it was made of. */
+  readonly rollouts: { readonly good: string; readonly bad: string | null };
+}
+
+export interface RowPair {
+  readonly good: readonly SearchedStep[];
+  readonly bad: readonly SearchedStep[];
+  readonly branch: number;
+}
+
+export interface RowSource {
+  readonly kind: TrainingRow['kind'];
+  readonly revision: string | null;
+  readonly state: 'composed' | 'verified' | null;
+  readonly tree: string;
+  readonly run: string;
+  readonly task: { readonly id: string; readonly alias: string; readonly goal: string; readonly split: string | null };
+  readonly environment: { readonly name: string; readonly fingerprint: string };
+  readonly leaves: { readonly good: string; readonly bad: string | null };
+  /** Rewards of the leaves, and what a re-execution of the revision reached. */
+  readonly rewards: { readonly good: number; readonly bad: number | null; readonly reached: number | null };
+  readonly thresholds: { readonly alpha: number; readonly beta: number };
+  readonly judge: string | null;
+  readonly judgements: readonly string[];
+  readonly policy: { readonly id: string; readonly version: number };
+}
+
+/** Gives what stands before the first reply, as the policy saw it: imported conversations open as their files did. */
+export function openingOf(row: TrainingRow): readonly ChatMessage[] {
+  const { system, acknowledgement, instruction, firstObservation } = row;
+  const first = { role: 'user', content: firstObservation } as const;
+  if (acknowledgement === null) {
+    const head = instruction === '' ? system : instruction;
+    return head === null ? [first] : [{ role: 'system', content: head }, first];
+  }
+  return [
+    ...(system === null ? [] : [{ role: 'system', content: system } as const]),
+    { role: 'user', content: instruction },
+    { role: 'assistant', content: acknowledgement },
+    first,
+  ];
+}

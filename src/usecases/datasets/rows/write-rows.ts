@@ -1,0 +1,119 @@
+import type { BlobStore } from '../../../blobs/blob-store.ts';
+import type { Trx } from '../../../postgres/database.ts';
+import type { ByteSink } from '../export/format.ts';
+import type { TrajectoryQuery } from '../export/trajectory-query.ts';
+import { DROPPED, type Dropped, openGate } from './gate.ts';
+import { type GeneralData, generalBodies } from './general-data.ts';
+import { rowBodies } from './row-bodies.ts';
+import type { RowFormat, RowParameters } from './row-options.ts';
+import { streamRows } from './stream-rows.ts';
+import type { TrainingRow } from './training-row.ts';
+
+export interface RowCounts {
+  /** Examples written, by kind; `trl` tells one as several lines. */
+  readonly good: number;
+  readonly revisions: number;
+  readonly pairs: number;
+  readonly general: number;
+  readonly lines: number;
+  readonly trees: number;
+  readonly tasks: number;
+  /** Replies that are trained on, in agent examples. */
+  readonly trained: number;
+  readonly dropped: Readonly<Record<Dropped, number>>;
+}
+
+export interface RowsWritten {
+  readonly counts: RowCounts;
+  /** The runs that the examples come from, in the order of their ids. */
+  readonly runs: readonly string[];
+}
+
+export interface RowJob {
+  readonly trx: Trx;
+  readonly blobs: BlobStore;
+  readonly query: TrajectoryQuery;
+  readonly format: RowFormat;
+  readonly parameters: RowParameters;
+  readonly general: GeneralData | null;
+  readonly file: ByteSink;
+  readonly signal: AbortSignal;
+  readonly onDone: (lines: number) => void;
+  /** Told of every example as it is written. */
+  readonly onExample: (written: WrittenExample) => void;
+}
+
+/** Where an example stands in its file, and what it was made of. */
+export interface WrittenExample {
+  /** Its first line, from 1, and how many it takes. */
+  readonly line: number;
+  readonly lines: number;
+  readonly kind: TrainingRow['kind'];
+  readonly treeId: string;
+  readonly goodRolloutId: string;
+  readonly badRolloutId: string | null;
+  readonly revisionId: string | null;
+}
+
+const COUNTED = { good: 'good', revision: 'revisions', pair: 'pairs' } as const;
+
+/**
+ * Writes every example that passes the gates, general ones between them. Gives what was counted. @throws what the signal aborts
+ * with.
+ */
+export async function writeRows(job: RowJob): Promise<RowsWritten> {
+  const { trx, blobs, query, format, parameters, general, file, signal, onDone } = job;
+  const gate = await openGate(trx, parameters.gates);
+  const counts = { good: 0, revisions: 0, pairs: 0, general: 0, lines: 0, trained: 0 };
+  // One entry for each reason, so that it is complete.
+  const dropped = Object.fromEntries(DROPPED.map((reason) => [reason, 0])) as Record<Dropped, number>;
+  const trees = new Set<string>();
+  const tasks = new Set<string>();
+  const runs = new Set<string>();
+  let written = 0;
+  const write = async (body: object) => {
+    await file.write(`${JSON.stringify(body)}\n`);
+    counts.lines += 1;
+  };
+  for await (const rows of streamRows(trx, query, blobs, parameters)) {
+    signal.throwIfAborted();
+    for (const row of rows) {
+      const bodies = rowBodies(row, format);
+      if (bodies.length === 0) continue; // nothing in it is trained on
+      const judged = gate.judge(row, bodies);
+      if ('dropped' in judged) {
+        dropped[judged.dropped] += 1;
+        continue;
+      }
+      job.onExample(exampleOf(row, counts.lines + 1, judged.kept.length));
+      for (const body of judged.kept) await write(withSource(body, row, format));
+      counts[COUNTED[row.kind]] += 1;
+      counts.trained += trainedIn(row, format, judged.kept.length);
+      trees.add(row.source.tree);
+      tasks.add(row.taskId);
+      runs.add(row.source.run);
+      for (const messages of general?.behind(++written) ?? []) {
+        for (const body of generalBodies(messages, format.kind)) await write(body);
+        counts.general += 1;
+      }
+    }
+    onDone(counts.lines);
+  }
+  return { counts: { ...counts, trees: trees.size, tasks: tasks.size, dropped }, runs: [...runs].sort() };
+}
+
+/** Counts the replies that are trained on, or preferred: a line of `trl`, and of `dpo` by reply, holds one. */
+function trainedIn({ turns, pair }: TrainingRow, { kind, span }: RowFormat, lines: number): number {
+  if (kind === 'trl' || (kind === 'dpo' && span === 'reply')) return lines;
+  if (kind === 'dpo') return pair === null ? 0 : pair.good.length - pair.branch;
+  return turns.filter(({ loss }) => loss).length;
+}
+
+function exampleOf({ kind, source, rollouts }: TrainingRow, line: number, lines: number): WrittenExample {
+  const { tree: treeId, revision: revisionId } = source;
+  return { line, lines, kind, treeId, goodRolloutId: rollouts.good, badRolloutId: rollouts.bad, revisionId };
+}
+
+function withSource(body: object, { source }: TrainingRow, { metadata }: RowFormat): object {
+  return metadata === 'include' ? { ...body, metadata: source } : body;
+}

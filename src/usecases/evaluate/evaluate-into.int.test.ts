@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
+import { newId } from '../../events/new-id.ts';
+import type { Subscription } from '../../log/event-log.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { readFailures } from '../../projections/evaluations/read-failures.ts';
+import { runProjections } from '../../projections/runner.ts';
+import { startAgentGymServer } from '../../testing/agentgym-server.ts';
+import { countEvents, environmentOf, settle } from '../../testing/crashing-run.ts';
+import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { startOpenAiServer } from '../../testing/openai-server.ts';
+import { sharedRandomTextcraft } from '../../testing/shared-random-textcraft.ts';
+import { textCraftAgent } from '../../testing/textcraft-agent.ts';
+import { until } from '../../testing/until.ts';
+import { startProcess } from '../../testing/worker-process.ts';
+import type { Collection } from '../collect/collect-into.ts';
+import { treeIdOf } from '../collect/collect-tree.ts';
+import { evaluateInto } from './evaluate-into.ts';
+
+let platform: Platform & { readonly home: string };
+let projector: Subscription;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  projector = await runProjections({ log: platform.log, database: platform.database });
+});
+afterAll(async () => {
+  await projector.close();
+  await platform.close();
+});
+
+const plan: Collection['plan'] = {
+  environment: 'textcraft',
+  tasks: ['0', '40', '90', '140'].map((alias) => ({ alias, rollouts: 3, branching: 'root' as const })),
+  taskSeed: 0,
+  policy: 'planner:0.5',
+  temperature: 1,
+  maxSteps: 12,
+  search: null,
+  evaluation: { split: null, recoverFrom: null, resamples: 200, trained: null },
+};
+const evaluation = (part: Partial<Collection> = {}): Collection => ({
+  ...{ runId: newId(), name: 'evaluate', seed: 5, plan, concurrency: 4, mode: 'new', signal: new AbortController().signal },
+  ...part,
+});
+
+/** What an evaluation found, without its name and time. */
+async function found(collection: Collection) {
+  const { result } = await evaluateInto(platform, collection);
+  if (!result) throw new Error('the evaluation was stopped');
+  const { runId: _run, finishedAt: _at, ...rest } = result;
+  return rest;
+}
+
+describe('evaluateInto', () => {
+  test('records the result as an event of a run of kind evaluate; doing it again finds the same and appends nothing', async () => {
+    const collection = evaluation();
+    const result = await found(collection);
+    expect(result).toMatchObject({
+      policy: { policyId: 'planner-0.5', version: 0 },
+      environment: 'textcraft',
+      tasks: 4,
+      episodes: 12,
+      bootstrap: { confidence: 0.95, resamples: 200 },
+      recovery: null,
+      trained: null,
+    });
+    expect(result.successRate).toBe(result.meanReturn);
+    expect(result.successInterval.low).toBeLessThanOrEqual(result.successRate);
+    expect(result.successInterval.high).toBeGreaterThanOrEqual(result.successRate);
+    expect(result.byDepth.reduce((sum, { episodes }) => sum + episodes, 0)).toBe(12);
+    const run = await platform.database.db
+      .selectFrom('runs')
+      .select(['kind', 'outcome'])
+      .where('run_id', '=', collection.runId)
+      .executeTakeFirst();
+    expect(run).toEqual({ kind: 'evaluate', outcome: 'completed' });
+
+    const before = await countEvents(platform);
+    expect(await found({ ...collection, mode: 'resume' })).toEqual(result);
+    expect(await countEvents(platform)).toBe(before);
+  });
+
+  test('stopped anywhere and resumed, it comes to the result of the undisturbed one', async () => {
+    const undisturbed = await found(evaluation());
+    for (const steps of [1, 17, 50]) {
+      const stopping = new AbortController();
+      const collection = evaluation();
+      const { result } = await evaluateInto(platform, {
+        ...collection,
+        signal: stopping.signal,
+        progress: (p) => p.steps >= steps && stopping.abort(),
+      });
+      expect(result).toBeNull();
+      expect(await found({ ...collection, mode: 'resume' })).toEqual(undisturbed);
+    }
+  });
+
+  test('killed in the middle and begun again by the same command, it comes to the result of the undisturbed one', async () => {
+    const undisturbed = await found(evaluation());
+    const runId = newId();
+    const flags = '--policy planner:0.5 --tasks 0,40,90,140 --rollouts 3 --max-steps 12 --seed 5 --resamples 200'.split(' ');
+    const start = () =>
+      startProcess('src/cli/main.ts', ['--json', 'evaluate', ...flags, '--run', runId], environmentOf(platform));
+    const before = await countEvents(platform);
+    const victim = start();
+    await until(async () => (await countEvents(platform)) > before + 20, 20_000);
+    victim.kill('SIGKILL');
+    await victim.ended;
+    await settle(platform);
+    const again = start();
+    expect([await again.ended, again.stderr().includes('espalier:')]).toEqual([0, false]);
+    const { runId: told, finishedAt: _at, ...rest } = JSON.parse(again.stdout());
+    expect(told).toBe(runId);
+    expect(rest).toEqual({ ...undisturbed, state: 'completed', failed: 0, message: '', reasons: [] });
+    const anomalies = await platform.database.db.selectFrom('anomalies').select(['kind', 'detail']).execute();
+    expect(anomalies).toEqual([]);
+  }, 60_000);
+
+  test('goes on behind failed rollouts, whose first actions are taken again, and measures only what follows', async () => {
+    const { db } = platform.database;
+    const failing = evaluation({ plan: { ...plan, policy: 'random' } });
+    await found(failing);
+    const failures = await readFailures(db, failing.runId);
+    expect(failures.length).toBeGreaterThan(2);
+    expect(failures.every(({ steps }) => steps === 12)).toBe(true);
+    const tasks = failures.map(({ rolloutId, alias }, i) => ({
+      ...{ alias, rollouts: 1, branching: 'root' as const },
+      behind: { rolloutId, steps: 1 + (i % 11) },
+    }));
+    const measured = { split: null, recoverFrom: failing.runId, resamples: 100, trained: null };
+    const recovering = evaluation({ plan: { ...plan, policy: 'planner', maxSteps: 30, tasks, evaluation: measured } });
+    const undisturbed = await found(recovering);
+    expect(undisturbed).toMatchObject({
+      ...{ recovery: { fromRunId: failing.runId }, policy: { policyId: 'planner', version: 0 } },
+      ...{ episodes: failures.length, successRate: 1 },
+    });
+    const trees = await db
+      .selectFrom('steps')
+      .innerJoin('trees', 'trees.tree_id', 'steps.tree_id')
+      .select(['steps.tree_id', 'depth', 'action', 'rollout_id', 'policy_spans'])
+      .where('run_id', '=', recovering.runId)
+      .where('depth', '>', 0)
+      .orderBy('steps.log_offset')
+      .execute();
+    for (const [index, { behind, alias }] of tasks.entries()) {
+      const own = trees.filter(
+        ({ tree_id }) => tree_id === treeIdOf(recovering.runId, { alias, rollouts: 1, branching: 'root' }, index),
+      );
+      const again = own.filter(({ rollout_id }) => rollout_id === null);
+      const first = await db
+        .selectFrom('steps')
+        .select('action')
+        .where('rollout_id', '=', behind.rolloutId)
+        .orderBy('depth')
+        .limit(behind.steps)
+        .execute();
+      expect(again.map(({ action }) => action)).toEqual(first.map(({ action }) => action));
+      expect(again.every(({ policy_spans }) => policy_spans[0]?.policyId === 'random')).toBe(true);
+    }
+
+    const stopping = new AbortController();
+    const collection = { ...recovering, runId: newId() };
+    const progress = ({ steps }: { readonly steps: number }) => steps >= 25 && stopping.abort();
+    expect((await evaluateInto(platform, { ...collection, signal: stopping.signal, progress })).result).toBeNull();
+    expect(await found({ ...collection, mode: 'resume' })).toEqual(undisturbed);
+  }, 30_000);
+
+  test('takes again what was executed, not what its own reading of the replies makes of them', async () => {
+    const { db } = platform.database;
+    const prompt: NonNullable<Collection['plan']['prompt']> = {
+      ...{ template: { name: 'alfworld', version: 1 }, mode: 'text', historyLength: 5 },
+      ...{ image: null, compression: null, invalidPenalty: 0 },
+    };
+    const failing = evaluation({ plan: { ...plan, policy: 'random', prompt } });
+    await found(failing);
+    const failures = await readFailures(db, failing.runId);
+    const tasks = failures.slice(0, 4).map(({ rolloutId, alias }) => ({
+      ...{ alias, rollouts: 1, branching: 'root' as const, behind: { rolloutId, steps: 6 } },
+    }));
+    const measured = { split: null, recoverFrom: failing.runId, resamples: 100, trained: null };
+    const recovering = evaluation({ plan: { ...plan, policy: 'planner', maxSteps: 30, tasks, evaluation: measured } });
+    expect(await found(recovering)).toMatchObject({ episodes: 4, successRate: 1, failedTrees: 0 });
+    const steps = await db
+      .selectFrom('steps as s')
+      .innerJoin('trees as t', 't.tree_id', 's.tree_id')
+      .select(['t.run_id', 't.alias', 's.rollout_id', 's.depth', 's.action', 's.observation', 's.response'])
+      .where('t.run_id', 'in', [failing.runId, recovering.runId])
+      .where('s.depth', 'in', [1, 2, 3, 4, 5, 6])
+      .execute();
+    const cut = tasks.map(({ behind }) => behind.rolloutId);
+    const before = steps.filter(({ rollout_id }) => rollout_id !== null && cut.includes(rollout_id));
+    const again = steps.filter(({ run_id, rollout_id }) => run_id === recovering.runId && rollout_id === null);
+    const gist = (taken: typeof steps) =>
+      taken.map(({ alias, depth, action, observation }) => `${alias} ${depth} ${action} ${observation}`).sort();
+    expect(gist(again)).toEqual(gist(before));
+    expect(before.some(({ response }) => response.includes('<action>'))).toBe(true);
+  }, 30_000);
+
+  test('closes a task as failed whose first steps are answered otherwise, measures the others, and counts it', async () => {
+    const local = await openTextCraft();
+    const shared = sharedRandomTextcraft(local);
+    const server = await startAgentGymServer(shared.world);
+    const idle = await startOpenAiServer({ reply: () => 'Thought: I wait.\nAction: inventory' });
+    const agent = await startOpenAiServer({ reply: textCraftAgent });
+    try {
+      const environment = `agentgym:textcraft@${server.url}#0-99`;
+      const inGym = { ...plan, environment, tasks: plan.tasks.slice(0, 3).map((task) => ({ ...task, rollouts: 1 })) };
+      const failing = evaluation({ plan: { ...inGym, policy: `openai:idle@${idle.url}` } });
+      await found(failing);
+      const failures = await readFailures(platform.database.db, failing.runId);
+      const tasks = failures.map(({ rolloutId, alias }) => ({
+        ...{ alias, rollouts: 2, branching: 'root' as const, behind: { rolloutId, steps: 3 } },
+      }));
+      const measured = { split: null, recoverFrom: failing.runId, resamples: 100, trained: null };
+      const recovery = { ...inGym, policy: `openai:agent@${agent.url}`, maxSteps: 40, tasks, evaluation: measured };
+      shared.spoil(40, 1_000); // it opens otherwise now, however often it is asked
+      const recovering = evaluation({ plan: recovery });
+      const { collected, result } = await evaluateInto(platform, recovering);
+      expect(collected).toMatchObject({ state: 'completed', trees: 3, rollouts: 4, failedTrees: 1 });
+      expect(result).toMatchObject({ episodes: 4, tasks: 2, failedTrees: 1 });
+      const trees = await platform.database.db
+        .selectFrom('trees')
+        .select(['alias', 'close_reason'])
+        .where('run_id', '=', recovering.runId)
+        .orderBy('alias')
+        .execute();
+      expect(trees).toEqual([
+        { alias: '0', close_reason: 'completed' },
+        { alias: '40', close_reason: 'failed' },
+        { alias: '90', close_reason: 'completed' },
+      ]);
+      const again = await evaluateInto(platform, { ...recovering, mode: 'resume' });
+      expect(again).toMatchObject({ collected: { failedTrees: 1 }, result: { episodes: 4, failedTrees: 1 } });
+    } finally {
+      for (const each of [agent, idle, server, local]) await each.close();
+    }
+  }, 60_000);
+
+  test('refuses a plan that is to collect', async () => {
+    const { evaluation: _, ...collecting } = plan;
+    await expect(evaluateInto(platform, evaluation({ plan: collecting }))).rejects.toThrow('is to collect, not to evaluate');
+  });
+});

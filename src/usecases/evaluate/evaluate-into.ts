@@ -1,0 +1,94 @@
+import { type Appender, createAppender } from '../../append/appender.ts';
+import { BOOTSTRAP_DEFAULTS } from '../../domain/evaluation/bootstrap-interval.ts';
+import { measureEpisodes } from '../../domain/evaluation/measure-episodes.ts';
+import { seedFrom } from '../../domain/random/seed-from.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import { CODE_VERSION } from '../../platform/code-version.ts';
+import { nextSequence } from '../../platform/next-sequence.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { readEpisodes } from '../../projections/evaluations/read-episodes.ts';
+import { type EvaluationRecord, readEvaluations } from '../../projections/evaluations/read-evaluations.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { type Collection, collectInto, RunRefused } from '../collect/collect-into.ts';
+import type { Collected } from '../collect/collect-run.ts';
+
+const CATCH_UP_MS = 60_000;
+
+export interface Evaluated {
+  readonly collected: Collected;
+  /**
+   * Null when the signal ended the rollouts, and the evaluation stays resumable, or when every rollout failed, and there is
+   * nothing to measure: `collected.state` says which.
+   */
+  readonly result: EvaluationRecord | null;
+}
+
+/**
+ * Evaluates a policy: collects the planned rollouts as a run of kind `evaluate`, measures them from the read models, and records
+ * the result as an event whose id follows from the run. A projector must be running. An evaluation that was killed anywhere goes
+ * on where its record ends and comes to the same result. A run that failed is not measured: its failures say nothing of what the
+ * policy achieves.
+ * @throws RunRefused when the plan is not one of an evaluation, or no episode came to an end.
+ */
+export async function evaluateInto(platform: Platform, collection: Collection): Promise<Evaluated> {
+  if (!collection.plan.evaluation || collection.plan.search)
+    throw new RunRefused(`the plan of run ${collection.runId} is to collect, not to evaluate`);
+  const collected = await collectInto(platform, collection);
+  if (collected.state === 'stopped') return { collected, result: null };
+  await settle(platform);
+  if (collected.state !== 'completed') return { collected, result: null };
+  const { db } = platform.database;
+  const [recorded] = await readEvaluations(db, [collection.runId]);
+  if (recorded) return { collected, result: recorded };
+  await record(platform, collection);
+  await settle(platform);
+  const [result] = await readEvaluations(db, [collection.runId]);
+  if (!result) throw new RunRefused(`the result of run ${collection.runId} was set aside; \`espalier quarantine list\` says why`);
+  return { collected, result };
+}
+
+async function record(platform: Platform, { runId, plan, seed }: Collection): Promise<void> {
+  const { db } = platform.database;
+  const run = await db.selectFrom('runs').selectAll().where('run_id', '=', runId).executeTakeFirstOrThrow();
+  const episodes = await readEpisodes(db, runId);
+  if (episodes.length === 0) throw new RunRefused(`run ${runId} has no finished rollout to measure`);
+  const bootstrap = {
+    confidence: BOOTSTRAP_DEFAULTS.confidence,
+    resamples: plan.evaluation?.resamples ?? BOOTSTRAP_DEFAULTS.resamples,
+    seed: seedFrom('bootstrap', seed),
+  };
+  const recoverFrom = plan.evaluation?.recoverFrom ?? null;
+  const { repeatedActions, byDepth, ...measures } = measureEpisodes(episodes, bootstrap);
+  const appender: Appender = createAppender({
+    log: platform.log,
+    blobs: platform.blobs,
+    producer: { name: 'evaluator', version: CODE_VERSION },
+    clock: Date.now,
+    sequenceOf: (stream, topic) => nextSequence(db, 'evaluator', stream, topic),
+  });
+  await appender.append([
+    {
+      type: 'EvaluationFinished',
+      id: derivedId('EvaluationFinished', runId),
+      correlationId: runId,
+      causationId: derivedId('RunFinished', runId),
+      data: {
+        runId,
+        policy: { policyId: run.policy_id ?? 'unknown', version: run.policy_version ?? 0 },
+        environment: run.environments[0]?.environment ?? plan.environment,
+        split: plan.evaluation?.split ?? null,
+        ...measures,
+        bootstrap,
+        repeatedActions: [...repeatedActions],
+        byDepth: [...byDepth],
+        recovery: recoverFrom === null ? null : { fromRunId: recoverFrom },
+        trained: plan.evaluation?.trained ?? null,
+      },
+    },
+  ]);
+}
+
+async function settle({ log, database }: Platform): Promise<void> {
+  await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: CATCH_UP_MS });
+}

@@ -1,0 +1,284 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
+import { newId } from '../../events/new-id.ts';
+import type { Subscription } from '../../log/event-log.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { readReplays } from '../../projections/replays/read-replays.ts';
+import { runProjections } from '../../projections/runner.ts';
+import { startAgentGymServer } from '../../testing/agentgym-server.ts';
+import { textcraftWorld } from '../../testing/agentgym-server-worlds.ts';
+import { settle } from '../../testing/crashing-run.ts';
+import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
+import { collectInto } from '../collect/collect-into.ts';
+import type { CollectPlan } from '../collect/plan.ts';
+import { type Forked, forkInto } from './fork-into.ts';
+import { type ForkChanges, planFork } from './plan-fork.ts';
+
+const TOOLS = 'tool-env:profile=v0.1;tools=calculator,./examples/count-letters.ts;tasks=./examples/letters.jsonl;max-turns=6';
+const COUNT = '<tool_call>{"name": "count_letter", "arguments": {"word": "strawberry", "letter": "r"}}</tool_call>';
+
+let platform: Platform & { readonly home: string };
+let projector: Subscription;
+let model: OpenAiServer;
+const open: { close(): Promise<void> }[] = [];
+let gym: string;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  projector = await runProjections({ log: platform.log, database: platform.database });
+  model = await startOpenAiServer({
+    reply: ({ messages }) => {
+      const turns = messages.filter(({ role }) => role === 'assistant').length;
+      if (messages.some(({ content }) => JSON.stringify(content).includes('craft'))) return 'Thought: I look.\nAction: inventory';
+      return turns < 3 ? COUNT : '<answer>3</answer>';
+    },
+  });
+  const world = await openTextCraft();
+  const server = await startAgentGymServer(() => textcraftWorld(world, 0));
+  gym = `agentgym:textcraft@${server.url}#0-9`;
+  open.push(model, server, world);
+});
+afterAll(async () => {
+  for (const each of open) await each.close();
+  await projector.close();
+  await platform.close();
+});
+
+const NEVER = new AbortController().signal;
+const modelPolicy = (name: string) => JSON.stringify({ kind: 'openai', baseUrl: model.url, model: name, policyVersion: 1 });
+
+/** Collects two rollouts of a task, and gives the id of the run. */
+async function collected(environment: string, alias: string, part: Partial<CollectPlan> = {}): Promise<string> {
+  const runId = newId();
+  const plan: CollectPlan = {
+    ...{ environment, tasks: [{ alias, rollouts: 2, branching: 'root' }], taskSeed: 0, policy: 'planner:0.4' },
+    ...{ temperature: 1, maxSteps: 8, search: null, ...part },
+  };
+  await collectInto(platform, { runId, name: 'origin', seed: 1, plan, concurrency: 2, mode: 'new', signal: NEVER });
+  await settle(platform);
+  return runId;
+}
+
+/** Gives a step of a run at a depth, from which an episode goes on. */
+async function stepAt(runId: string, depth: number): Promise<string> {
+  const { step_id } = await platform.database.db
+    .selectFrom('steps as s')
+    .innerJoin('trees as t', 't.tree_id', 's.tree_id')
+    .select('s.step_id')
+    .where('t.run_id', '=', runId)
+    .where('s.depth', '=', depth)
+    .where('s.termination', '=', 'none')
+    .orderBy('s.step_id')
+    .executeTakeFirstOrThrow();
+  return step_id;
+}
+
+async function fork(
+  stepId: string,
+  changes: Partial<ForkChanges> = {},
+  runId: string = newId(),
+): Promise<Forked & { readonly runId: string }> {
+  const plan = await planFork(platform, stepId, { rollouts: 3, ...changes });
+  const forked = await forkInto(platform, { runId, name: 'fork', seed: 7, plan, concurrency: 1, signal: NEVER });
+  await settle(platform);
+  return { ...forked, runId };
+}
+
+const stepsOf = async (runId: string) =>
+  platform.database.db
+    .selectFrom('steps as s')
+    .innerJoin('trees as t', 't.tree_id', 's.tree_id')
+    .select(['s.depth', 's.action', 's.observation', 's.rollout_id', 's.policy_spans'])
+    .where('t.run_id', '=', runId)
+    .orderBy('s.depth')
+    .execute();
+
+describe('a fork', () => {
+  test.each([
+    ['textcraft', () => 'textcraft', '90', 'random', 'planner'],
+    ['search-qa', () => 'search-qa', 'ivo-daibaim-birthplace', 'random', 'planner'],
+    ['tool-env', () => TOOLS, '1', 'model', 'another model'],
+    ['an AgentGym server', () => gym, '0', 'model', 'another model'],
+  ])(
+    'in %s takes the way to the step again, compares it, and goes on with another policy',
+    async (_, where, alias, before, after) => {
+      const spec = (name: string) => (name.includes('model') ? modelPolicy(name) : name);
+      const origin = await collected(where(), alias, { policy: spec(before) });
+      const from = await stepAt(origin, 2);
+      const { report, progress, runId } = await fork(from, { policy: spec(after) });
+      expect(report).toMatchObject({ mode: 'fork', outcome: 'equal', compared: 3, notes: [] });
+      expect(progress).toMatchObject({ rollouts: 3, plannedRollouts: 3 });
+
+      const { db } = platform.database;
+      const run = await db
+        .selectFrom('runs')
+        .select(['kind', 'config', 'outcome'])
+        .where('run_id', '=', runId)
+        .executeTakeFirstOrThrow();
+      expect(run).toMatchObject({ kind: 'fork', outcome: 'completed', config: { fork: { runId: origin, stepId: from } } });
+      const steps = await stepsOf(runId);
+      const [, first, second] = steps;
+      const behind = steps.filter(({ rollout_id }) => rollout_id !== null);
+      expect([first?.depth, second?.depth]).toEqual([1, 2]);
+      expect(Math.min(...behind.map(({ depth }) => depth))).toBe(3);
+      const actors = new Set(behind.flatMap(({ policy_spans }) => policy_spans.map(({ policyId }) => policyId)));
+      expect(actors).not.toContain(second?.policy_spans[0]?.policyId);
+      const tasks = await db.selectFrom('trees').select('task_id').distinct().where('run_id', 'in', [origin, runId]).execute();
+      expect(tasks).toHaveLength(1);
+      expect((await readReplays(db, [origin])).map(({ mode, parameters }) => ({ mode, parameters }))).toMatchObject([
+        { mode: 'fork', parameters: { run: runId, from } },
+      ]);
+    },
+  );
+
+  test('goes on from the root, from a node of a search, and from where a limit cut a rollout', async () => {
+    const search = { iterations: 3, candidates: 2, maxDepth: 4, exploration: 0.25 };
+    const searched = await collected('textcraft', '40', { search, tasks: [{ alias: '40', rollouts: 3, branching: 'root' }] });
+    expect((await fork(await stepAt(searched, 0))).report).toMatchObject({ outcome: 'equal', compared: 1 });
+    expect((await fork(await stepAt(searched, 1))).report).toMatchObject({ outcome: 'equal', compared: 2 });
+
+    const cut = await collected('textcraft', '90', { maxSteps: 2, policy: 'random' });
+    const { step_id: leaf } = await platform.database.db
+      .selectFrom('steps as s')
+      .innerJoin('trees as t', 't.tree_id', 's.tree_id')
+      .select('step_id')
+      .where('run_id', '=', cut)
+      .where('termination', '=', 'truncated')
+      .executeTakeFirstOrThrow();
+    await expect(fork(leaf)).rejects.toMatchObject({ name: 'ReplayRefused', message: expect.stringContaining('--max-steps') });
+    expect((await fork(leaf, { maxSteps: 3 })).report).toMatchObject({ outcome: 'equal', compared: 3 });
+  });
+
+  test('is planned with the steps that its rollout has left, whatever the way to where that began', async () => {
+    const left = async (stepId: string) => (await planFork(platform, stepId, { rollouts: 1 })).maxSteps;
+    const origin = await collected('textcraft', '90', { policy: 'random' });
+    expect([await left(await stepAt(origin, 0)), await left(await stepAt(origin, 2))]).toEqual([8, 6]);
+
+    const { runId: first } = await fork(await stepAt(origin, 3), { policy: 'random', maxSteps: 2, rollouts: 1 });
+    expect([await left(await stepAt(first, 1)), await left(await stepAt(first, 3))]).toEqual([2, 2]);
+    const { runId: second } = await fork(await stepAt(first, 4), { policy: 'random' });
+    const steps = await stepsOf(second);
+    expect(steps.filter(({ rollout_id }) => rollout_id !== null).map(({ depth }) => depth)).toEqual([5, 5, 5]);
+
+    const bushy = await collected('textcraft', '90', {
+      ...{ policy: 'random', tasks: [{ alias: '90', rollouts: 6, branching: 'anywhere' }] },
+    });
+    const late = await platform.database.db
+      .selectFrom('steps as s')
+      .innerJoin('rollouts as o', 'o.rollout_id', 's.rollout_id')
+      .innerJoin('steps as f', 'f.step_id', 'o.from_step_id')
+      .select(['s.step_id', 's.depth', 'f.depth as from_depth'])
+      .where('o.run_id', '=', bushy)
+      .where('f.depth', '>', 0)
+      .where('s.termination', '=', 'none')
+      .orderBy('s.depth', 'desc')
+      .limit(3)
+      .execute();
+    expect(late.length).toBeGreaterThan(0);
+    for (const { step_id, depth, from_depth } of late) expect(await left(step_id)).toBe(8 - (depth - from_depth));
+
+    const search = { iterations: 3, candidates: 2, maxDepth: 4, exploration: 0.25 };
+    const searched = await collected('textcraft', '40', { search, tasks: [{ alias: '40', rollouts: 3, branching: 'root' }] });
+    expect([await left(await stepAt(searched, 0)), await left(await stepAt(searched, 1))]).toEqual([5, 4]);
+  });
+
+  test('said again is the same run, and puts what was compared on record once', async () => {
+    const origin = await collected('textcraft', '40');
+    const from = await stepAt(origin, 1);
+    const { runId } = await fork(from);
+    const before = await stepsOf(runId);
+    expect((await fork(from, {}, runId)).report).toMatchObject({ outcome: 'equal' });
+    expect(await stepsOf(runId)).toEqual(before);
+    expect(await readReplays(platform.database.db, [origin])).toHaveLength(1);
+    await expect(fork(from, { temperature: 0.5 }, runId)).rejects.toMatchObject({ name: 'RunRefused' });
+  });
+
+  test('ends as failed where the environment answers otherwise, names the step, and stays so', async () => {
+    const origin = await collected('textcraft', '90', { policy: 'random' });
+    const from = await stepAt(origin, 2);
+    const { db } = platform.database;
+    const { parent_step_id: changed } = await db
+      .selectFrom('steps')
+      .select('parent_step_id')
+      .where('step_id', '=', from)
+      .executeTakeFirstOrThrow();
+    if (changed === null) throw new Error('a step of depth 2 has a parent');
+    await db.updateTable('steps').set({ observation: 'You see nothing.' }).where('step_id', '=', changed).execute();
+    const { report, progress, runId } = await fork(from);
+    expect(progress).toBeNull();
+    expect(report).toMatchObject({
+      ...{ outcome: 'differs', compared: 2, differing: 1 },
+      differences: [{ stepId: changed, field: 'observation', recorded: 'You see nothing.' }],
+    });
+    const run = await db.selectFrom('runs').select(['outcome', 'message']).where('run_id', '=', runId).executeTakeFirstOrThrow();
+    expect(run).toMatchObject({ outcome: 'failed', message: expect.stringContaining('did not repeat') });
+    const diverged = await db
+      .selectFrom('divergences as d')
+      .innerJoin('trees as t', 't.tree_id', 'd.tree_id')
+      .select(['field', 'recorded'])
+      .where('run_id', '=', runId)
+      .execute();
+    expect(diverged).toEqual([{ field: 'observation', recorded: 'You see nothing.' }]);
+    expect(await fork(from, {}, runId)).toMatchObject({ progress: null, report: { outcome: 'differs' } });
+    expect(await db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
+    expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+  });
+
+  test('ends as failed where the words are the same and the state is another, on the way and at the first observation', async () => {
+    const { db } = platform.database;
+    const asked = await collected('search-qa', 'ivo-daibaim-birthplace', { policy: 'random' });
+    const origin = await collected('textcraft', '90', { policy: 'random' });
+    const from = await stepAt(origin, 2);
+    const hash = 'f'.repeat(64);
+    const { parent_step_id: changed } = await db
+      .selectFrom('steps')
+      .select('parent_step_id')
+      .where('step_id', '=', from)
+      .executeTakeFirstOrThrow();
+    await db.updateTable('steps').set({ state_hash: hash }).where('step_id', '=', changed).execute();
+
+    const onTheWay = await fork(from);
+    expect(onTheWay.report).toMatchObject({
+      ...{ outcome: 'differs', compared: 2, differing: 1 },
+      differences: [{ stepId: changed, field: 'stateHash', recorded: hash }],
+      notes: [`run ${onTheWay.runId} ended where the environment answered otherwise: nothing follows from there`],
+    });
+    const atTheRoot = await fork(await stepAt(asked, 1), { environment: 'search-qa:turns=3' });
+    expect(atTheRoot.report).toMatchObject({
+      ...{ outcome: 'differs', compared: 1, differing: 1 },
+      differences: [{ stepId: await stepAt(asked, 0), field: 'stateHash' }],
+    });
+    for (const { runId, progress } of [onTheWay, atTheRoot]) {
+      expect(progress).toBeNull();
+      const run = await db.selectFrom('runs').select('outcome').where('run_id', '=', runId).executeTakeFirstOrThrow();
+      expect(run).toEqual({ outcome: 'failed' });
+      const rollouts = await db
+        .selectFrom('rollouts as o')
+        .innerJoin('trees as t', 't.tree_id', 'o.tree_id')
+        .select('rollout_id')
+        .where('t.run_id', '=', runId)
+        .execute();
+      expect(rollouts).toEqual([]);
+    }
+    expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+  });
+
+  test('is refused from a step that is not there, from one that ended its episode, and in a world that has not the task', async () => {
+    const nowhere = '00000000-0000-4000-8000-000000000000';
+    await expect(fork(nowhere)).rejects.toMatchObject({ name: 'ReplayRefused', message: expect.stringContaining(nowhere) });
+    const asked = await collected('search-qa', 'ivo-daibaim-birthplace', { policy: 'random' });
+    await expect(fork(await stepAt(asked, 1), { environment: 'search-qa:seed=2' })).rejects.toMatchObject({
+      name: 'ReplayRefused',
+      message: expect.stringContaining('has no task "ivo-daibaim-birthplace"'),
+    });
+    const origin = await collected('textcraft', '0', { policy: 'planner', maxSteps: 30 });
+    const { step_id: end } = await platform.database.db
+      .selectFrom('steps as s')
+      .innerJoin('trees as t', 't.tree_id', 's.tree_id')
+      .select('step_id')
+      .where('run_id', '=', origin)
+      .where('termination', '=', 'terminated')
+      .executeTakeFirstOrThrow();
+    await expect(fork(end)).rejects.toMatchObject({ message: expect.stringContaining('the episode ended') });
+  });
+});

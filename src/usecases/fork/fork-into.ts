@@ -1,0 +1,145 @@
+import { createAppender } from '../../append/appender.ts';
+import { textReader } from '../../blobs/read-text.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import { CODE_VERSION } from '../../platform/code-version.ts';
+import { nextSequence } from '../../platform/next-sequence.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { readRecordedPath } from '../../projections/step-tree/read-recorded-path.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { type Collection, collectInto } from '../collect/collect-into.ts';
+import type { Collected } from '../collect/collect-run.ts';
+import { treeIdOf } from '../collect/collect-tree.ts';
+import { PrefixDiverged } from '../collect/play-prefix.ts';
+import { recordReplay } from '../replay/record-replay.ts';
+import { ReplayRefused } from '../replay/replay-environment.ts';
+import { Comparison, type ReplayReport } from '../replay/replay-report.ts';
+
+export type Forking = Omit<Collection, 'mode' | 'experimentId'>;
+
+export interface Forked {
+  /** How the way to the step compares; null when the signal came before it was known. */
+  readonly report: ReplayReport | null;
+  /** What was collected behind it; null when the way differed, or in a resume of such a run. */
+  readonly progress: Collected | null;
+}
+
+const CATCH_UP_MS = 60_000;
+
+/**
+ * Starts a run that goes on from a recorded step (`planFork`), or goes on with it where its record ends: the way to the step is
+ * executed again in the fork's own tree, everything the environment says compared, and the rollouts begin behind it. Where the
+ * environment answers otherwise, or its state is another, the run ends there as failed. What was compared is put on record at the
+ * run that it was forked from, once. A projector must be running.
+ */
+export async function forkInto(platform: Platform, forking: Forking): Promise<Forked> {
+  const { runId, plan, signal } = forking;
+  const [task] = plan.tasks;
+  const { fork } = plan;
+  if (!fork || !task) throw new ReplayRefused(`the plan of run ${runId} does not say what it goes on from`);
+  const began = Date.now();
+  const treeId = treeIdOf(runId, task, 0);
+  await settle(platform, signal);
+  let progress: Collected | null = null;
+  if (!(await isDiverged(platform, treeId))) {
+    try {
+      progress = await collectInto(platform, { ...forking, mode: 'resume' });
+    } catch (error) {
+      if (!(error instanceof PrefixDiverged)) throw error;
+    }
+  }
+  if (signal.aborted) return { report: null, progress };
+  await settle(platform, signal);
+  if (progress === null) await endAsFailed(platform, runId);
+  const comparison = await compareWays(platform, fork.stepId, treeId);
+  if (progress === null)
+    comparison.note(`run ${runId} ended where the environment answered otherwise: nothing follows from there`);
+  const report = comparison.report();
+  const seconds = (Date.now() - began) / 1_000;
+  const parameters = {
+    run: runId,
+    from: fork.stepId,
+    policy: plan.policy,
+    temperature: plan.temperature,
+    maxSteps: plan.maxSteps,
+  };
+  const replayId = derivedId('fork', runId);
+  const known = await platform.database.db
+    .selectFrom('replays')
+    .select('mode')
+    .where('replay_id', '=', replayId)
+    .executeTakeFirst();
+  if (!known) await recordReplay(platform, { runId: fork.runId, replayId, report, parameters, seconds });
+  return { report, progress };
+}
+
+/** Whether the way was found to differ before: then its tree is closed as failed. */
+async function isDiverged({ database }: Platform, treeId: string): Promise<boolean> {
+  const tree = await database.db.selectFrom('trees').select('close_reason').where('tree_id', '=', treeId).executeTakeFirst();
+  return tree?.close_reason === 'failed';
+}
+
+/** Compares the way to the fork, step by step, as both trees have it. */
+async function compareWays({ database, blobs }: Platform, stepId: string, treeId: string): Promise<Comparison> {
+  const comparison = new Comparison('fork');
+  const text = textReader(blobs);
+  const recorded = await readRecordedPath(database.db, stepId, text);
+  const leaf = await database.db
+    .selectFrom('steps')
+    .select('step_id')
+    .where('tree_id', '=', treeId)
+    .where('rollout_id', 'is', null)
+    .orderBy('depth', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  const again = leaf ? await readRecordedPath(database.db, leaf.step_id, text) : [];
+  for (const [depth, step] of recorded.entries()) {
+    const other = again[depth];
+    if (!other) break; // behind the first difference nothing was done
+    const eventId = depth === 0 ? derivedId('TreeOpened', treeId) : derivedId('StepTaken', step.stepId);
+    const part = (field: string, before: unknown, after: unknown) => ({
+      at: { eventId, stepId: step.stepId, field },
+      recorded: before,
+      replayed: after,
+    });
+    // by a limit of its plan, which this one has not
+    const cut = step.termination === 'truncated' && other.termination === 'none';
+    comparison.compareParts([
+      part('observation', step.observation, other.observation),
+      part('reward', step.reward, other.reward),
+      ...(cut ? [] : [part('termination', step.termination, other.termination)]),
+      ...(step.stateHash !== null && other.stateHash !== null ? [part('stateHash', step.stateHash, other.stateHash)] : []),
+    ]);
+  }
+  return comparison;
+}
+
+/** Ends a run whose way differed. Said again it changes nothing. */
+async function endAsFailed(platform: Platform, runId: string): Promise<void> {
+  const { db } = platform.database;
+  const run = await db.selectFrom('runs').select('finished_at').where('run_id', '=', runId).executeTakeFirstOrThrow();
+  if (run.finished_at !== null) return;
+  const { steps } = await db
+    .selectFrom('steps as s')
+    .innerJoin('trees as t', 't.tree_id', 's.tree_id')
+    .select((eb) => eb.fn.countAll<number>().as('steps'))
+    .where('t.run_id', '=', runId)
+    .where('s.depth', '>', 0)
+    .executeTakeFirstOrThrow();
+  const appender = createAppender({
+    ...{ log: platform.log, blobs: platform.blobs, producer: { name: 'replayer', version: CODE_VERSION }, clock: Date.now },
+    sequenceOf: (stream, topic) => nextSequence(db, 'replayer', stream, topic),
+  });
+  const message = 'the environment did not repeat what was recorded on the way to the step that the run goes on from';
+  await appender.append([
+    {
+      ...{ type: 'RunFinished', id: derivedId('RunFinished', runId), correlationId: runId },
+      data: { runId, outcome: 'failed', message, trees: 1, rollouts: 0, steps: Number(steps) },
+    },
+  ]);
+  await settle(platform);
+}
+
+async function settle({ database, log }: Platform, signal?: AbortSignal): Promise<void> {
+  await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, ...(signal ? { signal } : {}) });
+}

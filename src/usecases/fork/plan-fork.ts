@@ -1,0 +1,121 @@
+import { openEnvironment } from '../../environments/open-environment.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { createPolicy } from '../../policies/create-policy.ts';
+import { parsePolicyText } from '../../policies/policy-spec.ts';
+import type { Db } from '../../postgres/database.ts';
+import { type CollectPlan, collectPlan } from '../collect/plan.ts';
+import { readBeginning } from '../collect/recorded-beginning.ts';
+import { policyDifference } from '../collect/same-beginning.ts';
+import { ReplayRefused } from '../replay/replay-environment.ts';
+
+/** What a fork changes; what is left out stays as the run had it that it comes from. */
+export interface ForkChanges {
+  readonly environment?: string;
+  readonly policy?: string;
+  readonly rollouts: number;
+  /** Steps behind the fork. */
+  readonly maxSteps?: number;
+  readonly temperature?: number;
+}
+
+/**
+ * Plans a run that goes on from a recorded step: the same task, the way to the step taken again, and rollouts behind it. Left
+ * out, the limit of steps is what the recorded plan leaves behind the step. @throws ReplayRefused when the step is unknown, ends
+ * its episode, or its run does not say what a plan needs.
+ */
+export async function planFork({ database }: Platform, stepId: string, changes: ForkChanges): Promise<CollectPlan> {
+  const { db } = database;
+  const step = await db
+    .selectFrom('steps as s')
+    .innerJoin('trees as t', 't.tree_id', 's.tree_id')
+    .leftJoin('runs as r', 'r.run_id', 't.run_id')
+    .leftJoin('rollouts as o', 'o.rollout_id', 's.rollout_id')
+    .leftJoin('steps as f', 'f.step_id', 'o.from_step_id')
+    .select(['s.tree_id', 's.parent_step_id', 's.depth', 's.termination', 't.run_id', 't.alias', 't.seed', 'r.config'])
+    .select(['t.environment', 't.server_fingerprint'])
+    .select(['s.rollout_id', 'f.depth as from_depth'])
+    .where('s.step_id', '=', stepId)
+    .executeTakeFirst();
+  if (!step) throw new ReplayRefused(`there is no step ${stepId}; \`espalier tree TREE --ids\` shows the steps of a tree`);
+  if (step.termination === 'terminated')
+    throw new ReplayRefused(
+      `the episode ended at step ${stepId}: nothing can follow; name a step before it, such as ${step.parent_step_id}`,
+    );
+  const recorded = collectPlan.safeParse(step.config).data;
+  if (recorded?.search?.compat)
+    throw new ReplayRefused(
+      `run ${step.run_id} searched by the rules of ${recorded.search.compat.system}, which word what is seen otherwise than a rollout does; fork another run`,
+    );
+  const environment = changes.environment ?? environmentOf(step.config);
+  const policy = changes.policy ?? recorded?.policy;
+  if (environment === null)
+    throw new ReplayRefused(`run ${step.run_id} does not say in which environment it acted; name it with --environment`);
+  if (policy === undefined) throw new ReplayRefused(`run ${step.run_id} was planned elsewhere; name who goes on with --policy`);
+  const maxSteps = changes.maxSteps ?? (recorded ? stepsLeft(recorded, step) : MAX_STEPS);
+  if (maxSteps < 1)
+    throw new ReplayRefused(
+      `the plan of run ${step.run_id} leaves no step behind depth ${step.depth}; say how many with --max-steps`,
+    );
+  await refuseOtherWorld(environment, step, changes.environment !== undefined);
+  if (changes.policy === undefined) await refuseOtherPolicy(db, step.run_id, policy);
+  return collectPlan.parse({
+    environment,
+    tasks: [{ alias: step.alias, rollouts: changes.rollouts, branching: 'root', behind: { stepId, steps: step.depth } }],
+    ...{ taskSeed: step.seed, policy, temperature: changes.temperature ?? recorded?.temperature ?? 1, maxSteps, search: null },
+    ...(recorded?.prompt ? { prompt: recorded.prompt } : {}),
+    fork: { runId: step.run_id, treeId: step.tree_id, stepId },
+  });
+}
+
+/**
+ * Gives how many steps the recorded plan leaves behind a step. Its limit counts what a rollout took itself, from the node where
+ * it began: the way to that node, as a fork or a bushy tree has it, costs nothing. A search has a limit of its own for the whole
+ * path (`gradeOutcome`): one action more than its depth.
+ */
+function stepsLeft(
+  { maxSteps, search }: CollectPlan,
+  { depth, ...step }: { readonly depth: number; readonly rollout_id: string | null; readonly from_depth: number | null },
+): number {
+  if (search) return search.maxDepth + 1 - depth;
+  if (step.rollout_id === null) return maxSteps; // the root, or on the way behind which the rollouts begin
+  return maxSteps - (depth - (step.from_depth ?? 0));
+}
+
+/**
+ * An environment that does not know the task is another world, and so is one of another fingerprint behind the name that the run
+ * recorded. One that was named on purpose may differ: what it answers is compared step by step.
+ */
+async function refuseOtherWorld(
+  environment: string,
+  step: { readonly alias: string; readonly environment: string; readonly server_fingerprint: string; readonly run_id: string },
+  onPurpose: boolean,
+): Promise<void> {
+  const kind = await openEnvironment(environment);
+  await kind.close();
+  if (!kind.taskAliases.includes(step.alias))
+    throw new ReplayRefused(
+      `${environment} has no task ${JSON.stringify(step.alias)}: it is not the world that the step was taken in; name that one with --environment`,
+    );
+  if (onPurpose || (kind.name === step.environment && kind.fingerprint === step.server_fingerprint)) return;
+  throw new ReplayRefused(
+    `the step was taken in ${step.environment} with the fingerprint ${step.server_fingerprint}, and ${environment} is ${kind.name} with the fingerprint ${kind.fingerprint} now; put back what run ${step.run_id} acted in, or name ${environment} with --environment to see where it answers otherwise`,
+  );
+}
+
+/** @throws ReplayRefused when the policy that the run names is another one now. */
+async function refuseOtherPolicy(db: Db, runId: string, named: string): Promise<void> {
+  const spec = parsePolicyText(named);
+  const began = spec.kind === 'live' ? null : await readBeginning(db, runId); // a live policy is opened by who collects
+  if (began === null) return;
+  const policy = await createPolicy(spec);
+  await policy.close();
+  const difference = policyDifference(began, named, policy);
+  if (difference) throw new ReplayRefused(`${difference}; put back that file, or name who goes on with --policy`);
+}
+
+const MAX_STEPS = 30; // as `collect` has it
+
+function environmentOf(config: unknown): string | null {
+  const environment = (config as { readonly environment?: unknown } | null)?.environment; // whatever its producer wrote
+  return typeof environment === 'string' ? environment : null;
+}

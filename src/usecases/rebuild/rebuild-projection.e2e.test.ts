@@ -1,0 +1,59 @@
+import { expect, test } from '@jest/globals';
+import { prepareEvents } from '../../append/prepare-events.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import { projections } from '../../projections/registry.ts';
+import { runProjections } from '../../projections/runner.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { kafkaForTests } from '../../testing/kafka.ts';
+import { describeWithKafka } from '../../testing/kafka-describe.ts';
+import { MemoryBlobs } from '../../testing/memory-blobs.ts';
+import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { Story } from '../../testing/story.ts';
+import { replayProjections } from '../replay/replay-projections.ts';
+import { rebuildProjection } from './rebuild-projection.ts';
+
+describeWithKafka('a rebuild over Kafka', () => {
+  test('while events are written takes over with equal tables and is folded on', async () => {
+    const platform = await openTestPlatform((await kafkaForTests()).brokers);
+    const { log, database } = platform;
+    const options = { signal: new AbortController().signal, progress: () => undefined, limitMs: 60_000 };
+    const chosen = projections.filter(({ name }) => name === 'step-tree');
+    const settled = async () => waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 60_000 });
+    const runner = await runProjections({ log, database });
+    try {
+      const story = new Story('kafka rebuild');
+      const runId = story.run();
+      const trees = ['a', 'b', 'c'].map((name) => story.tree(runId, name));
+      let appended = 0;
+      let ordinal = 0;
+      const tell = async () => {
+        for (const tree of trees) story.walk(tree, ordinal, 3, 1);
+        ordinal++;
+        await log.append(await prepareEvents(story.events.slice(appended), new MemoryBlobs()));
+        appended = story.events.length;
+        await settled();
+      };
+      await tell();
+      let writing = true;
+      const writer = (async () => {
+        while (writing) await tell();
+      })();
+      try {
+        for (const projection of chosen)
+          expect(await rebuildProjection(platform, projection, { ...options, differing: 'refuse' })).toMatchObject({
+            ...{ kind: 'swapped', from: 1, to: 1_000_001, comparison: { differences: [] } },
+          });
+      } finally {
+        writing = false;
+        await writer;
+      }
+      await tell();
+      const steps = await database.db.selectFrom('steps').select('step_id').execute();
+      expect(steps).toHaveLength(3 + 9 * ordinal);
+      expect((await replayProjections(platform, chosen, options)).report).toMatchObject({ outcome: 'equal', differing: 0 });
+    } finally {
+      await runner.close();
+      await platform.close();
+    }
+  });
+});

@@ -1,0 +1,94 @@
+import type { Platform } from '../../platform/open-platform.ts';
+import { readLiveVersions } from '../../projections/live-versions.ts';
+import { codeVersionOf, type Projection } from '../../projections/projection.ts';
+import { whileCaughtUp } from '../../projections/rebuild/catch-up.ts';
+import { agrees, type BuildComparison, compareBuild } from '../../projections/rebuild/compare-build.ts';
+import { foldAnew } from '../../projections/rebuild/fold-anew.ts';
+import { holdRebuild } from '../../projections/rebuild/hold-rebuild.ts';
+import { dropBuild, reopenKept } from '../../projections/rebuild/open-build.ts';
+import { swapVersions } from '../../projections/rebuild/swap-versions.ts';
+import type { Watching } from '../../projections/rebuild/watch-build.ts';
+
+export interface Rebuilding extends Watching {
+  /** How long to wait for a moment in which versions can be compared or swapped; readers that stay open for long put it off. */
+  readonly limitMs: number;
+}
+export type Rebuilt =
+  | { readonly kind: 'swapped'; readonly from: number; readonly to: number; readonly comparison: BuildComparison | null }
+  /** The build is kept as it is: the same code folded something else, and who asked did not say that it may take over. */
+  | { readonly kind: 'differs'; readonly build: number; readonly comparison: BuildComparison };
+type Parts = Pick<Platform, 'database' | 'log'>;
+
+/**
+ * Folds a projection anew beside the live version and lets the build take over. One of the same code is compared with the live
+ * tables first; where they differ, it takes over only when `differing` says so. What was live is kept until `retireVersions`.
+ */
+export async function rebuildProjection(
+  parts: Parts,
+  projection: Projection,
+  options: Rebuilding & { readonly differing: 'refuse' | 'accept' },
+): Promise<Rebuilt> {
+  const { database } = parts;
+  return holdRebuild(database, projection, async () => {
+    return foldAnew(parts, projection, options, async (build) => {
+      const live = (await readLiveVersions(database.db)).get(projection.name);
+      const same = live !== undefined && codeVersionOf(live) === projection.version;
+      const comparison = same ? await compareBuild(database, build, options) : null;
+      if (comparison !== null && !agrees(comparison) && options.differing === 'refuse')
+        return { kind: 'differs', build: build.version, comparison };
+      const from = await swapVersions(database, build, options);
+      return { kind: 'swapped', from, to: build.version, comparison };
+    });
+  });
+}
+
+/** There is no version to go back to, or this code cannot bring it up to the live one. */
+export class NothingKept extends Error {
+  override readonly name = 'NothingKept';
+}
+
+/** Lets the version that was live before take over again: it first folds what it missed. @throws NothingKept. */
+export async function swapBack(
+  parts: Parts,
+  projection: Projection,
+  options: Rebuilding,
+): Promise<{ readonly from: number; readonly to: number }> {
+  const { database } = parts;
+  return holdRebuild(database, projection, async () => {
+    const [newest] = await versionsBeside(parts, projection, 'kept');
+    if (newest === undefined) throw new NothingKept(`no earlier version of ${projection.name} is kept`);
+    if (codeVersionOf(newest) !== projection.version)
+      throw new NothingKept(
+        `version ${newest} of ${projection.name} was folded by other code; swap back with a checkout of version ${codeVersionOf(newest)}`,
+      );
+    const build = await reopenKept(database, parts.log, projection, newest);
+    return whileCaughtUp(parts, build, options, async () => ({
+      from: await swapVersions(database, build, options),
+      to: newest,
+    }));
+  });
+}
+
+/** Drops every version that is not live, kept or unfinished; gives them. */
+export async function retireVersions(parts: Parts, projection: Projection): Promise<readonly number[]> {
+  return holdRebuild(parts.database, projection, async () => {
+    const versions = [
+      ...(await versionsBeside(parts, projection, 'kept')),
+      ...(await versionsBeside(parts, projection, 'building')),
+    ];
+    for (const version of versions) await dropBuild(parts.database.db, projection, version);
+    return versions;
+  });
+}
+
+/** The one that stood down last first. */
+async function versionsBeside({ database }: Parts, { name }: Projection, state: 'kept' | 'building'): Promise<number[]> {
+  const rows = await database.db
+    .selectFrom('projection_builds')
+    .select('version')
+    .where('projection', '=', name)
+    .where('state', '=', state)
+    .orderBy('begun_at', 'desc')
+    .execute();
+  return rows.map(({ version }) => version);
+}

@@ -1,0 +1,229 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { catalogue, TOPICS } from '../../events/catalogue.ts';
+import { encode } from '../../events/codec.ts';
+import type { Envelope } from '../../events/envelope.ts';
+import type { EventLog, Subscription } from '../../log/event-log.ts';
+import type { Database } from '../../postgres/database.ts';
+import { verifyChain } from '../../projections/journal-chain/verify-chain.ts';
+import { describePlace, type Place } from '../../projections/place.ts';
+import type { Projection } from '../../projections/projection.ts';
+import { projections } from '../../projections/registry.ts';
+import { runProjections } from '../../projections/runner.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { Story } from '../../testing/story.ts';
+import { rebuildProjection } from '../rebuild/rebuild-projection.ts';
+import { replayProjections } from '../replay/replay-projections.ts';
+import { releaseQuarantined } from './release-quarantined.ts';
+
+/** A log and the read models that are folded from it; nobody projects. */
+export interface ReleasingWorld {
+  readonly log: EventLog;
+  readonly database: Database;
+  close(): Promise<void>;
+}
+
+const signal = new AbortController().signal;
+const patient = { timeoutMs: 60_000, limitMs: 60_000, signal, progress: () => undefined };
+
+/** Describes what a release from quarantine does, whatever the log. */
+export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
+  let world: ReleasingWorld;
+  let runner: Subscription | undefined;
+  beforeEach(async () => {
+    world = await open();
+  });
+  afterEach(async () => {
+    await runner?.close();
+    runner = undefined;
+    await world.close();
+  });
+
+  const project = async () => {
+    runner = await runProjections(world);
+  };
+  const settled = async () => waitUntilProjected(world.database.db, await world.log.ends(TOPICS), { timeoutMs: 60_000 });
+  const put = (events: readonly Envelope[], write: (event: Envelope) => Buffer = encode) =>
+    world.log.append(events.map((event) => ({ topic: catalogue[event.type].topic, key: event.stream, value: write(event) })));
+  const release = (place: Place | null, timeoutMs = 60_000) =>
+    releaseQuarantined(world, { place, reason: 'the parent is there', clock: Date.now, timeoutMs, signal });
+  const waiting = () =>
+    world.database.db
+      .selectFrom('quarantine')
+      .select(['projection', 'topic', 'partition', 'offset'])
+      .where('released_at', 'is', null)
+      .orderBy('offset')
+      .orderBy('projection')
+      .execute();
+  const depths = async () =>
+    (await world.database.db.selectFrom('steps').select('depth').orderBy('depth').execute()).map(({ depth }) => depth);
+
+  /** The second of two steps lies in the log before the first, and a third that hangs on it. */
+  async function givenEarly(projecting = true) {
+    const story = new Story('early');
+    const tree = story.tree(story.run(), 'a');
+    const rollout = story.rollout(tree);
+    const first = story.step(tree, rollout, tree.rootStepId, 1);
+    story.step(tree, rollout, story.step(tree, rollout, first, 2), 3);
+    const [run, opened, started, parent, early, hanging] = story.events as [
+      Envelope,
+      Envelope,
+      Envelope,
+      Envelope,
+      Envelope,
+      Envelope,
+    ];
+    if (projecting) await project();
+    await put([run, opened, started, early, hanging]);
+    if (projecting) await settled();
+    return { parent, story, tree, rollout, first };
+  }
+
+  describe('a release from quarantine', () => {
+    test('is not appended while the event would be refused again; then it is, and says of each projection what it did', async () => {
+      const { parent } = await givenEarly();
+      const before = await waiting();
+      const refused = await release(null);
+      expect(refused.map(({ appended, result }) => [appended, result.kind])).toEqual(before.map(() => [null, 'refused']));
+      expect(refused[0]?.result).toMatchObject({
+        reason: expect.stringContaining('append that step first, then release this event'),
+      });
+      expect(await waiting()).toEqual(before);
+
+      await put([parent]);
+      await settled();
+      const { topic, partition, offset } = before[0] as Place;
+      const one = await release({ topic, partition, offset });
+      expect(one.map(({ projection, result }) => [projection, result.kind])).toEqual([
+        ['rewards', 'released'],
+        ['step-tree', 'released'],
+      ]);
+      expect(one[0]?.appended).toMatchObject({ topic, partition });
+      expect(await depths()).toEqual([0, 1, 2]);
+      expect(await release({ topic, partition, offset })).toEqual([]); // nothing waits there any more
+      expect((await release(null)).map(({ result }) => result.kind)).toEqual(['released', 'released']);
+      expect(await depths()).toEqual([0, 1, 2, 3]);
+      expect(await waiting()).toEqual([]);
+    });
+
+    test('that two processes make at once is folded once', async () => {
+      const { parent } = await givenEarly();
+      await put([parent]);
+      await settled();
+      const both = await Promise.all([release(null), release(null)]);
+      expect(new Set(both.flat().map(({ result }) => result.kind))).toEqual(new Set(['released']));
+      await settled();
+      expect(await depths()).toEqual([0, 1, 2, 3]);
+      expect(await waiting()).toEqual([]);
+      expect((await replayProjections(world, projections, patient)).report).toMatchObject({ outcome: 'equal', differences: [] });
+    });
+
+    test('that is made while no projector runs stays in the log, and is folded by the next one', async () => {
+      const { parent } = await givenEarly();
+      await put([parent]);
+      await settled();
+      await runner?.close();
+      const pending = await release(null, 100);
+      expect(new Set(pending.map(({ result }) => result.kind))).toEqual(new Set(['pending']));
+      expect(await depths()).toEqual([0, 1]);
+      await project();
+      await settled();
+      expect(await depths()).toEqual([0, 1, 2, 3]);
+      expect(await waiting()).toEqual([]);
+    });
+
+    test('lies in the partition of the record that waited, whichever its key would choose', async () => {
+      const story = new Story('elsewhere');
+      story.run();
+      const [run] = story.events as [Envelope];
+      const places = await world.log.append(
+        [0, 1].map((partition) => ({
+          topic: 'runs',
+          key: 'any',
+          partition,
+          value: Buffer.from(JSON.stringify({ ...run, schemaVersion: 9 })),
+        })),
+      );
+      await project();
+      await settled();
+      // as after an upgrade that knows the version
+      await sql`update quarantine set body = ${encode(run)}`.execute(world.database.db);
+      const [, last] = places;
+      const outcomes = await release(last ?? null);
+      expect(outcomes.map(({ appended, result }) => [appended?.partition, result.kind])).toContainEqual([1, 'released']);
+      const { rows } = await sql<Place>`select topic, partition, "offset" from events`.execute(world.database.db);
+      expect(rows).toEqual([outcomes[0]?.appended]);
+    });
+
+    test('beside events that are written and folded loses none of them from the journal', async () => {
+      const story = new Story('beside');
+      const tree = story.tree(story.run(), 'a');
+      const rollout = story.rollout(tree);
+      let from = tree.rootStepId;
+      for (let depth = 1; depth <= 150; depth++) from = story.step(tree, rollout, from, depth);
+      const events = story.events as readonly Envelope[];
+      await project();
+      await put(events.slice(0, 3));
+      const unread = (event: Envelope) => Buffer.from(JSON.stringify({ ...event, schemaVersion: 99 }));
+      await put(events.slice(3, 83), unread); // of a version that this program does not know
+      await settled();
+      const { db } = world.database;
+      await sql`
+        update quarantine set body = convert_to(replace(convert_from(body, 'UTF8'), '"schemaVersion":99', '"schemaVersion":1'), 'UTF8')`.execute(
+        db,
+      ); // as after an upgrade that knows it
+      const writing = (async () => {
+        for (let i = 83; i < events.length; i += 3) await put(events.slice(i, i + 3));
+      })();
+      const outcomes = await release(null);
+      await writing;
+      await settled();
+      expect(new Set(outcomes.map(({ result }) => result.kind))).toEqual(new Set(['released']));
+      const journalled = await db
+        .selectFrom('events')
+        .select(['event_id', 'position'])
+        .where('stream', '=', tree.treeId)
+        .execute();
+      expect(journalled.map(({ event_id }) => event_id).sort()).toEqual(
+        events
+          .slice(1)
+          .map(({ id }) => id)
+          .sort(),
+      );
+      expect(journalled.map(({ position }) => Number(position)).sort((a, b) => a - b)).toEqual(
+        events.slice(1).map((_, i) => i + 1),
+      );
+      expect((await verifyChain(db, { signal })).faults).toEqual([]);
+    });
+
+    test('beside rebuilds that take over counts once, before and after', async () => {
+      const { parent, story, tree, rollout, first } = await givenEarly();
+      const chosen = projections.filter(({ name }) => name === 'step-tree' || name === 'rewards') as readonly Projection[];
+      const rebuilding = (async () => {
+        for (const projection of chosen)
+          expect(await rebuildProjection(world, projection, { ...patient, differing: 'refuse' })).toMatchObject({
+            kind: 'swapped',
+          });
+      })();
+      await put([parent]);
+      for (let i = 0; i < 5; i++) {
+        const told = story.events.length;
+        story.step(tree, rollout, story.step(tree, rollout, first, 2, { stepId: story.id('parent', i) }), 3, {
+          stepId: story.id('child', i),
+        });
+        const [before, child] = story.events.slice(told) as [Envelope, Envelope];
+        await put([child, before]);
+        await settled();
+        await release(null);
+      }
+      await rebuilding;
+      await settled();
+      expect((await release(null)).map(describeOutcome)).toEqual([]);
+      expect(await depths()).toEqual([0, 1, ...Array(6).fill(2), ...Array(6).fill(3)]);
+      expect((await replayProjections(world, chosen, patient)).report).toMatchObject({ outcome: 'equal', differences: [] });
+    });
+  });
+}
+
+const describeOutcome = ({ projection, place, result }: Awaited<ReturnType<typeof releaseQuarantined>>[number]) =>
+  `${projection} ${describePlace(place)} ${result.kind}`;

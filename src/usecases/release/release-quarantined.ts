@@ -1,0 +1,182 @@
+import { sql } from 'kysely';
+import { decode } from '../../events/codec.ts';
+import type { Delivery } from '../../events/envelope.ts';
+import { withRelease } from '../../events/with-release.ts';
+import { type EventLog, type LogRecord, RECORD_LIMIT, type Receipt } from '../../log/event-log.ts';
+import { positionAfter } from '../../log/position.ts';
+import type { Database, Db } from '../../postgres/database.ts';
+import { offerAgain } from '../../projections/offer-again.ts';
+import { describePlace, type Place } from '../../projections/place.ts';
+import type { Projection } from '../../projections/projection.ts';
+import { projections as registered } from '../../projections/registry.ts';
+import { ProjectionsBehind, waitUntilProjected } from '../../projections/wait-until.ts';
+
+/** What a release did for one projection that holds the record in quarantine. */
+export interface ReleaseOutcome {
+  readonly projection: string;
+  /** Where the record waits. */
+  readonly place: Place;
+  /**
+   * The record by which it was released; null where it would be refused again: then nothing was appended, and it waits as before.
+   */
+  readonly appended: Place | null;
+  readonly result:
+    | { readonly kind: 'released' }
+    | { readonly kind: 'refused'; readonly reason: string }
+    /** The release is in the log; who folds it has not passed it within the time. */
+    | { readonly kind: 'pending'; readonly reason: string };
+}
+
+export interface Releasing {
+  /** The place of one record; null for all that waits. */
+  readonly place: Place | null;
+  /** Why it is released, for the record. */
+  readonly reason: string | null;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** How long the projections are waited for. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+const AT_ONCE = 500; // places of one partition: what hangs on one of them is asked of together with it
+
+/**
+ * Releases what waits in quarantine, in log order: after its parent arrived, or after an upgrade that can read it. A release is a
+ * record: the event is appended again behind all there is in its partition, and says where it waited, so that every fold of the
+ * log meets it at the same place, and whoever folded it before knows it by its id. A record that every projection would refuse
+ * again is not appended. Waits until the projections have passed the releases.
+ */
+export async function releaseQuarantined(
+  parts: { readonly log: EventLog; readonly database: Database },
+  options: Releasing,
+): Promise<readonly ReleaseOutcome[]> {
+  const outcomes: ReleaseOutcome[] = [];
+  let after: Place = options.place
+    ? { ...options.place, offset: options.place.offset - 1 }
+    : { topic: '', partition: -1, offset: -1 };
+  for (;;) {
+    options.signal.throwIfAborted();
+    const waiting = await readWaiting(parts.database.db, after, options.place);
+    const last = waiting.at(-1);
+    if (last === undefined) return outcomes;
+    outcomes.push(...(await releaseTogether(parts, waiting, options)));
+    after = last;
+    if (options.place) return outcomes;
+  }
+}
+
+interface Waiting extends Place {
+  readonly projections: readonly string[];
+  readonly body: Buffer;
+}
+
+/** Reads the next places at which something waits for a live projection: those of the first partition that has any. */
+async function readWaiting(db: Db, after: Place, only: Place | null): Promise<readonly Waiting[]> {
+  const { rows } = await sql<Waiting>`
+    select topic, partition, "offset", array_agg(projection order by projection) as projections, (array_agg(body))[1] as body
+    from public.quarantine
+    where released_at is null and projection in (select name from public.projections)
+      and (topic, partition, "offset") > (${after.topic}, ${after.partition}::integer, ${after.offset}::bigint)
+    group by topic, partition, "offset" order by topic, partition, "offset" limit ${AT_ONCE}`.execute(db);
+  const [first] = rows;
+  if (only) return rows.filter((row) => describePlace(row) === describePlace(only));
+  return rows.filter((row) => row.topic === first?.topic && row.partition === first.partition);
+}
+
+async function releaseTogether(
+  { log, database: { db } }: { readonly log: EventLog; readonly database: Database },
+  waiting: readonly Waiting[],
+  { reason, clock, timeoutMs, signal }: Releasing,
+): Promise<readonly ReleaseOutcome[]> {
+  const refusals = await refusedAgain(db, waiting);
+  const refusalOf = (row: Waiting, projection: string) => refusals.get(`${projection} ${describePlace(row)}`);
+  const going = waiting.filter((row) => row.projections.some((projection) => refusalOf(row, projection) === undefined));
+  const at = new Date(clock()).toISOString();
+  const receipts = await log.append(going.map((row) => recordOf(row, at, reason)));
+  const appended = new Map(going.map((row, i) => [describePlace(row), receipts[i] as Receipt])); // one receipt per record
+  const pending = receipts.length > 0 ? await pendingReason(db, going, receipts, { timeoutMs, signal }) : null;
+  const refusedThere = pending === null ? await readRefused(db, receipts) : new Map<string, string>();
+  return waiting.flatMap((row) =>
+    row.projections.map((projection): ReleaseOutcome => {
+      const { topic, partition, offset } = row;
+      const receipt = appended.get(describePlace(row)) ?? null;
+      const told = { projection, place: { topic, partition, offset }, appended: receipt };
+      const refused = receipt
+        ? refusedThere.get(`${projection} ${describePlace(receipt)}`)
+        : (refusalOf(row, projection) ?? 'is not offered');
+      if (refused !== undefined) return { ...told, result: { kind: 'refused', reason: refused } };
+      return { ...told, result: pending === null ? { kind: 'released' } : { kind: 'pending', reason: pending } };
+    }),
+  );
+}
+
+/** Asks each projection of what waits for it: `projection place` → why it would be refused again. */
+async function refusedAgain(db: Db, waiting: readonly Waiting[]): Promise<ReadonlyMap<string, string>> {
+  const refusals = new Map<string, string>();
+  const deliveries = new Map<Waiting, Delivery>();
+  const refuse = (row: Waiting, projection: string, reason: string) =>
+    refusals.set(`${projection} ${describePlace(row)}`, reason);
+  for (const row of waiting) {
+    const decoded = decode(row.body);
+    const tooLarge = row.body.length + 4_096 > RECORD_LIMIT; // what a release adds: a place, a time and a reason
+    if (decoded.kind === 'event' && !tooLarge) {
+      const { topic, partition, offset } = row;
+      deliveries.set(row, { topic, partition, offset, event: decoded.event, body: row.body.toString('utf8') });
+    } else {
+      const reason =
+        decoded.kind === 'refused'
+          ? `${decoded.refusal.path} ${decoded.refusal.message}`.trim()
+          : 'is too large to be appended again';
+      for (const projection of row.projections) refuse(row, projection, reason);
+    }
+  }
+  const [first] = waiting;
+  if (!first) return refusals;
+  for (const name of new Set(waiting.flatMap(({ projections }) => projections))) {
+    const mine = waiting.filter((row) => row.projections.includes(name) && deliveries.has(row));
+    const offered = mine.map((row) => deliveries.get(row) as Delivery); // as just filtered
+    const projection = registered.find((candidate) => candidate.name === name);
+    const said = projection ? await offerAgain(db, projection, first, offered) : null;
+    for (const [i, row] of mine.entries()) {
+      const reason = said ? said.get(offered[i] as Delivery) : `this program has no projection ${name}`;
+      if (reason !== undefined) refuse(row, name, reason);
+    }
+  }
+  return refusals;
+}
+
+function recordOf({ topic, partition, offset, body }: Waiting, at: string, reason: string | null): LogRecord {
+  const decoded = decode(body);
+  const key = decoded.kind === 'event' ? decoded.event.stream : ''; // what does not decode is refused before
+  return { topic, partition, key, value: Buffer.from(withRelease(body.toString('utf8'), { offset, at, reason }), 'utf8') };
+}
+
+/** Waits until all who hold something have passed the releases; gives why not, when they have not in time. */
+async function pendingReason(
+  db: Db,
+  going: readonly Waiting[],
+  receipts: readonly Receipt[],
+  waiting: { readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<string | null> {
+  const names = new Set(going.flatMap(({ projections }) => projections));
+  const concerned: readonly Projection[] = registered.filter(({ name }) => names.has(name));
+  try {
+    await waitUntilProjected(db, positionAfter(receipts), { ...waiting, projections: concerned });
+    return null;
+  } catch (error) {
+    if (error instanceof ProjectionsBehind) return error.message;
+    throw error;
+  }
+}
+
+/** `projection place` → why, of those that were refused at the place of their release. */
+async function readRefused(db: Db, receipts: readonly Place[]): Promise<ReadonlyMap<string, string>> {
+  const rows = receipts.map(({ topic, partition, offset }) => ({ topic, partition, offset }));
+  const found = await sql<Place & { projection: string; reason: string }>`
+    select q.projection, q.topic, q.partition, q."offset", concat_ws(' ', nullif(q.field, ''), q.reason) as reason from public.quarantine q
+    join jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as p(topic text, partition integer, "offset" bigint)
+      using (topic, partition, "offset")
+    where q.projection in (select name from public.projections)`.execute(db);
+  return new Map(found.rows.map((row) => [`${row.projection} ${describePlace(row)}`, row.reason]));
+}

@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { encode } from '../../events/codec.ts';
+import type { Envelope } from '../../events/envelope.ts';
+import type { Offsets } from '../../log/event-log.ts';
+import { type Database, type Db, openDatabase } from '../../postgres/database.ts';
+import { topicsOf } from '../../projections/apply-slice.ts';
+import { keepSnapshots } from '../../projections/as-of/snapshots.ts';
+import { decodeRecords } from '../../projections/decode-records.ts';
+import { applyIsolatingPoison } from '../../projections/isolate-poison.ts';
+import { readTail } from '../../projections/journal/read-events.ts';
+import { projections } from '../../projections/registry.ts';
+import { foldRewardsAt } from '../../projections/rewards/rewards-at.ts';
+import { arbitraryRecord } from '../../testing/arbitrary-record.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { appendRelease, appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
+import { emptyReadModels, readModels } from '../../testing/read-models.ts';
+
+const databases: { readonly made: TestDatabase; readonly database: Database }[] = [];
+// opened before the first test
+let [live, beside, subscriber]: readonly [Db, Db, Db] = [undefined, undefined, undefined] as never;
+beforeAll(async () => {
+  for (let i = 0; i < 3; i++) {
+    const made = await createTestDatabase();
+    databases.push({ made, database: await openDatabase(made.url) });
+  }
+  [live, beside, subscriber] = databases.map(({ database }) => database.db) as unknown as [Db, Db, Db]; // three were opened
+});
+afterAll(async () => {
+  for (const { made, database } of databases) {
+    await database.close();
+    await made.drop();
+  }
+});
+
+/**
+ * How a record comes to be: its events, which of them come early, which no program could read then, where batches end and what is
+ * released behind each.
+ */
+const happening = fc.record({
+  events: arbitraryRecord,
+  moved: fc.array(fc.tuple(fc.nat(), fc.nat()), { minLength: 1, maxLength: 6 }),
+  unread: fc.array(fc.nat(), { maxLength: 2 }),
+  cuts: fc.array(fc.record({ at: fc.nat(), releasing: fc.array(fc.boolean(), { maxLength: 8 }) }), {
+    minLength: 1,
+    maxLength: 4,
+  }),
+  asked: fc.nat(),
+});
+type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
+
+/**
+ * Lets it happen: batch by batch into the log and, live, into the read models; behind each batch some of what waits is released.
+ */
+async function letHappen({ events, moved, unread, cuts }: Happening): Promise<TestLog> {
+  const record = [...events];
+  for (const [at, to] of moved) record.splice(to % record.length, 0, ...record.splice(at % record.length, 1));
+  const newer = new Set(unread.map((at) => at % record.length));
+  const log = testLog();
+  const ends = [
+    ...cuts.map(({ at, releasing }) => ({ end: at % (record.length + 1), releasing })),
+    { end: record.length, releasing: [] },
+  ];
+  let from = 0;
+  for (const { end, releasing } of ends.sort((a, b) => a.end - b.end)) {
+    appendTo(
+      log,
+      record.slice(from, end).map((event, i) => (newer.has(from + i) ? beyond(event) : event)),
+    );
+    from = end;
+    await fold(live, log);
+    await release(log, releasing, events);
+    await fold(live, log);
+  }
+  return log;
+}
+
+/** The record of an event in a version that this program does not know. */
+function beyond(event: Envelope): { topic: string; value: Uint8Array } {
+  const log = testLog();
+  appendTo(log, [event]);
+  const [topic = ''] = log.topics.keys();
+  return { topic, value: Buffer.from(JSON.stringify({ ...event, schemaVersion: 99 })) };
+}
+
+/**
+ * Releases those of the waiting places that the mask chooses; what could not be read is released as a program reads it that can.
+ */
+async function release(log: TestLog, mask: readonly boolean[], events: readonly Envelope[]): Promise<void> {
+  const { rows } = await sql<{ topic: string; offset: number; body: Buffer }>`
+    select distinct on (topic, "offset") topic, "offset", body from quarantine where released_at is null order by topic, "offset"`.execute(
+    live,
+  );
+  for (const [i, { topic, offset, body }] of rows.entries()) {
+    if (!mask[i % Math.max(1, mask.length)]) continue;
+    const { id } = JSON.parse(body.toString()) as { id: string };
+    const event = events.find((each) => each.id === id);
+    if (event) appendRelease(log, topic, offset, encode(event));
+  }
+}
+
+async function fold(db: Db, log: TestLog, position: Offsets = endsOf(log)): Promise<void> {
+  for (const [topic, partitions] of position) await projectSlice(db, log, topic, 0, partitions.get(0) ?? 0);
+}
+
+function endsOf(log: TestLog): Offsets {
+  return new Map([...log.topics].map(([topic, records]) => [topic, new Map([[0, records.length]])]));
+}
+
+/** A position within the record, another in each topic. */
+function someWhere(log: TestLog, asked: number): Offsets {
+  return new Map([...log.topics].map(([topic, records], i) => [topic, new Map([[0, (asked >> i) % (records.length + 1)]])]));
+}
+
+async function quarantineOf(db: Db): Promise<readonly string[]> {
+  const { rows } = await sql<{ row: string }>`
+    select (to_jsonb(q) - '{quarantined_at}'::text[])::text as row from quarantine q order by 1`.execute(db);
+  return rows.map(({ row }) => row);
+}
+
+const rewardsOf = async (db: Db) =>
+  (await db.selectFrom('rewards').select(['reward_id', 'value', 'revisions']).orderBy('reward_id').execute()).map(
+    ({ reward_id, value, revisions }) => [reward_id, value, revisions],
+  );
+
+/** Follows the events of a record as a subscriber does, and folds what is delivered, in its order. */
+async function foldDelivered(into: Db): Promise<void> {
+  const delivered = new Map<string, { offset: number; body: string }[]>();
+  let from: Offsets = new Map();
+  for (;;) {
+    const { records, ends } = await readTail(live, from, {}, 5);
+    const next = new Map([...ends].map(([topic]) => [topic, new Map(from.get(topic) ?? [])]));
+    for (const { topic, offset, body } of records) {
+      delivered.set(topic, [...(delivered.get(topic) ?? []), { offset, body }]);
+      next.get(topic)?.set(0, offset + 1);
+    }
+    if (records.length === 0) break;
+    from = next;
+  }
+  for (const [topic, records] of delivered) {
+    expect(records.map(({ offset }) => offset)).toEqual(records.map(({ offset }) => offset).sort((a, b) => a - b));
+    const batch = { topic, partition: 0, from: 0, next: (records.at(-1)?.offset ?? 0) + 1 };
+    const items = decodeRecords({
+      ...batch,
+      records: records.map(({ offset, body }) => ({ offset, key: '', value: Buffer.from(body) })),
+    });
+    for (const projection of projections)
+      if (topicsOf(projection).includes(topic))
+        await applyIsolatingPoison(databases[2]?.database.db as Db, projection, { ...batch, items });
+  }
+  expect(into).toBe(databases[2]?.database.db);
+}
+
+/** What follows from the events alone, not from how often or where one of them lies in the log. */
+const OF_EVENTS = [
+  'trees',
+  'steps',
+  'rollouts',
+  'rewards',
+  'reward_revisions',
+  'returns',
+  'runs',
+  'metrics',
+  'node_statistics',
+  'tool_calls',
+];
+
+test('whatever came early or unread and whenever it was released, live, a rebuild, as of, rewards-at and a subscriber agree', async () => {
+  const seen = { released: 0, unread: 0, waiting: 0 };
+  await fc.assert(
+    fc.asyncProperty(happening, async (drawn) => {
+      for (const db of [live, beside, subscriber]) await emptyReadModels(db);
+      const log = await letHappen(drawn);
+      const { rows } = await sql<{ code: string; released: boolean }>`
+        select code, released_at is not null as released from quarantine`.execute(live);
+      seen.released += rows.filter(({ released }) => released).length;
+      seen.unread += rows.filter(({ released, code }) => released && code === 'unknown-version').length;
+      seen.waiting += rows.filter(({ released }) => !released).length;
+
+      await fold(beside, log); // all of it at once
+      expect(await readModels(beside)).toEqual(await readModels(live));
+      expect(await quarantineOf(beside)).toEqual(await quarantineOf(live));
+
+      await foldDelivered(subscriber);
+      const [followed, standing] = [await readModels(subscriber), await readModels(live)];
+      for (const table of OF_EVENTS) expect([table, followed[table]]).toEqual([table, standing[table]]);
+
+      const position = someWhere(log, drawn.asked);
+      await emptyReadModels(beside);
+      await fold(beside, log, position);
+      const snapshots = keepSnapshots(databases[0]?.database as Database, databases[0]?.made.url ?? '', { records: 10_000 });
+      try {
+        const snapshot = await snapshots.at({ kind: 'position', position }, 'all', new AbortController().signal);
+        for (const table of Object.keys(await readModels(beside))) {
+          const rowsOf = async (db: Db) =>
+            (await sql<{ row: string }>`select to_jsonb(t)::text as row from ${sql.table(table)} t order by 1`.execute(db)).rows;
+          expect([table, await rowsOf(snapshot.db)]).toEqual([table, await rowsOf(beside)]);
+        }
+        expect(await quarantineOf(snapshot.db)).toEqual(await quarantineOf(beside));
+        snapshot.release();
+      } finally {
+        await snapshots.close();
+      }
+      const trees = (await live
+        .selectFrom('reward_trees' as never)
+        .select('tree_id' as never)
+        .execute()) as { tree_id: string }[];
+      const at = await foldRewardsAt(
+        live,
+        trees.map(({ tree_id }) => tree_id),
+        position,
+      );
+      const asFolded = at.map(({ assigned, value, revisions }) => [assigned.rewardId, value, revisions]);
+      expect(asFolded.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))).toEqual(await rewardsOf(beside));
+    }),
+    { numRuns: 8, endOnFailure: true },
+  );
+  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
+}, 300_000);

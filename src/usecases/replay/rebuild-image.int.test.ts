@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { SegmentCache } from '../../images/segment-cache.ts';
+import { type Database, openDatabase } from '../../postgres/database.ts';
+import { findHistoryImage, readHistoryImages } from '../../projections/images/read-history-images.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { givenEvents } from '../../testing/given-events.ts';
+import { MemoryBlobs } from '../../testing/memory-blobs.ts';
+import { givenPrepared } from '../../testing/projecting-log.ts';
+import { emptyReadModels } from '../../testing/read-models.ts';
+import { Story } from '../../testing/story.ts';
+import { type DrawnOptions, tellDrawnHistories } from '../../testing/tell-drawn-histories.ts';
+import { type Rebuilt, rebuildImage } from './rebuild-image.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+let blobs: MemoryBlobs;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase(testDatabase.url);
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+beforeEach(async () => {
+  await emptyReadModels(database.db);
+  blobs = new MemoryBlobs();
+});
+
+const RECORDS = [
+  '[Observation]: You are in a hall. [Action]: go to desk 1',
+  '[Observation]: On the desk 1, you see a mug 1 and a keychain 2. [Action]: take mug 1 from desk 1',
+  '[Observation]: 深 Nothing happens. [Action]: look',
+];
+
+function given(options: Partial<DrawnOptions> = {}) {
+  const story = new Story();
+  const tree = story.tree(story.run());
+  const { steps } = story.walk(tree, 0, 4, 1);
+  return { story, tree, steps, ...tellDrawnHistories(story, tree, steps, { records: RECORDS, ...options }) };
+}
+
+async function rebuild(imageId: string | undefined): Promise<Rebuilt> {
+  const shown = await findHistoryImage(database.db, imageId ?? '');
+  if (!shown) throw new Error(`no step was shown ${imageId}`);
+  return rebuildImage({ db: database.db, blobs }, shown);
+}
+
+describe('an image is drawn again from the record', () => {
+  test.each([
+    ['agentocr-alfworld', [1, 1, 1.2, 5]],
+    ['agentocr-search', [1, 1, 1.28, 2]],
+    ['crisp', [1, 1, 1.2, 3]],
+  ] as const)('of each step, by %s', async (profile, factors) => {
+    const { story, imageIds, steps } = given({ profile, factors });
+    await givenEvents(database.db, story.events);
+    expect(await readHistoryImages(database.db, steps)).toHaveLength(4);
+    for (const imageId of imageIds) expect(await rebuild(imageId)).toMatchObject({ kind: 'image', image: { imageId } });
+  });
+
+  test('with texts that lie in the blob store', async () => {
+    const { story, imageIds } = given({ records: [`[Observation]: ${'far away '.repeat(9_000)}`, 'short'] });
+    await givenPrepared(database.db, story.events, blobs);
+    expect(blobs.held.size).toBe(1);
+    expect(await rebuild(imageIds.at(-1))).toMatchObject({ kind: 'image', image: { imageId: imageIds.at(-1) } });
+  });
+
+  test('with the segments that a cache holds, to the same pixels', async () => {
+    const { story, imageIds } = given();
+    await givenEvents(database.db, story.events);
+    const cache = new SegmentCache();
+    const world = { db: database.db, blobs, draw: (...of: Parameters<SegmentCache['get']>) => cache.get(...of).entry.segment };
+    for (const imageId of imageIds) {
+      const shown = await findHistoryImage(database.db, imageId);
+      expect(shown && (await rebuildImage(world, shown))).toMatchObject({ kind: 'image', image: { imageId } });
+    }
+    expect(cache.counters).toMatchObject({ hits: 3, misses: 3 });
+  });
+});
+
+describe('what is damaged is named:', () => {
+  async function damaged(change: (drawn: ReturnType<typeof given>) => Promise<unknown>) {
+    const drawn = given({ factors: [1, 1, 1, 1.2] });
+    await givenEvents(database.db, drawn.story.events);
+    await change(drawn);
+    return { ...drawn, result: await rebuild(drawn.imageIds.at(-1)) };
+  }
+
+  test('a flipped bit in the text of a segment', async () => {
+    const { result, segmentIds } = await damaged(({ segmentIds }) =>
+      sql`update images_v1.segments set text = replace(text, 'mug', 'lug') where segment_id = ${segmentIds[1]}`.execute(
+        database.db,
+      ),
+    );
+    expect(result).toEqual({
+      ...{ kind: 'damaged', what: 'segment', id: segmentIds[1] },
+      detail: 'holds a text that is not the one its id is the hash of',
+    });
+  });
+
+  test('a flipped byte of a text in the blob store, and a blob that is gone', async () => {
+    const { story, imageIds, segmentIds } = given({ records: ['x'.repeat(70_000)] });
+    await givenPrepared(database.db, story.events, blobs);
+    const [[name, bytes] = ['', new Uint8Array()]] = blobs.held;
+    blobs.held.set(name, bytes.with(7, 0x79));
+    expect(await rebuild(imageIds.at(-1))).toMatchObject({
+      kind: 'damaged',
+      what: 'segment',
+      id: segmentIds[0],
+      detail: expect.stringContaining(name),
+    });
+    blobs.held.delete(name);
+    expect(await rebuild(imageIds.at(-1))).toMatchObject({
+      kind: 'damaged',
+      what: 'segment',
+      id: segmentIds[0],
+      detail: expect.stringContaining(name),
+    });
+  });
+
+  test('a segment that is not on record', async () => {
+    const { result, segmentIds } = await damaged(({ segmentIds }) =>
+      sql`delete from images_v1.segments where segment_id = ${segmentIds[2]}`.execute(database.db),
+    );
+    expect(result).toMatchObject({
+      kind: 'damaged',
+      what: 'segment',
+      id: segmentIds[2],
+      detail: expect.stringContaining('not on record'),
+    });
+  });
+
+  test('a render spec that was changed, one that this renderer does not know, and one that is not there', async () => {
+    const set = (spec: object) =>
+      sql`update images_v1.render_specs set spec = spec || ${JSON.stringify(spec)}::jsonb`.execute(database.db);
+    const { result, renderSpecId, imageIds } = await damaged(() => set({ border: 6 }));
+    expect(result).toEqual({
+      kind: 'damaged',
+      what: 'render-spec',
+      id: renderSpecId,
+      detail: 'is not what its id is the SHA-256 of',
+    });
+    await set({ border: 5, colour: 'grey' });
+    expect(await rebuild(imageIds.at(-1))).toMatchObject({
+      what: 'render-spec',
+      detail: expect.stringContaining('cannot be drawn by this version'),
+    });
+    await sql`delete from images_v1.render_specs`.execute(database.db);
+    expect(await rebuild(imageIds.at(-1))).toMatchObject({
+      what: 'render-spec',
+      detail: expect.stringContaining('not on record'),
+    });
+  });
+
+  test('a segment whose pixels come out otherwise than they were recorded', async () => {
+    const { result, segmentIds } = await damaged(async ({ segmentIds, steps }) => {
+      await sql`update images_v1.segments set rgb = ${'0'.repeat(64)} where segment_id = ${segmentIds[0]}`.execute(database.db);
+      await sql`update images_v1.history_images set factor = 1.3 where step_id = ${steps[3]}`.execute(database.db);
+    });
+    expect(result).toMatchObject({
+      kind: 'damaged',
+      what: 'segment',
+      id: segmentIds[0],
+      detail: expect.stringContaining('pixels of SHA-256'),
+    });
+  });
+
+  test('a factor that was changed: the image, with the step', async () => {
+    const { result, imageIds, steps } = await damaged(({ steps }) =>
+      sql`update images_v1.history_images set factor = 1.5 where step_id = ${steps[3]}`.execute(database.db),
+    );
+    expect(result).toMatchObject({
+      kind: 'damaged',
+      what: 'image',
+      id: imageIds[3],
+      detail: expect.stringContaining(`step ${steps[3]}`),
+    });
+    await sql`update images_v1.history_images set factor = 0.5 where step_id = ${steps[3]}`.execute(database.db);
+    expect(await rebuild(imageIds[3])).toMatchObject({
+      what: 'image',
+      detail: expect.stringContaining('a compression factor is a number from 1 up'),
+    });
+  });
+});
+
+test('a history that is too tall to be stacked is not drawn', async () => {
+  const story = new Story();
+  const tree = story.tree(story.run());
+  const record = (i: number) => `record ${i} ${'word '.repeat(5_000)}`; // 4,096 × 560 px each, the most that a segment has
+  const { steps } = story.walk(tree, 0, 2, 1);
+  const records = [Array.from({ length: 16 }, (_, i) => record(i)).join('\n')];
+  const { imageIds } = tellDrawnHistories(story, tree, steps, { records, profile: 'agentocr-search' });
+  await givenEvents(database.db, story.events);
+  expect(await rebuild(imageIds[1])).toEqual({ kind: 'too-large', detail: expect.stringContaining('px are stacked') });
+});

@@ -1,0 +1,45 @@
+import { createAppender } from '../../append/appender.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import { newId } from '../../events/new-id.ts';
+import { CODE_VERSION } from '../../platform/code-version.ts';
+import { nextSequence } from '../../platform/next-sequence.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import type { ReplayReport } from './replay-report.ts';
+
+/** Puts on record what a replay of a run found; gives its id. The read models must have caught up with the log. */
+export async function recordReplay(
+  platform: Platform,
+  {
+    runId,
+    report,
+    parameters,
+    seconds,
+    replayId = newId(),
+  }: {
+    readonly runId: string;
+    /** Given, the replay is on record once, however often it is said. */
+    readonly replayId?: string;
+    readonly report: ReplayReport;
+    readonly parameters: Readonly<Record<string, unknown>>;
+    readonly seconds: number;
+  },
+): Promise<string> {
+  const appender = createAppender({
+    log: platform.log,
+    blobs: platform.blobs,
+    producer: { name: 'replayer', version: CODE_VERSION },
+    clock: Date.now,
+    sequenceOf: (stream, topic) => nextSequence(platform.database.db, 'replayer', stream, topic),
+  });
+  const { differences, notes, ...found } = report;
+  const told = { ...found, differences: [...differences], notes: [...notes], seconds: Math.round(seconds) };
+  await appender.append([
+    {
+      type: 'ReplayFinished',
+      id: derivedId('ReplayFinished', replayId),
+      correlationId: runId,
+      data: { runId, replayId, ...told, parameters, codeVersion: CODE_VERSION },
+    },
+  ]);
+  return replayId;
+}

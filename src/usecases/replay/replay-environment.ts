@@ -1,0 +1,238 @@
+import { textReader } from '../../blobs/read-text.ts';
+import { pathTo, type TreeNode, walkDown } from '../../domain/tree/grow-tree.ts';
+import {
+  type Environment,
+  EnvironmentError,
+  type EnvironmentKind,
+  type Opening,
+  type StepResult,
+} from '../../environments/environment.ts';
+import { openEnvironment } from '../../environments/open-environment.ts';
+import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import type { Db } from '../../postgres/database.ts';
+import { asPublished } from '../collect/published-environment.ts';
+import { readTrees } from '../datasets/export/read-trees.ts';
+import type { RecordedStep, RecordedTree } from '../datasets/export/recorded-tree.ts';
+import { Comparison, type ReplayReport } from './replay-report.ts';
+
+export interface EnvironmentReplay {
+  readonly runId: string;
+  /** In place of the environment that the run's plan names; for runs without a plan of ours. */
+  readonly environment: string | null;
+  readonly signal: AbortSignal;
+  readonly progress?: (trees: number, of: number) => void;
+}
+
+/** The run cannot be replayed: there is none, or it does not say in which environment it acted. */
+export class ReplayRefused extends Error {
+  override readonly name = 'ReplayRefused';
+}
+
+/**
+ * Executes every recorded action of a run again and compares what the environment says: observation, reward (as it was first
+ * assigned, whatever a scorer made of it later), end, and the state's hash where there is one. Fingerprints are compared first:
+ * with another server or world, differences are to be expected, and the report says so. Each action is executed once where the
+ * environment can be copied; elsewhere the way to a branch is walked again. Where the episode ends now and went on then, what
+ * lies below is left out and counted in a note.
+ */
+export async function replayEnvironment(platform: Platform, asked: EnvironmentReplay): Promise<ReplayReport> {
+  const { db } = platform.database;
+  const comparison = new Comparison('environment');
+  const { kind, published } = await environmentOf(platform, asked);
+  const seen = published ? asPublished(kind) : kind;
+  let skipped = 0;
+  try {
+    const trees = await db.selectFrom('trees').select('tree_id').where('run_id', '=', asked.runId).orderBy('tree_id').execute();
+    for (const [index, { tree_id: treeId }] of trees.entries()) {
+      asked.signal.throwIfAborted();
+      const tree = (await db.transaction().execute((trx) => readTrees(trx, [treeId]))).get(treeId);
+      const earned = await readEarned(db, treeId);
+      if (tree) skipped += await replayTree({ platform, comparison, kind: seen, earned, signal: asked.signal }, tree);
+      asked.progress?.(index + 1, trees.length);
+    }
+  } finally {
+    await kind.close();
+  }
+  if (skipped > 0) comparison.note(`steps that were not executed, since the episode had ended before them: ${skipped}`);
+  return comparison.report();
+}
+
+async function environmentOf(
+  { database }: Platform,
+  { runId, environment }: EnvironmentReplay,
+): Promise<{ readonly kind: EnvironmentKind; readonly published: boolean }> {
+  const run = await database.db.selectFrom('runs').select('config').where('run_id', '=', runId).executeTakeFirst();
+  if (!run) throw new ReplayRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
+  // whatever its producer wrote
+  const config = run.config as { environment?: unknown; search?: { compat?: unknown } | null } | null;
+  const name = environment ?? (typeof config?.environment === 'string' ? config.environment : null);
+  if (name === null)
+    throw new ReplayRefused(`run ${runId} does not say in which environment it acted; name it with --environment`);
+  return { kind: await openEnvironment(name), published: Boolean(config?.search?.compat) };
+}
+
+interface Replaying {
+  readonly platform: Platform;
+  readonly comparison: Comparison;
+  readonly kind: EnvironmentKind;
+  /** What the environment gave for each step of the tree; nothing where it said nothing. */
+  readonly earned: ReadonlyMap<string, number>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads the environment's rewards as they were first assigned: a revision judges the step anew and is none of the environment's
+ * doing.
+ */
+async function readEarned(db: Db, treeId: string): Promise<ReadonlyMap<string, number>> {
+  const rewards = await db
+    .selectFrom('rewards')
+    .select(['step_id', 'assigned_value'])
+    .where('tree_id', '=', treeId)
+    .where('component', '=', 'environment')
+    .orderBy('reward_id')
+    .execute();
+  const earned = new Map<string, number>();
+  for (const { step_id: stepId, assigned_value: value } of rewards)
+    if (stepId !== null && !earned.has(stepId)) earned.set(stepId, value); // of several, the first
+  return earned;
+}
+
+/** Gives how many steps were not executed. */
+async function replayTree(replaying: Replaying, recorded: RecordedTree): Promise<number> {
+  const { comparison, kind } = replaying;
+  const { head, tree } = recorded;
+  const root = tree.root.step;
+  if (
+    !comparison.compare(
+      place(root.stepId, 'TreeOpened', head.treeId, 'serverFingerprint'),
+      head.serverFingerprint,
+      kind.fingerprint,
+    )
+  )
+    comparison.note(
+      `the environment is not the one that was recorded (${kind.name}: fingerprint ${kind.fingerprint.slice(0, 16)}…, recorded ${head.serverFingerprint.slice(0, 16)}…): what follows may differ for that`,
+    );
+  const environment = await kind.create();
+  try {
+    const observation = await textOf(replaying, root, 'observation');
+    const opening = await openAgain(replaying, recorded, environment, observation);
+    if (!opening) return 0;
+    comparison.compare(place(root.stepId, 'TreeOpened', head.treeId, 'observation'), observation, opening.observation);
+    return await replayBelow(replaying, recorded, tree.root, environment);
+  } finally {
+    await environment.close();
+  }
+}
+
+/** Starts the task of a tree; null, and a difference, where the environment does not know it. */
+async function openAgain(
+  { comparison }: Replaying,
+  { head, tree }: RecordedTree,
+  environment: Environment,
+  observation: string,
+): Promise<Opening | null> {
+  try {
+    return (await resetAsRecorded(environment, { alias: head.alias, seed: head.seed }, observation)).opening;
+  } catch (error) {
+    if (!(error instanceof EnvironmentError) || error.code !== 'unknown-task') throw error;
+    comparison.compare(place(tree.root.step.stepId, 'TreeOpened', head.treeId, 'alias'), head.alias, error.message);
+    return null;
+  }
+}
+
+/**
+ * Executes what was done below a node, in an environment that stands there. Gives how many steps were not executed, the episode
+ * having ended before them.
+ */
+async function replayBelow(
+  replaying: Replaying,
+  recorded: RecordedTree,
+  node: TreeNode<RecordedStep>,
+  standing: Environment,
+): Promise<number> {
+  let skipped = 0;
+  // A path is walked in one frame, so that long ones do not end the stack; branches are few.
+  for (let at = node; ; ) {
+    replaying.signal.throwIfAborted();
+    const [last] = at.children.slice(-1);
+    if (!last) return skipped;
+    for (const child of at.children.slice(0, -1)) {
+      const branch = standing.clone ? await standing.clone() : await replaying.kind.create();
+      try {
+        if (!standing.clone && !(await walkTo(replaying, recorded, at, branch))) skipped += stepsFrom(child);
+        else if (await executeStep(replaying, child, branch)) skipped += stepsFrom(child) - 1;
+        else skipped += await replayBelow(replaying, recorded, child, branch);
+      } finally {
+        await branch.close();
+      }
+    }
+    // Ends differ between worlds: what the record has behind this one cannot be done here.
+    if (await executeStep(replaying, last, standing)) return skipped + stepsFrom(last) - 1;
+    at = last;
+  }
+}
+
+/**
+ * Brings an environment to a node. False, and a difference, where the task opens otherwise or the episode ends on the way, which
+ * it did not do the first time.
+ */
+async function walkTo(
+  replaying: Replaying,
+  { head, tree }: RecordedTree,
+  node: TreeNode<RecordedStep>,
+  environment: Environment,
+): Promise<boolean> {
+  const observation = await textOf(replaying, tree.root.step, 'observation');
+  const { kind, opening } = await resetAsRecorded(environment, { alias: head.alias, seed: head.seed }, observation);
+  if (kind === 'differs') {
+    const at = place(tree.root.step.stepId, 'TreeOpened', head.treeId, 'observation');
+    replaying.comparison.compare(at, observation, opening.observation);
+    return false;
+  }
+  for (const step of pathTo(tree, node.step.stepId).slice(1)) {
+    const ended = endOf(await environment.step(await textOf(replaying, step, 'action')));
+    if (ended === 'none') continue;
+    replaying.comparison.compare(ofStep(step, 'termination'), step.termination, ended);
+    return false;
+  }
+  return true;
+}
+
+/** Counts a step and all below it. */
+function stepsFrom(node: TreeNode<RecordedStep>): number {
+  return [...walkDown(node)].length;
+}
+
+/** Executes a step and compares what comes of it. Gives whether the episode ends there. */
+async function executeStep(replaying: Replaying, { step }: TreeNode<RecordedStep>, environment: Environment): Promise<boolean> {
+  const { comparison, earned } = replaying;
+  const result = await environment.step(await textOf(replaying, step, 'action'));
+  const at = (field: string) => ofStep(step, field);
+  comparison.compare(at('observation'), await textOf(replaying, step, 'observation'), result.observation);
+  comparison.compare(at('reward'), earned.get(step.stepId) ?? 0, result.reward.gain ?? result.reward.value);
+  // A rollout that a limit of ours cut is truncated on record, whatever the environment would have said next.
+  const ended = endOf(result);
+  if (step.termination !== 'truncated' || ended === 'terminated') comparison.compare(at('termination'), step.termination, ended);
+  if (step.stateHash !== null && result.stateHash !== null) comparison.compare(at('stateHash'), step.stateHash, result.stateHash);
+  return ended !== 'none';
+}
+
+function endOf({ terminated, truncated }: StepResult): 'terminated' | 'truncated' | 'none' {
+  return terminated ? 'terminated' : truncated ? 'truncated' : 'none';
+}
+
+function ofStep({ stepId }: RecordedStep, field: string) {
+  return { eventId: derivedId('StepTaken', stepId), stepId, field };
+}
+
+function place(stepId: string, type: 'TreeOpened', id: string, field: string) {
+  return { eventId: derivedId(type, id), stepId, field };
+}
+
+async function textOf({ platform }: Replaying, step: RecordedStep, field: 'action' | 'observation'): Promise<string> {
+  const blob = step.blobs?.[field];
+  return blob ? textReader(platform.blobs)(blob.blob) : step[field];
+}

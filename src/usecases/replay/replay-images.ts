@@ -1,0 +1,28 @@
+import { SegmentCache } from '../../images/segment-cache.ts';
+import { readHistoryImagesOfRun } from '../../projections/images/read-history-images.ts';
+import { type RebuildWorld, rebuildImage } from './rebuild-image.ts';
+import { Comparison, type ReplayReport } from './replay-report.ts';
+
+/** Draws every history image of a run again from the record and compares its id, which is the SHA-256 of its pixels. */
+export async function replayImages(
+  world: Omit<RebuildWorld, 'draw'>,
+  runId: string,
+  { signal, progress }: { readonly signal: AbortSignal; readonly progress?: (done: number, of: number) => void },
+): Promise<ReplayReport> {
+  const comparison = new Comparison('images');
+  const cache = new SegmentCache();
+  const images = await readHistoryImagesOfRun(world.db, runId);
+  for (const [index, image] of images.entries()) {
+    signal.throwIfAborted();
+    const rebuilt = await rebuildImage({ ...world, draw: (spec, text) => cache.get(spec, text).entry.segment }, image);
+    const found = rebuilt.kind === 'image' ? rebuilt.image.imageId : describe(rebuilt);
+    comparison.compare({ eventId: null, stepId: image.stepId, field: 'imageId' }, image.id, found);
+    progress?.(index + 1, images.length);
+  }
+  if (images.length === 0) comparison.note('the run showed no history as an image');
+  return comparison.report();
+}
+
+function describe(rebuilt: Exclude<Awaited<ReturnType<typeof rebuildImage>>, { kind: 'image' }>): string {
+  return rebuilt.kind === 'damaged' ? `${rebuilt.what} ${rebuilt.id}: ${rebuilt.detail}` : rebuilt.detail;
+}

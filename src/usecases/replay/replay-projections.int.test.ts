@@ -1,0 +1,180 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { describePlace } from '../../projections/place.ts';
+import { isOf, type Projection } from '../../projections/projection.ts';
+import { projections } from '../../projections/registry.ts';
+import { runProjections } from '../../projections/runner.ts';
+import { openTestWorld, type TestWorld } from '../../testing/open-test-log.ts';
+import { Story } from '../../testing/story.ts';
+import { releaseQuarantined } from '../release/release-quarantined.ts';
+import { replayProjections } from './replay-projections.ts';
+
+let world: TestWorld;
+const quiet = { signal: new AbortController().signal, progress: () => undefined, limitMs: 20_000 };
+beforeEach(async () => {
+  world = await openTestWorld();
+});
+afterEach(() => world.close());
+
+function registered(name: string): Projection {
+  const found = projections.find((projection) => projection.name === name);
+  if (!found) throw new Error(`there is no projection ${name}`);
+  return found;
+}
+
+/** A run of two trees with walks that end in rewards, projected. */
+async function givenWalks(): Promise<Story> {
+  const story = new Story('replayed');
+  const runId = story.run();
+  for (const name of ['a', 'b']) {
+    const tree = story.tree(runId, name);
+    for (let ordinal = 0; ordinal < 3; ordinal++) story.walk(tree, ordinal, 3, ordinal);
+  }
+  await world.append(story.events);
+  const runner = await runProjections({ log: world.log, database: world.database });
+  await world.settled();
+  await runner.close();
+  return story;
+}
+
+describe('a replay of projections', () => {
+  test('finds the tables of every projection equal to the log folded anew, and leaves nothing behind', async () => {
+    await givenWalks();
+    const { report, comparisons } = await replayProjections(world, projections, quiet);
+    expect(report).toMatchObject({ mode: 'projections', outcome: 'equal', differing: 0, differences: [] });
+    expect(comparisons.map(({ projection }) => projection)).toEqual(projections.map(({ name }) => name));
+    const rewards = comparisons
+      .find(({ projection }) => projection === 'rewards')
+      ?.tables.find(({ table }) => table === 'rewards');
+    expect(rewards).toMatchObject({ live: { rows: 6 }, anew: { rows: 6 } });
+    expect(await leftovers()).toEqual({ builds: 0, cursors: 0, schemas: 0 });
+  });
+
+  test('finds a planted fold bug by the checksum and names table, row and field', async () => {
+    const story = await givenWalks();
+    const told = story.events.flatMap((event) => (event.type === 'RewardAssigned' ? [event.data] : []));
+    const victim = told[3] as (typeof told)[number] & { rewardId: string; value: number }; // six were told, each of this type
+    const { load: _, ...folding } = registered('rewards'); // a build that is loaded does not fold by `project`
+    const rewards = registered('rewards');
+    const wrong: Projection = {
+      ...folding,
+      project: (batch, trx) =>
+        rewards.project(
+          batch.map((delivery) =>
+            isOf(delivery, 'RewardAssigned') && delivery.event.data.rewardId === victim.rewardId
+              ? { ...delivery, event: { ...delivery.event, data: { ...delivery.event.data, value: victim.value + 1 } } }
+              : delivery,
+          ),
+          trx,
+        ),
+    };
+    const { report } = await replayProjections(world, [registered('runs'), wrong], quiet);
+    expect(report.outcome).toBe('differs');
+    expect(report.differences).toContainEqual({
+      ...{ eventId: null, stepId: null, field: `rewards ${victim.rewardId}, value` },
+      ...{ recorded: String(victim.value), replayed: String(victim.value + 1) },
+    });
+    expect(report.differences.every(({ field }) => /^(rewards|returns) /.test(field))).toBe(true);
+    expect(report.notes).toContain('rewards: 6 rows live, 6 folded anew, checksums differ');
+  });
+
+  test.each([
+    ['changed', `update rewards_v1.rewards set scorer_revision = 'forged' where true`, 'rewards', 'scorer_revision'],
+    ['missing', `delete from runs_v1.runs`, 'runs', ''],
+  ])('names a row of the live tables that was %s behind the back of the fold', async (_, statement, name, field) => {
+    await givenWalks();
+    await sql.raw(statement).execute(world.database.db);
+    const { report, comparisons } = await replayProjections(world, [registered(name)], quiet);
+    expect(report.outcome).toBe('differs');
+    expect(comparisons[0]?.differences[0]).toMatchObject({ table: name, field });
+  });
+
+  test.each([
+    [
+      'a value that JSON does not tell apart',
+      `update rewards_v1.rewards set value = '-0' where value = 0`,
+      [/^rewards [^ ]+, value$/, '-0', '0'],
+    ],
+    [
+      'a table that is no more',
+      'drop table rewards_v1.reward_revisions cascade',
+      [/^reward_revisions$/, 'no such table', 'a table'],
+    ],
+    [
+      'a value that reads as if it were not there',
+      `update runs_v1.runs set outcome = 'null'`,
+      [/^runs [^ ]+, outcome$/, '"null"', 'null'],
+    ],
+    [
+      'columns in another order, of which no row is to be named',
+      `alter table rewards_v1.rewards rename scorer to was; alter table rewards_v1.rewards add column scorer text;
+       update rewards_v1.rewards set scorer = was; alter table rewards_v1.rewards drop column was cascade`,
+      [/^rewards$/, expect.stringMatching(/^\{"rows":6,"sum":"-?\d+"\}$/), expect.stringMatching(/^\{"rows":6,"sum":"-?\d+"\}$/)],
+    ],
+  ] as const)('whose checksums differ by %s is not equal', async (_, forge, [field, recorded, replayed]) => {
+    await givenWalks();
+    await sql.raw(forge).execute(world.database.db);
+    const { report } = await replayProjections(world, [registered('rewards'), registered('runs')], quiet);
+    expect(report).toMatchObject({ outcome: 'differs', notes: [expect.stringContaining('checksums differ')] });
+    expect(report.differences[0]).toMatchObject({ field: expect.stringMatching(field), recorded, replayed });
+    expect(await leftovers()).toEqual({ builds: 0, cursors: 0, schemas: 0 });
+  });
+
+  test('counts what was released from quarantine by hand as folded, and what still waits there as waiting', async () => {
+    const story = new Story('late');
+    const runId = story.run();
+    const late = story.tree(runId, 'late');
+    story.walk(late, 0, 2, 1);
+    const opened = story.events.filter(({ type }) => type === 'TreeOpened');
+    await world.append([...story.events.filter(({ type }) => type !== 'TreeOpened'), ...opened]);
+    const runner = await runProjections({ log: world.log, database: world.database });
+    await world.settled();
+    const { db } = world.database;
+    const waiting = () =>
+      db.selectFrom('quarantine').select(['projection', 'topic', 'partition', 'offset']).where('released_at', 'is', null);
+    const setAside = await waiting().orderBy('offset').execute();
+    const [first, ...others] = [...new Set(setAside.map(describePlace))];
+    const releasing = { reason: null, clock: Date.now, timeoutMs: 15_000, signal: quiet.signal };
+    const { topic = '', partition = 0, offset = 0 } = setAside[0] ?? {};
+    await releaseQuarantined(world, { ...releasing, place: { topic, partition, offset } });
+    expect([first, others.length > 1]).toEqual([describePlace({ topic, partition, offset }), true]);
+    const left = await waiting().execute();
+
+    const { report } = await replayProjections(world, projections, quiet);
+    expect(report).toMatchObject({ outcome: 'equal', differences: [] });
+    expect(await waiting().execute()).toHaveLength(left.length);
+    await releaseQuarantined(world, { ...releasing, place: null });
+    expect(await db.selectFrom('steps').select('step_id').execute()).toHaveLength(3);
+    expect((await replayProjections(world, projections, quiet)).report).toMatchObject({ outcome: 'equal', differences: [] });
+    expect(await waiting().execute()).toEqual([]);
+    await runner.close();
+  });
+
+  test('goes on while events are appended and folded', async () => {
+    await givenWalks();
+    const more = new Story('more');
+    const tree = more.tree(more.run('more'), 'c');
+    const runner = await runProjections({ log: world.log, database: world.database });
+    let writing = true;
+    const writer = (async () => {
+      for (let ordinal = 0; writing; ordinal++) {
+        const from = ordinal === 0 ? 0 : more.events.length;
+        more.walk(tree, ordinal, 3, 1);
+        await world.append(more.events.slice(from));
+      }
+    })();
+    const { report } = await replayProjections(world, [registered('step-tree'), registered('rewards')], quiet);
+    writing = false;
+    await writer;
+    await runner.close();
+    expect(report).toMatchObject({ outcome: 'equal', differences: [] });
+  });
+});
+
+async function leftovers(): Promise<object> {
+  const { rows } = await sql<object>`
+    select (select count(*)::int from projection_builds) as builds,
+           (select count(*)::int from cursors where projection like '%@%') as cursors,
+           (select count(*)::int from pg_namespace where nspname ~ '_v\\d{7}') as schemas`.execute(world.database.db);
+  return rows[0] ?? {};
+}

@@ -1,0 +1,68 @@
+import { cutText } from '../../domain/text/cut-text.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import type { Projection } from '../../projections/projection.ts';
+import { type BuildComparison, compareBuild } from '../../projections/rebuild/compare-build.ts';
+import { type FieldDifference, isSame } from '../../projections/rebuild/compare-tables.ts';
+import { foldAnew } from '../../projections/rebuild/fold-anew.ts';
+import { holdRebuild } from '../../projections/rebuild/hold-rebuild.ts';
+import { dropBuild } from '../../projections/rebuild/open-build.ts';
+import type { Rebuilding } from '../rebuild/rebuild-projection.ts';
+import { Comparison, type ReplayReport } from './replay-report.ts';
+
+/**
+ * Folds the log anew, projection by projection, into schemas of their own, compares every table with the live one by checksum,
+ * and drops what it folded. What is compared are tables; what differs is named by table, row and field. Killed, the next one goes
+ * on with what was folded.
+ */
+export async function replayProjections(
+  parts: Pick<Platform, 'database' | 'log'>,
+  projections: readonly Projection[],
+  options: Rebuilding,
+): Promise<{ readonly report: ReplayReport; readonly comparisons: readonly BuildComparison[] }> {
+  const comparison = new Comparison('projections');
+  const comparisons: BuildComparison[] = [];
+  for (const projection of projections) comparisons.push(await replayProjection(parts, projection, options));
+  for (const { tables, differences } of comparisons) {
+    for (const sums of tables) {
+      const named = isSame(sums) ? [] : differences.filter(({ table }) => table === sums.table);
+      for (const difference of named) tell(comparison, difference);
+      // also where they differ and nothing could be named
+      if (named.length === 0) comparison.compare(at(sums.table), sums.live, sums.anew);
+      if (!isSame(sums))
+        comparison.note(`${sums.table}: ${sums.live.rows} rows live, ${sums.anew.rows} folded anew, checksums differ`);
+    }
+    for (const difference of differences.filter(({ table }) => table === 'quarantine')) tell(comparison, difference);
+  }
+  return { report: comparison.report(), comparisons };
+}
+
+async function replayProjection(
+  parts: Pick<Platform, 'database' | 'log'>,
+  projection: Projection,
+  options: Rebuilding,
+): Promise<BuildComparison> {
+  const { database } = parts;
+  return holdRebuild(database, projection, async () => {
+    const { build, found } = await foldAnew(parts, projection, options, async (build) => ({
+      build,
+      found: await compareBuild(database, build, options),
+    }));
+    await dropBuild(database.db, projection, build.version);
+    return found;
+  });
+}
+
+function tell(comparison: Comparison, { table, key, field, live, anew }: FieldDifference): void {
+  const row = Object.values(key)
+    .map((value) => ` ${value}`)
+    .join('');
+  const id = (column: string) => (typeof key[column] === 'string' ? key[column] : null);
+  const place = cutText(`${table}${row}${field === '' ? '' : `, ${field}`}`, 200);
+  // A value that is not there reads as the text `null`: where it could be either, both are told as JSON.
+  const [before, after] = live === 'null' || anew === 'null' ? [JSON.stringify(live), JSON.stringify(anew)] : [live, anew];
+  comparison.compare({ ...at(place), eventId: id('event_id'), stepId: id('step_id') }, before, after);
+}
+
+function at(field: string): { readonly eventId: null; readonly stepId: null; readonly field: string } {
+  return { eventId: null, stepId: null, field };
+}

@@ -1,0 +1,161 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { createAppender } from '../../append/appender.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import type { Subscription } from '../../log/event-log.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { readLineageStory } from '../../projections/lineage/lineage-story.ts';
+import { runProjections } from '../../projections/runner.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { SILENT } from '../../runtime/logger.ts';
+import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { aTrainPlan } from '../../testing/train-plan.ts';
+import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
+import { LINEAR_SETTINGS, trainingSettings } from '../../training/backends/training-settings.ts';
+import { readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
+import { lineageIdOf } from '../../training/leases/lineage-id.ts';
+import { computeVersion } from '../train/compute-version.ts';
+import { trainInto } from '../train/train-into.ts';
+import { readBatchSteps } from '../train/train-rows.ts';
+import { replayTraining } from './replay-training.ts';
+
+const NEVER = new AbortController().signal;
+const CLONING = trainingSettings.parse({ objective: { kind: 'behaviour-cloning', least: 0 }, learningRate: 0.05 });
+const LESSONS = { ...LINEAR_SETTINGS, cloning: CLONING };
+
+let platform: Platform & { readonly home: string };
+let projector: Subscription;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  projector = await runProjections({ log: platform.log, database: platform.database });
+});
+afterAll(async () => {
+  await projector.close();
+  await platform.close();
+});
+
+const train = (policyId: string, settings = LINEAR_SETTINGS.grpo) =>
+  trainInto(platform, { plan: aTrainPlan({ policyId, settings }), concurrency: 3, signal: NEVER, logger: SILENT });
+const replay = async (policyId: string, from = 0, to: number | null = null) =>
+  (await replayTraining(platform, { policyId, from, to, signal: NEVER })).report;
+const storyOf = (policyId: string) => readLineageStory(platform.database.db, lineageIdOf(policyId));
+const settle = async () => waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
+
+describe('a training that is replayed', () => {
+  test.each(Object.entries(LESSONS))('by %s comes to the same bytes in every version', async (name, settings) => {
+    const { version } = await train(`replayed ${name}`, settings);
+    expect(await replay(`replayed ${name}`)).toMatchObject({ outcome: 'equal', compared: version + 1, differing: 0, notes: [] });
+    expect(await replay(`replayed ${name}`, 2, 3)).toMatchObject({ outcome: 'equal', compared: 2 });
+  });
+
+  test('takes rewards as they stood when the batch was trained, though they were revised since', async () => {
+    await train('revised');
+    const { versions } = await storyOf('revised');
+    const { update, batch } = versions.get(1) ?? {};
+    if (!update || !batch) throw new Error('the training made no version 1');
+    const treeId = batch.data.groups[0]?.treeId ?? '';
+    const rewards = await platform.database.db.selectFrom('rewards').select('reward_id').where('tree_id', '=', treeId).execute();
+    const appender = createAppender({
+      ...{ log: platform.log, blobs: platform.blobs, producer: { name: 'reviser', version: '1' }, clock: Date.now },
+    });
+    const scorer = { name: 'other', revision: '2' };
+    await appender.append(
+      rewards.map(({ reward_id: rewardId }, i) => ({
+        ...{ type: 'RewardRevised', correlationId: treeId },
+        data: { treeId, rewardId, value: i % 2, scorer, reason: 'judged again' },
+      })),
+    );
+    await settle();
+    expect(await replay('revised')).toMatchObject({ outcome: 'equal' });
+
+    // From the rewards of now it would have been another version: the revision did matter.
+    const { db } = platform.database;
+    const { rows } = await readBatchSteps({ db, blobs: platform.blobs }, batch.data.batchId, NEVER);
+    const backend = linearBackend();
+    const first = versions.get(0);
+    if (!first?.checkpoint) throw new Error('the training has no beginning');
+    const { checkpointId, kept, weights } = first.checkpoint.data;
+    const checkpoint = await readCheckpoint(platform.blobs, backend, {
+      version: 0,
+      backend: 'linear',
+      checkpointId,
+      kept,
+      weights,
+    });
+    const settings = LINEAR_SETTINGS.grpo;
+    const made = await computeVersion({ policyId: 'revised', backend, settings, batch: batch.data, checkpoint, rows }, NEVER);
+    expect(made.weights).not.toBe(update.data.weights);
+  });
+});
+
+describe('one flipped byte', () => {
+  beforeAll(() => train('flipped').then(() => undefined));
+
+  test('of a checkpoint file is named by its version, and versions after it are judged by themselves', async () => {
+    const { checkpoint } = (await storyOf('flipped')).versions.get(2) ?? {};
+    const blob = checkpoint?.data.kept?.blob ?? '';
+    const file = join(platform.config.blobs, blob.slice(0, 2), blob.slice(2, 4), blob);
+    const bytes = await readFile(file);
+    const flipped = Buffer.from(bytes);
+    flipped[100] = (flipped[100] ?? 0) ^ 1;
+    await writeFile(file, flipped);
+    try {
+      expect(await replay('flipped')).toMatchObject({
+        ...{ outcome: 'differs', compared: 4, differing: 1 },
+        differences: [{ eventId: checkpoint?.id, field: 'version 2, checkpoint file', replayed: expect.stringContaining(blob) }],
+      });
+    } finally {
+      await writeFile(file, bytes);
+    }
+    expect(await replay('flipped')).toMatchObject({ outcome: 'equal' });
+  });
+
+  test('of a manifest is named by the event that planned the batch', async () => {
+    const { batch } = (await storyOf('flipped')).versions.get(2) ?? {};
+    const { manifestHash = '' } = batch?.data ?? {};
+    const last = manifestHash.endsWith('0') ? '1' : '0';
+    const write = (to: string) =>
+      sql`update journal_v1.events set body = replace(body, ${`"manifestHash":"${manifestHash}"`}, ${`"manifestHash":"${to}"`})
+        where event_id = ${batch?.id}`.execute(platform.database.db);
+    const restore = () =>
+      sql`update journal_v1.events set body = replace(body, ${`"manifestHash":"${manifestHash.slice(0, -1)}${last}"`}, ${`"manifestHash":"${manifestHash}"`})
+        where event_id = ${batch?.id}`.execute(platform.database.db);
+    await write(`${manifestHash.slice(0, -1)}${last}`);
+    try {
+      const report = await replay('flipped');
+      expect(report.outcome).toBe('differs');
+      expect(report.differences).toMatchObject([
+        { eventId: batch?.id, field: 'version 2, manifestHash', replayed: manifestHash },
+        { field: 'version 3, previousHash', recorded: manifestHash },
+      ]);
+    } finally {
+      await restore();
+    }
+  });
+
+  test('of the weights that a version is said to have is named', async () => {
+    const { update } = (await storyOf('flipped')).versions.get(3) ?? {};
+    const weights = update?.data.weights ?? '';
+    const other = `${weights.startsWith('0') ? '1' : '0'}${weights.slice(1)}`;
+    const swap = (from: string, to: string) =>
+      sql`update journal_v1.events set body = replace(body, ${from}, ${to}) where event_id = ${update?.id}`.execute(
+        platform.database.db,
+      );
+    await swap(weights, other);
+    try {
+      const { differences } = await replay('flipped');
+      expect(differences).toContainEqual(
+        expect.objectContaining({ eventId: update?.id, field: 'version 3, weights', recorded: other, replayed: weights }),
+      );
+    } finally {
+      await swap(other, weights);
+    }
+  });
+});
+
+test('a policy that nobody declared is refused by name, and so are versions that are not there', async () => {
+  await expect(replay('nobody')).rejects.toMatchObject({ name: 'ReplayRefused', message: expect.stringContaining('nobody') });
+  await expect(replay('flipped', 0, 9)).rejects.toMatchObject({ message: expect.stringContaining('versions 0 to 3') });
+});

@@ -1,0 +1,266 @@
+import { createHash } from 'node:crypto';
+import { seedFrom } from '../../domain/random/seed-from.ts';
+import { canonicalJson } from '../../events/codec.ts';
+import { manifestHashOf } from '../../events/manifest-hash.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { type LineageStory, readLineageStory, type VersionStory } from '../../projections/lineage/lineage-story.ts';
+import { type LineageRecord, readLineages } from '../../projections/training-pool/read-lineages.ts';
+import type { Backend } from '../../training/backends/backend.ts';
+import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
+import type { TrainingSettings } from '../../training/backends/training-settings.ts';
+import { readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
+import { readManifest } from '../../training/rows/read-manifest.ts';
+import { computeVersion } from '../train/compute-version.ts';
+import { trainerPlan } from '../train/open-backend.ts';
+import { readBatchStepsAt } from '../train/train-rows.ts';
+import { ReplayRefused } from './replay-environment.ts';
+import { Comparison, type Part, type ReplayReport } from './replay-report.ts';
+
+export interface TrainingReplay {
+  readonly policyId: string;
+  /**
+   * The first version to compute again; 0 is the beginning, another one is computed from the checkpoint of the version before.
+   */
+  readonly from: number;
+  /** The last one; null: the newest. */
+  readonly to: number | null;
+  readonly signal: AbortSignal;
+  readonly progress?: (versions: number, of: number) => void;
+}
+
+export interface ReplayedTraining {
+  readonly report: ReplayReport;
+  /** The run that the last of the batches was collected by: where the replay is put on record. */
+  readonly runId: string;
+}
+
+/**
+ * Trains a policy again as the record tells: the batches in their order, each manifest hashed again and chained to the one
+ * before; advantages from the rewards as they stood when the batch was trained, whatever was revised since; every version
+ * computed on the one computed before. Compared are the weights, the checkpoint to the last byte (the file on disk too), the
+ * metrics to the last bit, and what was acknowledged.
+ * @throws ReplayRefused for a policy that is not known, or trained by a backend that does not promise equal bytes.
+ */
+export async function replayTraining(platform: Platform, asked: TrainingReplay): Promise<ReplayedTraining> {
+  const { lineage, settings } = await lineageOf(platform, asked.policyId);
+  const story = await readLineageStory(platform.database.db, lineage.lineageId);
+  const to = asked.to ?? lineage.newestVersion ?? 0;
+  if (asked.from > to || to > (lineage.newestVersion ?? 0))
+    throw new ReplayRefused(
+      `the policy ${asked.policyId} has the versions 0 to ${lineage.newestVersion ?? 0}; ask for some of them in order`,
+    );
+  const backend = linearBackend();
+  const replaying = {
+    platform,
+    backend,
+    settings,
+    story,
+    policyId: asked.policyId,
+    signal: asked.signal,
+    comparison: new Comparison('training'),
+  };
+  let base = asked.from === 0 ? null : await keptCheckpoint(replaying, asked.from - 1);
+  for (let version = asked.from; version <= to; version++) {
+    asked.signal.throwIfAborted();
+    base = await replayVersion(replaying, version, base);
+    asked.progress?.(version - asked.from + 1, to - asked.from + 1);
+  }
+  const { comparison } = replaying;
+  return { report: comparison.report(), runId: await runOf(platform, asked.policyId, story.versions.get(to)) };
+}
+
+async function lineageOf(
+  { database }: Platform,
+  policyId: string,
+): Promise<{ readonly lineage: LineageRecord; readonly settings: TrainingSettings }> {
+  const [lineage] = await readLineages(database.db, [policyId]);
+  if (!lineage)
+    throw new ReplayRefused(`the policy ${policyId} was never declared for training; \`espalier ledger\` lists those that were`);
+  const plan = trainerPlan.safeParse(lineage.trainer);
+  if (plan.success && plan.data.backend === 'linear') return { lineage, settings: plan.data.settings };
+  const by = plan.success ? `the backend ${plan.data.backend}` : 'a trainer of another program';
+  throw new ReplayRefused(
+    `the policy ${policyId} was trained by ${by}: only the linear backend promises equal bytes for equal inputs, sums of others change with device and library`,
+  );
+}
+
+interface Replaying {
+  readonly platform: Platform;
+  readonly backend: Backend;
+  readonly settings: TrainingSettings;
+  readonly story: LineageStory;
+  readonly policyId: string;
+  readonly signal: AbortSignal;
+  readonly comparison: Comparison;
+}
+
+/** Computes one version again and compares it; gives the checkpoint that the next one is computed from. */
+async function replayVersion(replaying: Replaying, version: number, base: Uint8Array | null): Promise<Uint8Array | null> {
+  const { story, comparison } = replaying;
+  const told = story.versions.get(version);
+  const part = (eventId: string | null, field: string, recorded: unknown, replayed: unknown): Part => ({
+    at: { eventId, stepId: null, field: `version ${version}, ${field}` },
+    recorded,
+    replayed,
+  });
+  if (!told) {
+    comparison.compareParts([part(null, 'PolicyUpdated', 'known to the read models', 'not in the journal')]);
+    return keptCheckpoint(replaying, version);
+  }
+  const { update, checkpoint } = told;
+  const made = await makeAgain(replaying, told, base);
+  const onDisk = await fileOf(replaying, told);
+  const kept = checkpoint?.data.kept?.blob ?? null;
+  const equal = comparison.compareParts([
+    ...planParts(replaying, told, part),
+    ...(made.kind === 'failed'
+      ? [part(update.id, 'rows', 'a batch that was trained', made.reason)]
+      : [
+          part(update.id, 'weights', update.data.weights, made.weights),
+          part(update.id, 'metrics', sorted(update.data.metrics), sorted(made.metrics)),
+          part(update.id, 'estimator', canonicalJson(update.data.estimator), canonicalJson(made.estimator)),
+          part(update.id, 'loss', canonicalJson(update.data.loss), canonicalJson(made.loss)),
+          part(checkpoint?.id ?? null, 'checkpoint', kept, sha256(made.checkpoint)),
+        ]),
+    part(checkpoint?.id ?? null, 'checkpoint file', 'whole', onDisk),
+  ]);
+  if (equal && made.kind === 'made') return made.checkpoint;
+  // What follows is judged by itself: one version that differs does not make all that came of it differ, where its checkpoint is
+  // there.
+  const recorded = await keptCheckpoint(replaying, version);
+  return recorded ?? (made.kind === 'made' ? made.checkpoint : null);
+}
+
+/** What the plan of a batch says of itself, and what was acknowledged. */
+function planParts(
+  { story }: Replaying,
+  { update, batch, ack }: VersionStory,
+  part: (eventId: string | null, field: string, recorded: unknown, replayed: unknown) => Part,
+): readonly Part[] {
+  const { version, batchId, checkpointId } = update.data;
+  if (version === 0) return [part(update.id, 'batch', batchId, null)];
+  if (!batch) return [part(update.id, 'batch', batchId, 'not in the journal')];
+  const { manifestHash, ...manifest } = batch.data;
+  const before = story.batches.get(batch.data.ordinal - 1)?.data.manifestHash ?? null;
+  return [
+    part(batch.id, 'manifestHash', manifestHash, manifestHashOf(manifest)),
+    part(batch.id, 'previousHash', manifest.previousHash, before),
+    part(batch.id, 'ordinal', manifest.ordinal, ordinalOf(story, version)),
+    part(ack?.id ?? null, 'acknowledged version', ack?.data.version ?? 'nothing', version),
+    part(ack?.id ?? null, 'acknowledged checkpoint', ack?.data.checkpointId ?? 'nothing', checkpointId),
+    part(update.id, 'parentVersion', update.data.parentVersion, version - 1),
+  ];
+}
+
+/** The ordinal of the batch that makes a version: batches follow one another, and those that were abandoned make none. */
+function ordinalOf({ abandoned }: LineageStory, version: number): number {
+  let [ordinal, left] = [0, version - 1];
+  for (; left > 0 || abandoned.has(ordinal); ordinal++) if (!abandoned.has(ordinal)) left -= 1;
+  return ordinal;
+}
+
+type Made =
+  | {
+      readonly kind: 'made';
+      readonly checkpoint: Uint8Array;
+      readonly weights: string;
+      readonly estimator: unknown;
+      readonly loss: unknown;
+      readonly metrics: Readonly<Record<string, number>>;
+    }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+async function makeAgain(replaying: Replaying, { update, batch }: VersionStory, base: Uint8Array | null): Promise<Made> {
+  const { backend, policyId, settings, signal } = replaying;
+  if (update.data.version === 0) {
+    const checkpoint = await backend.initial(seedFrom('initial', policyId));
+    return { kind: 'made', checkpoint, weights: sha256(backend.weightsOf(checkpoint)), estimator: null, loss: null, metrics: {} };
+  }
+  if (!batch) return { kind: 'failed', reason: 'its batch is not in the journal' };
+  if (!base) return { kind: 'failed', reason: 'the version before could neither be computed nor read' };
+  try {
+    const rows = await rowsOf(replaying, { update, batch });
+    const updated = await computeVersion({ policyId, backend, settings, batch: batch.data, checkpoint: base, rows }, signal);
+    // Trainers of before told no estimator where they estimated nothing, and the desk then wrote that of the plan.
+    const told = update.data.estimator;
+    const silent = updated.estimator === null && canonicalJson(told) === canonicalJson(batch.data.estimator);
+    const estimator = silent ? told : updated.estimator;
+    return { ...updated, kind: 'made', estimator };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { kind: 'failed', reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/**
+ * Reads the rows of a batch as they were when it was trained. @throws Error when the read models hold another batch than the
+ * journal.
+ */
+async function rowsOf(
+  { platform, comparison }: Replaying,
+  told: Required<Pick<VersionStory, 'update'>> & { readonly batch: NonNullable<VersionStory['batch']> },
+) {
+  const { db } = platform.database;
+  const { batchId, groups, seed } = told.batch.data;
+  const { rewardsAt = null } = told.update.data;
+  const planned = await readManifest(db, batchId);
+  if (canonicalJson([planned.seed, planned.groups]) !== canonicalJson([seed, groups]))
+    throw new Error(
+      `batch ${batchId} holds other samples in the read models than in the journal: \`espalier rebuild training-pool\``,
+    );
+  if (rewardsAt === null)
+    comparison.note(
+      'some versions were recorded without the position that their rewards stood at: those known when their batch was planned are taken',
+    );
+  return readBatchStepsAt({ db, blobs: platform.blobs }, { batchId, rewardsAt: rewardsAt ?? told.batch.data.position });
+}
+
+/**
+ * Reads the recorded checkpoint of a version; null when it is not there, damaged, or holds other weights than the record says.
+ */
+async function keptCheckpoint({ platform, backend, story }: Replaying, version: number): Promise<Uint8Array | null> {
+  const head = headOf(story.versions.get(version));
+  return head && readCheckpoint(platform.blobs, backend, head).catch(() => null);
+}
+
+async function fileOf({ platform, backend }: Replaying, told: VersionStory): Promise<string> {
+  const head = headOf(told);
+  if (!head) return 'its CheckpointSaved is not in the journal';
+  return readCheckpoint(platform.blobs, backend, head).then(
+    () => 'whole',
+    (error: Error) => error.message,
+  );
+}
+
+function headOf(told: VersionStory | undefined) {
+  if (!told?.checkpoint) return null;
+  const { checkpointId, backend, kept } = told.checkpoint.data;
+  return { version: told.update.data.version, checkpointId, backend, weights: told.update.data.weights, kept };
+}
+
+/** Gives the run of the last version's batch; for a version without a batch the first run that trains the policy. */
+async function runOf({ database }: Platform, policyId: string, told: VersionStory | undefined): Promise<string> {
+  const treeId = told?.batch?.data.groups[0]?.treeId;
+  const { db } = database;
+  const tree =
+    treeId === undefined
+      ? undefined
+      : await db.selectFrom('trees').select('run_id').where('tree_id', '=', treeId).executeTakeFirst();
+  if (tree) return tree.run_id;
+  const run = await db
+    .selectFrom('training_runs')
+    .select('run_id')
+    .where('policy_id', '=', policyId)
+    .orderBy('started_at')
+    .executeTakeFirst();
+  if (run) return run.run_id;
+  throw new ReplayRefused(`no run collects for the policy ${policyId}: there is nothing to put the replay on record at`);
+}
+
+function sorted(metrics: Readonly<Record<string, number>>): readonly (readonly [string, number])[] {
+  return Object.entries(metrics).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { type Appender, createAppender } from '../../append/appender.ts';
+import { textReader } from '../../blobs/read-text.ts';
+import type { EnvironmentKind } from '../../environments/environment.ts';
+import { openEnvironment } from '../../environments/open-environment.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import { CODE_VERSION } from '../../platform/code-version.ts';
+import { nextSequence } from '../../platform/next-sequence.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { createJudge, parseJudgeText } from '../../policies/create-judge.ts';
+import type { Judge } from '../../policies/judge.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { lockRun, RunRefused } from '../collect/collect-into.ts';
+import { type CollectPlan, collectPlan } from '../collect/plan.ts';
+import { asPublished } from '../collect/published-environment.ts';
+
+export interface Judging {
+  readonly runId: string;
+  /** A judge by its short form: planner, planner-strict, self, openai:MODEL@URL, direct. */
+  readonly judge: string;
+  /** In place of the environment that the run's plan names. */
+  readonly environment: string | null;
+  /** Whether the environment is wanted whoever judges. */
+  readonly needsWorld: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** A recorded run held for mining. */
+export interface JudgedRun {
+  /** How it was planned; null for a run that was imported. */
+  readonly planned: CollectPlan | null;
+  /** What the import of Agent-R's trees said of their files; null for other runs. */
+  readonly imported: AgentRImport | null;
+  /** Null when nobody is asked. */
+  readonly judge: Judge | null;
+  /** Null when neither judge nor caller needs it. */
+  readonly kind: EnvironmentKind | null;
+  readonly appender: Appender;
+  readonly resolve: (sha256: string) => Promise<string>;
+}
+
+export type AgentRImport = z.infer<typeof agentRImport>;
+const agentRImport = z.object({
+  importer: z.string().startsWith('agent-r/'),
+  rewardScale: z.number().positive(),
+  system: z.string().nullable(),
+  acknowledgement: z.string().nullable(),
+});
+
+const CATCH_UP_MS = 60_000;
+
+/**
+ * Holds a recorded run for one process, waits until the read models hold everything that was appended, opens who judges and
+ * where, and closes it all after. @throws RunRefused, PolicySpecError, JudgeUnfit: each says what to do.
+ */
+export async function withJudgedRun<T>(platform: Platform, judging: Judging, use: (run: JudgedRun) => Promise<T>): Promise<T> {
+  const { runId, signal } = judging;
+  const lock = await lockRun(platform, runId);
+  try {
+    await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+    const config = await configOf(platform, runId);
+    const planned = collectPlan.safeParse(config).data ?? null;
+    const imported = agentRImport.safeParse(config).data ?? null;
+    const spec = parseJudgeText(judging.judge, planned?.policy ?? null);
+    const needsWorld = judging.needsWorld || spec.kind === 'planner' || spec.kind === 'planner-strict';
+    const named = judging.environment ?? planned?.environment ?? null;
+    const published = imported !== null || planned?.search?.compat !== undefined;
+    if (needsWorld && named === null) throw worldUnknown(judging);
+    const kind = needsWorld && named !== null ? await openWorld(named, published) : null;
+    try {
+      const judge = await createJudge(spec, kind?.fingerprint ?? '', { apiKey: platform.config.openai.apiKey ?? undefined });
+      try {
+        return await use({ planned, imported, judge, kind, appender: appenderOf(platform), resolve: textReader(platform.blobs) });
+      } finally {
+        await judge?.close();
+      }
+    } finally {
+      await kind?.close();
+    }
+  } finally {
+    await lock.release();
+  }
+}
+
+async function configOf({ database }: Platform, runId: string): Promise<unknown> {
+  const run = await database.db.selectFrom('runs').select('config').where('run_id', '=', runId).executeTakeFirst();
+  if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
+  return run.config;
+}
+
+/** @param published the record holds observations as the published search saw them. */
+async function openWorld(environment: string, published: boolean): Promise<EnvironmentKind> {
+  const kind = await openEnvironment(environment);
+  return published ? asPublished(kind) : kind;
+}
+
+function worldUnknown({ runId, needsWorld }: Judging): RunRefused {
+  const instead = needsWorld ? 'judge by a model with --no-verify' : 'judge by a model';
+  return new RunRefused(
+    `run ${runId} does not say which environment it was collected in; name it with --environment, or ${instead}`,
+  );
+}
+
+function appenderOf(platform: Platform): Appender {
+  return createAppender({
+    log: platform.log,
+    blobs: platform.blobs,
+    producer: { name: 'reviser', version: CODE_VERSION },
+    clock: Date.now,
+    sequenceOf: (stream, topic) => nextSequence(platform.database.db, 'reviser', stream, topic),
+  });
+}

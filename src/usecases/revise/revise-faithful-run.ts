@@ -1,0 +1,181 @@
+import type { Appender } from '../../append/appender.ts';
+import type { ChatMessage } from '../../domain/history/prompt.ts';
+import type { PublishedJudging } from '../../domain/revision/judge-as-published.ts';
+import { type PublishedPairing, pairAsPublished } from '../../domain/revision/pair-as-published.ts';
+import type { PublishedGoodRow, PublishedPairRow } from '../../domain/revision/published-rows.ts';
+import { type PublishedDataType, rowsAsPublished } from '../../domain/revision/rows-as-published.ts';
+import type { Thresholds } from '../../domain/revision/thresholds.ts';
+import { publishedOpening } from '../../domain/search/published-prompt.ts';
+import type { EnvironmentKind } from '../../environments/environment.ts';
+import type { Judge } from '../../policies/judge.ts';
+import type { Db } from '../../postgres/database.ts';
+import { readSearchedTree, type SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
+import { type PublishedFile, readPublishedFiles } from '../../projections/runs/read-published-files.ts';
+import { allOrStop } from '../collect/all-or-stop.ts';
+import { judgeFaithfully, onRawScale } from './revise-faithful-tree.ts';
+import { readRecordedRevisions } from './revise-record.ts';
+import { refuseAnotherWorld } from './revise-run.ts';
+import { openVerdicts, type Verdicts } from './revise-verdicts.ts';
+
+/**
+ * What decides which rows come out of a run, beside the judge. Thresholds are on the environment's own scale: ScienceWorld counts
+ * to 100.
+ */
+export interface FaithfulPlan extends Thresholds {
+  readonly dataType: PublishedDataType;
+  /** The published `--revise`. */
+  readonly revise: boolean;
+  /** Of Python's shuffle; the published program takes 123. */
+  readonly seed: number;
+  /** MAX_TOKEN_LENGTH, above which the log told to a judge is cut; null for no limit. */
+  readonly maxTokenLength: number | null;
+}
+
+/**
+ * Where the trees come from, which decides how their conversations open: a search by the published rules, or files of the
+ * published program.
+ */
+export type PublishedRun = { readonly rewardScale: number } & (
+  | { readonly kind: 'searched' }
+  | { readonly kind: 'imported'; readonly system: string | null; readonly acknowledgement: string | null }
+);
+
+export interface FaithfulOptions {
+  readonly db: Db;
+  readonly runId: string;
+  /** How many trees the run was to collect; null where its plan is not known: then it is those that were opened. */
+  readonly plannedTrees: number | null;
+  readonly run: PublishedRun;
+  readonly plan: FaithfulPlan;
+  /** Null when nobody is asked. */
+  readonly judge: Judge | null;
+  /** The environment the trees were grown in; null when the judge does not plan. */
+  readonly kind: EnvironmentKind | null;
+  readonly appender: Appender;
+  /** Reads text that lies in the blob store. */
+  readonly resolve: (sha256: string) => Promise<string>;
+  /** Trees judged at a time; rows come in the order of the published program all the same. */
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+  readonly write: (row: PublishedPairRow | PublishedGoodRow) => Promise<void>;
+  readonly progress?: (counts: FaithfulCounts) => void;
+}
+
+export interface FaithfulCounts {
+  readonly trees: number;
+  readonly plannedTrees: number;
+  /** Planned trees of which the published program would have no file: never opened, or not searched to their end. */
+  readonly unfinished: number;
+  /** Trees that earned nothing. */
+  readonly skipped: number;
+  /** Pairs far enough apart, and those of them whose good trajectory is good enough. */
+  readonly found: number;
+  readonly accepted: number;
+  readonly rows: number;
+  /**
+   * Steps judged for the rows, each counted once for every pair as the published program asks, and what was asked of the judge
+   * now.
+   */
+  readonly judged: number;
+  readonly asked: number;
+}
+
+/**
+ * Makes the published program's rows from the trees of a run, in its order (specification of Agent-R, §2). Every answer of the
+ * judge is recorded as it is given, under the ids that sound mining gives it, and never asked for again: killed anywhere and
+ * called again, it writes the same rows. Nothing else is recorded, since a splice before the branch is none that RevisionComposed
+ * can tell. The read models must hold the whole log. One thing our own searches cannot give back: WebShop's module drops the
+ * colon of a `Thought 1:` at the node; they record the reply with it.
+ * @returns false in `whole` when the signal was aborted before the last row.
+ * @throws AnotherWorld, PolicyError of a judge that cannot be asked, EnvironmentError.
+ */
+export async function reviseFaithfully(options: FaithfulOptions): Promise<FaithfulCounts & { readonly whole: boolean }> {
+  const { db, judge, plan } = options;
+  const { files, opened } = await readPublishedFiles(db, options.runId);
+  const unfinished = Math.max(options.plannedTrees ?? 0, opened) - files.length;
+  const verdicts = plan.revise && plan.dataType === 'centric' ? judge && openVerdicts(judge, db, options.appender) : null;
+  const told = { trees: 0, skipped: 0, found: 0, accepted: 0, rows: 0, judged: 0 };
+  const counts = () => ({ ...told, plannedTrees: files.length, unfinished, asked: verdicts?.asked() ?? 0 });
+  const queue = files.values();
+  let before: Promise<boolean> = Promise.resolve(true);
+
+  /** Writes the rows of a tree behind those of the tree before it. False when that one could not be finished. */
+  async function inTurn(turn: Promise<boolean>, mine: Promise<MinedTree | null>): Promise<boolean> {
+    const mined = await mine;
+    if (!(await turn) || !mined) return false;
+    const { pairing, judged } = mined;
+    const judgingOf = ({ leafStepId }: { readonly leafStepId: string }) => {
+      const judging = judged.get(leafStepId);
+      if (!judging) throw new RangeError(`the trajectory that ends at ${leafStepId} was not judged`);
+      return judging;
+    };
+    for (const row of rowsAsPublished({ ...mined, ...plan, judgingOf })) {
+      await options.write(row);
+      told.rows++;
+      if ('revise_feedback' in row) told.judged += row.revise_feedback.length;
+    }
+    told.trees++;
+    told.skipped += pairing.skipped ? 1 : 0;
+    told.found += pairing.skipped ? 0 : pairing.found.length;
+    told.accepted += pairing.accepted.length;
+    options.progress?.(counts());
+    return true;
+  }
+
+  async function work(signal: AbortSignal): Promise<void> {
+    for (const file of queue) {
+      const written = inTurn(before, mineTree(options, verdicts, file, signal));
+      before = written;
+      if (!(await written)) return;
+    }
+  }
+
+  await allOrStop(
+    options.signal,
+    Array.from({ length: Math.min(options.concurrency, files.length) }, () => work),
+  );
+  return { ...counts(), whole: told.trees === files.length };
+}
+
+interface MinedTree {
+  readonly taskNum: string;
+  readonly opening: readonly ChatMessage[];
+  readonly pairing: PublishedPairing;
+  /** By the leaf of the bad trajectory. */
+  readonly judged: ReadonlyMap<string, PublishedJudging>;
+}
+
+/** Null when the signal was aborted on the way. */
+async function mineTree(
+  options: FaithfulOptions,
+  verdicts: Verdicts | null,
+  { treeId, alias }: PublishedFile,
+  signal: AbortSignal,
+): Promise<MinedTree | null> {
+  const { db, run, plan, kind, resolve } = options;
+  if (signal.aborted) return null;
+  const tree = await readSearchedTree(db, treeId, resolve);
+  if (!tree) throw new RangeError(`there is no tree ${treeId}`);
+  if (kind) refuseAnotherWorld(tree, kind);
+  const pairing = pairAsPublished(onRawScale(tree.tree, run.rewardScale), plan, plan.seed);
+  const mined = { taskNum: alias, opening: openingOf(run, tree), pairing };
+  if (!verdicts) return { ...mined, judged: new Map() };
+  const { answers } = await readRecordedRevisions(db, treeId);
+  const judged = await judgeFaithfully(
+    { tree, verdicts, answers, kind, maxTokenLength: plan.maxTokenLength, resolve, signal },
+    pairing,
+  );
+  return judged && { ...mined, judged };
+}
+
+/** What stands before the first reply: as the files had it, or as the published search opens. */
+function openingOf(run: PublishedRun, { instruction, firstObservation }: SearchedTree): readonly ChatMessage[] {
+  if (run.kind === 'searched') return publishedOpening({ instruction, observation: firstObservation });
+  const told = [
+    { role: 'system', content: run.system },
+    { role: 'user', content: run.acknowledgement === null ? null : instruction },
+    { role: 'assistant', content: run.acknowledgement },
+    { role: 'user', content: firstObservation },
+  ] as const;
+  return told.flatMap(({ role, content }): readonly ChatMessage[] => (content === null ? [] : [{ role, content }]));
+}

@@ -1,0 +1,122 @@
+import { composeRevisions, type Revision } from '../../domain/revision/compose-revisions.ts';
+import { directTransition, nextTransitionStep, type Transition } from '../../domain/revision/find-transition.ts';
+import type { LeafPath } from '../../domain/revision/leaf-paths.ts';
+import { pairPaths } from '../../domain/revision/pair-paths.ts';
+import { REFLECTIONS } from '../../domain/revision/reflections.ts';
+import type { Verdict } from '../../domain/revision/verdict.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import { judgeText } from '../../events/schemas/revisions.ts';
+import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
+import { revisionContentHash } from '../../projections/revisions/revision-content.ts';
+import { checkRevision } from './revise-check.ts';
+import { probePath } from './revise-path.ts';
+import type { Verdicts } from './revise-verdicts.ts';
+import type { Outcome, RevisedTree, ReviseTree } from './revised-tree.ts';
+
+/**
+ * Mines the revisions of one tree: pairs its trajectories, finds the first error of each bad one once, splices, and executes what
+ * was spliced. Every judgement, revision and outcome is recorded as it happens, under ids that follow from what it is about; what
+ * the record holds is not done again. Null when the signal was aborted on the way: the rest is left for a resume.
+ */
+export async function reviseTree(work: ReviseTree): Promise<RevisedTree | null> {
+  const { tree, plan, signal } = work;
+  const pairing = pairPaths(tree.tree, plan);
+  const transitions = new Map<string, Transition>();
+  const verdicts: Verdict[] = [];
+  for (const bad of pairing.bad) {
+    const found = work.verdicts ? await findTransition(work, work.verdicts, bad, verdicts) : directTransition(bad.steps);
+    if (!found) return null;
+    transitions.set(bad.leafStepId, found);
+  }
+  const composed = composeRevisions(pairing.pairs, transitions, { ...plan, treeId: tree.treeId });
+  const outcomes: Outcome[] = [];
+  for (const revision of composed.revisions) {
+    if (signal.aborted) return null;
+    outcomes.push(await record(work, revision));
+  }
+  return { pairing, verdicts, composed, outcomes };
+}
+
+async function findTransition(work: ReviseTree, given: Verdicts, bad: LeafPath, told: Verdict[]): Promise<Transition | null> {
+  const { tree, plan, signal, recorded, kind } = work;
+  const { steps, leafStepId } = bad;
+  const probe = probePath(kind, tree, steps);
+  const verdicts: Verdict[] = [];
+  try {
+    for (;;) {
+      if (signal.aborted) return null;
+      const next = nextTransitionStep(steps, tree.firstObservation, verdicts, plan.unparsed);
+      if (next.kind === 'found') return next.transition;
+      const { index, slots } = next;
+      const request = { steps, index, slots, planAround: () => probe.planAround(index) };
+      const place = { treeId: tree.treeId, runId: tree.runId, leafStepId, request };
+      const { verdict } = await given.of(place, recorded.answers, signal);
+      verdicts.push(verdict);
+      told.push(verdict);
+    }
+  } finally {
+    await probe.close();
+  }
+}
+
+async function record(work: ReviseTree, revision: Revision): Promise<Outcome> {
+  const { tree, plan, judge, recorded, appender, signal } = work;
+  const { goodLeafStepId, badLeafStepId } = revision;
+  const contentHash = revisionContentHash(tree, revision.turns);
+  const parts = [tree.treeId, goodLeafStepId, badLeafStepId, contentHash, judgeText(judge), plan.alpha, plan.beta];
+  const revisionId: string = derivedId('revision', ...parts);
+  const stated = recorded.outcomes.get(revisionId);
+  const about = { revisionId, treeId: tree.treeId };
+  if (!stated) {
+    const bad = stepsTo(tree, badLeafStepId);
+    await appender.append([
+      {
+        type: 'RevisionComposed',
+        id: derivedId('RevisionComposed', revisionId),
+        correlationId: tree.runId,
+        data: {
+          ...about,
+          ...{ goodLeafStepId, badLeafStepId, contentHash, judge: { name: judge.name, revision: judge.revision } },
+          branchStepId: stepAt(bad, revision.branch),
+          transitionStepId: stepAt(bad, revision.transition + 1),
+          transitionCause: revision.cause,
+          judged: revision.revisionLength,
+          reflection: REFLECTIONS[revision.reflection] ?? '',
+          ...{ signal: revision.signal, alpha: plan.alpha, beta: plan.beta },
+        },
+      },
+    ]);
+  }
+  if (stated && stated !== 'composed') return stated;
+  if (work.checking === 'none' || !work.kind) return 'composed';
+  const { kind: verdict, ...checked } = await checkRevision(
+    { kind: work.kind, read: work.read, signal },
+    tree,
+    revision.turns,
+    plan,
+  );
+  const draft = {
+    id: derivedId('revision outcome', revisionId),
+    correlationId: tree.runId,
+    causationId: derivedId('RevisionComposed', revisionId),
+  };
+  if ('reason' in checked) {
+    await appender.append([{ type: 'RevisionRejected', ...draft, data: { ...about, ...checked } }]);
+    return checked.reason;
+  }
+  await appender.append([{ type: 'RevisionVerified', ...draft, data: { ...about, ...checked, threshold: plan.alpha } }]);
+  return verdict === 'verified' ? verdict : 'composed';
+}
+
+/** The steps of a trajectory with the root before them: place 0 is the root, place n the nth action. */
+function stepsTo({ tree }: SearchedTree, leafStepId: string): readonly string[] {
+  const ids: string[] = [];
+  for (let node = tree.nodes.get(leafStepId) ?? null; node; node = node.parent) ids.push(node.step.stepId);
+  return ids.reverse();
+}
+
+function stepAt(ids: readonly string[], place: number): string {
+  const id = ids[place];
+  if (id === undefined) throw new RangeError(`the trajectory has no step at ${place}`);
+  return id;
+}

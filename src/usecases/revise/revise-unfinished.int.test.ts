@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Selectable, sql } from 'kysely';
+import { createAppender } from '../../append/appender.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import { newId } from '../../events/new-id.ts';
+import type { Subscription } from '../../log/event-log.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import type { RevisionsTable } from '../../postgres/tables.ts';
+import { runProjections } from '../../projections/runner.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { collectInto } from '../collect/collect-into.ts';
+import type { CollectPlan } from '../collect/plan.ts';
+import { verifyRecord } from '../verify/verify-record.ts';
+import { type Revised, reviseInto } from './revise-into.ts';
+
+let platform: Platform;
+let projector: Subscription;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  projector = await runProjections({ log: platform.log, database: platform.database });
+});
+afterAll(async () => {
+  await projector.close();
+  await platform.close();
+});
+
+const PLAN: CollectPlan = {
+  environment: 'textcraft',
+  tasks: ['45', '1', '3'].map((alias) => ({ alias, rollouts: 1, branching: 'root' })),
+  taskSeed: 0,
+  policy: 'planner:0.35',
+  temperature: 1,
+  maxSteps: 8,
+  search: { iterations: 3, candidates: 4, maxDepth: 6, exploration: 0.25 },
+};
+
+/** Searches the tasks one after the other until so many walks succeeded: the last success is on record and not backed up. */
+async function searchUntil(runId: string, successes: number, mode: 'new' | 'resume'): Promise<void> {
+  const stop = new AbortController();
+  await collectInto(platform, {
+    ...{ runId, name: 'r', seed: 3, plan: PLAN, concurrency: 1, mode },
+    signal: stop.signal,
+    progress: ({ succeeded }) => {
+      if (succeeded >= successes) stop.abort();
+    },
+  });
+}
+
+async function revise(runId: string): Promise<Revised> {
+  const revised = await reviseInto(platform, {
+    runId,
+    plan: { alpha: 0.5, beta: 0.2, seed: 1, signal: 'thought', beforeBranch: 'clamp', unparsed: 'continue' },
+    ...{ judge: 'direct', environment: null, checking: 'none', concurrency: 1, signal: new AbortController().signal },
+  });
+  await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 20_000 });
+  return revised;
+}
+
+/** The ends of the walks of a run by success and by whether the search has counted them. */
+async function ends(runId: string) {
+  const { rows } = await sql<{ success: boolean; counted: boolean; leaf: string }>`
+    select o.success, coalesce(n.visits, 0) > 0 as counted, o.leaf_step_id as leaf from rollouts o
+    join trees t using (tree_id) left join node_statistics n on n.step_id = o.leaf_step_id where t.run_id = ${runId}`.execute(
+    platform.database.db,
+  );
+  return rows;
+}
+
+/** Records a verified revision whose bad side is the walk to a leaf; gives its id. */
+async function recordPast(row: Selectable<RevisionsTable>, badLeafStepId: string): Promise<string> {
+  const revisionId = newId();
+  const appender = createAppender({
+    ...{ log: platform.log, blobs: platform.blobs, clock: Date.now, producer: { name: 'past', version: '0' } },
+  });
+  const { rows } = await sql<{ root: string; first: string }>`
+    with recursive path as (
+      select step_id, parent_step_id, depth from steps where step_id = ${badLeafStepId}
+      union all select s.step_id, s.parent_step_id, s.depth from steps s join path p on s.step_id = p.parent_step_id
+    ) select (select step_id from path where depth = 0) as root, (select step_id from path where depth = 1) as first`.execute(
+    platform.database.db,
+  );
+  const [{ root, first }] = rows as [(typeof rows)[0]]; // of a walk there are a root and a first step
+  const about = { revisionId, treeId: row.tree_id };
+  const leaves = { goodLeafStepId: row.good_leaf_step_id, badLeafStepId, branchStepId: root, transitionStepId: first };
+  const mining = { transitionCause: row.transition_cause, judged: 0, reflection: row.reflection, signal: row.signal };
+  const { alpha, beta, content_hash: contentHash, run_id: correlationId } = row;
+  const judge = { name: 'j', revision: '1' };
+  await appender.append([
+    {
+      ...{ type: 'RevisionComposed', id: newId(), correlationId },
+      data: { ...about, ...leaves, ...mining, alpha, beta, judge, contentHash },
+    },
+    { type: 'RevisionVerified', id: newId(), correlationId, data: { ...about, reached: 1, threshold: 0.5 } },
+  ]);
+  await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 20_000 });
+  return revisionId;
+}
+
+test('a success that a stopped search had not backed up is a good trajectory, and unfinished trees are reported', async () => {
+  const runId = newId();
+  await searchUntil(runId, 3, 'new');
+  const stopped = await revise(runId);
+  const walks = await ends(runId);
+  expect(walks.filter(({ success, counted }) => success && counted)).not.toEqual([]);
+  expect(walks.filter(({ success, counted }) => success && !counted)).not.toEqual([]);
+  const leaves = new Set(walks.filter(({ success }) => success).map(({ leaf }) => leaf));
+  const mined = await platform.database.db.selectFrom('revisions').selectAll().where('run_id', '=', runId).execute();
+  expect(mined.length).toBeGreaterThan(0);
+  expect(mined.filter((row) => leaves.has(row.bad_leaf_step_id))).toEqual([]);
+  expect(mined.filter((row) => !leaves.has(row.good_leaf_step_id))).toEqual([]);
+  expect(stopped).toMatchObject({ trees: 1, plannedTrees: 3, unfinished: 3, good: leaves.size });
+
+  // A revision that was mined when such a success counted as nothing.
+  const [row, success] = [mined[0], [...leaves].find((leaf) => leaf !== mined[0]?.good_leaf_step_id)];
+  if (!row || !success) throw new Error('two walks succeeded and something was mined');
+  const past = await recordPast(row, success);
+  const { faulty, doubtfulRevisions } = await verifyRecord(platform, { files: [], signal: new AbortController().signal });
+  const { tree_id: treeId } = row;
+  expect([faulty, doubtfulRevisions]).toEqual([0, [{ revisionId: past, treeId, state: 'verified', why: 'bad-side' }]]);
+
+  await searchUntil(runId, Number.POSITIVE_INFINITY, 'resume');
+  const whole = await revise(runId);
+  expect(whole).toMatchObject({ trees: 3, plannedTrees: 3, unfinished: 0 });
+  expect(whole.revisions).toBeGreaterThan(stopped.revisions);
+});

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import type { Appender } from '../../append/appender.ts';
+import { judgePrompt } from '../../domain/revision/judge-prompt.ts';
+import type { Verdict } from '../../domain/revision/verdict.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import { judgeText } from '../../events/schemas/revisions.ts';
+import type { Text } from '../../events/schemas/values.ts';
+import type { Judge, JudgeRequest } from '../../policies/judge.ts';
+import type { Db } from '../../postgres/database.ts';
+import { findVerdict, type JudgementRecord } from '../../projections/revisions/read-judgements.ts';
+
+/** Where a judged step stands. */
+export interface JudgedPlace {
+  readonly treeId: string;
+  readonly runId: string;
+  readonly leafStepId: string;
+  readonly request: JudgeRequest;
+}
+
+/** What a judge said: all of it, and its verdict as we read it. */
+export interface Answer {
+  readonly verdict: Verdict;
+  readonly reply: Text;
+}
+
+/** Gives verdicts, each asked for once. */
+export interface Verdicts {
+  /** @param known the judgements that the record holds of this tree. */
+  of(place: JudgedPlace, known: ReadonlyMap<string, Answer>, signal: AbortSignal): Promise<Answer>;
+  /** Times the judge was really asked. */
+  asked(): number;
+}
+
+interface Given extends Answer {
+  /** The judgement in which it was given. */
+  readonly judgementId: string;
+}
+
+/**
+ * Opens the verdicts of a judge. A step that the record already holds a judgement of is left as it is. What was told a judge
+ * before, in whatever tree or run, is not told again: the new judgement repeats verdict and reply and names the first as its
+ * cause. Every judgement is durable before the next step is looked at. Trees that ask the same at the same time share one
+ * request.
+ */
+export function openVerdicts(judge: Judge, db: Db, appender: Appender): Verdicts {
+  const told = new Map<string, Promise<Given>>();
+  let asked = 0;
+
+  async function give(place: JudgedPlace, promptHash: string, judgementId: string, signal: AbortSignal): Promise<Given> {
+    const before = await findVerdict(db, judgeText(judge), promptHash);
+    if (before) {
+      return { ...answerOf(before), judgementId: before.id };
+    }
+    asked++;
+    return { ...(await judge.judge(place.request, signal)), judgementId };
+  }
+
+  return {
+    asked: () => asked,
+    async of(place, known, signal) {
+      const { treeId, runId, leafStepId, request } = place;
+      const promptHash = createHash('sha256')
+        .update(JSON.stringify(judgePrompt(request.slots)))
+        .digest('hex');
+      const judgementId: string = derivedId('StepJudged', treeId, leafStepId, request.index, judgeText(judge), promptHash);
+      const recorded = known.get(judgementId);
+      if (recorded) return recorded;
+      const pending = told.get(promptHash) ?? give(place, promptHash, judgementId, signal);
+      told.set(promptHash, pending);
+      pending.catch(() => told.delete(promptHash)); // a fault is no verdict
+      const given = await pending;
+      const stepId = request.steps[request.index]?.stepId;
+      if (stepId === undefined) throw new RangeError(`the trajectory has no step ${request.index}`);
+      await appender.append([
+        {
+          type: 'StepJudged',
+          id: judgementId,
+          correlationId: runId,
+          causationId: given.judgementId === judgementId ? null : given.judgementId,
+          data: {
+            ...{ treeId, leafStepId, stepId, index: request.index, promptHash },
+            judge: { name: judge.name, revision: judge.revision },
+            verdict: given.verdict,
+            reply: given.reply,
+          },
+        },
+      ]);
+      return given;
+    },
+  };
+}
+
+/** Reads the answer out of a recorded judgement. */
+export function answerOf({ verdict, blobs, ...row }: Pick<JudgementRecord, 'verdict' | 'reply' | 'blobs'>): Answer {
+  const { reply = row.reply } = blobs ?? {};
+  return { verdict, reply };
+}

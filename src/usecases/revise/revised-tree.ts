@@ -1,0 +1,51 @@
+import type { Appender } from '../../append/appender.ts';
+import type { Composed, ComposeOptions } from '../../domain/revision/compose-revisions.ts';
+import type { UnparsedRule } from '../../domain/revision/find-transition.ts';
+import type { Pairing } from '../../domain/revision/pair-paths.ts';
+import type { Thresholds } from '../../domain/revision/thresholds.ts';
+import type { Verdict } from '../../domain/revision/verdict.ts';
+import type { EnvironmentKind } from '../../environments/environment.ts';
+import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
+import type { ReadReply } from './revise-check.ts';
+import type { Answer, Verdicts } from './revise-verdicts.ts';
+
+/** What the record holds of the mining of one tree: answers by judgement id, and how far each revision got, by its id. */
+export interface RecordedRevisions {
+  readonly answers: ReadonlyMap<string, Answer>;
+  readonly outcomes: ReadonlyMap<string, Outcome>;
+}
+
+/** What decides which revisions come out of a tree, beside the judge. */
+export interface RevisePlan extends Thresholds, Pick<ComposeOptions, 'signal' | 'beforeBranch'> {
+  /** Draws the reflections. */
+  readonly seed: number;
+  readonly unparsed: UnparsedRule;
+}
+
+export interface ReviseTree {
+  readonly tree: SearchedTree;
+  readonly plan: RevisePlan;
+  /** The judge as it is named in the record; `direct` when nobody is asked. */
+  readonly judge: { readonly name: string; readonly revision: string };
+  /** Null when nobody is asked: the whole bad trajectory is kept (§2.5). */
+  readonly verdicts: Verdicts | null;
+  /** Null when it is not there: then nothing is planned in it. */
+  readonly kind: EnvironmentKind | null;
+  /** Reads a reply by the rules of the run's prompts; null where the environment reads it. */
+  readonly read: ReadReply | null;
+  /** Whether every revision is executed. It needs the environment. */
+  readonly checking: 'execute' | 'none';
+  readonly recorded: RecordedRevisions;
+  readonly appender: Appender;
+  readonly signal: AbortSignal;
+}
+
+export type Outcome = 'composed' | 'verified' | 'diverged' | 'impossible' | 'below' | 'malformed';
+
+/** What was mined from one tree, whether now or by an earlier process. */
+export interface RevisedTree {
+  readonly pairing: Pairing;
+  readonly verdicts: readonly Verdict[];
+  readonly composed: Composed;
+  readonly outcomes: readonly Outcome[];
+}

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { catalogue } from '../../events/catalogue.ts';
+import type { Envelope } from '../../events/envelope.ts';
+import { parsePosition } from '../../log/position.ts';
+import { type Database, openDatabase } from '../../postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { givenEvents } from '../../testing/given-events.ts';
+import { emptyReadModels } from '../../testing/read-models.ts';
+import { Story } from '../../testing/story.ts';
+import { tellWeb } from '../../testing/tell-web.ts';
+import { type DiffAsked, diffRewards } from './diff-rewards.ts';
+
+const { signal } = new AbortController();
+let testDatabase: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase(testDatabase.url);
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+beforeEach(() => emptyReadModels(database.db));
+
+/** The returns that the read model has after some events, rollout by rollout. */
+async function returnsAfter(events: readonly Envelope[]): Promise<ReadonlyMap<string, number>> {
+  await emptyReadModels(database.db);
+  await givenEvents(database.db, events);
+  const rows = await database.db.selectFrom('returns').select(['rollout_id', 'value']).execute();
+  return new Map(rows.map(({ rollout_id, value }) => [rollout_id, value]));
+}
+
+/** The rollouts of a run that have another return in two read models; those that are only in one are left out. */
+function changed(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>, rollouts: ReadonlySet<string>) {
+  return [...before]
+    .filter(([rolloutId, value]) => rollouts.has(rolloutId) && after.has(rolloutId) && after.get(rolloutId) !== value)
+    .map(([rolloutId, value]) => ({ rolloutId, returns: { before: value, after: after.get(rolloutId) } }))
+    .sort((a, b) => (a.rolloutId < b.rolloutId ? -1 : 1));
+}
+
+async function diff(runId: string, asked: DiffAsked) {
+  const found = await diffRewards(database.db, { runId, asked, signal });
+  const members = found.members
+    .filter(({ returns }) => returns.before !== returns.after)
+    .map(({ rolloutId, returns }) => ({ rolloutId, returns }))
+    .sort((a, b) => (a.rolloutId < b.rolloutId ? -1 : 1));
+  return { ...found, changedReturns: members };
+}
+
+describe.each([11, 12])('of web %j', (seed) => {
+  let story: Story;
+  let run: string;
+  let rollouts: ReadonlySet<string>;
+  beforeEach(() => {
+    story = new Story(`diff ${seed}`);
+    const { runs, trees } = tellWeb(story, seed);
+    run = runs[seed % 3] ?? '';
+    rollouts = new Set(trees.filter(({ runId }) => runId === run).flatMap(({ rolloutIds }) => rolloutIds));
+  });
+
+  test('the first word gives the returns of a log in which nothing was revised, the last those in force', async () => {
+    const first = await returnsAfter(story.events.filter(({ type }) => type !== 'RewardRevised'));
+    const last = await returnsAfter(story.events);
+    const found = await diff(run, { kind: 'first-and-last' });
+    expect(found.changedReturns).toEqual(changed(first, last, rollouts));
+    expect(found.otherReturns).toBe(found.changedReturns.length);
+    expect(found.rollouts).toBe(rollouts.size);
+    expect(found.changedReturns).not.toEqual([]); // the seeds are of webs where revisions matter
+    const touching = new Set(found.members.map(({ rolloutId }) => rolloutId));
+    const batches = story.events.flatMap(({ type, data }) =>
+      type === 'BatchPlanned' ? [data as Envelope<'BatchPlanned'>['data']] : [],
+    );
+    const hit = batches.filter(({ groups }) => groups.some(({ rolloutIds }) => rolloutIds.some((id) => touching.has(id))));
+    expect(found.touched.batches.map(({ batchId }) => batchId).sort()).toEqual(hit.map(({ batchId }) => batchId).sort());
+  });
+
+  test('two positions give the returns of the log as far as each', async () => {
+    const told = story.events.filter(({ type }) => catalogue[type].topic === 'trees').length;
+    const positions = [Math.floor(told * 0.6), told] as const;
+    const upTo = (limit: number) => {
+      let trees = 0;
+      return story.events.filter(({ type }) => catalogue[type].topic !== 'trees' || trees++ < limit);
+    };
+    const before = await returnsAfter(upTo(positions[0]));
+    const after = await returnsAfter(story.events);
+    const [from, to] = [parsePosition(`trees.0:${positions[0]}`), parsePosition(`trees.0:${positions[1]}`)];
+    const found = await diff(run, { kind: 'positions', before: from, after: to });
+    expect(found.changedReturns).toEqual(changed(before, after, rollouts));
+    expect(found.rollouts).toBe([...before.keys()].filter((rolloutId) => rollouts.has(rolloutId)).length);
+  });
+});
+
+describe('two scorers of one reward', () => {
+  test('are compared by the last word of each, with components, groups and advantages', async () => {
+    const story = new Story('scorers');
+    const runId = story.run();
+    const tree = story.tree(runId);
+    const [one, two] = [story.walk(tree, 0, 2, 1), story.walk(tree, 1, 1, 0)];
+    const judge = (revision: string) => ({ name: 'judge', revision });
+    const style = { component: 'style', scorer: judge('1'), raw: null };
+    const rewardId = story.reward(tree, null, 0.25, { ...style, rolloutId: one.rolloutId });
+    story.reward(tree, null, 0.5, { ...style, rolloutId: two.rolloutId });
+    const revise = (value: number, revision: string) =>
+      story.tell('RewardRevised', { rewardId, treeId: tree.treeId, value, scorer: judge(revision), reason: 'again' }, runId);
+    revise(-2, '2');
+    revise(9, '3');
+    await givenEvents(database.db, story.events);
+
+    const found = await diff(runId, { kind: 'scorers', before: 'judge@1', after: 'judge@2' });
+    expect(found.components).toEqual([
+      { component: 'environment', rewards: 2, changed: 0, before: 1, after: 1 },
+      { component: 'style', rewards: 2, changed: 1, before: 0.75, after: -1.5 },
+    ]);
+    expect(found.changedReturns).toEqual([{ rolloutId: one.rolloutId, returns: { before: 1.25, after: -1 } }]);
+    expect(found.changes).toMatchObject([{ members: 2, otherReturns: 1, otherAdvantages: 2, turned: 2 }]);
+    await expect(diff(runId, { kind: 'scorers', before: 'judge@1', after: 'judge@4' })).rejects.toThrow(
+      'no reward of the run was given by judge@4; those on record are by environment@1, judge@1, judge@2, judge@3',
+    );
+  });
+});

@@ -1,0 +1,167 @@
+import { sql } from 'kysely';
+import type { Offsets } from '../../log/event-log.ts';
+import type { Db } from '../../postgres/database.ts';
+import { readTouched } from '../../projections/lineage/recall-touched.ts';
+import type { Touched } from '../../projections/lineage/touched.ts';
+import { ReplayRefused } from '../replay/replay-environment.ts';
+import {
+  type AdvantagePair,
+  changesOf,
+  estimateAdvantages,
+  type GroupChange,
+  recordedEstimator,
+} from './replay-scores-advantages.ts';
+import { type RewardPair, type ScoredGroup, sumGroup } from './replay-scores-groups.ts';
+import { type JudgedReward, type Judgement, readJudged } from './replay-scores-judgements.ts';
+
+/** Which two states of the rewards are compared. */
+export type DiffAsked =
+  /** What was told first, and what is in force. */
+  | { readonly kind: 'first-and-last' }
+  /** The last word of each of two scorers, `NAME@REVISION`. */
+  | { readonly kind: 'scorers'; readonly before: string; readonly after: string }
+  /** What was in force at two places of the log. Rollouts that were not finished at both are left out. */
+  | { readonly kind: 'positions'; readonly before: Offsets; readonly after: Offsets };
+
+export interface ComponentDiff {
+  readonly component: string;
+  /** Rewards of it, and those that have another value. */
+  readonly rewards: number;
+  readonly changed: number;
+  /** Sums over all of its rewards. */
+  readonly before: number;
+  readonly after: number;
+}
+
+export interface RewardsDiff {
+  readonly runId: string;
+  readonly estimator: string;
+  readonly components: readonly ComponentDiff[];
+  readonly rollouts: number;
+  readonly otherReturns: number;
+  readonly otherAdvantages: number;
+  readonly groups: number;
+  readonly changes: readonly GroupChange[];
+  readonly members: readonly {
+    readonly rolloutId: string;
+    readonly returns: AdvantagePair;
+    readonly advantages: AdvantagePair;
+  }[];
+  /** What the rollouts with another return or advantage went into. */
+  readonly touched: Touched;
+}
+
+/**
+ * Compares the rewards of a run in two states of the record: by component, by group (returns, and advantages by the estimator
+ * that its policy is trained with) and by what was made of them. Judgements are read from the journal. @throws ReplayRefused for
+ * a run or a scorer that is not there.
+ */
+export async function diffRewards(
+  db: Db,
+  { runId, asked, signal }: { readonly runId: string; readonly asked: DiffAsked; readonly signal: AbortSignal },
+): Promise<RewardsDiff> {
+  const run = await db.selectFrom('runs').select('run_id').where('run_id', '=', runId).executeTakeFirst();
+  if (!run) throw new ReplayRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
+  const { rows: trees } = await sql<{ treeId: string; alias: string }>`
+    select tree_id as "treeId", alias from trees where run_id = ${runId} order by tree_id`.execute(db);
+  const groups: ScoredGroup[] = [];
+  const components = new Map<string, ComponentDiff>();
+  const scorers = new Set<string>();
+  for (const tree of trees) {
+    signal.throwIfAborted();
+    const { rewards, finished } = await readJudged(db, tree.treeId);
+    for (const { judgements } of rewards) for (const { scorer } of judgements) scorers.add(scorer);
+    const pairs = rewards.map((reward) => pairOf(reward, asked));
+    for (const pair of pairs) count(components, pair);
+    const group = await sumGroup(db, tree, pairs);
+    groups.push({ ...group, members: group.members.filter(({ rolloutId }) => isThere(finished.get(rolloutId), asked)) });
+  }
+  refuseUnknown(asked, scorers);
+  const estimator = await recordedEstimator(db, runId);
+  const advantages = estimateAdvantages(groups, { before: estimator, after: estimator });
+  const changes = changesOf(groups, advantages);
+  const members = groups
+    .flatMap((group) => group.members)
+    .map(({ rolloutId, before, after }) => ({
+      rolloutId,
+      returns: { before, after },
+      advantages: advantages.get(rolloutId) ?? { before: 0, after: 0 }, // a rollout without a step of its own has none
+    }))
+    .filter(({ returns, advantages: pair }) => returns.before !== returns.after || pair.before !== pair.after);
+  const ids = members.map(({ rolloutId }) => rolloutId);
+  return {
+    runId,
+    estimator: `${estimator.name}@${estimator.revision}`,
+    components: [...components.values()].sort((a, b) => (a.component < b.component ? -1 : 1)),
+    rollouts: groups.reduce((sum, group) => sum + group.members.length, 0),
+    otherReturns: members.filter(({ returns }) => returns.before !== returns.after).length,
+    otherAdvantages: members.filter(({ advantages: pair }) => pair.before !== pair.after).length,
+    groups: groups.length,
+    changes,
+    members,
+    touched: await readTouched(db, {
+      kind: 'rollouts',
+      rollouts: sql`select unnest(${ids}::uuid[])`,
+      steps: null,
+    }),
+  };
+}
+
+function pairOf({ judgements, ...reward }: JudgedReward, asked: DiffAsked): RewardPair {
+  const last = (keep: (judgement: Judgement) => boolean) => judgements.findLast(keep)?.value ?? null;
+  switch (asked.kind) {
+    case 'first-and-last':
+      return { ...reward, before: judgements[0]?.value ?? null, after: judgements.at(-1)?.value ?? null };
+    case 'positions':
+      return {
+        ...reward,
+        before: last((judgement) => isBelow(judgement, asked.before)),
+        after: last((judgement) => isBelow(judgement, asked.after)),
+      };
+    case 'scorers': {
+      const [before, after] = [last(({ scorer }) => scorer === asked.before), last(({ scorer }) => scorer === asked.after)];
+      // What neither judged is what it is; what the second never judged again stands as the first left it.
+      if (before === null && after === null) {
+        const value = judgements.at(-1)?.value ?? null;
+        return { ...reward, before: value, after: value };
+      }
+      return { ...reward, before, after: after ?? before };
+    }
+    default:
+      return asked satisfies never;
+  }
+}
+
+interface Placed {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+}
+
+function isBelow({ topic, partition, offset }: Placed, position: Offsets): boolean {
+  return offset < (position.get(topic)?.get(partition) ?? 0);
+}
+
+function isThere(finished: Placed | undefined, asked: DiffAsked): boolean {
+  if (asked.kind !== 'positions') return true;
+  return finished !== undefined && isBelow(finished, asked.before) && isBelow(finished, asked.after);
+}
+
+function count(components: Map<string, ComponentDiff>, { component, before, after }: RewardPair): void {
+  const sum = components.get(component) ?? { component, rewards: 0, changed: 0, before: 0, after: 0 };
+  components.set(component, {
+    component,
+    rewards: sum.rewards + 1,
+    changed: sum.changed + (before === after ? 0 : 1),
+    before: sum.before + (before ?? 0),
+    after: sum.after + (after ?? 0),
+  });
+}
+
+function refuseUnknown(asked: DiffAsked, scorers: ReadonlySet<string>): void {
+  if (asked.kind !== 'scorers') return;
+  const missing = [asked.before, asked.after].find((scorer) => !scorers.has(scorer));
+  if (missing === undefined) return;
+  const there = [...scorers].sort().join(', ') || 'nobody';
+  throw new ReplayRefused(`no reward of the run was given by ${missing}; those on record are by ${there}`);
+}

@@ -1,0 +1,110 @@
+import { sql } from 'kysely';
+import { cutText } from '../../domain/text/cut-text.ts';
+import type { ConfiguredEstimator } from '../../domain/training/advantages/estimator.ts';
+import { configureEstimator } from '../../domain/training/advantages/estimators.ts';
+import type { Db } from '../../postgres/database.ts';
+import { type EstimatedStep, estimateSteps } from '../../training/backends/linear/assess-steps.ts';
+import { ReplayRefused } from '../replay/replay-environment.ts';
+import type { ScoredGroup } from './replay-scores-groups.ts';
+
+/** What a rollout's advantage was and would be: the mean over its steps, which estimators of outcomes give all the same. */
+export interface AdvantagePair {
+  readonly before: number;
+  readonly after: number;
+}
+
+/** The names by which `espalier train` knows the estimators that it trains by. */
+const TRAINED_AS: Readonly<Record<string, string>> = { ppo: 'gae', 'reinforce++': 'reinforce_plus_plus' };
+
+/**
+ * Chooses an estimator by its name, or by that of `espalier train`, and options. @throws ReplayRefused that lists those there
+ * are.
+ */
+export function chooseEstimator(name: string, options: Readonly<Record<string, unknown>>): ConfiguredEstimator {
+  const configured = configureEstimator(TRAINED_AS[name] ?? name, options);
+  if (configured.kind === 'refused') throw new ReplayRefused(configured.reason);
+  return configured.estimator;
+}
+
+/** Gives the estimator that the policy of a run is trained by; GRPO where the run trains none. */
+export async function recordedEstimator(db: Db, runId: string): Promise<ConfiguredEstimator> {
+  const { rows } = await sql<{ name: string; mode: Record<string, unknown> }>`
+    select l.estimator ->> 'name' as name, l.estimator -> 'mode' as mode
+    from training_runs r join lineages l on l.policy_id = r.policy_id where r.run_id = ${runId}`.execute(db);
+  const recorded = rows[0];
+  return recorded ? chooseEstimator(recorded.name, recorded.mode) : chooseEstimator('grpo', {});
+}
+
+/**
+ * Estimates the advantages of all groups together, as one batch, in both states: rollout → its pair. A step is a row of one
+ * token, as the linear backend lays them out. @throws ReplayRefused with the estimator's reason, where it needs a column that
+ * scores alone do not have.
+ */
+export function estimateAdvantages(
+  groups: readonly ScoredGroup[],
+  estimators: { readonly before: ConfiguredEstimator; readonly after: ConfiguredEstimator },
+): ReadonlyMap<string, AdvantagePair> {
+  const before = estimateState(groups, estimators.before, 'before');
+  const after = estimateState(groups, estimators.after, 'after');
+  return new Map([...before].map(([rolloutId, value]) => [rolloutId, { before: value, after: after.get(rolloutId) ?? 0 }]));
+}
+
+function estimateState(
+  groups: readonly ScoredGroup[],
+  estimator: ConfiguredEstimator,
+  state: 'before' | 'after',
+): ReadonlyMap<string, number> {
+  const rows = groups.flatMap(({ treeId: groupId, members }) =>
+    members.flatMap(({ rolloutId, rows: own }) =>
+      own.map((row, step): EstimatedStep => ({ groupId, rolloutId, step, reward: row[state], stateHash: row.stateHash })),
+    ),
+  );
+  if (rows.length === 0) return new Map();
+  const estimated = estimateSteps(estimator, rows);
+  if (estimated.kind === 'refused') throw new ReplayRefused(estimated.reason);
+  const sums = new Map<string, { sum: number; steps: number }>();
+  for (const [row, { rolloutId }] of rows.entries()) {
+    const { sum, steps } = sums.get(rolloutId) ?? { sum: 0, steps: 0 };
+    sums.set(rolloutId, { sum: sum + (estimated.advantages[row]?.[0] ?? 0), steps: steps + 1 });
+  }
+  return new Map([...sums].map(([rolloutId, { sum, steps }]) => [rolloutId, sum / steps]));
+}
+
+/** What changed in a group. */
+export interface GroupChange {
+  readonly treeId: string;
+  readonly alias: string;
+  readonly members: number;
+  readonly returns: AdvantagePair;
+  /** Members whose return changed, and whose advantage did. */
+  readonly otherReturns: number;
+  readonly otherAdvantages: number;
+  /** Members that were pushed up and would be pushed down, or the other way round. */
+  readonly turned: number;
+  readonly largest: number;
+}
+
+/** Says of every group how it changed; those that did not are left out. */
+export function changesOf(
+  groups: readonly ScoredGroup[],
+  advantages: ReadonlyMap<string, AdvantagePair>,
+): readonly GroupChange[] {
+  return groups.flatMap(({ treeId, alias, members }): GroupChange[] => {
+    const pairs = members.flatMap(({ rolloutId }) => advantages.get(rolloutId) ?? []);
+    const otherReturns = members.filter(({ before, after }) => before !== after).length;
+    const otherAdvantages = pairs.filter(({ before, after }) => before !== after).length;
+    if (otherReturns + otherAdvantages === 0) return [];
+    const turned = pairs.filter(({ before, after }) => before * after < 0).length;
+    const largest = Math.max(0, ...pairs.map(({ before, after }) => Math.abs(after - before)));
+    const mean = (state: 'before' | 'after') => members.reduce((sum, member) => sum + member[state], 0) / members.length;
+    const returns = { before: mean('before'), after: mean('after') };
+    return [{ treeId, alias, members: members.length, returns, otherReturns, otherAdvantages, turned, largest }];
+  });
+}
+
+/** Writes the change of a group in a line. */
+export function describeChange({ treeId, alias, members, returns, otherAdvantages, turned, largest }: GroupChange): string {
+  const mean = `mean return ${returns.before.toFixed(4)} → ${returns.after.toFixed(4)}`;
+  const moved = `${otherAdvantages} of ${members} advantages other, by ${largest.toPrecision(3)} at most, ${turned} with the other sign`;
+  return `group ${treeId} (${cutText(alias, 60)}): ${mean}; ${moved}`;
+}

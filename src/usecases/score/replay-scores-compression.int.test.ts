@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Database, openDatabase } from '../../postgres/database.ts';
+import { readScorable } from '../../projections/rewards/read-scorable.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { givenEvents } from '../../testing/given-events.ts';
+import { Story } from '../../testing/story.ts';
+import { payCompression } from './replay-scores-compression.ts';
+import { sumGroup } from './replay-scores-groups.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase(testDatabase.url);
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+test('successes earn λ·ln(cf) at every step but the last, failures pay μ·ln(cf), and what was paid before is replaced', async () => {
+  const { db } = database;
+  const story = new Story('compression');
+  const runId = story.run();
+  const tree = story.tree(runId);
+  const walk = (ordinal: number, success: boolean) => {
+    const rolloutId = story.rollout(tree, ordinal);
+    let parent = tree.rootStepId;
+    const steps = [2, 3, 5].map((factor, i) => {
+      parent = story.step(tree, rolloutId, parent, i + 1, { response: `<compression>${factor}</compression>` });
+      return parent;
+    });
+    story.finishRollout(tree, rolloutId, parent, { steps: 3, success });
+    return { rolloutId, steps };
+  };
+  const [good, bad] = [walk(0, true), walk(1, false)];
+  story.reward(tree, good.steps[0] ?? '', 0.01, { component: 'compression', rolloutId: good.rolloutId });
+  story.reward(tree, good.steps[2] ?? '', 1, { rolloutId: good.rolloutId });
+  await givenEvents(db, story.events);
+  const pay = async (asked: Parameters<typeof payCompression>[3]) => {
+    for await (const found of readScorable(db, runId)) {
+      const { members } = await sumGroup(db, found, await payCompression(db, found, null, asked));
+      return Object.fromEntries(members.map(({ rolloutId, before, after }) => [rolloutId, [before, after]]));
+    }
+    return {};
+  };
+
+  const paid = await pay({ lambda: 0.5, mu: 0.25, every: null });
+  expect(paid[good.rolloutId]).toEqual([1.01, expect.closeTo(1 + 0.5 * (Math.log(2) + Math.log(3)), 12)]);
+  expect(paid[bad.rolloutId]).toEqual([0, expect.closeTo(-0.25 * (Math.log(2) + Math.log(3)), 12)]);
+  const published = await pay({ lambda: null, mu: null, every: null });
+  expect(published[good.rolloutId]?.[1]).toBeCloseTo(1 + 0.01 * (Math.log(2) + Math.log(3)), 12);
+});

@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openEnvironment } from '../../environments/open-environment.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import { newId } from '../../events/new-id.ts';
+import type { Subscription } from '../../log/event-log.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { runProjections } from '../../projections/runner.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { collectInto } from '../collect/collect-into.ts';
+import { replayScores, type ScoresAsked } from './replay-scores.ts';
+import { scoreInto } from './score-into.ts';
+
+const { signal } = new AbortController();
+let platform: Platform;
+let projector: Subscription;
+let runId: string;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  projector = await runProjections({ log: platform.log, database: platform.database });
+  runId = newId();
+  const kind = await openEnvironment('search-qa');
+  const aliases = kind.taskAliases.slice(0, 3);
+  await kind.close();
+  const plan = {
+    ...{ environment: 'search-qa', taskSeed: 0, policy: 'planner:0.4', temperature: 1, maxSteps: 10, search: null },
+    tasks: aliases.map((alias) => ({ alias, rollouts: 3, branching: 'anywhere' as const })),
+  };
+  await collectInto(platform, { runId, name: 'scores', seed: 1, plan, concurrency: 1, signal, mode: 'new' });
+  await score('exact-match', null);
+});
+afterAll(async () => {
+  await projector.close();
+  await platform.close();
+});
+
+const settled = async () => waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 60_000 });
+const replay = (asked: ScoresAsked) => replayScores(platform, { runId, asked, environment: null, signal });
+async function score(scorer: string, component: string | null) {
+  await settled();
+  await scoreInto(platform, { runId, scorer, component, environment: null, signal });
+  await settled();
+}
+
+describe('as recorded', () => {
+  test('every scored reward and every return comes out again', async () => {
+    expect(await replay({ kind: 'as-recorded' })).toMatchObject({ outcome: 'equal', compared: 18, differing: 0 }); // 9 rollouts
+  });
+
+  test('a reward that was changed in the read model is named by its event, with the return that it enters', async () => {
+    const { db } = platform.database;
+    const reward = await db
+      .selectFrom('rewards')
+      .select(['reward_id', 'value', 'rollout_id', 'tree_id'])
+      .where('component', '=', 'exact-match')
+      .executeTakeFirstOrThrow();
+    const set = (value: number) => db.updateTable('rewards').set({ value }).where('reward_id', '=', reward.reward_id).execute();
+    await set(7);
+    try {
+      const { outcome, differences } = await replay({ kind: 'as-recorded' });
+      expect(outcome).toBe('differs');
+      const assigned = await db
+        .selectFrom('events')
+        .select('event_id')
+        .where('type', '=', 'RewardAssigned')
+        .where('body', 'like', `%${reward.reward_id}%`)
+        .executeTakeFirstOrThrow();
+      expect(differences).toMatchObject([
+        {
+          eventId: assigned.event_id,
+          field: `exact-match by exact-match@1 of rollout ${reward.rollout_id}`,
+          recorded: '7',
+          replayed: String(reward.value),
+        },
+        { field: `return of rollout ${reward.rollout_id}` },
+      ]);
+    } finally {
+      await set(reward.value);
+    }
+  });
+});
+
+describe('under something else', () => {
+  test('what it says of returns is what they are after the same scorer is told', async () => {
+    const asked: ScoresAsked = { kind: 'scorer', scorer: 'gsm8k-strict', component: 'environment' };
+    const foretold = await replay(asked);
+    expect(foretold.outcome).toBe('differs');
+    expect(foretold.notes.some((note) => note.startsWith('group '))).toBe(true);
+    await score('gsm8k-strict', 'environment');
+    const returns = await platform.database.db.selectFrom('returns').select(['rollout_id', 'value']).execute();
+    const told = foretold.differences.filter(({ field }) => field.startsWith('return of rollout '));
+    expect(told.length).toBeGreaterThan(0);
+    for (const { field, replayed } of told)
+      expect(Number(replayed)).toBe(returns.find(({ rollout_id }) => field.endsWith(rollout_id))?.value);
+    expect(await replay(asked)).toMatchObject({ outcome: 'equal' });
+    expect(await replay({ kind: 'as-recorded' })).toMatchObject({ outcome: 'equal', differing: 0 });
+  });
+
+  test('another estimator leaves returns as they are and says which advantages move', async () => {
+    const { differences, notes } = await replay({ kind: 'estimator', name: 'grpo', options: { scale: 'none' } });
+    expect(differences.every(({ field }) => field.startsWith('advantage of rollout '))).toBe(true);
+    expect(notes[0]).toMatch(/^\d of 3 groups change; .* by grpo \{.*"scale":"std".*\} and by grpo \{.*"scale":"none"/);
+  });
+
+  test('a scorer, an estimator or a run that is not there is refused with what there is', async () => {
+    await expect(replay({ kind: 'scorer', scorer: 'nobody', component: null })).rejects.toThrow(
+      /no scorer "nobody"; there are qa-em-format@/,
+    );
+    await expect(replay({ kind: 'estimator', name: 'nobody', options: {} })).rejects.toThrow(
+      /no estimator nobody; there are gae/,
+    );
+    const other = { runId: newId(), asked: { kind: 'as-recorded' }, environment: null, signal } as const;
+    await expect(replayScores(platform, other)).rejects.toThrow(/there is no run/);
+  });
+});
+
+describe('a scorer that looks at the rewards of the environment', () => {
+  test('is shown them as they stood when it judged, whatever was said of them since', async () => {
+    await score('exact-match', 'environment');
+    await score('environment-outcome', null);
+    expect(await valuesOf('environment-outcome')).toContain(1);
+    // 9 rollouts: 3 rewards and the return
+    expect(await replay({ kind: 'as-recorded' })).toMatchObject({ outcome: 'equal', compared: 36, differing: 0 });
+    await score('invalid-action', 'environment');
+    expect(await valuesOf('environment')).not.toContain(1);
+    expect(await replay({ kind: 'as-recorded' })).toMatchObject({ outcome: 'equal', compared: 36, differing: 0 });
+    await score('environment-outcome', 'environment');
+    expect(await replay({ kind: 'as-recorded' })).toMatchObject({ outcome: 'equal', compared: 36, differing: 0 });
+  });
+
+  test('is found out all the same where it said something else, by its event', async () => {
+    const { db } = platform.database;
+    const reward = await db
+      .selectFrom('rewards')
+      .select(['reward_id', 'value'])
+      .where('component', '=', 'environment-outcome')
+      .where('value', '=', 1)
+      .executeTakeFirstOrThrow();
+    const set = (value: number) => db.updateTable('rewards').set({ value }).where('reward_id', '=', reward.reward_id).execute();
+    await set(0);
+    try {
+      const { differences } = await replay({ kind: 'as-recorded' });
+      const told = await db.selectFrom('events').select('event_id').where('body', 'like', `%${reward.reward_id}%`).execute();
+      expect(differences[0]).toMatchObject({ eventId: told[0]?.event_id, recorded: '0', replayed: '1' });
+    } finally {
+      await set(reward.value);
+    }
+  });
+});
+
+async function valuesOf(component: string): Promise<readonly number[]> {
+  const { db } = platform.database;
+  const rows = await db.selectFrom('rewards').select('value').where('component', '=', component).execute();
+  return rows.map(({ value }) => value);
+}

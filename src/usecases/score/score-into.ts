@@ -1,0 +1,123 @@
+import { createAppender } from '../../append/appender.ts';
+import { textReader } from '../../blobs/read-text.ts';
+import { findScorer, listScorers } from '../../domain/reward/scorers.ts';
+import type { ToolProfile } from '../../domain/tools/plan-turn.ts';
+import type { EnvironmentKind } from '../../environments/environment.ts';
+import { openEnvironment } from '../../environments/open-environment.ts';
+import { parseToolAddress } from '../../environments/tool-env/tool-address.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import { CODE_VERSION } from '../../platform/code-version.ts';
+import { nextSequence } from '../../platform/next-sequence.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { readScorable, type ScorableTree } from '../../projections/rewards/read-scorable.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { lockRun, RunRefused } from '../collect/collect-into.ts';
+import { collectPlan } from '../collect/plan.ts';
+import { scoreTree } from '../collect/score-tree.ts';
+
+export interface ScoringInto {
+  readonly runId: string;
+  /** `NAME` or `NAME@REVISION`. */
+  readonly scorer: string;
+  /** The component that is written; null for the scorer's own name. `environment` revises the outcome. */
+  readonly component: string | null;
+  /** In place of the environment of the run's plan, for the ground truth. */
+  readonly environment: string | null;
+  readonly signal: AbortSignal;
+}
+
+export interface ScoreCounts {
+  readonly scorer: string;
+  readonly component: string;
+  readonly trees: number;
+  readonly assigned: number;
+  readonly revised: number;
+  readonly standing: number;
+}
+
+const CATCH_UP_MS = 60_000;
+
+/**
+ * Scores a recorded run later: every finished rollout gets a reward of the scorer, or its reward of that component is revised.
+ * Events say which; what stands stays in the record. The same command again appends only what is missing. @throws RunRefused that
+ * lists the scorers.
+ */
+export async function scoreInto(platform: Platform, asked: ScoringInto): Promise<ScoreCounts> {
+  const scorer = findScorer(asked.scorer);
+  if (scorer === null) throw new RunRefused(`there is no scorer ${JSON.stringify(asked.scorer)}; there are ${listScorers()}`);
+  const component = asked.component ?? scorer.name;
+  const { db } = platform.database;
+  const { runId, signal } = asked;
+  const lock = await lockRun(platform, runId);
+  try {
+    await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+    const run = await db.selectFrom('runs').select('config').where('run_id', '=', runId).executeTakeFirst();
+    if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
+    const environment = asked.environment ?? collectPlan.safeParse(run.config).data?.environment ?? null;
+    const kind = scorer.needs === 'ground-truth' ? await openTruth(environment, runId, scorer.name) : null;
+    try {
+      const appender = createAppender({
+        log: platform.log,
+        blobs: platform.blobs,
+        producer: { name: 'scorer', version: CODE_VERSION },
+        clock: Date.now,
+        sequenceOf: (stream, topic) => nextSequence(db, 'scorer', stream, topic),
+      });
+      const counts = { trees: 0, assigned: 0, revised: 0, standing: 0 };
+      for await (const tree of readScorable(db, runId)) {
+        if (signal.aborted) break;
+        const truth = kind?.groundTruth?.(tree.alias) ?? null;
+        const scored = scoreTree(await resolved(platform, tree), {
+          runId,
+          scorer,
+          component,
+          profile: profileOf(environment),
+          truth,
+        });
+        if (scored.drafts.length > 0) await appender.append(scored.drafts);
+        counts.trees++;
+        counts.assigned += scored.assigned;
+        counts.revised += scored.revised;
+        counts.standing += scored.standing;
+      }
+      return { scorer: `${scorer.name}@${scorer.revision}`, component, ...counts };
+    } finally {
+      await kind?.close();
+    }
+  } finally {
+    await lock.release();
+  }
+}
+
+/** Opens the environment that knows the right answers of a run. @throws RunRefused where there is none. */
+export async function openTruth(environment: string | null, runId: string, scorer: string): Promise<EnvironmentKind> {
+  if (environment === null)
+    throw new RunRefused(`run ${runId} does not say which environment it was collected in; name it with --environment`);
+  const kind = await openEnvironment(environment);
+  if (kind.groundTruth) return kind;
+  await kind.close();
+  throw new RunRefused(
+    `${kind.name} knows no ground truth, and ${scorer} needs one; environment-outcome, invalid-action and compression do not`,
+  );
+}
+
+/** Gives the form in which tools are called, where the environment has tools. */
+export function profileOf(environment: string | null): ToolProfile | null {
+  return environment?.startsWith('tool-env') ? parseToolAddress(environment).profile : null;
+}
+
+/** Puts texts that lie in the blob store in their places. */
+export async function resolved({ blobs }: Platform, tree: ScorableTree): Promise<ScorableTree> {
+  const steps = new Map(tree.steps);
+  const read = textReader(blobs);
+  for (const step of tree.steps.values()) {
+    if (step.blobs === null) continue;
+    const text = async (field: 'response' | 'action' | 'observation') => {
+      const reference = step.blobs?.[field];
+      return reference ? read(reference.blob) : step[field];
+    };
+    const [response, action, observation] = [await text('response'), await text('action'), await text('observation')];
+    steps.set(step.stepId, { ...step, response, action, observation });
+  }
+  return { ...tree, steps };
+}

@@ -1,0 +1,160 @@
+import { createAppender, type Draft } from '../../append/appender.ts';
+import { createRandom } from '../../domain/random/random.ts';
+import { seedFrom } from '../../domain/random/seed-from.ts';
+import { COMPOSE_DEFAULTS } from '../../domain/revision/compose-revisions.ts';
+import type { DataOf } from '../../events/catalogue.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import { CODE_VERSION } from '../../platform/code-version.ts';
+import { nextSequence } from '../../platform/next-sequence.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import type { EvaluationRecord } from '../../projections/evaluations/read-evaluations.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { collectInto, RunFailed } from '../collect/collect-into.ts';
+import { evaluateInto } from '../evaluate/evaluate-into.ts';
+import { type Revised, reviseInto } from '../revise/revise-into.ts';
+import type { Learner } from './learner.ts';
+import { type Released, releaseIteration } from './release-iteration.ts';
+import type { Repetition } from './repetition.ts';
+
+const CATCH_UP_MS = 120_000;
+
+/**
+ * Searches the iteration's tasks with a learner's policy; gives the run. Its id follows from the policy, so methods that still
+ * have the same one share the run, and a resumed self-training finds it.
+ */
+export async function searchTasks(repetition: Repetition, { policy }: Learner, iteration: number): Promise<string> {
+  const { platform, plan, seed, selfTrainId, trainAliases, concurrency, signal } = repetition;
+  const runId = derivedId('self-train search', selfTrainId, seed, iteration, policy.digest);
+  const drawn = createRandom(seedFrom('self-train tasks', seed, iteration))
+    .shuffle(trainAliases)
+    .slice(0, plan.trainTasks);
+  const collected = await collectInto(platform, {
+    runId,
+    name: `self-train search ${iteration}, seed ${seed}`,
+    experimentId: selfTrainId,
+    seed: seedFrom('self-train search', seed, iteration),
+    plan: {
+      environment: plan.environment,
+      tasks: drawn.map((alias) => ({ alias, rollouts: plan.search.iterations, branching: 'root' })),
+      taskSeed: plan.taskSeed,
+      policy: policy.text,
+      temperature: 1,
+      maxSteps: plan.maxSteps,
+      search: plan.search,
+    },
+    concurrency,
+    signal,
+    mode: 'resume',
+  });
+  signal.throwIfAborted();
+  if (collected.state === 'failed') throw new RunFailed(runId, collected);
+  await settle(platform, signal);
+  return runId;
+}
+
+/** Mines the revisions of a searched run into the record, by the method's own judge; null for `good-only`, which needs none. */
+export async function mineRevisions(
+  repetition: Repetition,
+  { method }: Learner,
+  iteration: number,
+  runId: string,
+): Promise<Revised | null> {
+  if (method !== 'direct' && method !== 'agent-r') return null;
+  const { platform, plan, seed, concurrency, signal } = repetition;
+  const revised = await reviseInto(platform, {
+    runId,
+    plan: {
+      ...COMPOSE_DEFAULTS,
+      ...thresholdsOf(repetition, iteration),
+      unparsed: 'continue',
+      seed: seedFrom('self-train', seed, iteration),
+    },
+    judge: method === 'direct' ? 'direct' : plan.judge,
+    checking: 'execute',
+    environment: null,
+    concurrency,
+    signal,
+  });
+  signal.throwIfAborted();
+  await settle(platform, signal);
+  return revised;
+}
+
+/** Freezes what a method learns from in an iteration; null when there is nothing. */
+export function releaseFor(
+  { platform, plan, seed, selfTrainId, folders, signal, ...repetition }: Repetition,
+  { method }: Learner,
+  iteration: number,
+  runId: string,
+  judge: string | null,
+): Promise<Released | null> {
+  return releaseIteration(platform, {
+    name: `self-train-${selfTrainId}.seed-${seed}.${method}.${iteration}`,
+    folder: folders.releases,
+    format: plan.trainer?.format ?? 'openai',
+    thresholds: thresholdsOf({ plan, ...repetition }, iteration),
+    ...{ runId, judge, perTask: plan.perTask, signal },
+  });
+}
+
+function thresholdsOf({ plan }: Pick<Repetition, 'plan'>, iteration: number) {
+  return { alpha: plan.alphas[iteration - 1] ?? 1, beta: plan.beta };
+}
+
+/** Evaluates a learner on the test tasks, with the same draws for every method and iteration of a seed. */
+export async function evaluateLearner(
+  repetition: Repetition,
+  { method, policy }: Learner,
+  iteration: number,
+  trained: DataOf<'EvaluationFinished'>['trained'],
+): Promise<EvaluationRecord> {
+  const { platform, plan, seed, selfTrainId, testAliases, concurrency, signal } = repetition;
+  const runId = derivedId('self-train evaluation', selfTrainId, seed, method, iteration);
+  const { result, collected } = await evaluateInto(platform, {
+    runId,
+    name: `self-train ${method} ${iteration}, seed ${seed}`,
+    experimentId: selfTrainId,
+    seed: seedFrom('self-train evaluation', seed),
+    plan: {
+      environment: plan.environment,
+      tasks: testAliases.map((alias) => ({ alias, rollouts: plan.testRollouts, branching: 'root' })),
+      taskSeed: plan.taskSeed,
+      policy: policy.text,
+      temperature: 1,
+      maxSteps: plan.maxSteps,
+      search: null,
+      evaluation: { split: 'test', recoverFrom: null, resamples: 1_000, trained },
+    },
+    concurrency,
+    signal,
+    mode: 'resume',
+  });
+  signal.throwIfAborted();
+  if (!result) throw new RunFailed(runId, collected);
+  return result;
+}
+
+/** Records numbers of an iteration as metrics of its evaluation; those that are on record already are not recorded again. */
+export async function recordMetrics(
+  { platform }: Repetition,
+  runId: string,
+  iteration: number,
+  values: Readonly<Record<string, number | null>>,
+): Promise<void> {
+  const { db } = platform.database;
+  const known = await db.selectFrom('metrics').select('metric').where('run_id', '=', runId).execute();
+  const drafts = Object.entries(values).flatMap(([metric, value]): Draft[] => {
+    if (value === null || known.some((row) => row.metric === metric)) return [];
+    const id = derivedId('MetricRecorded', runId, metric);
+    return [{ type: 'MetricRecorded', id, correlationId: runId, data: { runId, metric, value, at: iteration } }];
+  });
+  if (drafts.length === 0) return;
+  const producer = { name: 'self-trainer', version: CODE_VERSION };
+  const sequenceOf = (stream: string, topic: string) => nextSequence(db, producer.name, stream, topic);
+  await createAppender({ log: platform.log, blobs: platform.blobs, producer, clock: Date.now, sequenceOf }).append(drafts);
+}
+
+async function settle({ database, log }: Platform, signal: AbortSignal): Promise<void> {
+  await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+}

@@ -1,0 +1,41 @@
+import { expect, test } from '@jest/globals';
+import { project } from '../../app/project.ts';
+import { catalogue } from '../../events/catalogue.ts';
+import { encode } from '../../events/codec.ts';
+import { createLogger } from '../../runtime/logger.ts';
+import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { Story } from '../../testing/story.ts';
+import { tellGroup, tellLineage } from '../../testing/tell-training.ts';
+import { until } from '../../testing/until.ts';
+import { batch } from './batch.ts';
+
+test('two batchers beside each other plan what arrives, each sample once, and stop when asked', async () => {
+  const platform = await openTestPlatform();
+  const logger = createLogger({ level: 'error' });
+  const projector = await project(platform, logger);
+  const batchers = [await batch(platform, logger), await batch(platform, logger)];
+  try {
+    const story = new Story('arriving');
+    const policyId = 'linear:live';
+    tellLineage(story, policyId, { groupsPerBatch: 1, maxStaleness: null });
+    const runId = story.run('run', { config: { training: { policyId, channel: 'train' } } });
+    let appended = 0;
+    for (let i = 0; i < 6; i++) {
+      tellGroup(story, runId, `task ${i}`, { policyId, rewards: [0, 1] });
+      const records = story.events.slice(appended).map((event) => {
+        return { topic: catalogue[event.type].topic, key: event.stream, value: encode(event) };
+      });
+      appended = story.events.length;
+      await platform.log.append(records);
+      await until(async () => (await platform.database.db.selectFrom('batches').select('ordinal').execute()).length > i, 60_000);
+    }
+    const rows = await platform.database.db.selectFrom('batches').select(['ordinal', 'samples']).orderBy('ordinal').execute();
+    expect(rows).toEqual([0, 1, 2, 3, 4, 5].map((ordinal) => ({ ordinal, samples: 2 })));
+    expect(await platform.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+    expect(await platform.database.db.selectFrom('anomalies').select('kind').execute()).toEqual([]);
+  } finally {
+    for (const batcher of batchers) await batcher.close();
+    await projector.close();
+    await platform.close();
+  }
+}, 90_000);

@@ -1,0 +1,37 @@
+import { CODE_VERSION } from '../../platform/code-version.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { countNotices } from '../../postgres/notices.ts';
+import { CURSOR_CHANNEL } from '../../projections/runner.ts';
+import type { Running } from '../../runtime/lifecycle.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { runBatcher } from './batcher/run-batcher.ts';
+
+const CATCH_UP_MS = 60_000;
+
+/** Plans the batches of every declared policy in this process until closed, and says once what was planned or waits. */
+export async function batch({ database, databaseUrl, log, blobs }: Platform, logger: Logger): Promise<Running> {
+  const notices = await countNotices(databaseUrl, [CURSOR_CHANNEL]);
+  const stopping = new AbortController();
+  const producer = { name: 'batcher', version: CODE_VERSION };
+  const world = { db: database.db, log, blobs, producer, clock: Date.now, catchUpMs: CATCH_UP_MS };
+  const finished = runBatcher(
+    {
+      ...world,
+      notices,
+      report(event) {
+        const { kind, ...fields } = event;
+        if (kind === 'planned') logger.info('batches planned', fields);
+        else logger.warn('a lineage is not planned', fields);
+      },
+    },
+    stopping.signal,
+  );
+  return {
+    finished,
+    async close() {
+      stopping.abort();
+      await finished;
+      await notices.close();
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import type { Appender } from '../../../append/appender.ts';
+import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
+import type { PlanRules } from '../../../domain/training/planning/plan-rules.ts';
+import { weightOf } from '../../../domain/training/planning/reward-weights.ts';
+import { derivedId } from '../../../events/derived-id.ts';
+
+export interface TrainingDeclaration {
+  readonly policyId: string;
+  readonly estimator: { readonly name: string; readonly options: Readonly<Record<string, unknown>> };
+  /** Without `rewards` the policy is trained on the metric alone. */
+  readonly rules: PlanRules;
+  readonly seed: number;
+  /** What trainers are told beside: any JSON. */
+  readonly trainer: unknown;
+}
+
+/** The declaration names no estimator, an option that it does not have, or rewards without the metric. */
+export class TrainingRefused extends Error {
+  override readonly name = 'TrainingRefused';
+}
+
+/** Gives the id of a policy's stream of training events. */
+export function lineageIdOf(policyId: string): string {
+  return derivedId('lineage', policyId);
+}
+
+/**
+ * Declares that a policy is trained, and how: batchers plan for it from now on. Saying the same again changes nothing; other
+ * rules under the same policy are a conflict, and quarantined. @throws TrainingRefused; EventRefused when a rule is out of its
+ * range.
+ */
+export async function declareTraining(appender: Appender, declaration: TrainingDeclaration): Promise<string> {
+  const { policyId, estimator, rules, seed, trainer } = declaration;
+  const chosen = configureEstimator(estimator.name, estimator.options);
+  if (chosen.kind === 'refused') throw new TrainingRefused(chosen.reason);
+  const { name, revision, mode } = chosen.estimator;
+  const lineageId = lineageIdOf(policyId);
+  const data = { lineageId, policyId, estimator: { name, revision, mode }, rules: withRewards(rules), seed, trainer };
+  await appender.append([
+    { type: 'TrainingDeclared', id: derivedId('TrainingDeclared', lineageId), correlationId: lineageId, data },
+  ]);
+  return lineageId;
+}
+
+/**
+ * Names the trained components: the metric alone unless others are declared. Groups wait for the metric and for no other, so it
+ * is trained on.
+ */
+function withRewards(rules: PlanRules): PlanRules {
+  const { metric, rewards = { [metric]: 1 } } = rules;
+  if (weightOf(rewards, metric) === 0)
+    throw new TrainingRefused(
+      `rules.rewards: the metric ${metric} has no weight among ${Object.keys(rewards).join(', ') || 'none'}; ` +
+        `give it one, or choose a metric that is trained on`,
+    );
+  return { ...rules, rewards };
+}

@@ -1,0 +1,148 @@
+import { sql } from 'kysely';
+import { createAppender, type Draft } from '../../../append/appender.ts';
+import type { BlobStore } from '../../../blobs/blob-store.ts';
+import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
+import { type Decision, type PlanRequest, planBatches } from '../../../domain/training/planning/plan-batches.ts';
+import { planRules } from '../../../events/schemas/training.ts';
+import type { EventLog } from '../../../log/event-log.ts';
+import { formatPosition } from '../../../log/position.ts';
+import type { Db, Trx } from '../../../postgres/database.ts';
+import { topicsOf } from '../../../projections/apply-slice.ts';
+import { journal } from '../../../projections/journal/journal.ts';
+import { stepTree } from '../../../projections/step-tree/step-tree.ts';
+import { type LineageRecord, readLineages } from '../../../projections/training-pool/read-lineages.ts';
+import { readFinishedRuns, readPool } from '../../../projections/training-pool/read-pool.ts';
+import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
+import { readCursors, waitUntilProjected } from '../../../projections/wait-until.ts';
+import { type Learner, readRecordFaults } from '../../../training/rows/read-record-faults.ts';
+import { TrainingRefused } from './declare-training.ts';
+import { writePlan } from './write-plan.ts';
+
+export interface BatcherWorld {
+  readonly db: Db;
+  readonly log: EventLog;
+  readonly blobs: BlobStore;
+  readonly producer: { readonly name: string; readonly version: string };
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** How long the read models may take to hold what the log holds. */
+  readonly catchUpMs: number;
+}
+
+/** `busy`: another planner holds the lineage. `idle`: nothing follows from the pool. */
+export type Planned =
+  | { readonly kind: 'busy' | 'idle' }
+  | { readonly kind: 'planned'; readonly batches: number; readonly samples: number; readonly rejected: number };
+
+const CHUNK = 500; // events of one append: a crash in the middle leaves the rest to the next planner
+
+/**
+ * Plans what follows for one lineage, as its only planner at this time. It holds the lineage by an advisory lock, waits until the
+ * read models hold all that was appended before, its own last plan too, and reads them at one moment; so it never plans a sample
+ * twice. It may die anywhere: what it appended stands, and the next one goes on behind it with events of the same ids.
+ * @throws ProjectionsBehind, LogError, TrainingRefused for a lineage that no estimator of this version can plan.
+ */
+export async function planLineage(world: BatcherWorld, policyId: string, signal: AbortSignal): Promise<Planned> {
+  return world.db.transaction().execute(async (lock) => {
+    if (!(await holdLineage(lock, policyId))) return { kind: 'busy' };
+    // Only runs that were over before the log's end was asked: whatever their collectors appended lies below it.
+    const finishedRuns = await readFinishedRuns(world.db, policyId);
+    const ends = await world.log.ends(topicsOf(trainingPool));
+    await waitUntilProjected(world.db, ends, {
+      timeoutMs: world.catchUpMs,
+      signal,
+      projections: [trainingPool, stepTree, journal],
+    });
+    const drafts = await decide(world, policyId, finishedRuns);
+    if (drafts.length === 0) return { kind: 'idle' };
+    const appender = createAppender({ ...world, sequenceOf: (stream) => nextSequence(world.db, world.producer.name, stream) });
+    for (let from = 0; from < drafts.length; from += CHUNK) {
+      signal.throwIfAborted();
+      await appender.append(drafts.slice(from, from + CHUNK));
+    }
+    const batches = drafts.flatMap((draft) => (draft.type === 'BatchPlanned' ? [draft.data] : []));
+    const samples = batches.reduce((sum, batch) => sum + batch.samples, 0);
+    return { kind: 'planned', batches: batches.length, samples, rejected: drafts.length - batches.length };
+  });
+}
+
+/** Holds a lineage until the end of the transaction, or of its connection. */
+async function holdLineage(lock: Trx, policyId: string): Promise<boolean> {
+  const { rows } = await sql<{ held: boolean }>`
+    select pg_try_advisory_xact_lock(hashtextextended(${`espalier batcher ${policyId}`}, 0)) as held`.execute(lock);
+  return rows[0]?.held === true;
+}
+
+/** Reads lineage, pool and position at one moment, and says what follows. */
+async function decide({ db, blobs }: BatcherWorld, policyId: string, finishedRuns: readonly string[]): Promise<readonly Draft[]> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (trx) => {
+      const [lineage] = await readLineages(trx, [policyId]);
+      if (lineage === undefined || lineage.newestVersion === null) return []; // nobody trains it yet
+      const { rules, estimator } = understand(lineage);
+      const { readiness } = estimator;
+      const groups = await readPool(trx, { policyId, rules, waitsFor: readiness.waitsFor, finishedRuns });
+      const { planned, trained, abandoned, newestVersion, seed } = lineage;
+      const state = { policyId, newestVersion, planned, trained, abandoned };
+      const request = { state, rules, readiness, seed, groups };
+      const decisions = await planReadable({ db: trx, blobs }, request, learnerOf(lineage.trainer));
+      if (decisions.length === 0) return [];
+      const position = formatPosition((await readCursors(trx)).get(trainingPool.name) ?? new Map());
+      return writePlan(decisions, { ...lineage, rules, position, previousHash: lineage.lastManifest });
+    });
+}
+
+/**
+ * Plans batches whose rows can be read and trained on. Of a sample its record is looked at when it would be planned: most are
+ * looked at once, and those that wait not again and again. One with a fault is refused, and what follows is planned anew.
+ */
+async function planReadable(
+  where: Parameters<typeof readRecordFaults>[0],
+  request: PlanRequest,
+  learner: Learner,
+): Promise<readonly Decision[]> {
+  const looked = new Set<string>();
+  for (let { groups } = request; ; ) {
+    const decisions = planBatches({ ...request, groups });
+    const planned = decisions.flatMap((each) => (each.kind === 'plan' ? each.batch.groups.flatMap((of) => of.rolloutIds) : []));
+    const unseen = planned.filter((rolloutId) => !looked.has(rolloutId));
+    const faults = unseen.length === 0 ? NO_FAULTS : await readRecordFaults(where, unseen, learner);
+    if (faults.size === 0) return decisions;
+    for (const rolloutId of unseen) looked.add(rolloutId);
+    groups = groups.map((group) =>
+      group.samples.some(({ rolloutId }) => faults.has(rolloutId))
+        ? {
+            ...group,
+            samples: group.samples.map((each) => ({ ...each, recordFault: faults.get(each.rolloutId) ?? each.recordFault })),
+          }
+        : group,
+    );
+  }
+}
+
+const NO_FAULTS: ReadonlyMap<string, string> = new Map();
+
+/** What the declaration says of the trainer: our own name their backend. */
+function learnerOf(trainer: unknown): Learner {
+  const { backend } = (trainer ?? {}) as { readonly backend?: unknown }; // any JSON: a part of it, or undefined
+  return backend === 'linear' ? 'candidates' : backend === 'torch' ? 'tokens' : 'other';
+}
+
+/**
+ * Configures the estimator that was declared. One of another revision would be ready at other times: its batches are not planned.
+ */
+function understand({ policyId, rules, estimator: { name, revision, mode } }: LineageRecord) {
+  const chosen = configureEstimator(name, mode as Record<string, unknown>); // the options, as `declareTraining` wrote them
+  if (chosen.kind === 'refused') throw new TrainingRefused(`${policyId}: ${chosen.reason}`);
+  if (chosen.estimator.revision !== revision)
+    throw new TrainingRefused(`${policyId} was declared with ${name}@${revision}, this version has ${chosen.estimator.revision}`);
+  return { rules: planRules.parse(rules), estimator: chosen.estimator };
+}
+
+async function nextSequence(db: Db, producer: string, stream: string): Promise<number> {
+  const { rows } = await sql<{ next: number }>`
+    select sequence + 1 as next from stream_producers where stream = ${stream} and producer = ${producer}`.execute(db);
+  return rows[0]?.next ?? 0;
+}

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { DataOf } from '../../../events/catalogue.ts';
+import { pack } from '../../../events/packed.ts';
+import { type Database, openDatabase } from '../../../postgres/database.ts';
+import { openBatcherWorld } from '../../../testing/batcher-world.ts';
+import { createTestDatabase, type TestDatabase } from '../../../testing/database.ts';
+import { emptyReadModels } from '../../../testing/read-models.ts';
+import { Story } from '../../../testing/story.ts';
+import { TEST_RULES, tellVersion } from '../../../testing/tell-training.ts';
+import { decisionsOf } from '../../../training/backends/linear/decisions.ts';
+import { stepRowsOf } from '../../../training/backends/step-rows-of.ts';
+import { tokenRows } from '../../../training/backends/torch/token-rows.ts';
+import { readBatchRows } from '../../../training/rows/read-batch-rows.ts';
+import { lineageIdOf } from './declare-training.ts';
+import { planLineage } from './plan-lineage.ts';
+
+let server: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  server = await createTestDatabase();
+  database = await openDatabase(server.url);
+});
+afterAll(async () => {
+  await database.close();
+  await server.drop();
+});
+beforeEach(() => emptyReadModels(database.db));
+
+const POLICY = 'p';
+const RUN = { config: { temperature: 1, training: { policyId: POLICY, channel: 'train' } } };
+const CANDIDATES = ['wait', 'inventory'];
+const policy = { policyId: POLICY, version: 0 };
+type Step = Partial<DataOf<'StepTaken'>>;
+
+/** One token, the place of the action among its candidates: what the linear policy records, and sound for every learner. */
+const sound = { ids: pack('int32', [1]), logProbs: pack('float32', [-0.5]), mask: null };
+
+/** Ways in which a record contradicts itself, and the learners that cannot use it. */
+const FAULTS = {
+  none: { learners: [], step: {} },
+  'an end that says more steps': { learners: ['linear', 'torch', 'other'], step: {}, steps: 3 },
+  'an end at a step that is not there': { learners: ['linear', 'torch', 'other'], step: {}, leaf: 'nowhere' },
+  'ids of another type': { learners: ['linear', 'torch', 'other'], step: { tokens: { ...sound, ids: pack('uint8', [1]) } } },
+  'log-probabilities of another length': {
+    learners: ['linear', 'torch', 'other'],
+    step: { tokens: { ...sound, logProbs: pack('float32', [-0.5, -0.5]) } },
+  },
+  'fewer bytes than elements': {
+    learners: ['linear', 'torch', 'other'],
+    step: { tokens: { ...sound, ids: { ...pack('int32', [1]), length: 2 }, logProbs: null } },
+  },
+  'a mask that leaves nothing': {
+    learners: ['torch', 'other'],
+    step: { tokens: { ...sound, mask: pack('uint8', [0]) } },
+  },
+  'no tokens': { learners: ['torch'], step: { tokens: null } },
+  'a place outside its candidates': { learners: ['linear'], step: { tokens: { ...sound, ids: pack('int32', [2]) } } },
+  'an action outside its candidates': { learners: ['linear', 'torch'], step: { tokens: null, action: 'sing' } },
+} satisfies Record<string, { learners: readonly string[]; step: Step; steps?: number; leaf?: string }>;
+type Fault = keyof typeof FAULTS;
+
+const members = fc.array(fc.constantFrom(...(Object.keys(FAULTS) as Fault[])), { minLength: 1, maxLength: 3 });
+
+test('whatever is planned can be read and trained on, and of what can be nothing is refused as incomplete', async () => {
+  let run = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(members, { minLength: 1, maxLength: 8 }),
+      fc.constantFrom('linear' as const, 'torch' as const, 'other' as const),
+      async (groups, backend) => {
+        await emptyReadModels(database.db);
+        const story = new Story(`readable ${run++}`);
+        const faults = tellPool(story, groups, backend);
+        const world = openBatcherWorld(database.db, story.events);
+        await world.project();
+        await planLineage(world, POLICY, new AbortController().signal);
+        await world.project();
+
+        const batches = await database.db.selectFrom('batches').select('batch_id').orderBy('ordinal').execute();
+        for (const { batch_id } of batches) {
+          const rows = stepRowsOf(await readBatchRows(database.db, world.blobs, batch_id), 'with-chats');
+          if (backend === 'linear') expect(decisionsOf(rows).without).toEqual([]);
+          if (backend === 'torch') expect(tokenRows(rows)).toMatchObject({ kind: 'rows' });
+        }
+        const rejected = await database.db.selectFrom('sample_rejections').select(['rollout_id', 'reason']).execute();
+        const incomplete = new Set(
+          rejected.flatMap(({ rollout_id, reason }) => (reason === 'incomplete-record' ? [rollout_id] : [])),
+        );
+        const planned = (await database.db.selectFrom('batch_samples').select('rollout_id').execute()).map(
+          (row) => row.rollout_id,
+        );
+        for (const [rolloutId, fault] of faults) {
+          const learners: readonly string[] = FAULTS[fault].learners;
+          if (learners.includes(backend))
+            expect({ fault, planned: planned.includes(rolloutId) }).toEqual({ fault, planned: false });
+          else expect({ fault, incomplete: incomplete.has(rolloutId) }).toEqual({ fault, incomplete: false });
+        }
+      },
+    ),
+    { numRuns: 20 },
+  );
+}, 120_000);
+
+test('a rollout whose end contradicts its path is refused with what is wrong, and the batches behind it are planned', async () => {
+  const story = new Story('one');
+  const [[broken = ''] = []] = tellPool(story, [['an end that says more steps', 'none'], ['none'], ['none', 'none']], 'linear');
+  const world = openBatcherWorld(database.db, story.events);
+  await world.project();
+  const planned = await planLineage(world, POLICY, new AbortController().signal);
+  expect(planned).toEqual({ kind: 'planned', batches: 3, samples: 4, rejected: 1 });
+  await world.project();
+  const [rejection] = await database.db.selectFrom('sample_rejections').selectAll().execute();
+  const rule = `rollout ${broken} took 3 steps by its end, and its path holds 2 of them`;
+  expect(rejection).toMatchObject({ rollout_id: broken, reason: 'incomplete-record', rule, measured: null });
+  expect(await database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+});
+
+/** Tells groups of rollouts of two steps; the second has the fault. Gives the fault of each rollout. */
+function tellPool(story: Story, groups: readonly (readonly Fault[])[], backend: 'linear' | 'torch' | 'other') {
+  const lineageId = lineageIdOf(POLICY);
+  const rules = { ...TEST_RULES, groupsPerBatch: 1, maxStaleness: null, zeroVariance: 'keep' as const };
+  const declared = { estimator: { name: 'grpo', revision: '1', mode: { singleton: 'raw' } }, seed: 1, trainer: { backend } };
+  story.tell(
+    'TrainingDeclared',
+    { lineageId, policyId: POLICY, ...declared, rules: { ...rules, group: { kind: 'at-least', members: 1 } } },
+    lineageId,
+  );
+  tellVersion(story, POLICY, 0);
+  const runId = story.run('collect', RUN);
+  return groups.flatMap((faults, group) => {
+    const tree = story.tree(runId, `task ${group}`, { plannedRollouts: faults.length, admissibleActions: CANDIDATES });
+    const told = faults.map((fault, ordinal): readonly [string, Fault] => {
+      const spec: { step: Step; steps?: number; leaf?: string } = FAULTS[fault];
+      const rolloutId = story.rollout(tree, ordinal, { policy });
+      const spans = [{ from: 0, to: 1, ...policy }];
+      const step = { policySpans: spans, tokens: sound, admissibleActions: CANDIDATES };
+      const first = story.step(tree, rolloutId, tree.rootStepId, 1, step);
+      const leaf = story.step(tree, rolloutId, first, 2, { ...step, termination: 'terminated', ...spec.step });
+      story.reward(tree, leaf, ordinal, { rolloutId });
+      story.finishRollout(tree, rolloutId, spec.leaf ? story.id(spec.leaf) : leaf, { steps: spec.steps ?? 2 });
+      return [rolloutId, fault];
+    });
+    story.closeTree(tree, faults.length);
+    return told;
+  });
+}

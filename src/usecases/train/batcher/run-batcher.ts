@@ -1,0 +1,92 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { LogError } from '../../../log/event-log.ts';
+import { formatPosition } from '../../../log/position.ts';
+import type { Notices } from '../../../postgres/notices.ts';
+import { isDatabaseFault } from '../../../projections/fault.ts';
+import { readLineages } from '../../../projections/training-pool/read-lineages.ts';
+import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
+import { ProjectionsBehind, readCursors } from '../../../projections/wait-until.ts';
+import { TrainingRefused } from './declare-training.ts';
+import { type BatcherWorld, planLineage } from './plan-lineage.ts';
+
+export type BatcherReport =
+  | {
+      readonly kind: 'planned';
+      readonly policyId: string;
+      readonly batches: number;
+      readonly samples: number;
+      readonly rejected: number;
+    }
+  | { readonly kind: 'waiting'; readonly policyId: string; readonly reason: string };
+
+export interface BatcherOptions extends BatcherWorld {
+  /** Word of moved cursors (`CURSOR_CHANNEL`). */
+  readonly notices: Pick<Notices, 'count' | 'beyond'>;
+  readonly report: (event: BatcherReport) => void;
+}
+
+const LOOK_MS = 2_000; // a notice is a hint: whoever waits also looks
+const RETRY_MS = 500;
+
+/**
+ * Plans batches for every declared lineage until the signal, whenever the pool has moved. Any number may run: a lineage has one
+ * planner at a time. A fault of the world is said and tried again: a planner that is away loses nothing, samples wait in the
+ * ledger. A bug ends the loop.
+ */
+export async function runBatcher(options: BatcherOptions, signal: AbortSignal): Promise<void> {
+  const said = new Map<string, string>();
+  const report = (policyId: string, reason: string): void => {
+    if (said.get(policyId) !== reason) options.report({ kind: 'waiting', policyId, reason });
+    said.set(policyId, reason);
+  };
+  let looked: string | null = null;
+  while (!signal.aborted) {
+    const seen = options.notices.count;
+    try {
+      const position = formatPosition((await readCursors(options.db)).get(trainingPool.name) ?? new Map());
+      const settled: boolean = position === looked || (await planAll(options, report, signal));
+      looked = settled ? position : null;
+      if (settled) await options.notices.beyond(seen, LOOK_MS, signal);
+      else await pause(signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!isFault(error)) throw error;
+      report('', reasonOf(error));
+      await pause(signal);
+    }
+  }
+}
+
+/** Gives whether every lineage was looked at: false when one is another planner's, or waits for a fault to pass. */
+async function planAll(
+  options: BatcherOptions,
+  report: (policyId: string, reason: string) => void,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let settled = true;
+  for (const { policyId } of await readLineages(options.db, 'all')) {
+    try {
+      const done = await planLineage(options, policyId, signal);
+      if (done.kind === 'planned') options.report({ policyId, ...done });
+      if (done.kind === 'busy') settled = false;
+    } catch (error) {
+      if (signal.aborted || !(isFault(error) || error instanceof TrainingRefused)) throw error;
+      report(policyId, reasonOf(error));
+      if (!(error instanceof TrainingRefused)) settled = false;
+    }
+  }
+  return settled;
+}
+
+/** Tells a fault that passes by itself: database or log away, read models behind. */
+function isFault(error: unknown): boolean {
+  return error instanceof ProjectionsBehind || isDatabaseFault(error) || (error instanceof LogError && error.retryable);
+}
+
+function pause(signal: AbortSignal): Promise<void> {
+  return delay(RETRY_MS, undefined, { signal }).catch(() => undefined); // the loop ends by itself
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

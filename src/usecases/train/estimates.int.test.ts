@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { serveApi } from '../../app/serve-api.ts';
+import { createAppender } from '../../append/appender.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import type { HttpServer } from '../../http/server.ts';
+import type { Subscription } from '../../log/event-log.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { runProjections } from '../../projections/runner.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { SILENT } from '../../runtime/logger.ts';
+import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { aTrainPlan } from '../../testing/train-plan.ts';
+import { LINEAR_SETTINGS, type TrainingSettings, trainingSettings } from '../../training/backends/training-settings.ts';
+import { trainInto } from './train-into.ts';
+
+const SETTINGS: Readonly<Record<string, TrainingSettings>> = {
+  ...LINEAR_SETTINGS,
+  cloned: trainingSettings.parse({ objective: { kind: 'behaviour-cloning', least: 0.5 }, learningRate: 0.05 }),
+};
+
+let platform: Platform;
+let projector: Subscription;
+let server: HttpServer;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  projector = await runProjections({ log: platform.log, database: platform.database });
+  server = await serveApi(platform, SILENT);
+});
+afterAll(async () => {
+  await server.close();
+  await projector.close();
+  await platform.close();
+});
+
+interface Answered {
+  readonly ordinal: number;
+  readonly update: { readonly metrics: Readonly<Record<string, number>> };
+  readonly estimates: {
+    readonly estimator: { readonly name: string } | null;
+    readonly reason: string | null;
+    readonly agrees: boolean | null;
+    readonly rewardsAt: string;
+    readonly samples: readonly {
+      readonly steps: readonly {
+        readonly advantage: number;
+        readonly value: number | null;
+        readonly step: { readonly rewards: readonly { readonly id: string }[]; readonly tree: { readonly id: string } };
+      }[];
+    }[];
+  };
+}
+
+async function batchesOf(policyId: string, rewards: 'now' | 'trained'): Promise<readonly Answered[]> {
+  const query = `query ($id: String!) { policy(id: $id) { batches(first: 2, state: trained) { nodes { ordinal update { metrics } estimates(rewards: ${rewards}) { estimator { name } reason agrees rewardsAt
+    samples { steps { advantage value step { tree { id } rewards { id } } } } } } } } }`;
+  const response = await fetch(`${server.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables: { id: policyId } }),
+  });
+  const { data, errors } = await response.json();
+  expect(errors).toBeUndefined();
+  return data.policy.batches.nodes;
+}
+
+async function train(kind: string): Promise<string> {
+  const settings = SETTINGS[kind] ?? LINEAR_SETTINGS.grpo;
+  const world = { environment: 'textcraft', maxSteps: 10, tasks: 30, zeroVariance: 'keep' } as const;
+  const plan = aTrainPlan({ policyId: kind, updates: 2, settings, ...world });
+  await trainInto(platform, { plan, concurrency: 3, signal: new AbortController().signal, logger: SILENT });
+  return plan.policyId;
+}
+
+async function revise(treeId: string, rewardId: string, value: number): Promise<void> {
+  const { log, blobs, database } = platform;
+  const appender = createAppender({ log, blobs, producer: { name: 'judge', version: '1' }, clock: Date.now });
+  const scorer = { name: 'judge', revision: '2' };
+  await appender.append([
+    { type: 'RewardRevised', data: { rewardId, treeId, value, scorer, reason: 'seen again' }, correlationId: treeId },
+  ]);
+  await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 60_000 });
+}
+
+describe('the advantages that are computed again of a trained batch', () => {
+  test('are those that the trainer used, with the values of the critic that the batch was trained from', async () => {
+    const batches = await batchesOf(await train('ppo'), 'now');
+    expect(batches.map(({ ordinal }) => ordinal)).toEqual([1, 0]);
+    for (const { update, estimates } of batches) {
+      expect(estimates).toMatchObject({ reason: null, agrees: true });
+      const steps = estimates.samples.flatMap((sample) => sample.steps);
+      const mean = steps.reduce((sum, { advantage }) => sum + advantage, 0) / steps.length;
+      const deviation = Math.sqrt(steps.reduce((sum, { advantage }) => sum + (advantage - mean) ** 2, 0) / steps.length);
+      expect(deviation).toBeGreaterThan(0);
+      expect(mean).toBeCloseTo(update.metrics.advantageMean ?? Number.NaN, 12);
+      expect(deviation).toBeCloseTo(update.metrics.advantageDeviation ?? Number.NaN, 12);
+      expect(steps.every(({ value }) => value !== null)).toBe(true);
+    }
+  });
+
+  test('stay those of the training when a reward is revised, and those of now no longer agree with the update', async () => {
+    const policyId = await train('revised');
+    const before = await batchesOf(policyId, 'trained');
+    const step = before
+      .flatMap(({ estimates }) => estimates.samples.flatMap(({ steps }) => steps.map((each) => each.step)))
+      .find(({ rewards }) => rewards.length > 0);
+    if (!step) throw new Error('a step of the batches has a reward');
+    await revise(step.tree.id, step.rewards[0]?.id ?? '', 5);
+    expect(await batchesOf(policyId, 'trained')).toEqual(before);
+    expect(before.map(({ estimates }) => estimates.agrees)).toEqual([true, true]);
+    const now = await batchesOf(policyId, 'now');
+    expect(now.map(({ estimates }) => estimates.agrees).sort()).toEqual([false, true]);
+    expect(now.every(({ estimates }, i) => estimates.rewardsAt !== before[i]?.estimates.rewardsAt)).toBe(true);
+  });
+
+  test('are none where behaviour was cloned, and the answer says so', async () => {
+    const [batch] = await batchesOf(await train('cloned'), 'now');
+    expect(batch?.estimates).toMatchObject({ estimator: null, agrees: true, reason: expect.stringContaining('cloned') });
+    expect(batch?.estimates.samples[0]?.steps[0]).toMatchObject({ advantage: null, value: null });
+  });
+});

@@ -1,0 +1,88 @@
+import { sql } from 'kysely';
+import type { Method } from '../../../events/schemas/training.ts';
+import type { Db } from '../../../postgres/database.ts';
+import type { Head } from '../../../training/leases/protocol.ts';
+
+/** What is recorded of the update that a batch made, or would make. */
+export interface BatchUpdate {
+  /** How advantages were computed, as the update says; as the plan says before there is one; null where it estimated none. */
+  readonly method: Method | null;
+  /** What was measured at the update; null before it. */
+  readonly metrics: Readonly<Record<string, number>> | null;
+  /** The position that its rewards stood at; null where the trainer did not say. */
+  readonly rewardsAt: string | null;
+  /** How far the planner had read. */
+  readonly plannedAt: string;
+  /** The backend of the version that the batch is trained from; null where none is known. */
+  readonly backend: string | null;
+  /**
+   * How the linear critic of the training sees truncated ends; undefined for those that were declared before it could be chosen.
+   */
+  readonly bootstrap: 'state' | undefined;
+  /** That version; null where its checkpoint is not on record. */
+  readonly base: Head | null;
+}
+
+/** Reads the update of a batch, in one statement; null for a batch that is not planned. */
+export async function readBatchUpdate(db: Db, batchId: string): Promise<BatchUpdate | null> {
+  const { rows } = await sql<Row>`
+    select b.estimator as planned, b.position, v.version, v.estimator as used, v.loss, v.metrics, l.trainer,
+      (select e.body::jsonb #>> '{data,rewardsAt}' from events e
+       where e.stream = b.lineage_id and e.type = 'PolicyUpdated' and e.body::jsonb #>> '{data,batchId}' = b.batch_id::text limit 1) as "rewardsAt",
+      base.version as "baseVersion", c.checkpoint_id as "checkpointId", c.backend, base.weights, c.kept
+    from batches b
+    left join policy_versions v on v.batch_id = b.batch_id
+    left join lineages l on l.lineage_id = b.lineage_id
+    left join policy_versions base on base.lineage_id = b.lineage_id and base.version = coalesce(v.parent_version, b.policy_version)
+    left join checkpoints c on c.checkpoint_id = base.checkpoint_id
+    where b.batch_id = ${batchId}::uuid`.execute(db);
+  const [row] = rows;
+  if (!row) return null;
+  const {
+    planned,
+    position,
+    version,
+    used,
+    loss,
+    metrics,
+    trainer,
+    rewardsAt,
+    baseVersion,
+    checkpointId,
+    backend,
+    weights,
+    kept,
+  } = row;
+  const clones = loss?.name === CLONING || (version === null && trainer?.settings?.objective?.kind === CLONING);
+  return {
+    method: clones ? null : version === null ? planned : used,
+    ...{ metrics, rewardsAt, plannedAt: position, backend: backend ?? trainer?.backend ?? null },
+    bootstrap: trainer?.settings?.critic?.bootstrap === 'state' ? 'state' : undefined,
+    base:
+      baseVersion === null || checkpointId === null || backend === null || weights === null
+        ? null
+        : { version: baseVersion, checkpointId, backend, weights, kept },
+  };
+}
+
+const CLONING = 'behaviour-cloning'; // updates once recorded the plan's estimator with it, though they estimated nothing
+
+interface Row {
+  readonly planned: Method;
+  readonly position: string;
+  readonly version: number | null;
+  readonly used: Method | null;
+  readonly loss: Method | null;
+  readonly metrics: Readonly<Record<string, number>> | null;
+  /** What `TrainingDeclared` tells trainers; it may be anything. */
+  readonly trainer: {
+    readonly backend?: string;
+    readonly settings?: { readonly objective?: { readonly kind?: string }; readonly critic?: { readonly bootstrap?: string } };
+  } | null;
+  readonly rewardsAt: string | null;
+  readonly baseVersion: number | null;
+  readonly checkpointId: string | null;
+  readonly backend: string | null;
+  readonly weights: string | null;
+  readonly kept: Head['kept'];
+}

@@ -1,0 +1,119 @@
+import type { ConfiguredEstimator, Estimated } from '../../../domain/training/advantages/estimator.ts';
+import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
+import { type Refused, refused } from '../../../domain/training/options.ts';
+import { at, rowAt } from '../../../domain/training/rows/rows.ts';
+import type { Method } from '../../../events/schemas/training.ts';
+import { assessSteps, estimateSteps, needsWeights } from '../../../training/backends/linear/assess-steps.ts';
+import type { Valued } from '../../../training/backends/linear/critic.ts';
+import { choiceAt, decisionsOf, featureCache } from '../../../training/backends/linear/decisions.ts';
+import { decodeCheckpoint } from '../../../training/backends/linear/linear-checkpoint.ts';
+import { spreadOf } from '../../../training/backends/linear/spread-of.ts';
+import { type StepRow, sortRows } from '../../../training/backends/step-row.ts';
+import { estimateTokens } from '../../../training/backends/torch/estimate-tokens.ts';
+
+/** What an estimator makes of one row. */
+export interface RowEstimate {
+  /** One for the step, or one for each of its sampled tokens. */
+  readonly advantages: Float64Array;
+  readonly returns: Float64Array;
+  /** The critic's, of the state before the step; null without a critic. */
+  readonly value: number | null;
+  /** The critic's, of the state after a step that a limit cut off, else 0; null without a critic. */
+  readonly bootstrap: number | null;
+}
+
+/** Whether the estimator sees a step as one token, or as those that were sampled. */
+export type Grain = 'step' | 'token';
+
+export interface Recomputed {
+  readonly kind: 'recomputed';
+  readonly grain: Grain;
+  readonly ofRow: ReadonlyMap<StepRow, RowEstimate>;
+  /** What an update records of its advantages (`advantageMean`, `advantageDeviation`), of these. */
+  readonly spread: Readonly<Record<string, number>>;
+}
+
+export interface Recomputing {
+  readonly rows: readonly StepRow[];
+  readonly method: Method;
+  /** The backend that trains the policy; null where nobody said. */
+  readonly backend: string | null;
+  /** How its linear critic sees truncated ends, as its training was declared. */
+  readonly bootstrap?: 'state' | undefined;
+  /** Reads the checkpoint that the batch is trained from; called only where the estimator depends on weights. */
+  readonly readBase: () => Promise<Uint8Array>;
+}
+
+/**
+ * Computes the advantages of a batch again, by the functions that its trainer calls: from the record alone where the estimator
+ * needs no more, else with what the weights of the version before say. Refuses, with the reason, what cannot be known outside the
+ * trainer. @throws CheckpointDamaged, what `readBase` throws.
+ */
+export async function recomputeAdvantages({
+  rows,
+  method,
+  backend,
+  bootstrap,
+  readBase,
+}: Recomputing): Promise<Recomputed | Refused> {
+  const { name, revision, mode } = method;
+  const options = (mode ?? {}) as Readonly<Record<string, unknown>>; // each option is checked by its rule, whatever it holds
+  const configured = configureEstimator(name, options);
+  if (configured.kind === 'refused') return configured;
+  const { estimator } = configured;
+  if (estimator.revision !== revision)
+    return refused(`the record names revision ${revision} of ${name}, and this program has revision ${estimator.revision}`);
+  const sorted = sortRows(rows);
+  if (backend === 'linear') return linearAdvantages(estimator, sorted, bootstrap, readBase);
+  if (needsWeights(estimator))
+    return refused(`${name} needs what the model says of each token, and only its trainer has that model`);
+  const byTokens = backend === 'torch' || sorted.some(({ tokens }) => (tokens?.ids.length ?? 0) > 1);
+  return byTokens ? tokenAdvantages(estimator, sorted) : result('step', sorted, estimateSteps(estimator, sorted), null);
+}
+
+async function linearAdvantages(
+  estimator: ConfiguredEstimator,
+  sorted: readonly StepRow[],
+  bootstrap: 'state' | undefined,
+  readBase: () => Promise<Uint8Array>,
+): Promise<Recomputed | Refused> {
+  const { decisions, without } = decisionsOf(sorted);
+  const [strange] = without;
+  if (strange) return refused(`step ${strange.step} of rollout ${strange.rolloutId} was no choice among candidates`);
+  if (!needsWeights(estimator)) return result('step', sorted, estimateSteps(estimator, sorted), null);
+  const { critic, policy } = decodeCheckpoint(await readBase());
+  const featuresOf = featureCache();
+  const choices = () => decisions.map((decision) => choiceAt(policy.values, featuresOf(decision), decision));
+  const assessed = assessSteps(estimator, decisions, critic, choices, bootstrap);
+  return assessed.kind === 'refused' ? assessed : result('step', sorted, { ...assessed, kind: 'estimated' }, assessed.valued);
+}
+
+function tokenAdvantages(estimator: ConfiguredEstimator, sorted: readonly StepRow[]): Recomputed | Refused {
+  const rows = sorted.map((row) => ({ row, ids: row.tokens?.ids ?? [] }));
+  const empty = rows.find(({ ids }) => ids.length === 0);
+  if (empty) return refused(`step ${empty.row.step} of rollout ${empty.row.rolloutId} has no sampled tokens`);
+  const estimated = estimateTokens(estimator, rows, { logProbs: null, values: null, bootstraps: null });
+  return result('token', sorted, estimated, null);
+}
+
+function result(
+  grain: Grain,
+  sorted: readonly StepRow[],
+  estimated: Estimated | Refused,
+  valued: Valued | null,
+): Recomputed | Refused {
+  if (estimated.kind === 'refused') return estimated;
+  const { advantages, returns } = estimated;
+  const ofRow = new Map(
+    sorted.map((row, i): [StepRow, RowEstimate] => [
+      row,
+      {
+        advantages: Float64Array.from(rowAt(advantages, i)),
+        returns: Float64Array.from(rowAt(returns, i)),
+        value: valued && at(valued.values, i),
+        bootstrap: valued && at(valued.bootstraps, i),
+      },
+    ]),
+  );
+  return { kind: 'recomputed', grain, ofRow, spread: spreadOf('advantage', advantages) };
+}

@@ -1,0 +1,104 @@
+import { readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Platform } from '../../platform/open-platform.ts';
+import { decodeTorchCheckpoint } from '../../training/backends/torch/torch-checkpoint.ts';
+import { torchFolder } from './open-backend.ts';
+
+const REMOVED = '.removed-';
+const PARTIAL = '.partial-';
+const ABANDONED_MS = 86_400_000; // no checkpoint takes a day to write: what is older was left by a process that was killed
+
+/**
+ * Makes what removes the torch checkpoints that nobody needs any more, from the folder of this machine: of every policy stay the
+ * newest `config.torchCheckpoints`, version 0 (a KL penalty holds to it), and every version that an evaluation, a fork or a
+ * released rollout names. The record keeps all versions, their digests included; only their files go. A folder is renamed before
+ * it is deleted, so who is killed leaves a whole checkpoint or none, and the next call takes what is left over. A folder that the
+ * read models do not know yet stays. Gives the names of what it removed. @throws Error when a manifest that must stay cannot be
+ * read: then nothing goes.
+ */
+export function checkpointKeeper(platform: Platform): () => Promise<readonly string[]> {
+  const folders = new Map<string, string>(); // blob of a manifest → the folder it names, which never changes
+  return async () => {
+    const folder = torchFolder(platform.config);
+    const there = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    await sweep(folder, there);
+    const versions = await readVersions(platform);
+    const [kept, old] = [new Set<string>(), new Set<string>()];
+    for (const { blob, stays } of versions) {
+      const name = folders.get(blob) ?? decodeTorchCheckpoint(await platform.blobs.get(blob)).checkpoint;
+      folders.set(blob, name);
+      (stays ? kept : old).add(name);
+    }
+    // an update that moved nothing shares a folder with the version before it
+    const removed = there.filter((name) => old.has(name) && !kept.has(name));
+    for (const name of removed) {
+      await rename(join(folder, name), join(folder, REMOVED + name)).catch(ignoreMissing);
+      await rm(join(folder, REMOVED + name), { recursive: true, force: true });
+    }
+    return removed;
+  };
+}
+
+/** Deletes what a killed process left: folders on their way out, and half-written ones that nobody writes any more. */
+async function sweep(folder: string, there: readonly string[]): Promise<void> {
+  for (const name of there) {
+    const path = join(folder, name);
+    const age = name.startsWith(PARTIAL) ? Date.now() - ((await stat(path).catch(() => null))?.mtimeMs ?? Date.now()) : 0;
+    if (name.startsWith(REMOVED) || age > ABANDONED_MS) await rm(path, { recursive: true, force: true });
+  }
+}
+
+interface KeptVersion {
+  readonly blob: string;
+  readonly stays: boolean;
+}
+
+/** Reads all versions that the torch backend made, of all policies: two may share a folder, of equal models. */
+async function readVersions({ database: { db }, config }: Platform): Promise<readonly KeptVersion[]> {
+  const rows = await db
+    .selectFrom('policy_versions as v')
+    .innerJoin('checkpoints as c', 'c.checkpoint_id', 'v.checkpoint_id')
+    .select(['v.policy_id', 'v.version', 'c.kept'])
+    .where('c.backend', '=', 'torch')
+    .orderBy('v.policy_id')
+    .orderBy('v.version', 'desc')
+    .execute();
+  const named = await db
+    .selectFrom('evaluations')
+    .select(['policy_id', 'policy_version'])
+    .union(
+      db
+        .selectFrom('runs')
+        .select(['policy_id', 'policy_version'])
+        .where('kind', '=', 'fork')
+        .where('policy_id', 'is not', null)
+        .where('policy_version', 'is not', null)
+        .$narrowType<{ policy_id: string; policy_version: number }>(),
+    )
+    .union(
+      db
+        .selectFrom('dataset_examples as e')
+        .innerJoin('rollouts as r', (join) =>
+          join.on((on) =>
+            on.or([on('r.rollout_id', '=', on.ref('e.good_rollout_id')), on('r.rollout_id', '=', on.ref('e.bad_rollout_id'))]),
+          ),
+        )
+        .select(['r.policy_id', 'r.policy_version']),
+    )
+    .execute();
+  const names = new Set(named.map(({ policy_id, policy_version }) => `${policy_version} ${policy_id}`));
+  const newer = new Map<string, number>();
+  return rows.flatMap(({ policy_id, version, kept }) => {
+    const rank = newer.get(policy_id) ?? 0;
+    newer.set(policy_id, rank + 1);
+    const stays = rank < config.torchCheckpoints || version === 0 || names.has(`${version} ${policy_id}`);
+    return kept === null ? [] : [{ blob: kept.blob, stays }];
+  });
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error; // another process removed it meanwhile
+}

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import { createAppender } from '../../append/appender.ts';
+import { createRandom } from '../../domain/random/random.ts';
+import { seedFrom } from '../../domain/random/seed-from.ts';
+import { SCORERS } from '../../domain/reward/scorers.ts';
+import type { EnvironmentKind } from '../../environments/environment.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import { canonicalJson } from '../../events/codec.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import { CODE_VERSION } from '../../platform/code-version.ts';
+import { nextSequence } from '../../platform/next-sequence.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { readLineages } from '../../projections/training-pool/read-lineages.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
+import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
+import { chooseTasks } from '../collect/choose-tasks.ts';
+import type { Collection } from '../collect/collect-into.ts';
+import type { CollectPlan } from '../collect/plan.ts';
+import { refuseUnfit } from '../collect/refuse-unfit.ts';
+import { TrainingRefused } from '../collect/train-admission-for.ts';
+import { declareTraining } from './batcher/declare-training.ts';
+import { openDesk } from './open-desk.ts';
+import { rulesOf, type TrainPlan } from './train-plan.ts';
+
+const CATCH_UP_MS = 120_000;
+
+/** The run that collects for a training: what a collecting worker is told. */
+export type PlannedRun = Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>;
+
+/**
+ * Declares a training, makes the policy's first version, and plans the run that collects for it; from then on collectors,
+ * batchers and trainers work from the record, in any processes. Said again with the same plan it changes nothing. A projector
+ * must be running. @throws TrainingRefused for another plan under the same name; PolicyUnfit where the policy cannot act in the
+ * environment.
+ */
+export async function beginTraining(platform: Platform, plan: TrainPlan, kind: EnvironmentKind): Promise<PlannedRun> {
+  refuseUnknownRewards(kind, plan);
+  const collected = await planCollection(kind, plan);
+  await refuseUnfit(kind, { ref: { policyId: plan.policyId, version: 0 }, choosesFrom: 'candidates' }, collected);
+  await declare(platform, plan);
+  // asked for more updates, the policy goes on in a run of its own
+  const runId = derivedId('train run', plan.policyId, plan.updates);
+  return { runId, name: `train ${plan.policyId}`, seed: seedFrom('train', plan.seed), plan: collected };
+}
+
+/** A component that nothing ever assigns would weigh nothing, and nobody would see it. */
+function refuseUnknownRewards({ components = [] }: EnvironmentKind, { environment, rewards = {} }: TrainPlan): void {
+  const known = new Set(['environment', ...components, 'invalid-action', 'compression', ...SCORERS.map(({ name }) => name)]);
+  const unknown = Object.keys(rewards).find((component) => !known.has(component));
+  if (unknown !== undefined)
+    throw new TrainingRefused(
+      `rewards: there is no component ${unknown} in ${environment}; there are ${[...known].join(', ')}, the last ones by \`espalier score\``,
+    );
+  if (Object.keys(rewards).length > 0 && !rewards.environment)
+    throw new TrainingRefused(
+      'rewards: the component environment has no weight; groups wait for it and are filtered by it, so give it one',
+    );
+}
+
+/** Says how the policy is trained, and makes its first version; both are recognised when they were said before. */
+async function declare(platform: Platform, plan: TrainPlan): Promise<void> {
+  const { database, log, blobs } = platform;
+  const { objective } = plan.settings;
+  // cloning takes any closed group
+  const estimator = objective.kind === 'policy-gradient' ? objective.estimator : { name: 'grpo', options: { singleton: 'raw' } };
+  const { critic } = plan.settings;
+  const trainer = { backend: 'linear', settings: { ...plan.settings, critic: { ...critic, bootstrap: 'state' } } };
+  const rules = rulesOf(plan);
+  const [known] = await readLineages(database.db, [plan.policyId]);
+  if (known) {
+    // A policy that was declared before components had weights, or before truncated ends were seen whole, goes on under its own
+    // rules.
+    const rulesOfOld = plan.rewards === undefined ? [{ ...rules, rewards: undefined }] : [];
+    const plans = [rules, ...rulesOfOld].flatMap((own) =>
+      [trainer, { ...trainer, settings: plan.settings }].map((by) => [own, by]),
+    );
+    const same = plans.some(
+      (each) => canonicalJson([...each, plan.seed]) === canonicalJson([known.rules, known.trainer, known.seed]),
+    );
+    if (!same)
+      throw new TrainingRefused(
+        `the policy ${plan.policyId} is trained by another plan; repeat its options, or name another policy`,
+      );
+  } else {
+    const appender = createAppender({
+      ...{ log, blobs, producer: { name: 'trainer', version: CODE_VERSION }, clock: Date.now },
+      sequenceOf: (stream, topic) => nextSequence(database.db, 'trainer', stream, topic),
+    });
+    await declareTraining(appender, { policyId: plan.policyId, estimator, rules, seed: plan.seed, trainer });
+  }
+  const backend = linearBackend();
+  const first = await backend.initial(seedFrom('initial', plan.policyId));
+  const kept = await keepCheckpoint(blobs, first);
+  const weights = createHash('sha256').update(backend.weightsOf(first)).digest('hex');
+  const answer = await openDesk(platform).registerPolicy({ policyId: plan.policyId, backend: backend.name, weights, kept });
+  if (answer.kind === 'refused') throw new TrainingRefused(`${answer.message}; ${answer.remedy}`);
+  await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: CATCH_UP_MS });
+}
+
+// groups that are planned for each one that a batch takes: rejected ones are replaced, and tasks cost nothing until they begin
+const SPARE = 12;
+
+/** Plans the groups: the tasks of the split in a seeded order, again and again, more than will be wanted. */
+async function planCollection(kind: EnvironmentKind, plan: TrainPlan): Promise<CollectPlan> {
+  const tasks = await chooseTasks(kind, plan.tasks ?? kind.taskAliases.length, plan.taskSeed, plan.split);
+  if (tasks.length === 0)
+    throw new TrainingRefused(`${plan.environment} has no task of the split ${plan.split}; leave --split out for all`);
+  const random = createRandom(seedFrom('train tasks', plan.seed));
+  const wanted = plan.updates * plan.groupsPerBatch * SPARE;
+  const rounds = Array.from({ length: Math.ceil(wanted / tasks.length) }, (_, round) => random.fork(round).shuffle(tasks));
+  const { policyId, mode, maxStaleness, updates } = plan;
+  return {
+    environment: plan.environment,
+    tasks: rounds
+      .flat()
+      .slice(0, wanted)
+      .map(({ alias }) => ({ alias, rollouts: plan.groupSize, branching: 'root' })),
+    ...{
+      taskSeed: plan.taskSeed,
+      policy: `live:${policyId}`,
+      temperature: plan.temperature,
+      maxSteps: plan.maxSteps,
+      search: null,
+    },
+    training: { policyId, channel: 'train', mode, maxStaleness: mode === 'strict' ? 0 : maxStaleness, untilVersion: updates },
+  };
+}

@@ -1,0 +1,209 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createAppender } from '../../append/appender.ts';
+import { openEnvironment } from '../../environments/open-environment.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { runProjections } from '../../projections/runner.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { SILENT } from '../../runtime/logger.ts';
+import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { aTrainPlan } from '../../testing/train-plan.ts';
+import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
+import { lineageIdOf } from '../../training/leases/lineage-id.ts';
+import { beginTraining } from './train-begin.ts';
+import { trainInto } from './train-into.ts';
+import { rulesOf, type TrainPlan } from './train-plan.ts';
+import { trainPolicy } from './train-policy.ts';
+import type { TrainedPolicy, Training } from './training.ts';
+
+type Home = Platform & { readonly home: string };
+const open: (() => Promise<void>)[] = [];
+let platform: Home;
+
+async function openHome(): Promise<Home> {
+  const opened = await openTestPlatform();
+  const projector = await runProjections({ log: opened.log, database: opened.database });
+  open.push(async () => {
+    await projector.close();
+    await opened.close();
+  });
+  return opened;
+}
+beforeEach(async () => {
+  platform = await openHome();
+});
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+});
+
+function training(plan: TrainPlan, part: Partial<Training> = {}): Promise<TrainedPolicy> {
+  return trainInto(platform, { plan, concurrency: 3, signal: new AbortController().signal, logger: SILENT, ...part });
+}
+const spans = async () => {
+  const { rows } = await platform.database.pool.query<{ batch: number; version: number }>(`
+    select distinct b.policy_version as batch, (span->>'version')::int as version
+    from batches b join batch_samples using (batch_id) join steps s using (rollout_id), jsonb_array_elements(s.policy_spans) span order by 1, 2`);
+  return rows;
+};
+
+describe('a training', () => {
+  test('strictly on-policy trains every batch on what its own version sampled, accounts for every sample, and measures what came of it', async () => {
+    const evaluation = { split: 'test', tasks: 3, rollouts: 2, every: 2 };
+    const trained = await training(aTrainPlan({ evaluation }));
+    expect(trained).toMatchObject({
+      version: 3,
+      ledger: { produced: 36, trained: 36, rejected: {}, difference: 0, ahead: 0, running: 0 },
+    });
+    expect(await spans()).toEqual([0, 1, 2].map((version) => ({ batch: version, version })));
+    expect(trained.evaluations.map(({ version }) => version)).toEqual([0, 2, 3]);
+    const { rows } = await platform.database.pool.query(
+      'select channel, count(*)::int as runs from training_runs group by 1 order by 1',
+    );
+    expect(rows).toEqual([
+      { channel: 'held-out', runs: 3 },
+      { channel: 'train', runs: 1 },
+    ]);
+  });
+
+  test('with a bounded staleness lets collectors go ahead, keeps every span within the bound, and drops nothing', async () => {
+    const trained = await training(aTrainPlan({ mode: 'bounded', maxStaleness: 1, updates: 4 }), { concurrency: 6 });
+    expect(trained.version).toBe(4);
+    expect(trained.ledger).toMatchObject({ rejected: {}, difference: 0 });
+    for (const { batch, version } of await spans()) expect([0, 1]).toContain(batch - version);
+  });
+
+  test('is trained on the components that its plan names, which every manifest records', async () => {
+    const { db } = platform.database;
+    await training(aTrainPlan({ updates: 1, rewards: { environment: 1, 'answer-f1': 0.1 } }));
+    const rules = async () => (await db.selectFrom('batches').select('rules').execute()).map((row) => row.rules);
+    expect(await rules()).toEqual([
+      expect.objectContaining({ metric: 'environment', rewards: { environment: 1, 'answer-f1': 0.1 } }),
+    ]);
+    const { trainer } = await db.selectFrom('lineages').select('trainer').executeTakeFirstOrThrow();
+    expect(trainer).toMatchObject({ settings: { critic: { bootstrap: 'state' } } });
+    const refused = training(aTrainPlan({ policyId: 'other', rewards: { environment: 1, format: 0.1 } }));
+    await expect(refused).rejects.toThrow(/no component format in search-qa; there are environment, invalid-action/);
+    const unweighted = training(aTrainPlan({ policyId: 'other', rewards: { compression: 1 } }));
+    await expect(unweighted).rejects.toThrow(/environment has no weight/);
+  });
+
+  test('that was declared before components had weights goes on under its own rule, and not under another', async () => {
+    const plan = aTrainPlan();
+    const { rewards: _, ...rules } = rulesOf(plan);
+    const lineageId = lineageIdOf(plan.policyId);
+    const estimator = { name: 'grpo', revision: '1', mode: {} };
+    const trainer = { backend: 'linear', settings: plan.settings };
+    const data = { lineageId, policyId: plan.policyId, estimator, rules, seed: plan.seed, trainer };
+    const { log, blobs } = platform;
+    const appender = createAppender({ log, blobs, producer: { name: 'test', version: '1' }, clock: Date.now });
+    await appender.append([{ type: 'TrainingDeclared', correlationId: lineageId, data }]);
+    await waitUntilProjected(platform.database.db, await log.ends(TOPICS), { timeoutMs: 30_000 });
+    const kind = await openEnvironment(plan.environment);
+    await expect(beginTraining(platform, plan, kind)).resolves.toMatchObject({ name: 'train searcher' });
+    const other = { ...plan, rewards: { environment: 0.5 } };
+    await expect(beginTraining(platform, other, kind)).rejects.toThrow(/trained by another plan/);
+    await kind.close();
+  });
+
+  test('that was stopped again and again comes to the weights of one that was not', async () => {
+    const plan = aTrainPlan();
+    const undisturbed = await training(plan);
+    platform = await openHome();
+    let last: TrainedPolicy | undefined;
+    for (const steps of [5, 30, 60]) {
+      const stopping = new AbortController();
+      const onCollect: Training['onCollect'] = (progress) => {
+        if (progress.steps >= steps) stopping.abort();
+      };
+      last = await training(plan, { signal: stopping.signal, onCollect }).catch((error: unknown) => {
+        if (!stopping.signal.aborted) throw error;
+        return last;
+      });
+    }
+    last = await training(plan);
+    expect(last.weights).toBe(undisturbed.weights);
+    expect(last.ledger).toEqual(undisturbed.ledger);
+  });
+
+  test('that is stopped before it begins ends at once, and begins when it is asked again', async () => {
+    const stopping = new AbortController();
+    const { log } = platform;
+    // Stopped by the first event that it appends: the policy is declared, no group has begun.
+    const append: typeof log.append = async (records) => {
+      stopping.abort();
+      return log.append(records);
+    };
+    const stopped = await trainInto(
+      { ...platform, log: { ...log, append } },
+      { plan: aTrainPlan(), concurrency: 3, signal: stopping.signal, logger: SILENT },
+    );
+    expect(stopped).toMatchObject({ version: 0, evaluations: [], ledger: { produced: 0 } });
+    expect(await training(aTrainPlan())).toMatchObject({ version: 3, ledger: { produced: 36, trained: 36, difference: 0 } });
+  });
+
+  test('that nothing could be trained of ends as failed, with the reasons counted, where its run is too', async () => {
+    // no question is answered in a step
+    const none = { updates: 1, groupsPerBatch: 2, groupSize: 2, maxSteps: 1, zeroVariance: 'reject' } as const;
+    const evaluation = { split: 'test', tasks: 2, rollouts: 1, every: 1 };
+    const trained = await training(aTrainPlan({ ...none, evaluation }));
+    const message = 'no sample was trained: 0 of 48 samples trained; 48 rejected: zero-variance';
+    expect(trained).toMatchObject({
+      state: 'failed',
+      message,
+      version: 0,
+      evaluations: [],
+      ledger: { produced: 48, trained: 0 },
+    });
+    const runs = platform.database.db.selectFrom('runs').select(['kind', 'outcome', 'message']);
+    expect(await runs.execute()).toEqual([{ kind: 'collect', outcome: 'failed', message }]);
+    expect(await training(aTrainPlan({ ...none, evaluation }))).toMatchObject({ state: 'failed', message });
+  });
+
+  test('whose tasks are used up before its last version is measured up to the newest and says so', async () => {
+    const few = { updates: 4, groupsPerBatch: 1, groupSize: 2, maxSteps: 3, zeroVariance: 'reject', tasks: 2 } as const;
+    const evaluation = { split: 'test', tasks: 2, rollouts: 1, every: 100 };
+    const trained = await training(aTrainPlan({ ...few, evaluation }));
+    const { version, ledger } = trained;
+    expect([version > 0, version < 4]).toEqual([true, true]);
+    expect(trained).toMatchObject({
+      state: 'tasks-used-up',
+      message: `tasks used up at version ${version} of 4: ${ledger.trained} of 96 samples trained; ${96 - ledger.trained} rejected: zero-variance`,
+      evaluations: [{ version: 0 }, { version, evaluation: { policy: { version } } }],
+      ledger: { produced: 96, trained: 2 * version, difference: 0 },
+    });
+    expect(await training(aTrainPlan({ ...few, evaluation }))).toEqual(trained);
+  }, 60_000);
+
+  test('refuses to go on by another plan under the same name', async () => {
+    const kind = await openEnvironment('search-qa');
+    await beginTraining(platform, aTrainPlan(), kind);
+    await expect(training(aTrainPlan({ groupsPerBatch: 4 }))).rejects.toMatchObject({ name: 'TrainingRefused' });
+    await kind.close();
+  });
+});
+
+describe('a trainer', () => {
+  test('refuses a policy that nobody declared', async () => {
+    const asked = { policyId: 'nobody', consumer: 't', untilVersion: 1, signal: new AbortController().signal };
+    await expect(trainPolicy(platform, asked)).rejects.toMatchObject({
+      name: 'TrainingRefused',
+      message: expect.stringContaining('not declared'),
+    });
+  });
+
+  test('refuses a checkpoint that is damaged, naming it, and the batch stays to be trained', async () => {
+    await training(aTrainPlan({ updates: 1 }));
+    // asked for another update, it goes on from there
+    const { pool } = platform.database;
+    const damaged = await keepCheckpoint(platform.blobs, new TextEncoder().encode('no checkpoint'));
+    await pool.query('update lease_desk set kept = $1', [JSON.stringify(damaged)]);
+    await expect(training(aTrainPlan({ updates: 2 }))).rejects.toMatchObject({
+      name: 'CheckpointDamaged',
+      message: expect.stringMatching(/checkpoint [0-9a-f-]{36} of version 1 .*ESPC/),
+    });
+    const { rows } = await pool.query(
+      'select ended_by, end_reason from leases where leased_at is not null and batch_id in (select batch_id from batches where ordinal = 1)',
+    );
+    expect(rows).toEqual([{ ended_by: 'returned', end_reason: expect.stringContaining('ESPC') }]);
+  });
+});

@@ -1,0 +1,157 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { openEnvironment } from '../../environments/open-environment.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { type Ledger, readLedgers } from '../../projections/training-pool/read-ledger.ts';
+import { type LineageRecord, readLineages } from '../../projections/training-pool/read-lineages.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { allOrStop } from '../collect/all-or-stop.ts';
+import { lockRun } from '../collect/collect-into.ts';
+import { collectPatiently } from '../collect/collect-patiently.ts';
+import type { Collected } from '../collect/collect-run.ts';
+import { batch } from './batch.ts';
+import { beginTraining, type PlannedRun } from './train-begin.ts';
+import { evaluateVersions } from './train-evaluations.ts';
+import type { TrainPlan } from './train-plan.ts';
+import { trainPolicy } from './train-policy.ts';
+import type { TrainedPolicy, Training } from './training.ts';
+
+const CATCH_UP_MS = 120_000;
+
+/**
+ * Trains a policy from its first version to the planned one: collector, batcher and trainer at work together in this process,
+ * each of them able to die and go on, and the results measured on other tasks. A projector must be running. All ids and seeds
+ * follow from the plan: begun again after a kill, it goes on where the record ends and comes to the same weights (strictly
+ * on-policy). Where the tasks are used up before the planned version, it ends with the newest there is.
+ * @throws TrainingRefused when the policy is declared with another plan or another process trains it; PolicyUnfit; RunFailed when
+ * every rollout of an evaluation failed; what collector and trainer throw.
+ */
+export async function trainInto(platform: Platform, training: Training): Promise<TrainedPolicy> {
+  const { plan, signal } = training;
+  const lock = await lockRun(platform, derivedId('train', plan.policyId));
+  const kind = await openEnvironment(plan.environment);
+  try {
+    await settle(platform, signal);
+    const run = await beginTraining(platform, plan, kind);
+    const { runId } = run;
+    const failure = await collectAndTrain(platform, training, run);
+    await settle(platform, signal.aborted ? undefined : signal);
+    const { db } = platform.database;
+    const { version, weights } = await db
+      .selectFrom('policy_versions')
+      .select(['version', 'weights'])
+      .where('policy_id', '=', plan.policyId)
+      .orderBy('version', 'desc')
+      .executeTakeFirstOrThrow();
+    const evaluations = signal.aborted || failure !== null ? [] : await evaluateVersions(platform, training, kind, version);
+    await settle(platform, signal.aborted ? undefined : signal);
+    const [ledger] = await readLedgers(db, [plan.policyId]);
+    if (!ledger) throw new Error(`policy ${plan.policyId} was declared and is gone`);
+    const trained = { policyId: plan.policyId, runId, version, weights, ledger, evaluations };
+    if (signal.aborted) return { ...trained, state: 'stopped', message: '' };
+    if (failure !== null) return { ...trained, state: 'failed', message: failure };
+    if (version >= plan.updates) return { ...trained, state: 'completed', message: '' };
+    return {
+      ...trained,
+      state: 'tasks-used-up',
+      message: `tasks used up at version ${version} of ${plan.updates}: ${whatBecame(ledger)}`,
+    };
+  } finally {
+    await kind.close();
+    await lock.release();
+  }
+}
+
+/** Gives what its run says at its end when that failed. */
+async function collectAndTrain(platform: Platform, training: Training, run: PlannedRun): Promise<string | null> {
+  const { policyId, updates } = training.plan;
+  const done = new AbortController();
+  const batcher = await batch(platform, training.logger);
+  try {
+    let collected: Collected | undefined;
+    let drained = false;
+    await allOrStop(AbortSignal.any([training.signal, done.signal]), [
+      async (signal) => {
+        if (signal.aborted) return; // it was stopped before it began, and no abort will come any more
+        await Promise.race([
+          batcher.finished,
+          new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true })),
+        ]);
+      },
+      async (signal) => {
+        const ended = await collectPatiently(platform, {
+          ...{ ...run, signal },
+          concurrency: training.concurrency,
+          ...(training.onCollect ? { progress: training.onCollect } : {}),
+          onFault: (error) => training.logger.warn('collecting waits', { error }),
+          async failure() {
+            await untilDrained(platform, training.plan, signal);
+            drained = true;
+            return signal.aborted ? null : untrained(platform, training.plan);
+          },
+        });
+        collected = ended;
+        if (!signal.aborted && !drained) await untilDrained(platform, training.plan, signal);
+        done.abort(); // all that was collected is trained
+      },
+      async (signal) => {
+        await trainPolicy(platform, {
+          ...{ policyId, consumer: 'espalier train', untilVersion: updates, signal },
+          ...(training.onUpdate ? { onUpdate: training.onUpdate } : {}),
+          ...(training.onTrouble ? { onTrouble: training.onTrouble } : {}),
+          onFault: (error) => training.logger.warn('training waits', { error }),
+        });
+        while (!collected && !signal.aborted) await delay(20); // it sees the last version, and ends its run
+      },
+    ]);
+    return collected?.state === 'failed' ? collected.message : null;
+  } finally {
+    await batcher.close();
+  }
+}
+
+/**
+ * Waits until the last version is there, or until every batch that could be planned from a run whose tasks are used up is
+ * trained.
+ */
+async function untilDrained(platform: Platform, { policyId, updates }: TrainPlan, signal: AbortSignal): Promise<void> {
+  for (let quiet = 0; quiet < QUIET_LOOKS && !signal.aborted; ) {
+    await settle(platform, signal);
+    const lineage = await lineageOf(platform, policyId);
+    if ((lineage?.newestVersion ?? 0) >= updates) return;
+    quiet = lineage === undefined || lineage.planned === lineage.trained + lineage.abandoned ? quiet + 1 : 0;
+    await delay(QUIET_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** Says why nothing was ever trained, with the reasons counted; null when something was. */
+async function untrained(platform: Platform, { policyId }: TrainPlan): Promise<string | null> {
+  const lineage = await lineageOf(platform, policyId);
+  if ((lineage?.newestVersion ?? 0) > 0) return null;
+  const [ledger] = await readLedgers(platform.database.db, [policyId]);
+  return `no sample was trained: ${ledger ? whatBecame(ledger) : 'none was produced'}`;
+}
+
+/** What became of the samples, in a line: the refused ones by reason, the most first. */
+function whatBecame({ produced, trained, rejected, owed }: Ledger): string {
+  const reasons = Object.entries(rejected).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+  const left = owed.group + owed.ready + owed.planned + owed.leased;
+  const parts = [
+    `${trained} of ${produced} samples trained`,
+    ...reasons.map(([reason, samples]) => `${samples} rejected: ${reason}`),
+    ...(left > 0 ? [`${left} too few for another batch`] : []),
+  ];
+  return parts.join('; ');
+}
+
+const QUIET_MS = 1_000;
+const QUIET_LOOKS = 5; // the planner looks at least every 2 s
+
+async function lineageOf({ database }: Platform, policyId: string): Promise<LineageRecord | undefined> {
+  return (await readLineages(database.db, [policyId]))[0];
+}
+
+async function settle({ database, log }: Platform, signal?: AbortSignal): Promise<void> {
+  await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, ...(signal ? { signal } : {}) });
+}

@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { derivedId } from '../../events/derived-id.ts';
+import type { Envelope } from '../../events/envelope.ts';
+import type { Subscription } from '../../log/event-log.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { runProjections } from '../../projections/runner.ts';
+import { readLedgers } from '../../projections/training-pool/read-ledger.ts';
+import { settle } from '../../testing/crashing-run.ts';
+import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { Story } from '../../testing/story.ts';
+import { appendTold, tellBatches } from '../../testing/tell-batches.ts';
+import type { Backend } from '../../training/backends/backend.ts';
+import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
+import type { StepRow } from '../../training/backends/step-row.ts';
+import { BackendFailed } from '../../training/backends/torch/backend-failed.ts';
+import { LINEAR_SETTINGS } from '../../training/backends/training-settings.ts';
+import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
+import { readBatchRows } from '../../training/rows/read-batch-rows.ts';
+import { openDesk } from './open-desk.ts';
+import { type Trouble, trainLoop } from './train-loop.ts';
+
+const { signal } = new AbortController();
+let platform: Platform & { readonly home: string };
+let projector: Subscription;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  projector = await runProjections({ log: platform.log, database: platform.database });
+});
+afterAll(async () => {
+  await projector.close();
+  await platform.close();
+});
+
+/** Tells batches of one sample for a policy of the linear backend, and registers its version 0. Gives the lineage. */
+async function given(policyId: string, batches = 1, mend: (event: Envelope) => Envelope = (event) => event): Promise<string> {
+  const story = new Story(policyId);
+  const { lineageId } = tellBatches(story, { policyId, batches, steps: 1, members: 1 });
+  await appendTold(platform.log, story.events.map(mend));
+  await settle(platform);
+  const backend = linearBackend();
+  const first = await backend.initial(1);
+  const weights = createHash('sha256').update(backend.weightsOf(first)).digest('hex');
+  const kept = await keepCheckpoint(platform.blobs, first);
+  await openDesk(platform).registerPolicy({ policyId, backend: backend.name, weights, kept });
+  return lineageId;
+}
+
+const rowOf = (reward: number): StepRow => ({
+  ...{ groupId: 'group', rolloutId: 'rollout', step: 0, candidates: ['wait', 'inventory'], temperature: 1, stateHash: null },
+  situation: { goal: 'craft', firstObservation: 'You see a table.', history: [] },
+  ...{ tokens: { ids: [1], logProbs: null }, reward, action: 'inventory', observation: 'seen', end: 'terminated', version: 0 },
+});
+
+function train(policyId: string, backend: Backend, rows: readonly StepRow[]) {
+  const troubles: Trouble[] = [];
+  const done = trainLoop(
+    {
+      ...{ policyId, consumer: 'trainer', desk: openDesk(platform), blobs: platform.blobs, backend, updates: 1 },
+      settings: LINEAR_SETTINGS.ppo,
+      readRows: async () => ({ rows, rewardsAt: '' }),
+      onTrouble: (trouble) => troubles.push(trouble),
+    },
+    signal,
+  );
+  return { troubles, done };
+}
+
+/** What the desk put on record of a lineage, leases left out. */
+async function told(lineageId: string) {
+  await settle(platform);
+  const rows = await platform.database.db
+    .selectFrom('events')
+    .select(['type', 'body'])
+    .where('stream', '=', lineageId)
+    .where('type', 'in', ['BatchReturned', 'BatchAcked', 'BatchAbandoned', 'PolicyUpdated'])
+    .orderBy('position')
+    .execute();
+  return rows.map(({ type, body }) => ({ type, reason: JSON.parse(body).data.reason, version: JSON.parse(body).data.version }));
+}
+
+const ledgerOf = async (policyId: string) => (await readLedgers(platform.database.db, [policyId]))[0];
+
+describe('a batch that cannot be trained', () => {
+  test('is given back with the reason, three times; then the trainer ends and says so, and the sample is owed until somebody can', async () => {
+    const lineageId = await given('nan');
+    const { troubles, done } = train('nan', linearBackend(), [rowOf(Number.NaN)]);
+    const reason = 'step 0 of rollout rollout has a reward that is not finite';
+    await expect(done).rejects.toThrow(`batch 0 of nan was given back 3 times: ${reason}; mend that and begin again`);
+    await expect(done).rejects.toThrow(`espalier abandon ${derivedId('batch', lineageId, 0)}`);
+    expect(troubles).toEqual(Array(3).fill({ ordinal: 0, reason }));
+    const returned = { type: 'BatchReturned', reason };
+    expect(await told(lineageId)).toMatchObject([{ type: 'PolicyUpdated', version: 0 }, returned, returned, returned]);
+    expect(await ledgerOf('nan')).toMatchObject({ trained: 0, difference: 0 });
+
+    expect(await train('nan', linearBackend(), [rowOf(1)]).done).toBe(1);
+    expect(await told(lineageId)).toHaveLength(6);
+    expect(await ledgerOf('nan')).toMatchObject({ produced: 1, trained: 1, difference: 0 });
+  });
+});
+
+describe('a batch whose rows contradict themselves', () => {
+  /** Lets the first rollout say that it took a step more than it did. */
+  const oneTooMany = () => {
+    let seen = 0;
+    return (event: Envelope): Envelope =>
+      event.type === 'RolloutFinished' && seen++ === 0 ? { ...event, data: { ...event.data, steps: 2 } } : event;
+  };
+
+  test('is abandoned by the trainer that has it, which goes on with the next one on the same base', async () => {
+    const lineageId = await given('broken', 2, oneTooMany());
+    const { db } = platform.database;
+    const troubles: Trouble[] = [];
+    const done = await trainLoop(
+      {
+        ...{ policyId: 'broken', consumer: 'trainer', desk: openDesk(platform), blobs: platform.blobs, updates: 1 },
+        ...{ backend: linearBackend(), settings: LINEAR_SETTINGS.grpo, onTrouble: (trouble) => troubles.push(trouble) },
+        readRows: async ({ batchId }) => {
+          await readBatchRows(db, platform.blobs, batchId);
+          return { rows: [rowOf(1)] }; // the told tokens are no places among candidates
+        },
+      },
+      signal,
+    );
+    expect(done).toBe(1);
+    const reason = expect.stringMatching(/rollout [0-9a-f-]+ took 2 steps by its end, and its path holds 1 of them/);
+    expect(troubles).toEqual([{ ordinal: 0, reason }]);
+    expect(await told(lineageId)).toMatchObject([
+      { type: 'PolicyUpdated', version: 0 },
+      { type: 'BatchAbandoned', reason },
+      { type: 'BatchAcked', version: 1 },
+      { type: 'PolicyUpdated', version: 1 },
+    ]);
+    expect(await ledgerOf('broken')).toMatchObject({ produced: 2, trained: 1, abandoned: 1, difference: 0 });
+  });
+});
+
+describe('a backend that dies in the middle of an update', () => {
+  test('costs one try, with its last words on record, and the batch is trained once', async () => {
+    const lineageId = await given('dying');
+    const linear = linearBackend();
+    let died = false;
+    const backend: Backend = {
+      ...linear,
+      update(input, held) {
+        if (died) return linear.update(input, held);
+        died = true;
+        return Promise.reject(new BackendFailed('ended', 'the training process ended with SIGKILL: out of memory'));
+      },
+    };
+    const { troubles, done } = train('dying', backend, [rowOf(1)]);
+    expect(await done).toBe(1);
+    expect(troubles).toEqual([{ ordinal: 0, reason: 'the training process ended with SIGKILL: out of memory' }]);
+    expect(await told(lineageId)).toMatchObject([
+      { type: 'PolicyUpdated', version: 0 },
+      { type: 'BatchReturned', reason: 'the training process ended with SIGKILL: out of memory' },
+      { type: 'BatchAcked', version: 1 },
+      { type: 'PolicyUpdated', version: 1 },
+    ]);
+    expect(await ledgerOf('dying')).toMatchObject({ produced: 1, trained: 1, difference: 0 });
+  });
+});

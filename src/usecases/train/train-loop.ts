@@ -1,0 +1,199 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import { cutText } from '../../domain/text/cut-text.ts';
+import { wellFormed } from '../../events/well-formed.ts';
+import { isPassingFault } from '../../projections/passing-fault.ts';
+import type { Backend, Updated } from '../../training/backends/backend.ts';
+import { CheckpointDamaged } from '../../training/backends/backend.ts';
+import type { StepRow } from '../../training/backends/step-row.ts';
+import type { TrainingSettings } from '../../training/backends/training-settings.ts';
+import { checkpointIdOf, keepCheckpoint, readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
+import type { LeaseDesk } from '../../training/leases/lease-desk.ts';
+import type { Lease, Refused } from '../../training/leases/protocol.ts';
+import { RowsError } from '../../training/rows/batch-rows.ts';
+import { computeVersion } from './compute-version.ts';
+import { whileRenewing } from './train-loop-renewal.ts';
+
+export interface TrainLoopOptions {
+  readonly policyId: string;
+  /** Names this trainer. One that was killed and begins again under the same name gets its batch back at once. */
+  readonly consumer: string;
+  readonly desk: LeaseDesk;
+  readonly blobs: BlobStore;
+  readonly backend: Backend;
+  readonly settings: TrainingSettings;
+  /** Reads the rows of a leased batch, when the read models hold all of it: what is missing then is missing for ever. */
+  readonly readRows: (lease: Lease, signal: AbortSignal) => Promise<ReadRows>;
+  /** Waits until there may be a batch; at most `POLL_MS`. */
+  readonly idle?: (signal: AbortSignal) => Promise<void>;
+  readonly ttlMs?: number;
+  /** Ends after so many batches; until the signal when left out. */
+  readonly updates?: number;
+  readonly onUpdate?: (trained: Trained) => void;
+  readonly onTrouble?: (trouble: Trouble) => void;
+}
+
+export interface ReadRows {
+  readonly rows: readonly StepRow[];
+  /** The position in the log up to which their rewards were folded; left out where the reader does not know. */
+  readonly rewardsAt?: string;
+}
+
+export interface Trained {
+  readonly ordinal: number;
+  readonly version: number;
+  readonly weights: string;
+  readonly samples: number;
+  readonly steps: number;
+  /** Of the rollouts of the batch. */
+  readonly meanReturn: number;
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly ms: number;
+}
+
+/** A batch that was not trained this time, and why; it is there to be leased again. */
+export interface Trouble {
+  readonly ordinal: number;
+  readonly reason: string;
+}
+
+/** The same batch was given back too often: somebody has to look. `espalier abandon` gives it up for ever. */
+export class TrainingStuck extends Error {
+  override readonly name = 'TrainingStuck';
+}
+
+const TTL_MS = 30_000;
+const POLL_MS = 100;
+const ATTEMPTS = 3; // what fails three times on the same bytes fails for ever
+
+/**
+ * Trains a policy on its batches, one after the other: lease → rows → update → keep the checkpoint → acknowledge. The
+ * acknowledgement is the effect: killed anywhere before it, the batch is leased again and computed again from the same checkpoint
+ * and rows, to the same bytes; killed after it, the desk stands at the next batch. The lease is renewed meanwhile; one that is
+ * lost stops the work on it. A batch whose rows contradict themselves is abandoned, and the next one trained on the same base: no
+ * trainer could ever read it. @throws TrainingStuck, CheckpointDamaged; a fault that passes (`isPassingFault`), to be begun again
+ * when it has.
+ */
+export async function trainLoop(options: TrainLoopOptions, signal: AbortSignal): Promise<number> {
+  const { desk, policyId, consumer } = options;
+  const failures = new Map<string, number>();
+  let done = 0;
+  while (!signal.aborted && done < (options.updates ?? Number.POSITIVE_INFINITY)) {
+    const answer = await desk.lease({ policyId, consumer, ttlMs: options.ttlMs ?? TTL_MS });
+    if (answer.kind === 'refused') throw new TrainingStuck(`${answer.message}; ${answer.remedy}`);
+    if (answer.kind === 'nothing') {
+      await (options.idle ?? pause)(signal).catch(() => undefined); // only the signal ends a pause early
+      continue;
+    }
+    const outcome = await trainBatch(options, answer.lease, signal);
+    if (outcome.kind === 'trained') {
+      done++;
+      options.onUpdate?.(outcome.trained);
+    } else if (outcome.kind === 'abandoned') {
+      options.onTrouble?.({ ordinal: answer.lease.ordinal, reason: `it was abandoned: ${outcome.reason}` });
+    } else if (outcome.kind === 'failed') {
+      const { batchId, ordinal } = answer.lease;
+      const times = (failures.get(batchId) ?? 0) + 1;
+      failures.set(batchId, times);
+      options.onTrouble?.({ ordinal, reason: outcome.reason });
+      if (times >= ATTEMPTS)
+        throw new TrainingStuck(
+          `batch ${ordinal} of ${policyId} was given back ${times} times: ${outcome.reason}; mend that and begin again, or give the batch up: \`espalier abandon ${batchId} --reason …\``,
+        );
+    }
+  }
+  return done;
+}
+
+type Outcome =
+  | { readonly kind: 'trained'; readonly trained: Trained }
+  | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'abandoned'; readonly reason: string }
+  | { readonly kind: 'stopped' };
+
+async function trainBatch(options: TrainLoopOptions, lease: Lease, signal: AbortSignal): Promise<Outcome> {
+  const { desk, onTrouble } = options;
+  const began = performance.now();
+  try {
+    const made = await whileRenewing({ desk, lease, ttlMs: options.ttlMs ?? TTL_MS, signal }, (held) =>
+      makeVersion(options, lease, held),
+    );
+    if (made.kind === 'lost') {
+      onTrouble?.({ ordinal: lease.ordinal, reason: `the lease was lost: ${made.reason}` });
+      return { kind: 'stopped' };
+    }
+    const { updated, rows, ack } = made.value;
+    if (ack.kind === 'refused') {
+      onTrouble?.({ ordinal: lease.ordinal, reason: `${ack.message}; what was computed is dropped` });
+      return { kind: 'stopped' };
+    }
+    const { metrics, weights } = updated;
+    const ms = performance.now() - began;
+    const { samples, ordinal } = lease;
+    return {
+      kind: 'trained',
+      trained: {
+        ordinal,
+        version: ack.version,
+        weights,
+        samples,
+        steps: rows.length,
+        meanReturn: metrics.return ?? 0,
+        metrics,
+        ms,
+      },
+    };
+  } catch (error) {
+    // Nothing is wrong with the batch: whoever waits the fault out leases it again under its own name.
+    if (!signal.aborted && isPassingFault(error)) throw error;
+    const reason = signal.aborted ? 'the trainer was stopped' : error instanceof Error ? error.message : String(error);
+    if (!signal.aborted && error instanceof RowsError && error.unreadable) {
+      const { leaseId, fence } = lease;
+      const answer = await desk.abandon({ leaseId, fence, reason: reason.slice(0, 9_000) });
+      // refused, the lease was lost meanwhile
+      return answer.kind === 'abandoned' ? { kind: 'abandoned', reason } : { kind: 'stopped' };
+    }
+    // Not heard, the batch comes back at the deadline.
+    await desk
+      .nack({ leaseId: lease.leaseId, fence: lease.fence, reason: cutText(wellFormed(reason).value, 9_000) })
+      .catch(() => undefined);
+    if (error instanceof CheckpointDamaged) throw error;
+    return signal.aborted ? { kind: 'stopped' } : { kind: 'failed', reason };
+  }
+}
+
+interface Made {
+  readonly updated: Updated;
+  readonly rows: readonly StepRow[];
+  readonly ack: Awaited<ReturnType<LeaseDesk['ack']>>;
+}
+
+async function makeVersion(options: TrainLoopOptions, lease: Lease, signal: AbortSignal): Promise<Made> {
+  const { backend, blobs, desk, settings, policyId } = options;
+  const checkpoint = await readCheckpoint(blobs, backend, lease.base);
+  const { rows, rewardsAt } = await options.readRows(lease, signal);
+  const updated = await computeVersion({ policyId, backend, settings, batch: lease, checkpoint, rows }, signal);
+  const kept = await keepCheckpoint(blobs, updated.checkpoint); // durable before the acknowledgement that names it
+  const { leaseId, fence, base, lineageId } = lease;
+  const version = base.version + 1;
+  const ack: Awaited<ReturnType<LeaseDesk['ack']>> | Refused = await desk.ack({
+    ...{
+      leaseId,
+      fence,
+      version,
+      backend: backend.name,
+      weights: updated.weights,
+      kept,
+      loss: updated.loss,
+      metrics: updated.metrics,
+    },
+    ...{ checkpointId: checkpointIdOf(lineageId, version, updated.weights) },
+    estimator: updated.estimator,
+    ...(rewardsAt === undefined ? {} : { rewardsAt }),
+  });
+  return { updated, rows, ack };
+}
+
+async function pause(signal: AbortSignal): Promise<void> {
+  await delay(POLL_MS, undefined, { signal });
+}

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { TOPICS } from '../../events/catalogue.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { countNotices } from '../../postgres/notices.ts';
+import { isPassingFault } from '../../projections/passing-fault.ts';
+import { CURSOR_CHANNEL } from '../../projections/runner.ts';
+import { readLineages } from '../../projections/training-pool/read-lineages.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { waitOut } from '../../runtime/wait-out.ts';
+import { createRelay } from '../../training/outbox/relay.ts';
+import { TrainingRefused } from '../collect/train-admission-for.ts';
+import { checkpointKeeper } from './keep-checkpoints.ts';
+import { openBackend, trainerPlan } from './open-backend.ts';
+import { openDesk } from './open-desk.ts';
+import { type Trained, type Trouble, trainLoop } from './train-loop.ts';
+import { readBatchSteps } from './train-rows.ts';
+
+export interface PolicyTraining {
+  readonly policyId: string;
+  readonly consumer: string;
+  /** Ends when the policy has reached this version; null: trains until the signal. */
+  readonly untilVersion: number | null;
+  readonly ttlMs?: number;
+  readonly signal: AbortSignal;
+  readonly onUpdate?: (trained: Trained) => void;
+  readonly onTrouble?: (trouble: Trouble) => void;
+  /** Told of every fault that is waited out: the database or the log is away, a disk is full. */
+  readonly onFault?: (error: unknown) => void;
+}
+
+const CATCH_UP_MS = 60_000;
+const LOOK_MS = 1_000; // a notice wakes it at once; this is for notices that were lost
+
+/**
+ * Trains a declared policy on its batches as they are planned, in this process. A projector must be running. Any number may run
+ * for one policy: the desk gives a batch to one of them. What passes by itself is waited out. Gives how many batches were trained
+ * since. @throws TrainingRefused for a policy that is not declared, or for other trainers; TrainingStuck, CheckpointDamaged.
+ */
+export async function trainPolicy(platform: Platform, training: PolicyTraining): Promise<number> {
+  const { signal, onFault = () => undefined } = training;
+  return waitOut(() => trainFromRecord(platform, training), { passes: isPassingFault, signal, onFault });
+}
+
+async function trainFromRecord(platform: Platform, training: PolicyTraining): Promise<number> {
+  const { policyId, signal } = training;
+  const { db } = platform.database;
+  const { blobs, log } = platform;
+  await createRelay({ db, log }).flush(); // what a killed trainer decided and did not tell comes first
+  await waitUntilProjected(db, await log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+  const [lineage] = await readLineages(db, [policyId]);
+  if (!lineage)
+    throw new TrainingRefused(`the policy ${policyId} is not declared for training; begin it with \`espalier train\``);
+  const plan = trainerPlan.safeParse(lineage.trainer);
+  if (!plan.success)
+    throw new TrainingRefused(`the policy ${policyId} was declared for other trainers than ours: ${z.prettifyError(plan.error)}`);
+  const backend = await openBackend(plan.data, platform.config, signal);
+  const chats = plan.data.backend === 'torch' ? 'with-chats' : 'without-chats';
+  const notices = await countNotices(platform.databaseUrl, [CURSOR_CHANNEL]);
+  const keeping = keepAfterwards(platform, plan.data.backend, training);
+  try {
+    const { untilVersion } = training;
+    let seen = notices.count; // as it was before the desk was asked: what moved since wakes at once
+    return await trainLoop(
+      {
+        ...{ policyId, consumer: training.consumer, desk: openDesk(platform), blobs, backend, settings: plan.data.settings },
+        ...(training.ttlMs === undefined ? {} : { ttlMs: training.ttlMs }),
+        ...(untilVersion === null ? {} : { updates: Math.max(0, untilVersion - (lineage.newestVersion ?? 0)) }),
+        onUpdate(trained) {
+          keeping.after(trained.ordinal);
+          training.onUpdate?.(trained);
+        },
+        ...(training.onTrouble ? { onTrouble: training.onTrouble } : {}),
+        readRows: ({ batchId }, either) => readBatchSteps({ db, blobs }, batchId, either, chats),
+        async idle(either) {
+          await notices.beyond(seen, LOOK_MS, either);
+          seen = notices.count;
+        },
+      },
+      signal,
+    );
+  } finally {
+    await notices.close();
+    await keeping.done();
+    await backend.close();
+  }
+}
+
+/**
+ * Removes checkpoints that nobody needs behind each update, beside the next one; the read models may lie a version behind, and
+ * one more stays. That it fails stops no training: it is told, and tried again.
+ */
+function keepAfterwards(platform: Platform, backend: 'linear' | 'torch', { onTrouble }: PolicyTraining) {
+  const keep = checkpointKeeper(platform);
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    after(ordinal: number): void {
+      if (backend !== 'torch') return; // a linear checkpoint is a blob of the record
+      last = last.then(keep).catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        onTrouble?.({ ordinal, reason: `old checkpoints stay: ${reason}` });
+      });
+    },
+    done: () => last,
+  };
+}

@@ -1,0 +1,44 @@
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import { parsePosition } from '../../log/position.ts';
+import type { Db } from '../../postgres/database.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import type { StepRow } from '../../training/backends/step-row.ts';
+import { stepRowsOf } from '../../training/backends/step-rows-of.ts';
+import { readBatchRows } from '../../training/rows/read-batch-rows.ts';
+import { readRowsOfNow } from '../../training/rows/read-rows-of-now.ts';
+import type { ReadRows } from './train-loop.ts';
+
+const CATCH_UP_MS = 60_000;
+
+interface Where {
+  readonly db: Db;
+  readonly blobs: BlobStore;
+}
+
+/**
+ * Reads the rows of a planned batch, when all read models hold what its planner had read, and the position that their rewards
+ * stood at: both in one snapshot, so that the same rows can be read again when a reward was revised since.
+ */
+export async function readBatchSteps(
+  { db, blobs }: Where,
+  batchId: string,
+  signal: AbortSignal,
+  chats: 'with-chats' | 'without-chats' = 'without-chats',
+): Promise<Required<ReadRows>> {
+  const { position } = await db
+    .selectFrom('batches')
+    .select('position')
+    .where('batch_id', '=', batchId)
+    .executeTakeFirstOrThrow();
+  await waitUntilProjected(db, parsePosition(position), { timeoutMs: CATCH_UP_MS, signal, pollMs: 10 });
+  const { rewardsAt, rows } = await readRowsOfNow(db, blobs, batchId);
+  return { rewardsAt, rows: stepRowsOf(rows, chats) };
+}
+
+/** Reads the rows of a batch with their rewards as they stood at a position. The read models must hold all of it. */
+export async function readBatchStepsAt(
+  { db, blobs }: Where,
+  { batchId, rewardsAt }: { readonly batchId: string; readonly rewardsAt: string },
+): Promise<readonly StepRow[]> {
+  return stepRowsOf(await readBatchRows(db, blobs, batchId, parsePosition(rewardsAt)));
+}

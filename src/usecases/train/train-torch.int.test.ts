@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createAppender } from '../../append/appender.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import { newId } from '../../events/new-id.ts';
+import type { Subscription } from '../../log/event-log.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { runProjections } from '../../projections/runner.ts';
+import { readLedgers } from '../../projections/training-pool/read-ledger.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { createLogger } from '../../runtime/logger.ts';
+import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { pythonForTests } from '../../testing/python.ts';
+import { serveModel } from '../../training/backends/torch/serve-model.ts';
+import { decodeTorchCheckpoint } from '../../training/backends/torch/torch-checkpoint.ts';
+import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
+import { collectInto } from '../collect/collect-into.ts';
+import { batch } from './batch.ts';
+import { declareTraining } from './batcher/declare-training.ts';
+import { checkpointKeeper } from './keep-checkpoints.ts';
+import { openBackend, torchFolder, trainerPlan } from './open-backend.ts';
+import { openDesk } from './open-desk.ts';
+import { trainPolicy } from './train-policy.ts';
+
+const found = await pythonForTests();
+const { signal } = new AbortController();
+const policyId = 'echo';
+const UPDATES = 3;
+const GROUPS = 3;
+const MEMBERS = 4;
+
+const trainer = trainerPlan.parse({
+  backend: 'torch',
+  torch: { model: { kind: 'tiny', layers: 1, width: 16, heads: 2, context: 64 } },
+  settings: {
+    objective: { kind: 'policy-gradient', estimator: { name: 'grpo' }, loss: { name: 'dual_clip' } },
+    learningRate: 0.01,
+    entropyCoefficient: 0.01, // random bytes earn nothing yet: what moves the weights here is the entropy
+  },
+});
+
+(found.kind === 'found' ? describe : describe.skip)(
+  found.kind === 'found' ? `training with torch ${found.torch}` : `training with torch: skipped, ${found.reason}`,
+  () => {
+    let platform: Platform & { readonly home: string };
+    let projector: Subscription;
+    beforeAll(async () => {
+      const opened = await openTestPlatform();
+      platform = {
+        ...opened,
+        config: { ...opened.config, python: found.kind === 'found' ? found.python : null, torchCheckpoints: 2 },
+      };
+      projector = await runProjections({ log: platform.log, database: platform.database });
+    });
+    afterAll(async () => {
+      await projector.close();
+      await platform.close();
+    });
+
+    test('rollouts of a served model become batches and the batches its next versions, whose weights the record names', async () => {
+      const first = await declare();
+      const batcher = await batch(platform, createLogger({ level: 'error' }));
+      const folder = torchFolder(platform.config);
+      const folders = [decodeTorchCheckpoint(first).checkpoint];
+      const python = found.kind === 'found' ? found.python : '';
+      const server = await serveModel({ python, folder, checkpoint: decodeTorchCheckpoint(first).checkpoint, name: policyId });
+      try {
+        for (let version = 0; version < UPDATES; version++) {
+          await collect(server.url, version);
+          expect(await trainPolicy(platform, { policyId, consumer: 'test', untilVersion: version + 1, signal })).toBe(1);
+          await settle();
+          const newest = await newestOf(version + 1);
+          const manifest = await platform.blobs.get(newest.blob);
+          expect(newest.weights).toBe(createHash('sha256').update(manifest).digest('hex'));
+          expect(Buffer.from(manifest)).not.toEqual(Buffer.from(first));
+          folders.push(decodeTorchCheckpoint(manifest).checkpoint);
+          await server.load(decodeTorchCheckpoint(manifest).checkpoint);
+        }
+      } finally {
+        await server.close();
+        await batcher.close();
+      }
+      const [start, old, ...newest] = folders; // of versions 0 to 3 the first and the newest two stay
+      // the last update was not in the read models yet when the trainer looked
+      expect(await checkpointKeeper(platform)()).toEqual([old]);
+      expect((await readdir(folder)).sort()).toEqual([start, ...newest].sort());
+      const [ledger] = await readLedgers(platform.database.db, [policyId]);
+      const samples = UPDATES * GROUPS * MEMBERS;
+      expect(ledger).toMatchObject({ produced: samples, trained: samples, difference: 0 });
+    }, 300_000);
+
+    async function declare(): Promise<Uint8Array> {
+      const { log, blobs, config } = platform;
+      const appender = createAppender({ log, blobs, producer: { name: 'test', version: '1' }, clock: Date.now });
+      const rules = {
+        ...{ groupsPerBatch: GROUPS, group: { kind: 'all' as const }, maxStaleness: 1, offPolicy: 'any' as const },
+        ...{ metric: 'environment', unscored: 'reject' as const, zeroVariance: 'keep' as const, band: null },
+        ...{ truncated: 'keep' as const, maxTokens: null, layout: 'step' as const, tokenBudget: 100_000 },
+      };
+      await declareTraining(appender, { policyId, estimator: { name: 'grpo', options: {} }, rules, seed: 1, trainer });
+      const backend = await openBackend(trainer, config, signal);
+      try {
+        const bytes = await backend.initial(1);
+        const weights = createHash('sha256').update(backend.weightsOf(bytes)).digest('hex');
+        const kept = await keepCheckpoint(blobs, bytes);
+        await settle();
+        await openDesk(platform).registerPolicy({ policyId, backend: backend.name, weights, kept });
+        await settle();
+        return bytes;
+      } finally {
+        await backend.close();
+      }
+    }
+
+    async function collect(baseUrl: string, policyVersion: number): Promise<void> {
+      await collectInto(platform, {
+        ...{ runId: newId(), name: 'echo', seed: policyVersion, concurrency: 2, mode: 'new', signal },
+        plan: {
+          environment: 'echo',
+          tasks: ['1', '2', '3'].map((alias) => ({ alias, rollouts: MEMBERS, branching: 'root' })),
+          policy: JSON.stringify({ kind: 'openai', baseUrl, model: policyId, policyId, policyVersion, maxTokens: 2 }),
+          ...{ taskSeed: 0, temperature: 1, maxSteps: 1, search: null },
+          training: { policyId, channel: 'train', mode: 'bounded', maxStaleness: 1, untilVersion: null },
+        },
+      });
+      await settle();
+    }
+
+    async function newestOf(version: number): Promise<{ readonly weights: string; readonly blob: string }> {
+      const row = await platform.database.db
+        .selectFrom('policy_versions as v')
+        .innerJoin('checkpoints as c', 'c.checkpoint_id', 'v.checkpoint_id')
+        .select(['v.weights', 'c.kept'])
+        .where('v.policy_id', '=', policyId)
+        .where('v.version', '=', version)
+        .executeTakeFirstOrThrow();
+      return { weights: row.weights, blob: row.kept?.blob ?? '' };
+    }
+
+    async function settle(): Promise<void> {
+      await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 60_000 });
+    }
+  },
+);

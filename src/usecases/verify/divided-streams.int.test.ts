@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { TOPICS } from '../../events/catalogue.ts';
+import { nextSequence } from '../../platform/next-sequence.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { readStreamTopics } from '../../projections/journal/read-stream-topics.ts';
+import { runProjections } from '../../projections/runner.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { Story } from '../../testing/story.ts';
+import { appendTold } from '../../testing/tell-batches.ts';
+import { verifyRecord } from './verify-record.ts';
+
+const story = new Story('divided');
+const runId = story.run();
+const [started] = story.events;
+const tree = story.tree(runId, 'ordinary');
+const opened = story.events.at(-1);
+let platform: Platform & { readonly home: string };
+let projecting: Awaited<ReturnType<typeof runProjections>>;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  if (started?.type !== 'RunStarted' || opened?.type !== 'TreeOpened') throw new Error('a story begins with a run and a tree');
+  // As a log holds it from before it was refused: a tree with the id of its run.
+  const divided = {
+    ...opened,
+    id: story.id('divided'),
+    stream: runId,
+    data: { ...opened.data, treeId: runId, rootStepId: story.id('root') },
+  };
+  projecting = await runProjections({ log: platform.log, database: platform.database });
+  for (const events of [[started, opened], [divided]]) {
+    await appendTold(platform.log, events);
+    await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
+  }
+}, 60_000);
+afterAll(async () => {
+  await projecting.close();
+  await platform.close();
+});
+
+test('verify names a stream that lies in two topics, whose events the journal holds all', async () => {
+  const { rows } = await platform.database.pool.query('select topic from events order by topic');
+  expect(rows.map(({ topic }) => topic)).toEqual(['runs', 'trees', 'trees']);
+  const { faulty, faults } = await verifyRecord(platform, { files: [], signal: new AbortController().signal });
+  expect({ faulty, faults }).toEqual({
+    faulty: 1,
+    faults: [{ what: 'event', kind: 'renumbered', place: `stream ${runId} lies in the topics runs and trees` }],
+  });
+});
+
+test('a producer of another process is refused a stream that the record holds in another topic', async () => {
+  const { db } = platform.database;
+  expect(await readStreamTopics(db, [tree.treeId, story.id('new')])).toEqual(new Map([[tree.treeId, 'trees']]));
+  await expect(nextSequence(db, 'collector', tree.treeId, 'runs')).rejects.toThrow(
+    `the id ${tree.treeId} names a stream of topic trees, and an event of topic runs would put it in both; give runs, trees, datasets and lineages ids of their own`,
+  );
+  expect(await nextSequence(db, 'collector', story.id('new'), 'runs')).toBe(0);
+});
+
+test('every event of many divided streams is in the journal, however their topics are folded side by side', async () => {
+  const many = new Story('many divided');
+  const ids = Array.from({ length: 200 }, (_, i) => many.run(`run ${i}`));
+  for (const id of ids) {
+    const { rootStepId } = many.tree(id, 'twin', { treeId: id });
+    many.step({ treeId: id, runId: id }, null, rootStepId, 1);
+    many.finishRun(id);
+  }
+  const { log, database } = platform;
+  await projecting.close();
+  await appendTold(log, many.events);
+  projecting = await runProjections({ log, database });
+  await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 30_000 });
+  const { rows } = await database.pool.query('select event_id from events where stream = any($1::uuid[])', [ids]);
+  expect(new Set(rows.map((row) => row.event_id))).toEqual(new Set(many.events.map(({ id }) => id)));
+  const { rows: states } = await database.pool.query("select name, reason from projections where state <> 'running'");
+  expect(states).toEqual([]);
+}, 60_000);

@@ -1,0 +1,29 @@
+import type { DoubtfulRevision } from './verify-revisions.ts';
+
+/** Something of the record that is not as it was written. */
+export interface Fault {
+  readonly what: 'event' | 'blob' | 'batch' | 'checkpoint' | 'dataset' | 'release';
+  readonly kind: 'changed' | 'missing' | 'inserted' | 'renumbered' | 'unchained' | 'unknown' | 'unrecorded';
+  /**
+   * The event's place and id (and the columns that contradict it), the blob's name, the batch's id, the policy's version with its
+   * checkpoint, the file (and the fields), the quarantine and place of a release that no record tells.
+   */
+  readonly place: string;
+}
+
+export interface Verification {
+  readonly events: number;
+  readonly blobs: number;
+  readonly batches: number;
+  readonly checkpoints: number;
+  readonly files: number;
+  readonly faulty: number;
+  /** The first faults. */
+  readonly faults: readonly Fault[];
+  /**
+   * How many revisions are as they were written and do not hold by the record; and the first of them. They are no fault of the
+   * record.
+   */
+  readonly doubtful: number;
+  readonly doubtfulRevisions: readonly DoubtfulRevision[];
+}

@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { DataOf } from '../../events/catalogue.ts';
+import { decode } from '../../events/codec.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { manifestPath } from '../datasets/export/manifest.ts';
+import type { Fault } from './verification.ts';
+import { fieldsOffRelease } from './verify-manifest.ts';
+
+type Release = DataOf<'DatasetReleased'>;
+const MANIFEST = manifestPath('');
+
+/**
+ * Compares files with the datasets that were released: the digest must be one of theirs, and the manifest beside a file, where
+ * there is one, must say what the release says. The name of a manifest stands for its file, and then it must be there. Gives how
+ * many files there are, each counted once.
+ */
+export async function verifyFiles(platform: Platform, names: readonly string[], fault: (found: Fault) => void): Promise<number> {
+  const demanded = new Set(names.filter((name) => name.endsWith(MANIFEST)).map((name) => name.slice(0, -MANIFEST.length)));
+  const files = new Set(names.map((name) => (name.endsWith(MANIFEST) ? name.slice(0, -MANIFEST.length) : name)));
+  if (files.size === 0) return 0;
+  const releases = await releasesOf(platform);
+  for (const file of files) {
+    const manifest = await readIfThere(manifestPath(file));
+    if (manifest === undefined && demanded.has(file)) fault({ what: 'dataset', kind: 'missing', place: manifestPath(file) });
+    const digest = await digestOf(file);
+    if (digest === undefined) fault({ what: 'dataset', kind: 'missing', place: file });
+    else verifyFile({ file, digest, manifest }, releases, fault);
+  }
+  return files.size;
+}
+
+interface Found {
+  readonly file: string;
+  readonly digest: string;
+  /** The text beside it. */
+  readonly manifest: string | undefined;
+}
+
+function verifyFile({ file, digest, manifest }: Found, releases: readonly Release[], fault: (found: Fault) => void): void {
+  const at = (sha256: unknown) => releases.filter((release) => release.sha256 === sha256);
+  const same = at(digest);
+  const named = same.length > 0 || manifest === undefined ? same : at(digestIn(manifest));
+  const [closest] = named
+    .map((release) => ({ release, off: manifest === undefined ? [] : fieldsOffRelease(manifest, release) }))
+    .sort((a, b) => a.off.length - b.off.length); // equal content can be released under several names
+  if (!closest) {
+    fault({ what: 'dataset', kind: 'unknown', place: `${file} (sha256 ${digest}: no release has it)` });
+    return;
+  }
+  const { release, off } = closest;
+  const name = `${release.name} version ${release.version}`;
+  if (same.length === 0)
+    fault({ what: 'dataset', kind: 'changed', place: `${file} (sha256 ${digest}: it was released as ${name})` });
+  if (off.length > 0)
+    fault({ what: 'dataset', kind: 'changed', place: `${manifestPath(file)} (not as ${name} was released: ${off.join(', ')})` });
+}
+
+/** Reads every release from its event: the chain covers it, the tables that are folded from it have no such guard. */
+async function releasesOf({ database }: Platform): Promise<readonly Release[]> {
+  const rows = await database.db.selectFrom('events').select('body').where('type', '=', 'DatasetReleased').execute();
+  return rows.flatMap(({ body }) => {
+    const decoded = decode(Buffer.from(body));
+    return decoded.kind === 'event' && decoded.event.type === 'DatasetReleased' ? [decoded.event.data] : [];
+  });
+}
+
+async function digestOf(file: string): Promise<string | undefined> {
+  const hash = createHash('sha256');
+  try {
+    for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer); // without an encoding a stream gives buffers
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+  return hash.digest('hex');
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+function digestIn(manifest: string): unknown {
+  try {
+    const said: unknown = JSON.parse(manifest);
+    return typeof said === 'object' && said !== null && 'sha256' in said ? said.sha256 : undefined;
+  } catch {
+    return undefined;
+  }
+}

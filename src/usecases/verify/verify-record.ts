@@ -1,0 +1,114 @@
+import { BlobCorrupt, BlobMissing } from '../../blobs/blob-store.ts';
+import { listFileBlobs } from '../../blobs/file-blob-store.ts';
+import { decode } from '../../events/codec.ts';
+import { manifestHashOf } from '../../events/manifest-hash.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { readDividedStreams } from '../../projections/journal/read-stream-topics.ts';
+import { verifyChain } from '../../projections/journal-chain/verify-chain.ts';
+import { describePlace } from '../../projections/place.ts';
+import { readUnrecordedReleases } from '../../projections/rebuild/unrecorded-releases.ts';
+import type { Fault, Verification } from './verification.ts';
+import { verifyCheckpoints } from './verify-checkpoints.ts';
+import { verifyFiles } from './verify-files.ts';
+import { findDoubtfulRevisions } from './verify-revisions.ts';
+
+const SHOWN = 50;
+const BLOB = /"blob":"([0-9a-f]{64})"/g;
+
+/**
+ * Checks that the record is what was written: the hash chain of every partition of the journal, every blob against its name
+ * (those that events refer to must be there: long texts, tokens, checkpoints), the chained manifests of all batches, checkpoints
+ * with the weights in them, and files of released datasets, with the manifests beside them, against their releases. Beside that
+ * it names revisions that were mined from what the record speaks against.
+ */
+export async function verifyRecord(
+  platform: Platform,
+  {
+    files,
+    signal,
+    progress,
+  }: {
+    readonly files: readonly string[];
+    readonly signal: AbortSignal;
+    readonly progress?: (events: number) => void;
+  },
+): Promise<Verification> {
+  const faults: Fault[] = [];
+  let faulty = 0;
+  const fault = (found: Fault) => {
+    faulty++;
+    if (faults.length < SHOWN) faults.push(found);
+  };
+  const referenced = new Set<string>();
+  const chain = await verifyChain(platform.database.db, {
+    signal,
+    ...(progress ? { progress } : {}),
+    visit: (body) => {
+      for (const [, name] of body.matchAll(BLOB)) if (name) referenced.add(name);
+    },
+  });
+  faulty += chain.faulty - chain.faults.length;
+  for (const { kind, place, eventId, columns } of chain.faults) {
+    const where = columns.length > 0 ? `, column ${columns.join(', ')}` : '';
+    fault({ what: 'event', kind, place: `${place} event ${eventId}${where}` });
+  }
+  for (const release of await readUnrecordedReleases(platform.database.db))
+    fault({ what: 'release', kind: 'unrecorded', place: `${release.projection} ${describePlace(release)}` });
+  const blobs = await verifyBlobs(platform, referenced, signal, fault);
+  // What was appended before streams were kept in one topic: their positions follow the order in which the topics were folded.
+  for (const { stream, topics } of await readDividedStreams(platform.database.db))
+    fault({ what: 'event', kind: 'renumbered', place: `stream ${stream} lies in the topics ${topics.join(' and ')}` });
+  const batches = await verifyBatches(platform, fault);
+  const checkpoints = await verifyCheckpoints(platform, signal, fault);
+  const checked = await verifyFiles(platform, files, fault);
+  const doubtful = await findDoubtfulRevisions(platform, signal);
+  const doubts = { doubtful: doubtful.length, doubtfulRevisions: doubtful.slice(0, SHOWN) };
+  return { events: chain.events, blobs, batches, checkpoints, files: checked, faulty, faults, ...doubts };
+}
+
+async function verifyBlobs(
+  { blobs, config }: Platform,
+  referenced: ReadonlySet<string>,
+  signal: AbortSignal,
+  fault: (found: Fault) => void,
+): Promise<number> {
+  const names = new Set(referenced);
+  for await (const name of listFileBlobs(config.blobs)) names.add(name);
+  for (const name of [...names].sort()) {
+    signal.throwIfAborted();
+    try {
+      await blobs.get(name);
+    } catch (error) {
+      if (error instanceof BlobMissing) fault({ what: 'blob', kind: 'missing', place: name });
+      else if (error instanceof BlobCorrupt) fault({ what: 'blob', kind: 'changed', place: name });
+      else throw error;
+    }
+  }
+  return names.size;
+}
+
+/** Computes the manifest of every planned batch again from its event, and follows the chain of each lineage. */
+async function verifyBatches({ database }: Platform, fault: (found: Fault) => void): Promise<number> {
+  const rows = await database.db
+    .selectFrom('events')
+    .select('body')
+    .where('type', '=', 'BatchPlanned')
+    .orderBy('stream')
+    .orderBy('position')
+    .execute();
+  const heads = new Map<string, string>();
+  const seen = new Set<string>();
+  for (const { body } of rows) {
+    const decoded = decode(Buffer.from(body));
+    // the chain of the journal names what is no event
+    if (decoded.kind !== 'event' || decoded.event.type !== 'BatchPlanned') continue;
+    const { manifestHash, ...manifest } = decoded.event.data;
+    if (seen.has(manifest.batchId)) continue; // a second plan of the same batch is refused by the pool
+    seen.add(manifest.batchId);
+    if (manifestHashOf(manifest) !== manifestHash) fault({ what: 'batch', kind: 'changed', place: manifest.batchId });
+    else if ((heads.get(manifest.lineageId) ?? null) !== manifest.previousHash)
+      fault({ what: 'batch', kind: 'unchained', place: manifest.batchId });
+    heads.set(manifest.lineageId, manifestHash);
+  }
+  return seen.size;
+}

@@ -1,0 +1,70 @@
+import { leafPaths } from '../../domain/revision/leaf-paths.ts';
+import { keepsForm } from '../../domain/revision/splice.ts';
+import { isWorse } from '../../domain/revision/thresholds.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { type RevisionRecord, readRevisions } from '../../projections/revisions/read-revisions.ts';
+import { readSearchedTrees, type SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
+import { revisionTurns } from '../../projections/revisions/revision-turns.ts';
+
+/**
+ * A revision that is on record as it was mined, and that the record speaks against. `bad-side`: what it gives up as bad is not
+ * worse than what it goes over to, by what the search counts: it was mined while a success was not backed up yet. `malformed`:
+ * its reflection breaks the form of the reply it stands in.
+ */
+export interface DoubtfulRevision {
+  readonly revisionId: string;
+  readonly treeId: string;
+  readonly state: 'composed' | 'verified';
+  readonly why: 'bad-side' | 'malformed';
+}
+
+const TREES_AT_ONCE = 16;
+
+/**
+ * Finds the doubtful revisions, tree by tree. Texts in the blob store are not looked at: whether they are there is checked
+ * elsewhere.
+ */
+export async function findDoubtfulRevisions({ database }: Platform, signal: AbortSignal): Promise<readonly DoubtfulRevision[]> {
+  const { db } = database;
+  const trees = await db
+    .selectFrom('revisions')
+    .select('tree_id')
+    .distinct()
+    .where('state', '!=', 'rejected')
+    .orderBy('tree_id')
+    .execute();
+  const ids = trees.map((row) => row.tree_id);
+  const found: DoubtfulRevision[] = [];
+  for (let from = 0; from < ids.length; from += TREES_AT_ONCE) {
+    signal.throwIfAborted();
+    const piece = ids.slice(from, from + TREES_AT_ONCE);
+    const searched = await readSearchedTrees(db, piece, async () => '');
+    const averages = new Map([...searched].map(([treeId, { tree }]) => [treeId, averagesOf(tree)]));
+    for (const revision of await readRevisions(db, piece)) {
+      const { id: revisionId, treeId, state } = revision;
+      const tree = searched.get(treeId);
+      if (state === 'rejected' || !tree) continue;
+      const why = doubtOf(tree, averages.get(treeId) ?? new Map(), revision);
+      if (why !== null) found.push({ revisionId, treeId, state, why });
+    }
+  }
+  return found;
+}
+
+/** What each trajectory that ended is worth, by its leaf. */
+function averagesOf(tree: SearchedTree['tree']): ReadonlyMap<string, number> {
+  return new Map(leafPaths(tree).map(({ leafStepId, average }) => [leafStepId, average]));
+}
+
+function doubtOf(
+  { searched, tree }: SearchedTree,
+  averages: ReadonlyMap<string, number>,
+  revision: RevisionRecord,
+): DoubtfulRevision['why'] | null {
+  const [good, bad] = [averages.get(revision.goodLeafStepId), averages.get(revision.badLeafStepId)];
+  // Where nothing was searched the returns count, and those may have been judged again since.
+  if (searched && good !== undefined && bad !== undefined && !isWorse(bad, good, revision)) return 'bad-side';
+  const first = revisionTurns(tree, revision).find(({ part, stepId }) => part === 'signal' && stepId !== null)?.stepId;
+  const reply = first && tree.nodes.get(first)?.step.response;
+  return !reply || keepsForm(revision.signal, reply) ? null : 'malformed';
+}

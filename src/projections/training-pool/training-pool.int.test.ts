@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
-import { appendTo, givenEvents, projectSlice, testLog } from '../../testing/given-events.ts';
+import { appendTo, givenEvents, projectSlice, releaseWaiting, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../../testing/read-models.ts';
 import { Story } from '../../testing/story.ts';
 import { type ToldGroup, tellBatch, tellGroup, tellLineage, tellVersion } from '../../testing/tell-training.ts';
@@ -54,6 +55,27 @@ function tellRejection(story: Story, { treeId, rolloutIds }: ToldGroup): void {
 }
 
 describe('the training pool', () => {
+  test('leaves a revision before its reward out, in one slice as in two, until it is released', async () => {
+    const story = new Story('early');
+    const tree = story.tree(story.run());
+    const rewardId = story.id('reward');
+    const scorer = { name: 'judge', revision: '2' };
+    const early = { rewardId, treeId: tree.treeId, value: 0.25, scorer, reason: 'before it was there' };
+    story.tell('RewardRevised', early, tree.runId);
+    story.reward(tree, tree.rootStepId, 1, { rewardId });
+    const values = async () =>
+      (await sql<{ value: number }>`select value from sample_rewards`.execute(database.db)).rows.map(({ value }) => value);
+    const log = testLog();
+    appendTo(log, story.events);
+    for (const slices of [[3], [1, 2, 3]]) {
+      await emptyReadModels(database.db);
+      for (const [i, to] of slices.entries()) await projectSlice(database.db, log, 'trees', slices[i - 1] ?? 0, to);
+      expect(await values()).toEqual([1]);
+    }
+    await releaseWaiting(database.db, { log });
+    expect(await values()).toEqual([0.25]);
+  });
+
   test('is the same whichever topic is read first', async () => {
     const orders = [
       ['runs', 'trees', 'training'],

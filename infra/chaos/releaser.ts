@@ -24,6 +24,7 @@ export interface Releaser {
 
 const REBUILT = ['step-tree', 'rewards', 'journal'];
 const PAUSE_MS = 500;
+const NO_DATABASE = '3D000'; // for the moment in which an older copy takes its place
 const LAST_TRIES = 20;
 const ROUND_MS = 20_000; // a server that is away is waited for by the next round
 
@@ -138,5 +139,6 @@ function isPutOff(error: unknown): boolean {
   // built.
   if (error instanceof LogError || isPassingFault(error) || error instanceof NotNow || error instanceof RebuildUnderWay)
     return true;
+  if (typeof error === 'object' && error !== null && 'code' in error && error.code === NO_DATABASE) return true;
   return error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError');
 }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { chaosPlan } from '../infra/chaos/chaos-plan.ts';
-import { ROLES } from '../infra/chaos/crew.ts';
-import { DEED_NAMES, whyNot } from '../infra/chaos/deeds.ts';
+import { FAULT_NAMES, whyNot } from '../infra/chaos/faults.ts';
 import { type Laboratory, openLaboratory } from '../infra/chaos/laboratory.ts';
+import { ROLES } from '../infra/chaos/process-group.ts';
 import { trainDisturbed, trainUndisturbed } from '../infra/chaos/train-disturbed.ts';
 import { killRunning } from '../src/testing/worker-process.ts';
 
@@ -21,13 +21,16 @@ test('a training over the embedded log whose server is killed and whose disk is 
   const expected = await trainUndisturbed(quiet, plan).finally(() => quiet.close());
   const platform = await laboratory.platform('embedded');
   try {
-    const deeds = DEED_NAMES.filter((deed) => whyNot(deed, 'embedded', platform.means) === null);
+    const faults = FAULT_NAMES.filter((fault) => whyNot(fault, 'embedded', platform.means) === null);
     // a disk is mounted by root alone
-    expect(DEED_NAMES.filter((deed) => !deeds.includes(deed)).filter((deed) => deed !== 'disk')).toEqual(['broker', 'restore']);
-    const disturbance = { seed: 2, kills: 2, roles: ROLES, deeds };
+    expect(FAULT_NAMES.filter((fault) => !faults.includes(fault)).filter((fault) => fault !== 'disk')).toEqual([
+      'broker',
+      'restore',
+    ]);
+    const disturbance = { seed: 2, kills: 2, roles: ROLES, faults };
     const { done, checks } = await trainDisturbed(platform, plan, expected, disturbance, platform.means);
-    const heavy = deeds.filter((deed) => deed === 'postmaster' || deed === 'disk');
-    expect(heavy.filter((deed) => !done.some((one) => one.deed === deed))).toEqual([]);
+    const heavy = faults.filter((fault) => fault === 'postmaster' || fault === 'disk');
+    expect(heavy.filter((fault) => !done.some((one) => one.fault === fault))).toEqual([]);
     expect(checks.filter(({ broken }) => broken > 0)).toEqual([]);
   } finally {
     await platform.close();

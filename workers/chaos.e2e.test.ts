@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { chaosPlan } from '../infra/chaos/chaos-plan.ts';
-import { ROLES } from '../infra/chaos/crew.ts';
 import { openLaboratory } from '../infra/chaos/laboratory.ts';
+import { ROLES } from '../infra/chaos/process-group.ts';
 import { trainDisturbed, trainUndisturbed } from '../infra/chaos/train-disturbed.ts';
 import { describeWithKafka } from '../src/testing/kafka-describe.ts';
 import { killRunning } from '../src/testing/worker-process.ts';
@@ -17,9 +17,9 @@ describeWithKafka('a training over Kafka', () => {
       const expected = await trainUndisturbed(quiet, plan).finally(() => quiet.close());
       const platform = await laboratory.platform('kafka');
       try {
-        const disturbance = { seed: 9, kills: 3, roles: ROLES, deeds: ['kill', 'broker', 'restore', 'statement'] } as const;
+        const disturbance = { seed: 9, kills: 3, roles: ROLES, faults: ['kill', 'broker', 'restore', 'statement'] } as const;
         const { done, checks } = await trainDisturbed(platform, plan, expected, disturbance, platform.means);
-        expect(done.map(({ deed }) => deed)).toEqual(expect.arrayContaining(['broker', 'restore']));
+        expect(done.map(({ fault }) => fault)).toEqual(expect.arrayContaining(['broker', 'restore']));
         expect(checks.filter(({ broken }) => broken > 0)).toEqual([]);
       } finally {
         await killRunning();

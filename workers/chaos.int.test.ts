@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { chaosPlan } from '../infra/chaos/chaos-plan.ts';
 import { checkRecord } from '../infra/chaos/check-record.ts';
-import { ROLES } from '../infra/chaos/crew.ts';
+import { ROLES } from '../infra/chaos/process-group.ts';
 import { trainDisturbed, trainUndisturbed } from '../infra/chaos/train-disturbed.ts';
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { killRunning } from '../src/testing/worker-process.ts';
@@ -23,9 +23,9 @@ test('a training whose processes are killed and paused at seeded points comes to
   const plan = chaosPlan(7, 5);
   const expected = await trainUndisturbed(await opened(), plan);
   expect(expected.weights.length).toBe(plan.updates + 1);
-  const disturbance = { seed: 7, kills: 4, roles: ROLES, deeds: ['kill', 'pause'] } as const;
+  const disturbance = { seed: 7, kills: 4, roles: ROLES, faults: ['kill', 'pause'] } as const;
   const { done, checks } = await trainDisturbed(await opened(), plan, expected, disturbance);
-  expect(done.filter(({ deed }) => deed === 'kill').length).toBeGreaterThanOrEqual(2);
+  expect(done.filter(({ fault }) => fault === 'kill').length).toBeGreaterThanOrEqual(2);
   expect(checks.filter(({ broken }) => broken > 0)).toEqual([]);
   expect(checks.length).toBe(10);
 }, 240_000);

@@ -3,7 +3,7 @@ import { readConfig } from '../src/runtime/config.ts';
 import { runUntilStopped } from '../src/runtime/lifecycle.ts';
 import { createLogger } from '../src/runtime/logger.ts';
 import { RunFailed, readPlanFile } from '../src/usecases/collect/collect-into.ts';
-import { collectPatiently } from '../src/usecases/collect/collect-patiently.ts';
+import { collectWithRetry } from '../src/usecases/collect/collect-with-retry.ts';
 
 /** Collects the run of a plan file: `workers/collect.ts PLAN.json`. Started again on the same file, it goes on with that run. */
 await runUntilStopped(async (signal) => {
@@ -12,7 +12,7 @@ await runUntilStopped(async (signal) => {
   const planned = await readPlanFile(process.argv[2]);
   const platform = await openPlatform(config, 'collect');
   logger.info('collecting', { run: planned.runId });
-  const finished = collectPatiently(platform, {
+  const finished = collectWithRetry(platform, {
     ...{ ...planned, concurrency: 8, signal },
     onFault: (error) => logger.warn('collecting waits; it goes on from the record', { error }),
   });

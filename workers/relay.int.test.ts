@@ -8,7 +8,7 @@ import { Story } from '../src/testing/story.ts';
 import { appendTold, tellBatches } from '../src/testing/tell-batches.ts';
 import { until } from '../src/testing/until.ts';
 import { killRunning, startProcess } from '../src/testing/worker-process.ts';
-import { createLeaseDesk } from '../src/training/leases/lease-desk.ts';
+import { createLeaseService } from '../src/training/leases/lease-service.ts';
 
 let platform: Platform & { readonly home: string };
 let projector: Subscription;
@@ -30,8 +30,8 @@ test('what a process without a relay decided is appended by the relay worker, ki
   const { lineageId } = tellBatches(story, { policyId });
   await appendTold(log, story.events);
   await settle(platform);
-  const desk = createLeaseDesk({ db: database.db, blobs, producer: { name: 'desk', version: '1' } });
-  await desk.registerPolicy({ policyId, backend: 'test', weights: 'a'.repeat(64), kept: null });
+  const service = createLeaseService({ db: database.db, blobs, producer: { name: 'service', version: '1' } });
+  await service.registerPolicy({ policyId, backend: 'test', weights: 'a'.repeat(64), kept: null });
   const typesOf = async () =>
     (await database.db.selectFrom('events').select('type').where('stream', '=', lineageId).orderBy('position').execute()).map(
       ({ type }) => type,
@@ -42,7 +42,7 @@ test('what a process without a relay decided is appended by the relay worker, ki
   await until(async () => (await typesOf()).length === 3, 60_000);
   relay.kill('SIGKILL');
   await relay.ended;
-  expect(await desk.lease({ policyId, consumer: 'c', ttlMs: 100 })).toMatchObject({ kind: 'leased' });
+  expect(await service.lease({ policyId, consumer: 'c', ttlMs: 100 })).toMatchObject({ kind: 'leased' });
   expect(await typesOf()).toHaveLength(3);
   const again = startProcess('workers/relay.ts', [], environmentOf(platform));
   await until(async () => (await typesOf()).includes('LeaseExpired'), 60_000);

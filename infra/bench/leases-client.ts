@@ -77,7 +77,7 @@ interface Answered {
 }
 async function post(agent: Agent, url: string, body: unknown): Promise<Answered> {
   const text = Buffer.from(await readBody(await ask(agent, 'POST', url, JSON.stringify(body)))).toString('utf8');
-  return JSON.parse(text) as Answered; // the desk's own answer
+  return JSON.parse(text) as Answered; // the service's own answer
 }
 
 /**

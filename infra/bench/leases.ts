@@ -2,10 +2,10 @@ import { serveApi } from '../../src/app/serve-api.ts';
 import { openPlatform } from '../../src/platform/open-platform.ts';
 import { runProjections } from '../../src/projections/runner.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
-import type { LeaseDesk } from '../../src/training/leases/lease-desk.ts';
+import type { LeaseService } from '../../src/training/leases/lease-service.ts';
 import { encodeRows } from '../../src/training/rows/encode-rows.ts';
 import { readBatchRows } from '../../src/training/rows/read-batch-rows.ts';
-import { openDesk } from '../../src/usecases/train/open-desk.ts';
+import { openLeaseService } from '../../src/usecases/train/open-lease-service.ts';
 import { fillBatches } from './fill-batches.ts';
 import { decode, type TrainedThere, trainFromOutside } from './leases-client.ts';
 import type { Figure, Outcome } from './outcome.ts';
@@ -34,22 +34,22 @@ export async function benchLeases(stage: Stage): Promise<Outcome> {
   const database = await stage.database();
   const projector = await runProjections({ log: platform.log, database });
   stage.closing(() => projector.close());
-  const desk = openDesk(platform);
+  const service = openLeaseService(platform);
   const [batches, samples] = [BATCHES[stage.size], SAMPLES[stage.size]];
-  await givenPolicy(desk, database, 'outside', batches, samples, TOKENS);
-  await givenPolicy(desk, database, 'ahead', batches, samples, TOKENS);
-  await givenPolicy(desk, database, 'inside', batches, samples, TOKENS);
+  await givenPolicy(service, database, 'outside', batches, samples, TOKENS);
+  await givenPolicy(service, database, 'ahead', batches, samples, TOKENS);
+  await givenPolicy(service, database, 'inside', batches, samples, TOKENS);
   const server = await serveApi(platform, SILENT);
   stage.closing(() => server.close());
 
   const plain = await selectTokens(database, 'inside', batches);
-  const inside = await trainInside(desk, platform, batches);
+  const inside = await trainInside(service, platform, batches);
   const outside = await trainFromOutside({ url: server.url, policyId: 'outside', batches, trainMs: 0 });
   const ahead = await trainFromOutside({ url: server.url, policyId: 'ahead', batches, trainMs: TRAIN_MS });
   const claims = CLAIMS[stage.size];
-  const alone = await timeClaims(desk, database, { trainers: 1, rounds: claims });
-  const crowd = await timeClaims(desk, database, { trainers: TRAINERS, rounds: claims / TRAINERS });
-  const resumeMs = await timeResume(stage, desk, database);
+  const alone = await timeClaims(service, database, { trainers: 1, rounds: claims });
+  const crowd = await timeClaims(service, database, { trainers: TRAINERS, rounds: claims / TRAINERS });
+  const resumeMs = await timeResume(stage, service, database);
   const secondsOutside = median(outside.seconds);
   const rate = samples / secondsOutside;
   return {
@@ -109,7 +109,7 @@ function megabytes({ bytes, seconds }: TrainedThere): number {
 }
 
 async function givenPolicy(
-  desk: LeaseDesk,
+  service: LeaseService,
   { db }: StageDatabase,
   policyId: string,
   batches: number,
@@ -117,12 +117,12 @@ async function givenPolicy(
   tokens: number,
 ) {
   await fillBatches(db, { policyId, batches, samples, tokens });
-  const answer = await desk.registerPolicy({ policyId, backend: 'bench', weights: 'a'.repeat(64), kept: null });
+  const answer = await service.registerPolicy({ policyId, backend: 'bench', weights: 'a'.repeat(64), kept: null });
   if (answer.kind === 'refused') throw new Error(answer.message);
 }
 
-async function leaseOf(desk: LeaseDesk, policyId: string) {
-  const answer = await desk.lease({ policyId, consumer: 'bench', ttlMs: 600_000 });
+async function leaseOf(service: LeaseService, policyId: string) {
+  const answer = await service.lease({ policyId, consumer: 'bench', ttlMs: 600_000 });
   if (answer.kind !== 'leased') throw new Error(`no batch of ${policyId}: ${JSON.stringify(answer)}`);
   return answer.lease;
 }
@@ -142,29 +142,33 @@ async function selectTokens({ pool }: StageDatabase, policyId: string, batches: 
   return median(seconds);
 }
 
-async function trainInside(desk: LeaseDesk, platform: Parameters<typeof openDesk>[0], batches: number): Promise<number> {
+async function trainInside(
+  service: LeaseService,
+  platform: Parameters<typeof openLeaseService>[0],
+  batches: number,
+): Promise<number> {
   const seconds: number[] = [];
   for (let i = 0; i < batches; i++) {
     const began = performance.now();
-    const { leaseId, fence, batchId, base } = await leaseOf(desk, 'inside');
+    const { leaseId, fence, batchId, base } = await leaseOf(service, 'inside');
     const encoded = encodeRows(await readBatchRows(platform.database.db, platform.blobs, batchId), 'step');
     if (encoded.kind === 'refused') throw new Error(encoded.message);
     seconds.push((performance.now() - began) / 1_000);
     const made = { version: base.version + 1, checkpointId: crypto.randomUUID(), backend: 'bench', weights: 'b'.repeat(64) };
-    await desk.ack({ leaseId, fence, ...made, kept: null, loss: null, metrics: {} });
+    await service.ack({ leaseId, fence, ...made, kept: null, loss: null, metrics: {} });
   }
   return median(seconds);
 }
 
 /** Milliseconds from nothing open to the first batch decoded, beside `UNTRAINED` samples that wait in 100 batches. */
-async function timeResume(stage: Stage, desk: LeaseDesk, database: StageDatabase): Promise<number> {
+async function timeResume(stage: Stage, service: LeaseService, database: StageDatabase): Promise<number> {
   const batches = 100;
-  await givenPolicy(desk, database, 'waiting', batches, UNTRAINED[stage.size] / batches, SHORT);
+  await givenPolicy(service, database, 'waiting', batches, UNTRAINED[stage.size] / batches, SHORT);
   const { config } = await openStagePlatform(stage);
   const began = performance.now();
   const platform = await openPlatform(config, 'bench');
   try {
-    const { batchId } = await leaseOf(openDesk(platform), 'waiting');
+    const { batchId } = await leaseOf(openLeaseService(platform), 'waiting');
     const encoded = encodeRows(await readBatchRows(platform.database.db, platform.blobs, batchId), 'step');
     if (encoded.kind === 'refused') throw new Error(encoded.message);
     decode(Buffer.concat(encoded.parts));

@@ -5,7 +5,7 @@ import { runProjections } from '../../src/projections/runner.ts';
 import { waitUntilProjected } from '../../src/projections/wait-until.ts';
 import { declareTraining } from '../../src/usecases/train/batcher/declare-training.ts';
 import { type BatcherWorld, planLineage } from '../../src/usecases/train/batcher/plan-lineage.ts';
-import { openDesk } from '../../src/usecases/train/open-desk.ts';
+import { openLeaseService } from '../../src/usecases/train/open-lease-service.ts';
 import { fillPool } from './fill-pool.ts';
 import type { Outcome } from './outcome.ts';
 import { median } from './percentile.ts';
@@ -70,7 +70,12 @@ async function declare(platform: Platform, policyId: string, groupsPerBatch: num
   };
   const appender = createAppender({ ...platform, producer: PRODUCER, clock: Date.now });
   await declareTraining(appender, { policyId, estimator: { name: 'grpo', options: {} }, rules, seed: 1, trainer: {} });
-  const answer = await openDesk(platform).registerPolicy({ policyId, backend: 'bench', weights: 'a'.repeat(64), kept: null });
+  const answer = await openLeaseService(platform).registerPolicy({
+    policyId,
+    backend: 'bench',
+    weights: 'a'.repeat(64),
+    kept: null,
+  });
   if (answer.kind === 'refused') throw new Error(answer.message);
   await caughtUp(platform);
 }

@@ -19,7 +19,7 @@ const LIMIT_MS = 300_000; // of ten million events
 const BASELINE_MOST = 2_000_000; // events: the rows that COPY writes again are held in memory
 
 /**
- * Measures `espalier rebuild`: the log folded anew beside the live version, until its tables are compared and the views swapped;
+ * Measures `espalier rebuild`: the log folded again beside the live version, until its tables are compared and the views swapped;
  * against COPY of the very rows into empty tables of the same shape. What is live was folded as events come in, so that a rebuild
  * is also shown to be equal to that. `ESPALIER_BENCH_EVENTS` tells another number of events, such as the ten million of the goal
  * (an hour, 60 GB, most of it for what is live).

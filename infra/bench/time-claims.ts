@@ -1,4 +1,4 @@
-import type { LeaseDesk } from '../../src/training/leases/lease-desk.ts';
+import type { LeaseService } from '../../src/training/leases/lease-service.ts';
 import { fillBatches } from './fill-batches.ts';
 import type { StageDatabase } from './stage.ts';
 
@@ -16,25 +16,25 @@ const [SAMPLES, TOKENS] = [8, 16]; // of a batch that nobody reads
  * clients that each update a row of their own. Claimed batches are given back outside the clock.
  */
 export async function timeClaims(
-  desk: LeaseDesk,
+  service: LeaseService,
   { db, pool }: StageDatabase,
   { trainers, rounds }: { readonly trainers: number; readonly rounds: number },
 ): Promise<Claimed> {
   const policies = Array.from({ length: trainers }, (_, i) => `claimed ${trainers} ${i}`);
   for (const policyId of policies) {
     await fillBatches(db, { policyId, batches: 1, samples: SAMPLES, tokens: TOKENS });
-    const answer = await desk.registerPolicy({ policyId, backend: 'bench', weights: 'a'.repeat(64), kept: null });
+    const answer = await service.registerPolicy({ policyId, backend: 'bench', weights: 'a'.repeat(64), kept: null });
     if (answer.kind === 'refused') throw new Error(answer.message);
   }
   await pool.query('create table if not exists bench_update (name text primary key, n integer not null)');
   await pool.query('insert into bench_update select name, 0 from unnest($1::text[]) as of(name)', [policies]);
   const claims = await allOf(policies, rounds, async (policyId) => {
     const began = performance.now();
-    const answer = await desk.lease({ policyId, consumer: CONSUMER, ttlMs: 600_000 });
+    const answer = await service.lease({ policyId, consumer: CONSUMER, ttlMs: 600_000 });
     const ms = performance.now() - began;
     if (answer.kind !== 'leased') throw new Error(`no batch of ${policyId}: ${JSON.stringify(answer)}`);
     const { leaseId, fence } = answer.lease;
-    await desk.nack({ leaseId, fence, reason: 'bench' });
+    await service.nack({ leaseId, fence, reason: 'bench' });
     return ms;
   });
   const updates = await allOf(policies, rounds, async (name) => {

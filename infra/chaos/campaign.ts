@@ -1,10 +1,10 @@
 import { killRunning } from '../../src/testing/worker-process.ts';
 import { chaosPlan } from './chaos-plan.ts';
 import type { Outcome } from './check-record.ts';
-import type { Role } from './crew.ts';
-import { type Deed, HEAVY, whyNot } from './deeds.ts';
 import type { Done } from './disturb.ts';
+import { type Fault, HEAVY, whyNot } from './faults.ts';
 import type { Laboratory } from './laboratory.ts';
+import type { Role } from './process-group.ts';
 import { type Disturbed, trainDisturbed, trainUndisturbed } from './train-disturbed.ts';
 
 export interface CampaignOptions {
@@ -17,7 +17,7 @@ export interface CampaignOptions {
   /** At most so many kills in one training. */
   readonly each: number;
   readonly roles: readonly Role[];
-  readonly deeds: readonly Deed[];
+  readonly faults: readonly Fault[];
   /** Ends the campaign behind the training in hand. */
   readonly signal: AbortSignal;
   readonly onDone: (log: string, seed: number, killed: number, done: Done) => void;
@@ -30,13 +30,13 @@ export interface Findings {
   readonly trainings: readonly Disturbed[];
   /** Trainings that broke a promise or did not come to their end, with the command that repeats each. */
   readonly failures: readonly string[];
-  /** Deeds that cannot be done here, and why. */
+  /** Faults that cannot be done here, and why. */
   readonly skipped: readonly string[];
   readonly seconds: number;
 }
 
 const PLANS = 4; // undisturbed trainings to compare with: what happens to a plan is drawn by the seed of its disturbance
-const HEAVY_EACH = 2; // of the heavy deeds, in turn
+const HEAVY_EACH = 2; // of the heavy faults, in turn
 
 /** Disturbs one training after the other until so many processes were killed over each log. */
 export async function runCampaign(laboratory: Laboratory, options: CampaignOptions): Promise<readonly Findings[]> {
@@ -71,18 +71,18 @@ async function overOneLog(
     const platform = await laboratory.platform(log);
     let of = 0;
     try {
-      const reasons = new Map(options.deeds.map((deed) => [deed, whyNot(deed, log, platform.means)]));
-      for (const [deed, reason] of reasons) if (reason !== null) skipped.add(`${deed}: ${reason}`);
-      const possible = options.deeds.filter((deed) => reasons.get(deed) === null);
+      const reasons = new Map(options.faults.map((fault) => [fault, whyNot(fault, log, platform.means)]));
+      for (const [fault, reason] of reasons) if (reason !== null) skipped.add(`${fault}: ${reason}`);
+      const possible = options.faults.filter((fault) => reasons.get(fault) === null);
       const onDone = (done: Done) => {
-        if (done.deed === 'kill') of++;
+        if (done.fault === 'kill') of++;
         options.onDone(log, seed, killed + of, done);
       };
       const disturbed = await trainDisturbed(
         platform,
         plan,
         expected,
-        { seed, kills, roles: options.roles, deeds: inTurn(possible, seed), onDone },
+        { seed, kills, roles: options.roles, faults: inTurn(possible, seed), onDone },
         platform.means,
       );
       trainings.push(disturbed);
@@ -92,7 +92,7 @@ async function overOneLog(
           `${broken.map(({ promise, detail }) => `${promise} (${detail})`).join('; ')}\n  again: ${again(options, log, seed, kills)}`,
         );
       options.onTrained(
-        `${log}, seed ${seed}: ${of} kills, ${disturbed.done.length - of} other deeds; ${broken.length === 0 ? 'all held' : `BROKEN: ${failures.at(-1)}`}; ${timeLeft(clock, of)}`,
+        `${log}, seed ${seed}: ${of} kills, ${disturbed.done.length - of} other faults; ${broken.length === 0 ? 'all held' : `BROKEN: ${failures.at(-1)}`}; ${timeLeft(clock, of)}`,
       );
     } catch (error) {
       failures.push(`${error instanceof Error ? error.message : String(error)}\n  again: ${again(options, log, seed, kills)}`);
@@ -113,18 +113,18 @@ async function outcomeAlone(laboratory: Laboratory, plan: ReturnType<typeof chao
   return trainUndisturbed(quiet, plan).finally(() => quiet.close());
 }
 
-/** Keeps two of the heavy deeds, the next two in the next training. */
-function inTurn(deeds: readonly Deed[], seed: number): readonly Deed[] {
-  const heavy = HEAVY.filter((deed) => deeds.includes(deed));
+/** Keeps two of the heavy faults, the next two in the next training. */
+function inTurn(faults: readonly Fault[], seed: number): readonly Fault[] {
+  const heavy = HEAVY.filter((fault) => faults.includes(fault));
   const chosen = Array.from(
     { length: Math.min(HEAVY_EACH, heavy.length) },
     (_, i) => heavy[(seed * HEAVY_EACH + i) % heavy.length],
   );
-  return deeds.filter((deed) => !HEAVY.some((known) => known === deed) || chosen.some((known) => known === deed));
+  return faults.filter((fault) => !HEAVY.some((known) => known === fault) || chosen.some((known) => known === fault));
 }
 
-function again({ updates, roles, deeds }: CampaignOptions, log: string, seed: number, kills: number): string {
-  return `npm run chaos -- --kills ${kills} --each ${kills} --seed ${seed} --updates ${updates} --log ${log} --only ${[...new Set(roles)].join(',')} --deeds ${deeds.join(',')}`;
+function again({ updates, roles, faults }: CampaignOptions, log: string, seed: number, kills: number): string {
+  return `npm run chaos -- --kills ${kills} --each ${kills} --seed ${seed} --updates ${updates} --log ${log} --only ${[...new Set(roles)].join(',')} --faults ${faults.join(',')}`;
 }
 
 function timeLeft({ began, killed, wanted }: Share['clock'], more: number): string {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openPlatform, type Platform } from '../../src/platform/open-platform.ts';
 import { readConfig } from '../../src/runtime/config.ts';
 import { createDatabase } from '../../src/testing/database.ts';
-import type { Means } from './deeds.ts';
+import type { Means } from './faults.ts';
 import { type OwnBroker, startOwnBroker } from './own-broker.ts';
 import { startOwnPostgres } from './own-postgres.ts';
 import { mountSmallDisk, unmount } from './small-disk.ts';

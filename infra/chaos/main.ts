@@ -3,23 +3,23 @@ import { progressLine } from '../../src/cli/terminal.ts';
 import { bundlePrograms } from '../../src/testing/bundle-programs.ts';
 import { killRunning } from '../../src/testing/worker-process.ts';
 import { runCampaign } from './campaign.ts';
-import { ROLES, type Role } from './crew.ts';
-import { DEED_NAMES, DEEDS } from './deeds.ts';
+import { FAULT_NAMES, FAULTS } from './faults.ts';
 import { openLaboratory } from './laboratory.ts';
+import { ROLES, type Role } from './process-group.ts';
 import { reportOf, writeReport } from './report.ts';
 
 const HELP = `Trains policies by real processes that are killed, paused and cut off at seeded points, whose servers are killed, filled and restored, and checks after
 each training that nothing was lost, nothing done twice, and that the weights are those of a training that nobody disturbed. Beside each training events come
 before their parents and are released from quarantine, and read models are rebuilt, one after the other.
 
-  npm run chaos -- [--kills 200] [--seed 1] [--log embedded|kafka|both] [--only ROLE,…] [--deeds DEED,…] [--updates 20] [--each 50] [--json]
+  npm run chaos -- [--kills 200] [--seed 1] [--log embedded|kafka|both] [--only ROLE,…] [--faults FAULT,…] [--updates 20] [--each 50] [--json]
 
   --kills    how many in all, shared among the logs
   --seed     of the first training; the next one has the next seed
   --only     whom to kill and pause: ${ROLES.join(', ')}
-  --deeds    what is done beside kills; all of these unless said otherwise:
-${Object.entries(DEEDS)
-  .map(([deed, what]) => `             ${deed.padEnd(11)}${what}`)
+  --faults    what is done beside kills; all of these unless said otherwise:
+${Object.entries(FAULTS)
+  .map(([fault, what]) => `             ${fault.padEnd(11)}${what}`)
   .join('\n')}
   --each     at most so many kills in one training
   --json     the report as JSON on stdout
@@ -36,7 +36,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     log: { type: 'string', default: 'both' },
     only: { type: 'string', default: ROLES.join(',') },
-    deeds: { type: 'string', default: DEED_NAMES.join(',') },
+    faults: { type: 'string', default: FAULT_NAMES.join(',') },
     updates: { type: 'string', default: '20' },
     each: { type: 'string', default: '50' },
     json: { type: 'boolean', default: false },
@@ -56,7 +56,7 @@ async function run(): Promise<number> {
     each: whole('--each', values.each, 1),
     logs: among('--log', values.log === 'both' ? 'embedded,kafka' : values.log, ['embedded', 'kafka'] as const),
     roles: only.flatMap((role) => Array.from({ length: WEIGHTS[role] }, () => role)),
-    deeds: among('--deeds', values.deeds, DEED_NAMES),
+    faults: among('--faults', values.faults, FAULT_NAMES),
     signal: stopping.signal,
   };
   const line = progressLine();
@@ -66,8 +66,10 @@ async function run(): Promise<number> {
   try {
     const findings = await runCampaign(laboratory, {
       ...options,
-      onDone: (log, seed, killed, { deed, whom, how, records }) =>
-        line.show(`${log}, seed ${seed}: ${killed} kills; ${deed} ${whom}${how === '' ? '' : ` (${how})`} at ${records} records`),
+      onDone: (log, seed, killed, { fault, whom, how, records }) =>
+        line.show(
+          `${log}, seed ${seed}: ${killed} kills; ${fault} ${whom}${how === '' ? '' : ` (${how})`} at ${records} records`,
+        ),
       onTrained: (text) => line.end(text),
     });
     const report = reportOf(findings);

@@ -1,7 +1,7 @@
 import { table } from '../../src/cli/terminal.ts';
 import type { Findings } from './campaign.ts';
-import { ROLES } from './crew.ts';
-import { DEED_NAMES } from './deeds.ts';
+import { FAULT_NAMES } from './faults.ts';
+import { ROLES } from './process-group.ts';
 
 /** What a campaign comes to, in figures. */
 export interface Report {
@@ -21,7 +21,7 @@ export interface Report {
     readonly repeatedRequests: number;
     readonly failures: readonly string[];
     readonly skipped: readonly string[];
-    /** Whom → deed → how often; `gaveUp`: processes that were starting while a server was away. */
+    /** Whom → fault → how often; `gaveUp`: processes that were starting while a server was away. */
     readonly done: Readonly<Record<string, Readonly<Record<string, number>>>>;
     readonly promises: readonly {
       readonly promise: string;
@@ -39,12 +39,12 @@ export function reportOf(findings: readonly Findings[]): Report {
   const logs = findings.map(({ log, trainings, failures, skipped, seconds }) => {
     const done = trainings.flatMap((one) => one.done);
     const counted = WHOM.map((whom) => {
-      const deeds = DEED_NAMES.map(
-        (deed) => [deed, done.filter((one) => one.deed === deed && one.whom === whom).length] as const,
+      const faults = FAULT_NAMES.map(
+        (fault) => [fault, done.filter((one) => one.fault === fault && one.whom === whom).length] as const,
       );
       return [
         whom,
-        { ...Object.fromEntries(deeds), gaveUp: trainings.reduce((sum, one) => sum + (one.fallen[whom] ?? 0), 0) },
+        { ...Object.fromEntries(faults), gaveUp: trainings.reduce((sum, one) => sum + (one.fallen[whom] ?? 0), 0) },
       ] as const;
     });
     const checks = trainings.flatMap((one) => one.checks);
@@ -55,7 +55,7 @@ export function reportOf(findings: readonly Findings[]): Report {
     });
     return {
       ...{ log, seconds, failures, skipped, promises },
-      kills: done.filter(({ deed }) => deed === 'kill').length,
+      kills: done.filter(({ fault }) => fault === 'kill').length,
       trainings: trainings.length,
       repeatedRequests: trainings.reduce((sum, one) => sum + one.repeated, 0),
       done: Object.fromEntries(counted),
@@ -79,14 +79,14 @@ export function reportOf(findings: readonly Findings[]): Report {
 /** Lays a report out as tables. */
 export function writeReport(report: Report): string {
   const parts = report.logs.map(({ log, kills, trainings, seconds, repeatedRequests, failures, skipped, done, promises }) => {
-    const whom = Object.entries(done).filter(([, deeds]) => Object.values(deeds).some((count) => count > 0));
+    const whom = Object.entries(done).filter(([, faults]) => Object.values(faults).some((count) => count > 0));
     return [
       `${log} log: ${kills} kills in ${trainings} trainings, ${seconds.toFixed(0)} s; ${repeatedRequests} requests to the API repeated; ${failures.length === 0 ? 'everything held' : `${failures.length} trainings FAILED`}`,
       ...skipped.map((line) => `not done: ${line}`),
       '',
       table(
-        ['whom', ...DEED_NAMES, 'gave up at start'],
-        whom.map(([name, deeds]) => [name, ...Object.values(deeds)]),
+        ['whom', ...FAULT_NAMES, 'gave up at start'],
+        whom.map(([name, faults]) => [name, ...Object.values(faults)]),
       ),
       '',
       table(

@@ -14,12 +14,12 @@ import { beginTraining } from '../../src/usecases/train/train-begin.ts';
 import { trainInto } from '../../src/usecases/train/train-into.ts';
 import type { TrainPlan } from '../../src/usecases/train/train-plan.ts';
 import { type Check, checkRecord, type Outcome, outcomeOf } from './check-record.ts';
-import { type Crew, startCrew } from './crew.ts';
-import { type Means, NO_MEANS } from './deeds.ts';
 import { type Disturbance, type Done, disturb } from './disturb.ts';
-import { patiently } from './patiently.ts';
+import { type Means, NO_MEANS } from './faults.ts';
+import { type ProcessGroup, startProcessGroup } from './process-group.ts';
 import { startProducer } from './producer.ts';
 import { startReleaser } from './releaser.ts';
+import { withRetry } from './with-retry.ts';
 
 type Home = Platform & { readonly home: string };
 
@@ -59,31 +59,31 @@ export async function trainDisturbed(
   const proxy = await startCuttableProxy(platform.databaseUrl);
   const port = await freePort();
   const { policyId } = plan;
-  const crew = startCrew(platform, { databaseUrl: proxy.url, port, planFile, policyId });
+  const group = startProcessGroup(platform, { databaseUrl: proxy.url, port, planFile, policyId });
   const producer = startProducer(`http://127.0.0.1:${port}`, `chaos ${plan.seed}`);
   const releaser = startReleaser(platform, `releaser ${plan.seed}`);
   try {
-    const done = await disturb({ platform, crew, proxy, means }, { ...disturbance, random: createRandom(disturbance.seed) });
-    await untilTrained(platform, plan, crew);
+    const done = await disturb({ platform, group, proxy, means }, { ...disturbance, random: createRandom(disturbance.seed) });
+    await untilTrained(platform, plan, group);
     await producer.close();
     const released = await releaser.close();
     await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 120_000 });
-    await crew.dismiss();
+    await group.dismiss();
     const { acknowledged } = producer;
     const checks = [
       ...(await checkRecord(platform, { ...{ policyId, acknowledged, expected }, runId: run.runId })),
       released,
-      nobodyFell(crew),
+      nobodyFell(group),
     ];
-    return { done, checks, fallen: countBy(crew.fallen.map(({ role }) => role)), repeated: producer.repeated() };
+    return { done, checks, fallen: countBy(group.fallen.map(({ role }) => role)), repeated: producer.repeated() };
   } catch (error) {
-    throw new Error(`${error instanceof Error ? error.message : String(error)}\nlast words:\n${crew.lastWords()}`, {
+    throw new Error(`${error instanceof Error ? error.message : String(error)}\nlast words:\n${group.lastWords()}`, {
       cause: error,
     });
   } finally {
     await producer.close().catch(() => undefined); // the first fault is the one to tell
     await releaser.close().catch(() => undefined);
-    await crew.abandon();
+    await group.abandon();
     await proxy.close();
   }
 }
@@ -102,27 +102,27 @@ async function begin(platform: Home, plan: TrainPlan): ReturnType<typeof beginTr
 const TRAINED_MS = 300_000;
 
 /** Waits until the last version is there, the collector has ended its run, and all that was decided in Postgres is told. */
-async function untilTrained({ database }: Home, { policyId, updates }: TrainPlan, crew: Crew): Promise<void> {
+async function untilTrained({ database }: Home, { policyId, updates }: TrainPlan, group: ProcessGroup): Promise<void> {
   const deadline = performance.now() + TRAINED_MS;
   for (;;) {
-    const { rows } = await patiently(() =>
+    const { rows } = await withRetry(() =>
       database.pool.query<{ version: number; untold: number }>(
         `select coalesce((select max(version) from policy_versions where policy_id = $1), 0)::int as version,
                 (select count(*) from outbox where relayed_at is null)::int as untold`,
         [policyId],
       ),
     );
-    if (crew.collected() && rows[0]?.version === updates && rows[0].untold === 0) return;
+    if (group.collected() && rows[0]?.version === updates && rows[0].untold === 0) return;
     if (performance.now() > deadline)
       throw new Error(
-        `at version ${rows[0]?.version} of ${updates}, ${crew.collected() ? 'collected' : 'collecting'}, and no more; last words:\n${crew.lastWords()}`,
+        `at version ${rows[0]?.version} of ${updates}, ${group.collected() ? 'collected' : 'collecting'}, and no more; last words:\n${group.lastWords()}`,
       );
     await delay(50);
   }
 }
 
 /** Whoever is at work waits; whoever starts while a server is away may give up and be started again. */
-function nobodyFell({ fallen }: Crew): Check {
+function nobodyFell({ fallen }: ProcessGroup): Check {
   const unexcused = fallen.filter(({ at }) => at !== 'start');
   return {
     promise: 'nobody ends because another is away',

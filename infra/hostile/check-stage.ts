@@ -57,7 +57,7 @@ export async function checkStage({ platform }: Pick<Stage, 'platform'>): Promise
 
 const RELAYED_MS = 30_000;
 
-/** Waits until all that the desk decided stands in the log. */
+/** Waits until all that the lease service decided stands in the log. */
 async function untilRelayed({ database }: Stage['platform']): Promise<void> {
   const deadline = performance.now() + RELAYED_MS;
   for (;;) {
@@ -66,7 +66,7 @@ async function untilRelayed({ database }: Stage['platform']): Promise<void> {
     );
     if (rows[0]?.waiting === 0) return;
     if (performance.now() > deadline)
-      throw new Error(`${rows[0]?.waiting} events of the desk were not relayed within ${RELAYED_MS} ms`);
+      throw new Error(`${rows[0]?.waiting} events of the service were not relayed within ${RELAYED_MS} ms`);
     await delay(50);
   }
 }

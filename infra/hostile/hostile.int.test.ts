@@ -3,9 +3,9 @@ import type { Platform } from '../../src/platform/open-platform.ts';
 import { openTestPlatform } from '../../src/testing/open-test-platform.ts';
 import { killRunning } from '../../src/testing/worker-process.ts';
 import { checkStage } from './check-stage.ts';
-import { doors } from './doors.ts';
 import { openStage, type Stage } from './stage.ts';
-import { tryDoor } from './try-door.ts';
+import { targets } from './targets.ts';
+import { tryTarget } from './try-target.ts';
 
 let platform: Platform & { readonly home: string };
 let stage: Stage;
@@ -21,13 +21,13 @@ afterAll(async () => {
 
 // Slow clients take the minutes that the server gives them: they are in the long run, `npm run hostile`, and on short limits in
 // the tests of the server.
-const short = doors.filter(({ name }) => name !== 'slow clients');
+const short = targets.filter(({ name }) => name !== 'slow clients');
 const SEED = 1;
 
-test.each(short.map((door) => [door.name, door] as const))(
-  'whatever comes to the door %s is taken or refused with its reason, and nobody crashes, hangs or grows',
-  async (_name, door) => {
-    const tally = await tryDoor(stage, door, { cases: 100, seed: SEED, always: 50 });
+test.each(short.map((target) => [target.name, target] as const))(
+  'whatever comes to the target %s is taken or refused with its reason, and nobody crashes, hangs or grows',
+  async (_name, target) => {
+    const tally = await tryTarget(stage, target, { cases: 100, seed: SEED, always: 50 });
     expect(tally.broken).toBeUndefined(); // it names the rule, the case and the seed
     expect(tally.cases).toBeGreaterThanOrEqual(100);
     expect(Object.keys(tally.refused)).not.toEqual([]);

@@ -1,13 +1,13 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { Broken, LIMIT_MS, type Outcome } from './door.ts';
 import type { Answer } from './inside.ts';
+import { Broken, LIMIT_MS, type Outcome } from './target.ts';
 
 /** The process beside, from outside. */
 export interface Inside {
   readonly pid: number;
   /** Gives it one case. @throws Broken when it breaks a rule, ends, or is not done in time; then it is killed. */
-  ask(door: string, sent: unknown): Promise<Outcome>;
+  ask(target: string, sent: unknown): Promise<Outcome>;
   stderr(): string;
   /** Whether it still lives. */
   alive(): boolean;
@@ -67,9 +67,9 @@ export async function startInside(env: Readonly<Record<string, string>>): Promis
     pid: child.pid ?? -1,
     stderr: () => said,
     alive: () => !over,
-    async ask(door, sent) {
+    async ask(target, sent) {
       if (over) throw new Broken('the process beside is gone');
-      const answer = await next<Answer>(() => child.send({ door, sent }), LIMIT_MS);
+      const answer = await next<Answer>(() => child.send({ target, sent }), LIMIT_MS);
       if (answer.kind === 'broken') throw new Broken(answer.message);
       return answer.outcome;
     },

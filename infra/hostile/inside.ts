@@ -2,11 +2,11 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openPlatform } from '../../src/platform/open-platform.ts';
 import { readConfig } from '../../src/runtime/config.ts';
-import { Broken, type Outcome } from './door.ts';
-import { doors } from './doors.ts';
+import { Broken, type Outcome } from './target.ts';
+import { targets } from './targets.ts';
 
 /**
- * The process in which the doors that are functions are tried: it may hang, run out of memory or die, and the campaign sees it.
+ * The process in which the targets that are functions are tried: it may hang, run out of memory or die, and the campaign sees it.
  */
 const platform = await openPlatform(readConfig(), 'inside');
 const folder = join(platform.config.home, 'inside');
@@ -15,15 +15,15 @@ export type Answer =
   | { readonly kind: 'outcome'; readonly outcome: Outcome }
   | { readonly kind: 'broken'; readonly message: string };
 
-process.on('message', (asked: { readonly door: string; readonly sent: unknown }) => {
+process.on('message', (asked: { readonly target: string; readonly sent: unknown }) => {
   void answer(asked).then((answered) => process.send?.(answered));
 });
 process.once('disconnect', () => void platform.close().finally(() => process.exit(0)));
 process.send?.('ready');
 
-async function answer({ door, sent }: { readonly door: string; readonly sent: unknown }): Promise<Answer> {
-  const way = doors.find(({ name }) => name === door)?.way;
-  if (way?.process !== 'inside') return { kind: 'broken', message: `there is no door ${door} inside` };
+async function answer({ target, sent }: { readonly target: string; readonly sent: unknown }): Promise<Answer> {
+  const way = targets.find(({ name }) => name === target)?.way;
+  if (way?.process !== 'inside') return { kind: 'broken', message: `there is no target ${target} inside` };
   await mkdir(folder, { recursive: true });
   try {
     return { kind: 'outcome', outcome: await way.within({ platform, folder }, sent) };

@@ -4,23 +4,23 @@ import { bundlePrograms } from '../../src/testing/bundle-programs.ts';
 import { killRunning } from '../../src/testing/worker-process.ts';
 import { openLaboratory } from '../chaos/laboratory.ts';
 import { checkStage, type Standing } from './check-stage.ts';
-import type { Door } from './door.ts';
-import { doors } from './doors.ts';
 import { openStage, type Stage } from './stage.ts';
-import { type Tally, tryDoor } from './try-door.ts';
+import type { Target } from './target.ts';
+import { targets } from './targets.ts';
+import { type Tally, tryTarget } from './try-target.ts';
 
-const HELP = `Throws seeded hostile input at every door of the platform, whose servers are processes of their own, and checks after each case that nobody
+const HELP = `Throws seeded hostile input at every target of the platform, whose servers are processes of their own, and checks after each case that nobody
 crashed, hung or grew without bound, that what was refused has its reason and left nothing, and that good requests are still served.
 
-  npm run hostile -- [--cases 10000] [--seed 1] [--door NAME,…] [--log embedded|kafka]
+  npm run hostile -- [--cases 10000] [--seed 1] [--target NAME,…] [--log embedded|kafka]
 
-  --cases  over all doors together
-  --door   some of: ${doors.map(({ name }) => name).join(', ')}
+  --cases  over all targets together
+  --target   some of: ${targets.map(({ name }) => name).join(', ')}
 `;
 
 const { values } = parseArgs({
   options: {
-    ...{ cases: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' }, door: { type: 'string' } },
+    ...{ cases: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' }, target: { type: 'string' } },
     ...{ log: { type: 'string', default: 'embedded' }, help: { type: 'boolean', default: false } },
   },
 });
@@ -30,7 +30,7 @@ else process.exitCode = await run();
 async function run(): Promise<number> {
   const [cases, seed] = [whole('--cases', values.cases), whole('--seed', values.seed)];
   const log = values.log === 'kafka' ? 'kafka' : 'embedded';
-  const chosen = values.door === undefined ? doors : values.door.split(',').map(named);
+  const chosen = values.target === undefined ? targets : values.target.split(',').map(named);
   await bundlePrograms();
   const laboratory = await openLaboratory();
   const began = performance.now();
@@ -53,20 +53,20 @@ async function run(): Promise<number> {
   }
 }
 
-async function campaign(stage: Stage, chosen: readonly Door[], cases: number, seed: number): Promise<readonly Tally[]> {
+async function campaign(stage: Stage, chosen: readonly Target[], cases: number, seed: number): Promise<readonly Tally[]> {
   const line = progressLine();
   const shares = chosen.reduce((sum, { share = 1 }) => sum + share, 0);
   const tallies: Tally[] = [];
-  for (const door of chosen) {
-    line.show(`${door.name} …`);
-    const count = Math.ceil((cases * (door.share ?? 1)) / shares);
+  for (const target of chosen) {
+    line.show(`${target.name} …`);
+    const count = Math.ceil((cases * (target.share ?? 1)) / shares);
     // Half of them at least are drawn, but where a case takes minutes.
-    const always = door.share === undefined ? Math.ceil(count / 2) : 'all';
-    const tally = await tryDoor(stage, door, { cases: count, seed, always });
+    const always = target.share === undefined ? Math.ceil(count / 2) : 'all';
+    const tally = await tryTarget(stage, target, { cases: count, seed, always });
     tallies.push(tally);
-    line.end(`${door.name}: ${tally.cases} cases, ${tally.broken === undefined ? 'all held' : `BROKEN: ${tally.broken}`}`);
+    line.end(`${target.name}: ${tally.cases} cases, ${tally.broken === undefined ? 'all held' : `BROKEN: ${tally.broken}`}`);
     if (tally.broken !== undefined)
-      line.end(`  again: npm run hostile -- --cases ${tally.cases} --seed ${seed} --door '${door.name}'`);
+      line.end(`  again: npm run hostile -- --cases ${tally.cases} --seed ${seed} --target '${target.name}'`);
   }
   return tallies;
 }
@@ -76,12 +76,12 @@ function report(
   standing: Standing,
   of: { readonly seed: number; readonly log: string; readonly seconds: number },
 ): string {
-  const rows = tallies.map(({ door, cases, accepted, appended, refused, slowestMs, goodMs, peakMb, leftMb, broken }) => [
-    ...[door, cases, accepted, appended, Object.values(refused).reduce((a, b) => a + b, 0)],
+  const rows = tallies.map(({ target, cases, accepted, appended, refused, slowestMs, goodMs, peakMb, leftMb, broken }) => [
+    ...[target, cases, accepted, appended, Object.values(refused).reduce((a, b) => a + b, 0)],
     ...[slowestMs.toFixed(0), goodMs.toFixed(0), peakMb.toFixed(0), leftMb.toFixed(0), broken === undefined ? 'held' : 'BROKEN'],
   ]);
-  const reasons = tallies.map(({ door, refused }) => [
-    door,
+  const reasons = tallies.map(({ target, refused }) => [
+    target,
     Object.entries(refused)
       .map(([code, count]) => `${code} × ${count}`)
       .join(', ') || 'none',
@@ -95,19 +95,22 @@ function report(
   return [
     `\n${total} cases, seed ${of.seed}, ${of.log} log, ${of.seconds.toFixed(0)} s`,
     '',
-    table(['door', 'cases', 'accepted', 'appended', 'refused', 'slowest ms', 'good ms', 'peak +MB', 'left +MB', 'verdict'], rows),
+    table(
+      ['target', 'cases', 'accepted', 'appended', 'refused', 'slowest ms', 'good ms', 'peak +MB', 'left +MB', 'verdict'],
+      rows,
+    ),
     '',
-    table(['door', 'refused, by reason'], reasons),
+    table(['target', 'refused, by reason'], reasons),
     '',
     `${records} records in the log, each in the journal or its quarantine; ${tables} tables equal their fold; set aside: ${listed(quarantined)}; anomalies: ${listed(anomalies)}`,
     ...broken.map((each) => `BROKEN: ${each}`),
-    ...tallies.flatMap(({ door, broken: rule }) => (rule === undefined ? [] : [`BROKEN: ${door}: ${rule}`])),
+    ...tallies.flatMap(({ target, broken: rule }) => (rule === undefined ? [] : [`BROKEN: ${target}: ${rule}`])),
   ].join('\n');
 }
 
-function named(name: string): Door {
-  const found = doors.find((door) => door.name === name);
-  if (!found) throw new Error(`--door takes ${doors.map((door) => door.name).join(', ')}, not ${name}`);
+function named(name: string): Target {
+  const found = targets.find((target) => target.name === name);
+  if (!found) throw new Error(`--target takes ${targets.map((target) => target.name).join(', ')}, not ${name}`);
   return found;
 }
 

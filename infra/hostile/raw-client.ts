@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Broken } from './door.ts';
+import { Broken } from './target.ts';
 
 /** What came of one connection. */
 export interface Talk {

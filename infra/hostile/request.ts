@@ -1,5 +1,5 @@
 import { Agent, request as send } from 'node:http';
-import { Broken, LIMIT_MS, type Outcome } from './door.ts';
+import { Broken, LIMIT_MS, type Outcome } from './target.ts';
 
 export interface Answered {
   readonly status: number;
@@ -57,7 +57,7 @@ export function objectOf(text: string): Readonly<Record<string, unknown>> | unde
   }
 }
 
-/** Judges an answer in the form of our doors: 2xx, or 4xx with code, message and remedy. @throws Broken otherwise. */
+/** Judges an answer in the form of our targets: 2xx, or 4xx with code, message and remedy. @throws Broken otherwise. */
 export function outcomeOf(answered: Answered): Outcome {
   const { status, json, text } = answered;
   if (status >= 200 && status < 400) return { kind: 'accepted', appended: Number(json?.appended ?? 0) };

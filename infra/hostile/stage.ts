@@ -5,9 +5,9 @@ import { environmentOf } from '../../src/testing/crashing-run.ts';
 import { Story } from '../../src/testing/story.ts';
 import { appendTold, type ToldBatches, tellBatches } from '../../src/testing/tell-batches.ts';
 import { type ChildProcess, startProcess } from '../../src/testing/worker-process.ts';
-import { Broken } from './door.ts';
 import { type Inside, startInside } from './inside-process.ts';
 import { type Answered, request } from './request.ts';
+import { Broken } from './target.ts';
 
 export type Process = 'api' | 'policy' | 'projector' | 'inside';
 
@@ -21,13 +21,13 @@ export interface Stage {
   pid(process: Process): number | undefined;
   stderr(process: Process): string;
   /**
-   * Counts the records of the log, but the good events of the stage, and those of the topic `training`: the desk tells them
-   * behind its answers.
+   * Counts the records of the log, but the good events of the stage, and those of the topic `training`: the lease service tells
+   * them behind its answers.
    */
   records(): Promise<number>;
   /** Sends one good event and a good query; gives how long they took together, ms. @throws Broken when one is refused. */
   good(): Promise<number>;
-  /** Starts the process beside anew, where it was ended. */
+  /** Starts the process beside again, where it was ended. */
   revive(): Promise<void>;
   close(): Promise<void>;
 }

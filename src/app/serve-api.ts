@@ -9,9 +9,9 @@ import { CURSOR_CHANNEL } from '../projections/runner.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { segmentCacheOf } from '../usecases/collect/open-prompter.ts';
-import { openDesk } from '../usecases/train/open-desk.ts';
+import { openLeaseService } from '../usecases/train/open-lease-service.ts';
 
-/** Serves every door of the platform over HTTP: GraphQL, ingest, training, health, metrics. */
+/** Serves every endpoint of the platform over HTTP: GraphQL, ingest, training, health, metrics. */
 export async function serveApi(platform: Platform, logger: Logger): Promise<HttpServer> {
   const { config, database, log, blobs } = platform;
   const notices = await countNotices(platform.databaseUrl, [CURSOR_CHANNEL]);
@@ -21,7 +21,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
     const metrics = createMetrics({ process: true });
     const graphql = await createGraphql({ db: database.db, log, blobs, notices, snapshots, logger });
     const segmentCache = segmentCacheOf(platform);
-    const training = { desk: openDesk(platform), notices };
+    const training = { service: openLeaseService(platform), notices };
     const routes = apiRoutes({
       db: database.db,
       log,

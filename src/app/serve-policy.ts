@@ -9,8 +9,8 @@ import { followVersions } from '../training/versions/train-versions.ts';
 
 /**
  * Serves a policy as a model server: `linear:FILE`, or `live:POLICY`, which answers with the newest version of a policy that is
- * being trained. Off loopback it wants API keys as every door does. @throws PolicySpecError for a policy that is a server itself,
- * or knows none of the actions it is asked about.
+ * being trained. Off loopback it wants API keys as every endpoint does. @throws PolicySpecError for a policy that is a server
+ * itself, or knows none of the actions it is asked about.
  */
 export async function servePolicy(
   { config, database, blobs }: Platform,

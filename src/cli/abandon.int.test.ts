@@ -6,7 +6,7 @@ import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { Story } from '../testing/story.ts';
 import { appendTold, tellBatches } from '../testing/tell-batches.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
-import { openDesk } from '../usecases/train/open-desk.ts';
+import { openLeaseService } from '../usecases/train/open-lease-service.ts';
 
 let platform: Awaited<ReturnType<typeof openTestPlatform>>;
 beforeAll(async () => {
@@ -24,7 +24,7 @@ test('abandon gives up the next batch of a policy, once, and says of others why 
   const projector = await runProjections({ log: platform.log, database: platform.database });
   await settle(platform);
   const weights = createHash('sha256').update('w').digest('hex');
-  await openDesk(platform).registerPolicy({ policyId: 'given up', backend: 'test', weights, kept: null });
+  await openLeaseService(platform).registerPolicy({ policyId: 'given up', backend: 'test', weights, kept: null });
   await settle(platform);
   await projector.close();
   const [first = '', second = ''] = batchIds;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { openDesk } from '../usecases/train/open-desk.ts';
+import { openLeaseService } from '../usecases/train/open-lease-service.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
@@ -15,7 +15,7 @@ export function addAbandon(program: Command): void {
       const projector = await ensureProjector(platform);
       try {
         await projector.settle();
-        const answer = await openDesk(platform).abandon({ batchId, reason });
+        const answer = await openLeaseService(platform).abandon({ batchId, reason });
         if (answer.kind === 'refused') throw new Error(`${answer.message}; ${answer.remedy}`);
         if (wantsJson(command)) return say(JSON.stringify(answer));
         say(`batch ${answer.ordinal} is abandoned; \`espalier ledger\` counts its samples`);

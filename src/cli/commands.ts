@@ -108,7 +108,8 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./diff-rewards.ts')).addDiffRewards,
   },
   rebuild: {
-    summary: 'fold a projection anew beside the live one, compare, and swap: readers never wait; ended in the middle, it goes on',
+    summary:
+      'fold a projection again beside the live one, compare, and swap: readers never wait; ended in the middle, it goes on',
     load: async () => (await import('./rebuild.ts')).addRebuild,
   },
   schemas: {

@@ -24,7 +24,7 @@ interface Flags {
 }
 
 /**
- * `espalier rebuild NAME`: folds a projection anew beside the live version and swaps, while everything goes on; `--back`,
+ * `espalier rebuild NAME`: folds a projection again beside the live version and swaps, while everything goes on; `--back`,
  * `--retire`.
  */
 export function addRebuild(program: Command): void {

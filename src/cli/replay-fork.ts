@@ -31,7 +31,7 @@ export function addReplayFork(replay: Command): void {
   const command = replay
     .command('fork')
     .description('go on from a recorded step in a run of its own: the way there executed again and compared, then other rollouts')
-    .option('--from <step>', 'the step to go on from; the root of a tree begins anew')
+    .option('--from <step>', 'the step to go on from; the root of a tree begins again')
     .option('--policy <spec>', `who goes on; the policy of the recorded run when left out: ${POLICY_FORMS}`)
     .option('--rollouts <n>', 'rollouts behind the step', wholeNumber('--rollouts', 1, 100_000), 1)
     .option(

@@ -15,13 +15,13 @@ import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 const CATCH_UP_MS = 60_000;
 
 /**
- * `espalier replay projections`: folds the log anew beside the read models and compares every table; exit code 1 when one
+ * `espalier replay projections`: folds the log again beside the read models and compares every table; exit code 1 when one
  * differs.
  */
 export function addReplayProjections(replay: Command): void {
   const command = replay
     .command('projections')
-    .description('fold the log anew into tables of its own and compare them with the live ones by checksum')
+    .description('fold the log again into tables of its own and compare them with the live ones by checksum')
     .option('--name <name...>', 'only these projections')
     .option('--run <id>', 'put what was found on record at this run')
     .option('--wait <seconds>', 'how long to wait for a moment to compare in', wholeNumber('--wait', 1, 86_400), 300);
@@ -52,7 +52,7 @@ export function addReplayProjections(replay: Command): void {
               live.sum === anew.sum ? 'equal' : 'differs',
             ]),
           );
-          say(table(['projection', 'table', 'rows', 'folded anew', 'checksum'], rows));
+          say(table(['projection', 'table', 'rows', 'folded again', 'checksum'], rows));
           say(describeReport(report));
         }
         if (report.outcome === 'differs') process.exitCode = 1;

@@ -62,7 +62,7 @@ function totals(ends: Readonly<Record<string, number>>): string {
     : written.map(([topic, records]) => `${records} records in ${topic}`).join(', ');
 }
 
-/** `1`, and `1, build 2` for what was folded anew by the same code. */
+/** `1`, and `1, build 2` for what was folded again by the same code. */
 function shortVersion({ version, build }: { readonly version: number; readonly build: number }): string {
   return build > 1 ? `${version}, build ${build}` : String(version);
 }

@@ -47,10 +47,10 @@ export async function rebuildEnvironment(kind: EnvironmentKind, path: EpisodePat
 }
 
 /**
- * Makes the environments of a kind survive what a fresh one can mend: a server that was started anew, a broken connection, a step
- * that was not answered in time. The lost environment is given up, another is brought to the same place, and the step is taken
- * there: no environment ever takes a step twice. Environments that are copied or have a player of their own keep neither: this is
- * for remote ones.
+ * Makes the environments of a kind survive what a fresh one can mend: a server that was started again, a broken connection, a
+ * step that was not answered in time. The lost environment is given up, another is brought to the same place, and the step is
+ * taken there: no environment ever takes a step twice. Environments that are copied or have a player of their own keep neither:
+ * this is for remote ones.
  * @param tries how often one step may be tried on a fresh environment before its error stands.
  */
 export function surviving(kind: EnvironmentKind, tries = 2): EnvironmentKind {

@@ -103,7 +103,7 @@ export function schemaOf(type: EventType): z.ZodType {
  * Gives the digest of what an event says (type, version, stream, data), not of when and by whom. Two appends of one id must agree
  * in it; keys are sorted, so two producers that order them differently still agree. How long a step took, which call to a model
  * server gave its response, and what a cache held are measurements: a resumed producer that takes the same step again measures
- * anew.
+ * again.
  */
 export function contentHash(event: Envelope): string {
   const { type, schemaVersion, stream } = event;

@@ -10,12 +10,12 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { addGauges } from './gauges.ts';
 import { readiness } from './health.ts';
-import { createImageDoor, IMAGE_PATH } from './image-door.ts';
+import { createImageEndpoint, IMAGE_PATH } from './image-endpoint.ts';
 import { createIngest } from './ingest/ingest.ts';
 import { landingPage } from './landing.ts';
 import { json, text } from './reply.ts';
 import type { NodeListener, Route } from './route.ts';
-import { type TrainingDesk, trainingRoutes } from './training/training-routes.ts';
+import { type TrainingLeases, trainingRoutes } from './training/training-routes.ts';
 import { addTrainingGauges } from './training-gauges.ts';
 
 export interface ApiOptions {
@@ -30,12 +30,12 @@ export interface ApiOptions {
   /** Answers everything at `/graphql`. */
   readonly graphql?: NodeListener;
   /** Gives batches to trainers at `/v1/training/…`. */
-  readonly training?: TrainingDesk;
+  readonly training?: TrainingLeases;
   readonly projections?: readonly Projection[];
   readonly catchUpMs?: number;
 }
 
-/** Gives the doors of the platform: events in, queries, health, metrics, schemas, and the page that lists them. */
+/** Gives the endpoints of the platform: events in, queries, health, metrics, schemas, and the page that lists them. */
 export function apiRoutes(options: ApiOptions): readonly Route[] {
   const { metrics, graphql, projections = registered } = options;
   const world = { ...options, projections };
@@ -51,7 +51,7 @@ export function apiRoutes(options: ApiOptions): readonly Route[] {
       path: '/images/{id}.png',
       pattern: IMAGE_PATH,
       needs: ['read'],
-      handle: createImageDoor(options),
+      handle: createImageEndpoint(options),
     },
     ...(options.training ? trainingRoutes(options.training, options) : []),
     { kind: 'endpoint', method: 'GET', path: '/v1/schemas', needs: 'any-key', handle: async () => schemas },

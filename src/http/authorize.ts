@@ -11,13 +11,13 @@ export interface Door {
 }
 
 /** Decides whether a request may pass. Gives the refusal (401 without a good key, 403 without the scope) or undefined. */
-export async function authorize(door: Door, header: string | undefined, needs: Needs): Promise<Reply | undefined> {
+export async function authorize(endpoint: Door, header: string | undefined, needs: Needs): Promise<Reply | undefined> {
   if (header === undefined) {
-    return door.keys === 'optional' ? undefined : unauthorized('this server needs an API key');
+    return endpoint.keys === 'optional' ? undefined : unauthorized('this server needs an API key');
   }
   const presented = /^Bearer +(\S+) *$/i.exec(header)?.[1];
   if (presented === undefined) return unauthorized('the Authorization header is not of the form "Bearer <key>"');
-  const key = await door.verify(presented);
+  const key = await endpoint.verify(presented);
   if (!key) return unauthorized('the API key is unknown or revoked');
   if (needs === 'any-key' || key.scopes.includes('admin') || needs.some((scope) => key.scopes.includes(scope))) return undefined;
   return refuse(

@@ -16,7 +16,7 @@ const ABOUT: Readonly<Record<string, string>> = {
   '/metrics': 'measurements for Prometheus',
 };
 
-/** Writes the page that lists the doors of a server. */
+/** Writes the page that lists the endpoints of a server. */
 export function landingPage(routes: readonly Route[]): string {
   const rows = routes.map((route) => {
     const method = route.kind === 'mount' ? 'GET, POST' : route.method;

@@ -22,8 +22,8 @@ export function refuseForeignPage(method: string, headers: IncomingHttpHeaders):
       'use http://127.0.0.1 or http://localhost; to serve other names set ESPALIER_HOST and make API keys',
     );
   }
-  // Any origin but our own is refused, readings included: the GraphQL door answers CORS requests, so a foreign page could read
-  // it.
+  // Any origin but our own is refused, readings included: the GraphQL endpoint answers CORS requests, so a foreign page could
+  // read it.
   if (origin !== undefined && origin !== `http://${host}`) return crossOrigin(origin);
   const site = headers['sec-fetch-site'];
   const reading = method === 'GET' || method === 'HEAD'; // a link from another page to this one is fine

@@ -46,7 +46,7 @@ function arrived(req: IncomingMessage, length: number, share: Share): Promise<He
   return new Promise((resolve) => {
     const settle = (held: Held) => {
       req.off('readable', onReadable).off('close', onClose);
-      share.ousted.removeEventListener('abort', onOusted);
+      share.evicted.removeEventListener('abort', onEvicted);
       if (held.kind === 'here') req.unshift(Buffer.concat(chunks, size));
       resolve(held);
     };
@@ -61,8 +61,8 @@ function arrived(req: IncomingMessage, length: number, share: Share): Promise<He
       settle({ kind: 'here' });
     };
     const onClose = () => settle({ kind: 'gone' });
-    const onOusted = () => settle({ kind: 'refused', reply: tooSlow() });
+    const onEvicted = () => settle({ kind: 'refused', reply: tooSlow() });
     req.on('readable', onReadable).once('close', onClose);
-    share.ousted.addEventListener('abort', onOusted);
+    share.evicted.addEventListener('abort', onEvicted);
   });
 }

@@ -6,9 +6,9 @@ import { type Reply, refuse } from './reply.ts';
 export type NodeListener = (req: IncomingMessage, res: ServerResponse) => unknown;
 
 /**
- * One door of the server. An `endpoint` answers one path and method with a reply (undefined when the client went away meanwhile);
- * a `mount` hands a path and all its methods to a node listener; what lies below it is not there, so that no listener has to read
- * `..` in a path.
+ * One endpoint of the server. An `endpoint` answers one path and method with a reply (undefined when the client went away
+ * meanwhile); a `mount` hands a path and all its methods to a node listener; what lies below it is not there, so that no listener
+ * has to read `..` in a path.
  */
 export type Route =
   | {

@@ -52,7 +52,7 @@ describe('keys off loopback', () => {
     url = server.url.replace('0.0.0.0', '127.0.0.1');
   });
 
-  const doors: readonly [string, string, readonly Scope[]][] = [
+  const endpoints: readonly [string, string, readonly Scope[]][] = [
     ['POST', '/v1/events', ['ingest', 'admin']],
     ['POST', '/graphql', ['read', 'admin']],
     ['GET', '/metrics', ['read', 'admin']],
@@ -62,7 +62,7 @@ describe('keys off loopback', () => {
     ['GET', '/', SCOPES],
     ['GET', '/nothing', SCOPES],
   ];
-  test.each(doors)('%s %s opens to its scopes only', async (method, path, opens) => {
+  test.each(endpoints)('%s %s opens to its scopes only', async (method, path, opens) => {
     const ask = async (authorization?: string) => {
       const headers = { 'content-type': 'application/json', ...(authorization ? { authorization } : {}) };
       return (await fetch(url + path, { method, headers, ...(method === 'POST' ? { body: '[]' } : {}) })).status;
@@ -92,7 +92,7 @@ describe('keys off loopback', () => {
     expect(await ask()).toBe(401);
   });
 
-  test('keys are listed without what would open the door, and stored hashed', async () => {
+  test('keys are listed without what would open the endpoint, and stored hashed', async () => {
     const listed = await listKeys(api.database.db);
     expect(listed.find(({ name }) => name === 'ingest')).toEqual({
       keyId: expect.any(String),
@@ -133,8 +133,8 @@ describe('on loopback', () => {
   });
 });
 
-describe('doors', () => {
-  test('the landing page lists every door', async () => {
+describe('endpoints', () => {
+  test('the landing page lists every endpoint', async () => {
     const { url } = await api.serve({ api: graphql ?? {} });
     const page = await (await fetch(url)).text();
     for (const path of ['/graphql', '/v1/events', '/v1/schemas', '/healthz', '/readyz', '/metrics']) expect(page).toContain(path);

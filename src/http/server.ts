@@ -34,8 +34,8 @@ export interface Timeouts {
   /** For a whole request, body included, to arrive. */
   readonly requestMs: number;
   /**
-   * For a connection on which nothing moves; up to twice that for a client which does not read its answer: node begins anew once,
-   * when a part has gone.
+   * For a connection on which nothing moves; up to twice that for a client which does not read its answer: node begins again
+   * once, when a part has gone.
    */
   readonly idleMs: number;
   /** For requests in hand when the server closes. */
@@ -58,7 +58,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const local = isLoopback(host);
   if (!local && !(await hasActiveKey(db))) throw new BindRefused(host);
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
-  const door: Door = { keys: local ? 'optional' : 'required', verify: createKeyCache(db, clock) };
+  const endpoint: Door = { keys: local ? 'optional' : 'required', verify: createKeyCache(db, clock) };
 
   const server = createServer({
     headersTimeout: timeouts.headersMs,
@@ -70,7 +70,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const inHand = makeRoom(server, { limit: options.connections ?? DEFAULT_LIMITS.connections, cut: cutForRoom });
   server.setTimeout(timeouts.idleMs);
   const open = new Set<ServerResponse>();
-  const answer = createAnswerer(options, door, local);
+  const answer = createAnswerer(options, endpoint, local);
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
     open.add(res);
     res.once('close', () => {
@@ -137,7 +137,7 @@ function refusePile(): Reply {
 const DRAIN_MS = 2_000;
 const SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
 
-function createAnswerer({ routes, metrics, logger = SILENT }: HttpOptions, door: Door, local: boolean) {
+function createAnswerer({ routes, metrics, logger = SILENT }: HttpOptions, endpoint: Door, local: boolean) {
   const arrive = createMountBodies();
   const requests = metrics.counter('http_requests_total', 'Requests answered', ['route', 'method', 'status']);
   const seconds = metrics.histogram('http_request_seconds', 'Time to answer', SECONDS, ['route']);
@@ -157,7 +157,7 @@ function createAnswerer({ routes, metrics, logger = SILENT }: HttpOptions, door:
       const refused =
         refuseUnnamed(req) ??
         (local ? refuseForeignPage(method, req.headers) : undefined) ??
-        (await authorize(door, req.headers.authorization, needs));
+        (await authorize(endpoint, req.headers.authorization, needs));
       if (refused) return finish(req, res, refused);
       if (match.kind === 'refused') return finish(req, res, match.reply);
       if (match.route.kind === 'endpoint') return finish(req, res, await match.route.handle(req));

@@ -69,7 +69,7 @@ export function stackRows(stack: HistoryStack): void {
   stack.stacked = segments.length;
 }
 
-/** Makes those segments narrow that are not yet. Another width begins anew. */
+/** Makes those segments narrow that are not yet. Another width begins again. */
 export function narrowRows(stack: HistoryStack, { raw, resized }: HistorySizes): void {
   if (stack.narrow?.width !== resized.width) stack.narrow = openNarrowRows(raw.width, resized.width);
   pushNarrow(stack.narrow, stack.segments);

@@ -42,7 +42,7 @@ describe('SegmentCache', () => {
     expect(store.kept.size).toBe(2);
   });
 
-  test('a flipped byte in a stored segment is found, named, and drawn anew', async () => {
+  test('a flipped byte in a stored segment is found, named, and drawn again', async () => {
     const store = memoryStore();
     const draw = async (damaged: string[]) => {
       const cache = new SegmentCache({ store, onDamaged: (damage) => damaged.push(damage.message) });

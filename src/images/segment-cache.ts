@@ -27,7 +27,7 @@ export interface CacheCounters {
   /** Drawn. */
   readonly misses: number;
   readonly evictions: number;
-  /** Entries of the store whose bytes were damaged: drawn again and written anew. */
+  /** Entries of the store whose bytes were damaged: drawn again and written again. */
   readonly damaged: number;
   readonly segments: number;
   readonly bytes: number;

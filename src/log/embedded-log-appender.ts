@@ -82,7 +82,7 @@ export class EmbeddedAppender {
   }
 
   async #flush(calls: readonly Call[]): Promise<void> {
-    const receipts = await this.#patiently(async () => {
+    const receipts = await this.#withRetry(async () => {
       await this.#learnTopics(calls);
       const known = calls.filter((call) => call.records.every((record) => this.#isPlaced(record)));
       return known.length === 0
@@ -123,7 +123,7 @@ export class EmbeddedAppender {
     for (const [name, topic] of await findTopics(this.#pool, missing)) this.#topics.set(name, topic);
   }
 
-  async #patiently<T>(work: () => Promise<T>): Promise<T> {
+  async #withRetry<T>(work: () => Promise<T>): Promise<T> {
     const end = Date.now() + this.#patienceMs;
     for (let wait = 50; ; wait = Math.min(wait * 2, 2_000)) {
       try {

@@ -32,7 +32,7 @@ interface Ids {
  * @param paths what that user must be able to reach; checked by trying.
  */
 export async function chooseAccount(data: string, paths: readonly string[]): Promise<Account> {
-  if (process.getuid?.() !== 0) return { ids: undefined, wrap: (command, args) => ({ command, args, options: SURROUNDINGS }) };
+  if (process.getuid?.() !== 0) return { ids: undefined, wrap: (command, args) => ({ command, args, options: OVERRIDES }) };
   const ids = (await ownerOf(data)) ?? (await idsOfPostgres()) ?? (await createPostgresUser());
   for (const account of [asUser(ids), asUserPastClosedFolders(ids)]) if (await reaches(account, paths)) return account;
   throw new EmbeddedServerError(
@@ -43,10 +43,10 @@ export async function chooseAccount(data: string, paths: readonly string[]): Pro
 }
 
 // A fixed environment: PG* and LC_* variables of the caller must change neither the server nor the messages we read.
-const SURROUNDINGS = { cwd: '/', env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', TZ: 'UTC' } };
+const OVERRIDES = { cwd: '/', env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', TZ: 'UTC' } };
 
 function asUser(ids: Ids): Account {
-  return { ids, wrap: (command, args) => ({ command, args, options: { ...ids, ...SURROUNDINGS } }) };
+  return { ids, wrap: (command, args) => ({ command, args, options: { ...ids, ...OVERRIDES } }) };
 }
 
 /**
@@ -58,7 +58,7 @@ function asUserPastClosedFolders(ids: Ids): Account {
   const become = [`--reuid=${ids.uid}`, `--regid=${ids.gid}`, '--clear-groups', '--securebits=+no_setuid_fixup'];
   const allow = ['--inh-caps=-all,+dac_override', '--ambient-caps=+dac_override'];
   const prefix = [...become, ...allow, '--'];
-  return { ids, wrap: (command, args) => ({ command: 'setpriv', args: [...prefix, command, ...args], options: SURROUNDINGS }) };
+  return { ids, wrap: (command, args) => ({ command: 'setpriv', args: [...prefix, command, ...args], options: OVERRIDES }) };
 }
 
 async function reaches(account: Account, paths: readonly string[]): Promise<boolean> {

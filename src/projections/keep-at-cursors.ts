@@ -6,14 +6,14 @@ const LOOK_MS = 1_000; // one statement; a crash of the database takes back less
 const RETRY_MS = 500;
 
 /**
- * Subscribes, and subscribes anew whenever the cursors lie below what the log was told is done: the database crashed (projections
- * commit without waiting for its disk) or was restored from an older copy. The log would otherwise hand over what was lost only
- * with the next record of each partition, which may never come.
- * @param wentBack tells whether a cursor lies below; a fault of the database is no answer, and is asked again.
+ * Subscribes, and subscribes again whenever the cursors lie below what the log was told is done: the database crashed
+ * (projections commit without waiting for its disk) or was restored from an older copy. The log would otherwise hand over what
+ * was lost only with the next record of each partition, which may never come.
+ * @param regressed tells whether a cursor lies below; a fault of the database is no answer, and is asked again.
  */
 export async function keepAtCursors(
   subscribe: () => Promise<Subscription>,
-  wentBack: () => Promise<boolean>,
+  regressed: () => Promise<boolean>,
 ): Promise<Subscription> {
   const closing = new AbortController();
   let current = await subscribe();
@@ -47,7 +47,7 @@ export async function keepAtCursors(
   async function untilLost(stop: AbortSignal): Promise<boolean> {
     while (!stop.aborted) {
       await delay(LOOK_MS, undefined, { signal: stop, ref: false }).catch(() => undefined); // the stop ends the pause
-      if (!stop.aborted && (await wentBack().catch(() => false))) return true;
+      if (!stop.aborted && (await regressed().catch(() => false))) return true;
     }
     return false;
   }

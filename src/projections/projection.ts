@@ -29,7 +29,7 @@ export interface Projection {
 export interface Load {
   /**
    * Primary keys and unique constraints that wait as well: the fold itself keeps them. Where it did not, `project` folds it all
-   * anew.
+   * again.
    */
   readonly deferred: readonly string[];
   /** Gives a fold that remembers, for the slices of all partitions in any order, each from its first offset on. */
@@ -67,7 +67,7 @@ export function isOf<T extends EventType>(delivery: Delivery, type: T): delivery
   return delivery.event.type === type;
 }
 
-/** Versions from here on are builds of the same code: `version + k * BUILD` is its k-th fold anew, its build k + 1. */
+/** Versions from here on are builds of the same code: `version + k * BUILD` is its k-th fold again, its build k + 1. */
 const BUILD = 1_000_000;
 
 /** Gives the version of the code that folds a version: that of its tables and meaning. */
@@ -75,7 +75,7 @@ export function codeVersionOf(version: number): number {
   return version % BUILD;
 }
 
-/** Gives which fold anew by the same code a version is, from 1. */
+/** Gives which fold again by the same code a version is, from 1. */
 export function buildOf(version: number): number {
   return Math.floor(version / BUILD) + 1;
 }

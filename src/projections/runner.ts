@@ -161,7 +161,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
   }
 
   /** Tells whether a cursor lies below what the log was told is done: the database lost its last commits, or is an older copy. */
-  async function wentBack(): Promise<boolean> {
+  async function regressed(): Promise<boolean> {
     const told = [...done.values()]; // before the cursors are read: they are never behind what was told by then
     const isBehind = async () => {
       const cursors = await readCursors(database.db);
@@ -201,7 +201,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
       batchLimit: options.batchLimit ?? BATCH_LIMIT,
     });
   };
-  return keepAtCursors(subscribe, wentBack);
+  return keepAtCursors(subscribe, regressed);
 }
 
 function namesOf(projections: readonly Projection[]): string[] {

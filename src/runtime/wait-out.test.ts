@@ -25,7 +25,7 @@ test('what does not pass is thrown at once, and so is a fault once nobody wants 
   await expect(waitOut(() => Promise.reject(fault), { passes, onFault, signal: AbortSignal.abort() })).rejects.toBe(fault);
 });
 
-test('faults that follow one another are waited out up to the limit; work that went well for a while begins it anew', async () => {
+test('faults that follow one another are waited out up to the limit; work that went well for a while begins it again', async () => {
   let clock = 0;
   let tries = 0;
   const lasting = [10, 10, 61_000, 10, 10]; // ms of work before each fault

@@ -106,7 +106,12 @@ export function sciworldWorld(patched = false): GymWorld {
       orError(() => {
         envs.get(id);
         return {
-          get_valid_action_object_combinations: ['activate stove', 'focus on water', 'focus on agent', 'close door to hallway'],
+          get_valid_action_object_combinations: [
+            'activate stove',
+            'focus on water',
+            'focus on agent',
+            'close endpoint to hallway',
+          ],
         };
       }),
     ),

@@ -4,8 +4,8 @@ import type { z } from 'zod';
 
 /**
  * A stand-in for an AgentGym server: HTTP on loopback, answering as FastAPI does (404, 405, 422, 500 and their bodies), with the
- * routes of a world in the place of the Python environment. It fails on demand, and can be started anew: the ids that it gave are
- * forgotten.
+ * routes of a world in the place of the Python environment. It fails on demand, and can be started again: the ids that it gave
+ * are forgotten.
  */
 export interface AgentGymServer {
   readonly url: string;

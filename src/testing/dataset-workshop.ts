@@ -24,7 +24,7 @@ export interface DatasetWorkshop {
   /** Imports the file named `source` unless another is given; events are projected as they are appended. */
   importing(change?: Partial<ImportOptions>): Promise<ImportReport>;
   /** Forgets every event and every blob; files stay. */
-  startAnew(): Promise<void>;
+  startAgain(): Promise<void>;
 }
 
 /** Opens a workshop for the tests of a file; jest's hooks empty and close it. */
@@ -43,11 +43,11 @@ export function datasetWorkshop(): DatasetWorkshop {
   });
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'espalier-datasets-'));
-    await startAnew();
+    await startAgain();
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  async function startAnew(): Promise<void> {
+  async function startAgain(): Promise<void> {
     await emptyReadModels(database.db);
     blobs = new MemoryBlobs();
   }
@@ -62,7 +62,7 @@ export function datasetWorkshop(): DatasetWorkshop {
       return blobs;
     },
     path,
-    startAnew,
+    startAgain,
     async exportTo(name, format, texts = {}) {
       const query = parseTrajectoryQuery(texts);
       const policy = { existing: 'replace', empty: 'allow', codeVersion: 'test', waitMs: 2_000, signal, onProgress } as const;

@@ -37,7 +37,7 @@ export async function proveSurvived(platform: Platform, { runId, policyId }: Sur
       return (await replayTraining(platform, { policyId, from: 0, to: null, signal, progress })).report;
     });
     await prove('projections', async () => {
-      const progress = () => line.show('folding the log anew');
+      const progress = () => line.show('folding the log again');
       return (await replayProjections(platform, projections, { signal, progress, limitMs: 60_000 })).report;
     });
     await projector.settle();

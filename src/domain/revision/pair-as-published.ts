@@ -34,7 +34,7 @@ const LAST_REFLECTION = 9; // randint(0, 9) of 20 sentences: only ten can be rea
  * every ordered pair of the sorted list, `random.seed(123)` and a shuffle for each tree, one `randint(0, 9)` per accepted pair.
  * The gap is that of the leaves' averages, while alpha is compared with the leaf's value; the two differ only where a leaf was
  * visited twice.
- * @param seed set anew for every tree, so that trees of equal pair count draw equal reflections (§6 item 8).
+ * @param seed set again for every tree, so that trees of equal pair count draw equal reflections (§6 item 8).
  */
 export function pairAsPublished(tree: Tree<SearchedStep>, { alpha, beta }: Thresholds, seed = PUBLISHED_SEED): PublishedPairing {
   const skipped = earnedNothing(tree);

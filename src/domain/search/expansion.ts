@@ -36,7 +36,7 @@ export interface Candidate {
 
 export interface ChosenCandidates<C extends Candidate> {
   /**
-   * Those that become children. `equivalentTo` is the ordinal of an elder one with the same action, null for the first of its
+   * Those that become children. `equivalentTo` is the ordinal of an earlier one with the same action, null for the first of its
    * action.
    */
   readonly kept: readonly { readonly candidate: C; readonly equivalentTo: number | null }[];

@@ -19,7 +19,7 @@ export interface SearchParams {
 }
 
 /**
- * The parameters of the paper (specification of Agent-R, §9); ties go to the elder child, so that the search needs no chance of
+ * The parameters of the paper (specification of Agent-R, §9); ties go to the earlier child, so that the search needs no chance of
  * its own.
  */
 export const SEARCH_DEFAULTS: SearchParams = {

@@ -16,7 +16,7 @@ export interface SearchNode {
   /** What a walk that ends here is worth, normalised: the environment's score so far, 0 after a disaster. */
   readonly score: number;
   readonly end: NodeEnd;
-  /** An elder sibling that does the same action after another thought; null when there is none. */
+  /** An earlier sibling that does the same action after another thought; null when there is none. */
   readonly equivalentTo: string | null;
   readonly children: readonly string[];
   /** Whether all its candidates are known. A node with children that is not expanded was cut off in the middle of it. */

@@ -3,10 +3,10 @@ import { type ClientRevision, clientAction } from './client-action.ts';
 import type { Lease, LeasePool } from './lease-pool.ts';
 import { normaliseReward, type Reward } from './normalise-reward.ts';
 import { openTask, shownText } from './open-task.ts';
+import { readOverrides } from './overrides.ts';
 import { parseResponse } from './parse-response.ts';
 import { type RemoteStep, type Server, stepRemote } from './remote.ts';
 import { snapAction } from './snap-action.ts';
-import { readSurroundings } from './surroundings.ts';
 
 export interface EpisodeOptions {
   readonly server: Server;
@@ -62,7 +62,7 @@ export async function openEpisode(options: EpisodeOptions): Promise<Environment>
   }
 
   /**
-   * Before the first step nothing is lost: where the server was started anew, the idle places of before fail one by one, then a
+   * Before the first step nothing is lost: where the server was started again, the idle places of before fail one by one, then a
    * new one opens.
    */
   async function openSomewhere(task: number, mode?: 'alone'): Promise<Opening> {
@@ -152,7 +152,7 @@ async function rewritten(
     case 'client':
       return clientAction(server.descriptor.client, rewrite.revision, action);
     case 'snap':
-      return { kind: 'post', action: snapAction(action, await readSurroundings(server, id), history) };
+      return { kind: 'post', action: snapAction(action, await readOverrides(server, id), history) };
     default:
       return rewrite satisfies never;
   }

@@ -228,13 +228,13 @@ describe('a server that does not answer', () => {
   });
 });
 
-describe('a server that was started anew', () => {
+describe('a server that was started again', () => {
   test.each(['textcraft', 'sciworld', 'webshop'] as const)('has lost the episode: %s', async (name) => {
     await given(name);
     await start();
     server.restart();
     await expect(environment.step('inventory')).rejects.toMatchObject({ code: 'gone', retryable: true });
-    expect(await start('1')).toBeDefined(); // a reset begins anew, so it mends itself
+    expect(await start('1')).toBeDefined(); // a reset begins again, so it mends itself
     expect((await environment.step('inventory')).observation).not.toBe('');
   });
 

@@ -3,8 +3,8 @@ import { checkServer, livenessOf, type ServerReport } from './check-server.ts';
 import { SERVER_NAMES, type ServerDescriptor, type ServerName } from './descriptor.ts';
 import { DESCRIPTORS } from './descriptors.ts';
 import { baseOf } from './open-agentgym.ts';
+import { SURROUNDINGS_ROUTES } from './overrides.ts';
 import type { CallOptions } from './server-call.ts';
-import { SURROUNDINGS_ROUTES } from './surroundings.ts';
 
 /** An environment that a server offers. */
 export interface FoundServer extends ServerReport {
@@ -54,10 +54,10 @@ async function look(descriptor: ServerDescriptor, url: string, calls: Omit<CallO
   const { name, title, prefix } = descriptor;
   const at = { ...calls, baseUrl: baseOf(url, prefix) };
   const report = await checkServer(descriptor, at);
-  return { ...report, name, title, canSnap: name === 'sciworld' ? await hasSurroundings(descriptor, at) : null };
+  return { ...report, name, title, canSnap: name === 'sciworld' ? await hasOverrides(descriptor, at) : null };
 }
 
-async function hasSurroundings(descriptor: ServerDescriptor, calls: CallOptions): Promise<boolean> {
+async function hasOverrides(descriptor: ServerDescriptor, calls: CallOptions): Promise<boolean> {
   try {
     await checkServer(descriptor, calls, SURROUNDINGS_ROUTES);
     return true;

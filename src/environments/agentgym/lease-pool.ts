@@ -4,7 +4,7 @@ import { closeRemote, createRemote, type Server } from './remote.ts';
 /** An environment on the server that is ours for now. */
 export interface Lease {
   readonly id: number;
-  /** The server has given the same id to another environment: it was started anew, and this one is no more. */
+  /** The server has given the same id to another environment: it was started again, and this one is no more. */
   readonly isForgotten: boolean;
 }
 
@@ -113,7 +113,7 @@ export class LeasePool {
     return this.#lend({ id, isForgotten: false });
   }
 
-  /** A server numbers its environments anew after a restart, so an id that we hold already means that ours is no more. */
+  /** A server numbers its environments again after a restart, so an id that we hold already means that ours is no more. */
   #forget(id: number): void {
     const older = this.#leased.get(id);
     if (older) older.isForgotten = true;

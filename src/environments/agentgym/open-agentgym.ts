@@ -8,10 +8,10 @@ import { DESCRIPTORS } from './descriptors.ts';
 import { openEpisode, type Rewrite } from './episode.ts';
 import { fingerprintServer } from './fingerprint-server.ts';
 import { LeasePool } from './lease-pool.ts';
+import { SURROUNDINGS_ROUTES } from './overrides.ts';
 import { probeStarts, type StartProbe } from './probe-starts.ts';
 import type { CallOptions } from './server-call.ts';
 import { startGateOf } from './start-gate.ts';
-import { SURROUNDINGS_ROUTES } from './surroundings.ts';
 
 export interface AgentGymOptions extends AgentGymAddress {
   /**

@@ -1,5 +1,5 @@
 /** What ScienceWorld offers where the agent stands: the texts of the patched server's extra routes (agent-r §4.4). */
-export interface Surroundings {
+export interface Overrides {
   readonly validActions: readonly string[];
   readonly look: string;
   readonly inventory: string;
@@ -18,8 +18,8 @@ const NEVER_FOCUS: ReadonlySet<string> = new Set(['agent', 'air', ...ROOMS].map(
  * equal lengths fall as the hash seed of the process says; here they fall by code point, the same everywhere. @param recent the
  * history, as Agent-R writes it.
  */
-export function snapAction(prediction: string, surroundings: Surroundings, recent: readonly string[] = []): string {
-  const candidates = candidatesIn(surroundings, recent);
+export function snapAction(prediction: string, overrides: Overrides, recent: readonly string[] = []): string {
+  const candidates = candidatesIn(overrides, recent);
   const exact = prediction.replaceAll('green house', 'greenhouse').trim();
   if (candidates.has(exact)) return exact;
 
@@ -35,7 +35,7 @@ export function snapAction(prediction: string, surroundings: Surroundings, recen
   return best.replaceAll(/[^A-Za-z0-9 ]+/g, '');
 }
 
-function candidatesIn({ validActions, look, inventory }: Surroundings, recent: readonly string[]): ReadonlySet<string> {
+function candidatesIn({ validActions, look, inventory }: Overrides, recent: readonly string[]): ReadonlySet<string> {
   const visible = `${look} ${inventory.toLowerCase()}`;
   const last = new Set(recent.slice(-3));
   const kept = [...validActions, ...OPEN_DOORS].filter((action) => {

@@ -96,7 +96,7 @@ describe('reset', () => {
     await expect(environment.step('inventory')).rejects.toMatchObject({ code: 'gone' });
   });
 
-  test('begins anew with nothing carried', async () => {
+  test('begins again with nothing carried', async () => {
     const environment = await start();
     const opening = await environment.reset({ alias: '60', seed: 1 });
     await environment.step('get 1 flax');

@@ -30,7 +30,7 @@ test('the largest of the bodies that have been arriving for long gives way, and 
   now = SLOW_MS;
   const next = budget.open();
   expect(next.take(10)).toBe(true);
-  expect([small, large, whole].map(({ ousted }) => ousted.aborted)).toEqual([false, true, false]);
+  expect([small, large, whole].map(({ evicted }) => evicted.aborted)).toEqual([false, true, false]);
   expect(large.take(1)).toBe(false); // what gave way does not come back
   expect(next.take(61)).toBe(false); // the whole one stands, though the small one gave way for it
   expect(next.take(101)).toBe(false);
@@ -54,15 +54,15 @@ test('whatever comes, what stands never holds more than the limit, and what arri
         if (does === 'take' && body.share.take(bytes)) body.bytes += bytes;
         if (does === 'arrived') {
           body.share.arrived();
-          body.whole ||= !body.share.ousted.aborted;
+          body.whole ||= !body.share.evicted.aborted;
         }
         if (does === 'close') {
           body.share.close();
           Object.assign(body, { share: budget.open(), bytes: 0, whole: false });
         }
-        const standing = bodies.filter(({ share }) => !share.ousted.aborted);
+        const standing = bodies.filter(({ share }) => !share.evicted.aborted);
         expect(standing.reduce((sum, each) => sum + each.bytes, 0)).toBeLessThanOrEqual(100);
-        for (const each of bodies) if (each.whole) expect(each.share.ousted.aborted).toBe(false);
+        for (const each of bodies) if (each.whole) expect(each.share.evicted.aborted).toBe(false);
       }
     }),
   );

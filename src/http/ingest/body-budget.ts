@@ -13,7 +13,7 @@ export interface Share {
   /** Says that the body is here whole: it does not give way any more. */
   arrived(): void;
   /** Aborted when the body gives way to others. */
-  readonly ousted: AbortSignal;
+  readonly evicted: AbortSignal;
   close(): void;
 }
 
@@ -47,7 +47,7 @@ export function createBodyBudget(limit: number, clock: () => number = () => perf
       const mine: Arriving = { bytes: 0, since: clock(), ousting: new AbortController() };
       arriving.add(mine);
       return {
-        ousted: mine.ousting.signal,
+        evicted: mine.ousting.signal,
         take(bytes) {
           if (mine.ousting.signal.aborted) return false;
           if (held + bytes > limit && bytes <= limit) oust(bytes, mine);

@@ -35,7 +35,7 @@ export interface IngestOptions {
 const RECENT = 50_000; // entries; together some 20 MB
 
 /**
- * Makes the door for events: checks a request whole, appends all its events or none, and answers `{accepted, appended,
+ * Makes the endpoint for events: checks a request whole, appends all its events or none, and answers `{accepted, appended,
  * duplicates, position}`; the position can be waited for. An id that is on record with the same content is accepted again and not
  * appended again; with other content the request is refused. Two requests with an id in common go one after the other. Several
  * servers do not see each other's last appends before the journal does: what slips through there is met by the journal, which

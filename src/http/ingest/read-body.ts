@@ -24,15 +24,15 @@ export async function readBody(req: IncomingMessage, limit: number, share: Share
   const onAbort = () => void (req.complete || gunzip?.destroy(new Error('the client went away')));
   req.once('close', onAbort);
   const chunks: AsyncIterator<Buffer> = source.iterator({ destroyOnReturn: false });
-  const ousted = whenAborted(share.ousted);
+  const evicted = whenAborted(share.evicted);
   const kept = createPile();
   try {
     for (;;) {
-      const next = await Promise.race([chunks.next(), ousted]);
+      const next = await Promise.race([chunks.next(), evicted]);
       if (next === 'aborted') return refused(tooSlow());
       if (next.done) break;
       if (kept.size() + next.value.length > limit) return refused(tooLarge(limit));
-      if (!share.take(next.value.length)) return refused(share.ousted.aborted ? tooSlow() : busy(FULL));
+      if (!share.take(next.value.length)) return refused(share.evicted.aborted ? tooSlow() : busy(FULL));
       kept.add(next.value);
     }
   } catch (error) {

@@ -37,7 +37,9 @@ export interface Declaration {
   readonly rolloutId?: string | null;
 }
 
-/** Lists what an event refers to, by the rules of the projections: what would go to their quarantine is refused at the door. */
+/**
+ * Lists what an event refers to, by the rules of the projections: what would go to their quarantine is refused at the endpoint.
+ */
 export function referencesOf(event: Envelope): readonly Reference[] {
   switch (event.type) {
     case 'ExperimentDeclared':
@@ -53,7 +55,7 @@ export function referencesOf(event: Envelope): readonly Reference[] {
     case 'BatchAbandoned':
     case 'CheckpointSaved':
     case 'PolicyUpdated':
-      return []; // only the lease API writes these: the door refuses them before it looks at references
+      return []; // only the lease API writes these: the endpoint refuses them before it looks at references
     case 'DatasetReleased':
       return event.data.runs.map((id, i) => ({ kind: 'run', id, field: `data.runs.${i}`, treeId: null }));
     case 'DatasetSourced':

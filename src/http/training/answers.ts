@@ -15,7 +15,7 @@ const STATUS: Readonly<Record<RefusalCode, number>> = {
   'already-registered': 409,
 };
 
-/** Answers a refusal of the desk: the form of the other doors, with the code that a program decides by. */
+/** Answers a refusal of the lease service: the form of the other endpoints, with the code that a program decides by. */
 export function refusalReply({ code, message, remedy }: Refused): Reply {
   return json(STATUS[code], { error: { code, message, remedy } });
 }

@@ -21,7 +21,7 @@ interface Kept {
   bytes: number;
 }
 
-// some ten batches of 1,000 samples of 1,000 tokens; one that is larger is packed anew for each reader
+// some ten batches of 1,000 samples of 1,000 tokens; one that is larger is packed again for each reader
 const KEPT_BYTES = 256 * 1_048_576;
 
 /** Opens the store of packed rows of one server, in memory: what is lost with the process is packed again. */

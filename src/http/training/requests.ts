@@ -3,7 +3,8 @@ import { method } from '../../events/schemas/training.ts';
 import { blobRef, id, name, sha256 } from '../../events/schemas/values.ts';
 import { LAYOUTS } from '../../training/rows/layout.ts';
 
-// What trainers send. Bounds that the desk sets itself (time to live, versions) are the desk's to refuse, with its own words.
+// What trainers send. Bounds that the lease service sets itself (time to live, versions) are the lease service's to refuse, with
+// its own words.
 
 const kept = blobRef.nullable().default(null);
 const fence = z.int().min(1);

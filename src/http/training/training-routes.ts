@@ -4,7 +4,7 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Notices } from '../../postgres/notices.ts';
-import type { LeaseDesk } from '../../training/leases/lease-desk.ts';
+import type { LeaseService } from '../../training/leases/lease-service.ts';
 import type { Refused } from '../../training/leases/protocol.ts';
 import { createBodyBudget } from '../ingest/body-budget.ts';
 import { createGate } from '../ingest/gate.ts';
@@ -12,7 +12,7 @@ import { busy } from '../ingest/read-body.ts';
 import { json, type Reply, refuse } from '../reply.ts';
 import type { Route } from '../route.ts';
 import { leaseReply, nothingReply, refusalReply } from './answers.ts';
-import { leaseWaiting } from './lease-door.ts';
+import { leaseWaiting } from './lease-endpoint.ts';
 import { createPackedRows } from './packed-rows.ts';
 import { readRequest } from './read-request.ts';
 import {
@@ -24,10 +24,10 @@ import {
   registerRequest,
   renewRequest,
 } from './requests.ts';
-import { createRowsDoor } from './rows-door.ts';
+import { createRowsEndpoint } from './rows-endpoint.ts';
 
-export interface TrainingDesk {
-  readonly desk: LeaseDesk;
+export interface TrainingLeases {
+  readonly service: LeaseService;
   /** Counts what the projections fold, so that a waiting lease request looks at once. */
   readonly notices?: Notices;
 }
@@ -36,9 +36,9 @@ const NEEDS = ['train'] as const;
 const IN_HAND = 256; // requests; most of them wait for a batch and hold nothing
 const BODIES_BYTES = 16 * 1_048_576; // of all together
 
-/** Gives the doors of trainers elsewhere: `/v1/training/…`, scope train. */
+/** Gives the endpoints of trainers elsewhere: `/v1/training/…`, scope train. */
 export function trainingRoutes(
-  { desk, notices }: TrainingDesk,
+  { service, notices }: TrainingLeases,
   { db, blobs }: { readonly db: Db; readonly blobs: BlobStore },
 ): readonly Route[] {
   const gate = createGate(IN_HAND);
@@ -76,11 +76,11 @@ export function trainingRoutes(
   const register = (req: IncomingMessage) =>
     answered(req, registerRequest, async (request) => {
       const missing = await missingBlob(request.kept);
-      return missing ?? reply(await desk.registerPolicy(request));
+      return missing ?? reply(await service.registerPolicy(request));
     });
   const lease = (req: IncomingMessage) =>
     answered(req, leaseRequest, async (request) => {
-      const answer = await leaseWaiting(desk, notices, request, req);
+      const answer = await leaseWaiting(service, notices, request, req);
       if (answer === undefined) return undefined;
       if (answer.kind === 'leased') {
         // Its rows are asked for next; a fault is met by who asks.
@@ -90,24 +90,24 @@ export function trainingRoutes(
       return answer.kind === 'nothing' ? nothingReply(answer.busyUntil, Date.now()) : refusalReply(answer);
     });
   const renew = (req: IncomingMessage, leaseId: string) =>
-    answered(req, renewRequest, async (request) => reply(await desk.renew({ leaseId, ...request })));
+    answered(req, renewRequest, async (request) => reply(await service.renew({ leaseId, ...request })));
   const ack = (req: IncomingMessage, leaseId: string) =>
     answered(req, ackRequest, async ({ estimator, rewardsAt, ...request }) => {
       const missing = await missingBlob(request.kept);
       const said = { ...(estimator === undefined ? {} : { estimator }), ...(rewardsAt === undefined ? {} : { rewardsAt }) };
-      return missing ?? reply(await desk.ack({ leaseId, ...request, ...said }));
+      return missing ?? reply(await service.ack({ leaseId, ...request, ...said }));
     });
   const nack = (req: IncomingMessage, leaseId: string) =>
-    answered(req, nackRequest, async (request) => reply(await desk.nack({ leaseId, ...request })));
+    answered(req, nackRequest, async (request) => reply(await service.nack({ leaseId, ...request })));
   const abandonLeased = (req: IncomingMessage, leaseId: string) =>
-    answered(req, abandonLeasedRequest, async (request) => reply(await desk.abandon({ leaseId, ...request })));
+    answered(req, abandonLeasedRequest, async (request) => reply(await service.abandon({ leaseId, ...request })));
   const abandon = (req: IncomingMessage, batchId: string) =>
-    answered(req, abandonRequest, async ({ reason }) => reply(await desk.abandon({ batchId, reason })));
+    answered(req, abandonRequest, async ({ reason }) => reply(await service.abandon({ batchId, reason })));
 
   return [
     { kind: 'endpoint', method: 'POST', path: '/v1/training/policies', needs: NEEDS, handle: register },
     { kind: 'endpoint', method: 'POST', path: '/v1/training/leases', needs: NEEDS, handle: lease },
-    { ...ofLease('rows'), method: 'GET', handle: createRowsDoor({ db, packed }) },
+    { ...ofLease('rows'), method: 'GET', handle: createRowsEndpoint({ db, packed }) },
     { ...ofLease('renew'), method: 'POST', handle: renew },
     { ...ofLease('ack'), method: 'POST', handle: ack },
     { ...ofLease('nack'), method: 'POST', handle: nack },

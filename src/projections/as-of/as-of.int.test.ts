@@ -293,7 +293,7 @@ describe('a snapshot', () => {
     await own.close();
   });
 
-  test('is given up when nobody waits for it any more, and folded anew for who asks again', async () => {
+  test('is given up when nobody waits for it any more, and folded again for who asks again', async () => {
     const { position } = await givenTrees('a');
     const own = keepSnapshots(live, url, { records: 1_000 });
     const before = await schemas();
@@ -326,7 +326,7 @@ describe('a snapshot', () => {
     expect(await schemas()).toBe(before - 1);
   });
 
-  test('is folded anew when the connection was lost by which others know that it is used', async () => {
+  test('is folded again when the connection was lost by which others know that it is used', async () => {
     const { position, trees } = await givenTrees('a');
     const own = keepSnapshots(live, url, { records: 1_000 });
     const ask = () => own.at({ kind: 'position', position }, { ...ENTITIES, trees: [trees[0]?.treeId ?? ''] }, NEVER);

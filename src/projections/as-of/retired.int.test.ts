@@ -6,7 +6,7 @@ import { Story } from '../../testing/story.ts';
 import { journal } from '../journal/journal.ts';
 import { journalChain } from '../journal-chain/journal-chain.ts';
 import type { Projection } from '../projection.ts';
-import { foldAnew } from '../rebuild/fold-anew.ts';
+import { foldAgain } from '../rebuild/fold-again.ts';
 import { dropBuild } from '../rebuild/open-build.ts';
 import { swapVersions } from '../rebuild/swap-versions.ts';
 import { runProjections } from '../runner.ts';
@@ -28,10 +28,10 @@ afterEach(async () => {
   await world.close();
 });
 
-/** Folds a projection anew, lets it take over, and drops what was live before. */
+/** Folds a projection again, lets it take over, and drops what was live before. */
 async function rebuildAndRetire(projection: Projection): Promise<void> {
   const waiting = { signal: NEVER, limitMs: 20_000 };
-  const from = await foldAnew(world, projection, { signal: NEVER, progress: () => undefined }, (build) =>
+  const from = await foldAgain(world, projection, { signal: NEVER, progress: () => undefined }, (build) =>
     swapVersions(world.database, build, waiting),
   );
   await dropBuild(world.database.db, projection, from);

@@ -74,7 +74,7 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
       const { db } = await abortable(entry.ready, signal);
       return { db, position, release };
     } catch (error) {
-      if (entry.settled && kept.get(key) === entry) kept.delete(key); // it failed: who asks next begins anew
+      if (entry.settled && kept.get(key) === entry) kept.delete(key); // it failed: who asks next begins again
       release();
       throw error;
     }

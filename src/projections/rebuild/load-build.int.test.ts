@@ -178,7 +178,7 @@ async function slices(
   return true;
 }
 
-test('a load that took a key for new which another row had is folded anew by looking up', async () => {
+test('a load that took a key for new which another row had is folded again by looking up', async () => {
   const stepTree = projections.find(({ name }) => name === 'step-tree');
   if (!stepTree) throw new Error('there is a projection step-tree');
   const forgetful = { ...stepTree, load: loadTrees({ forgetAbove: 0, most: 100 }) };

@@ -19,7 +19,7 @@ import { rewards } from '../rewards/rewards.ts';
 import { stepTree } from '../step-tree/step-tree.ts';
 import type { Build } from './build.ts';
 import { compareBuild } from './compare-build.ts';
-import { foldAnew } from './fold-anew.ts';
+import { foldAgain } from './fold-again.ts';
 import { dropBuild, openBuild } from './open-build.ts';
 import { swapVersions } from './swap-versions.ts';
 
@@ -179,7 +179,7 @@ test('a rebuild refuses where a release is known to the database alone, and name
   await sql`update quarantine set released_at = now()`.execute(database.db); // as versions before wrote it
   const parts = { database, log: { ends: async () => new Map() } } as never; // it is refused before the log is read
   const watching = { signal: waiting.signal, progress: () => undefined };
-  await expect(foldAnew(parts, rewards, watching, async () => undefined)).rejects.toThrow(
+  await expect(foldAgain(parts, rewards, watching, async () => undefined)).rejects.toThrow(
     `an earlier version made 1 release from quarantine, the first of rewards at trees.0:${early}, and kept that in the database, not in the log`,
   );
 });

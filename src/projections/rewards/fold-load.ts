@@ -105,7 +105,7 @@ function addEdge(tree: LoadedTree, stepId: string, parentStepId: string | null, 
   rows.edges.push({ step_id: stepId, tree_id: tree.treeId, parent_step_id: parentStepId });
 }
 
-/** Sums the returns of a tree anew: those that are not written yet become rows, those that are another now are changed. */
+/** Sums the returns of a tree again: those that are not written yet become rows, those that are another now are changed. */
 function sumTree(tree: LoadedTree, rows: Mutable): void {
   for (const [rolloutId, { leafStepId, value: written }] of tree.finished) {
     const value = sumReturn(tree, rolloutId, leafStepId);

@@ -11,7 +11,7 @@ export interface FinishedRollout {
 }
 
 /**
- * Writes the returns of rollouts that finished, and sums anew those that a changed reward touches: of the rollouts whose path
+ * Writes the returns of rollouts that finished, and sums again those that a changed reward touches: of the rollouts whose path
  * holds its step (found by walking down from it), and of the rollout that carries it itself. The order of each sum is fixed
  * (reward id): floating-point sums in another order would differ in the last bit between a live and a rebuilt table.
  */

@@ -24,7 +24,7 @@ import { writeLatest } from './write-latest.ts';
 const HANDLES: readonly EventType[] = ['TreeOpened', 'StepTaken', 'RolloutFinished', 'RewardAssigned', 'RewardRevised'];
 
 /**
- * Folds reward facts. A revision changes the value in force and is kept beside the value it replaced; returns are summed anew
+ * Folds reward facts. A revision changes the value in force and is kept beside the value it replaced; returns are summed again
  * along the paths that a changed reward lies on, always in one order, so that any cut into batches gives the same bits. For the
  * same end an event sees only what lies before it: a revision before its reward, a step before its parent and an end before its
  * leaf go to quarantine.

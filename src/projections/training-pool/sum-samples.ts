@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
 
 /**
- * Sums the steps and rewards of finished samples anew: of the rollouts named, and of those that took the steps named. What comes
+ * Sums the steps and rewards of finished samples again: of the rollouts named, and of those that took the steps named. What comes
  * out is a function of the rows that are there, so any order and any cut of the events ends in the same sums; rewards are added
  * by their ids, because floating-point sums in another order differ in the last bit. A reward that names a step and a rollout
  * counts where that rollout took the step, and for nobody else, as in the rows of batches (`training/rows`). `offset 0` keeps

@@ -42,7 +42,7 @@ function rowsOf(part: Partial<BatchTrajectory> = {}) {
   return stepRowsOf({ batch, trajectories: [trajectory] }, 'with-chats');
 }
 
-test('rows are the own steps of a rollout, with the steps of its elder as their history', () => {
+test('rows are the own steps of a rollout, with the steps of its earlier as their history', () => {
   const [first, second, ...more] = rowsOf();
   expect(more).toEqual([]);
   expect(first).toMatchObject({ groupId: 't', rolloutId: 'r', step: 0, action: 'act 1', observation: 'seen 1', stateHash: '1' });

@@ -3,15 +3,15 @@ import { isUuid } from '../../domain/ids.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { writeOutbox } from '../outbox/write-outbox.ts';
 import { checkHolding, invalid } from './check-request.ts';
-import { type DeskRow, lockDesk, readClock } from './desk-row.ts';
 import { endExpired } from './expire.ts';
 import { lockLease } from './held-lease.ts';
-import { inDesk } from './in-desk.ts';
+import { inServiceTransaction } from './in-service-transaction.ts';
 import { abandoned, type LeaseNames } from './lease-events.ts';
 import { lineageIdOf } from './lineage-id.ts';
-import { openDeskRow } from './open-desk-row.ts';
-import type { Abandoned, AbandonRequest, Holding, LeaseDeskOptions, Refused } from './protocol.ts';
+import { openServiceRow } from './open-service-row.ts';
+import type { Abandoned, AbandonRequest, Holding, LeaseServiceOptions, Refused } from './protocol.ts';
 import { refused, unknownBatch } from './refusals.ts';
+import { lockService, readClock, type ServiceRow } from './service-row.ts';
 
 const REASON_LIMIT = 10_000;
 
@@ -19,7 +19,7 @@ const REASON_LIMIT = 10_000;
  * Abandons the next batch of a policy in one transaction: it is never trained, its lease is over, and the batch behind it is
  * leased on the same base. Asked again it gives the same answer, and appends nothing.
  */
-export async function abandonBatch(options: LeaseDeskOptions, request: AbandonRequest): Promise<Abandoned | Refused> {
+export async function abandonBatch(options: LeaseServiceOptions, request: AbandonRequest): Promise<Abandoned | Refused> {
   const { reason } = request;
   if (reason.trim() === '' || reason.length > REASON_LIMIT)
     return invalid('reason', `must say in 1 to ${REASON_LIMIT} characters why the batch cannot be trained`);
@@ -27,23 +27,23 @@ export async function abandonBatch(options: LeaseDeskOptions, request: AbandonRe
 }
 
 /** By the trainer that holds the batch. */
-async function abandonLeased(options: LeaseDeskOptions, holding: Holding, reason: string): Promise<Abandoned | Refused> {
+async function abandonLeased(options: LeaseServiceOptions, holding: Holding, reason: string): Promise<Abandoned | Refused> {
   const wrong = checkHolding(holding);
   if (wrong) return wrong;
-  return inDesk(options, async (trx) => {
+  return inServiceTransaction(options, async (trx) => {
     const found = await lockLease(trx, holding);
     if (found.kind === 'refused') return found;
-    const { grant, desk, now } = found;
+    const { grant, service, now } = found;
     if (found.kind === 'over') {
-      if (found.ranOut) await endExpired(trx, options, desk, now);
+      if (found.ranOut) await endExpired(trx, options, service, now);
       return (await abandonedBefore(trx, grant.names.batchId)) ?? found.refusal;
     }
-    return end(trx, options, { desk, batchId: grant.names.batchId, lease: grant.names, by: 'trainer', reason, now });
+    return end(trx, options, { service, batchId: grant.names.batchId, lease: grant.names, by: 'trainer', reason, now });
   });
 }
 
 /** By an operator, whoever has it. */
-async function abandonPlanned(options: LeaseDeskOptions, batchId: string, reason: string): Promise<Abandoned | Refused> {
+async function abandonPlanned(options: LeaseServiceOptions, batchId: string, reason: string): Promise<Abandoned | Refused> {
   if (!isUuid(batchId)) return invalid('batchId', 'must be a UUID in lower case');
   await options.caughtUp?.(); // a batch that was planned a moment ago is known
   const { rows } = await sql<{ policy_id: string; ordinal: number }>`
@@ -51,33 +51,33 @@ async function abandonPlanned(options: LeaseDeskOptions, batchId: string, reason
   const [batch] = rows;
   if (!batch) return unknownBatch(batchId);
   const lineageId = lineageIdOf(batch.policy_id);
-  if (!(await openDeskRow(options, lineageId, batch.policy_id))) return unknownBatch(batchId);
-  return inDesk(options, async (trx) => {
-    const desk = await lockDesk(trx, lineageId);
-    if (!desk) throw new Error(`the row of policy ${batch.policy_id} is gone`); // it was opened above and is never removed
+  if (!(await openServiceRow(options, lineageId, batch.policy_id))) return unknownBatch(batchId);
+  return inServiceTransaction(options, async (trx) => {
+    const service = await lockService(trx, lineageId);
+    if (!service) throw new Error(`the row of policy ${batch.policy_id} is gone`); // it was opened above and is never removed
     const before = await abandonedBefore(trx, batchId);
     if (before) return before;
-    if (batch.ordinal < desk.nextOrdinal)
+    if (batch.ordinal < service.nextOrdinal)
       return refused(
         'already-acked',
         `batch ${batch.ordinal} of ${batch.policy_id} was trained`,
         'nothing is to be done; `espalier recall` says what was made of it',
       );
-    if (batch.ordinal > desk.nextOrdinal)
+    if (batch.ordinal > service.nextOrdinal)
       return refused(
         'not-next',
-        `batch ${batch.ordinal} of ${batch.policy_id} is not the next one: batch ${desk.nextOrdinal} comes before it`,
-        `train or abandon batch ${desk.nextOrdinal} first; one that nobody can train is abandoned when its turn comes`,
+        `batch ${batch.ordinal} of ${batch.policy_id} is not the next one: batch ${service.nextOrdinal} comes before it`,
+        `train or abandon batch ${service.nextOrdinal} first; one that nobody can train is abandoned when its turn comes`,
       );
     const now = await readClock(trx);
-    const { held, fence, policyId } = desk;
+    const { held, fence, policyId } = service;
     const lease = held && { lineageId, policyId, batchId, leaseId: held.leaseId, fence };
-    return end(trx, options, { desk, batchId, lease, by: 'operator', reason, now });
+    return end(trx, options, { service, batchId, lease, by: 'operator', reason, now });
   });
 }
 
 interface Ending {
-  readonly desk: DeskRow;
+  readonly service: ServiceRow;
   readonly batchId: string;
   /** The lease that ends with it. */
   readonly lease: LeaseNames | null;
@@ -86,8 +86,12 @@ interface Ending {
   readonly now: Date;
 }
 
-async function end(trx: Trx, options: LeaseDeskOptions, { desk, batchId, lease, by, reason, now }: Ending): Promise<Abandoned> {
-  const { lineageId, policyId, nextOrdinal: ordinal } = desk;
+async function end(
+  trx: Trx,
+  options: LeaseServiceOptions,
+  { service, batchId, lease, by, reason, now }: Ending,
+): Promise<Abandoned> {
+  const { lineageId, policyId, nextOrdinal: ordinal } = service;
   await sql`
     insert into lease_abandonments (batch_id, lineage_id, ordinal) values (${batchId}::uuid, ${lineageId}::uuid, ${ordinal})`.execute(
     trx,

@@ -2,45 +2,45 @@ import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
 import { writeOutbox } from '../outbox/write-outbox.ts';
 import { checkAck } from './check-request.ts';
-import type { DeskRow } from './desk-row.ts';
 import { endExpired } from './expire.ts';
 import { type Grant, lockLease } from './held-lease.ts';
-import { inDesk } from './in-desk.ts';
+import { inServiceTransaction } from './in-service-transaction.ts';
 import { acked } from './lease-events.ts';
 import { readPlannedBatch } from './planned-batch.ts';
-import type { Acked, AckRequest, LeaseDeskOptions, Refused } from './protocol.ts';
+import type { Acked, AckRequest, LeaseServiceOptions, Refused } from './protocol.ts';
 import { refused } from './refusals.ts';
+import type { ServiceRow } from './service-row.ts';
 
 /**
  * Acknowledges a batch in one transaction: the result is noted, the policy moves to the new version and to the next batch, and
  * the three events lie in the outbox; all of it or nothing. A trainer that lost the answer asks again and is told what it would
  * have been told.
  */
-export async function ackBatch(options: LeaseDeskOptions, request: AckRequest): Promise<Acked | Refused> {
+export async function ackBatch(options: LeaseServiceOptions, request: AckRequest): Promise<Acked | Refused> {
   const wrong = checkAck(request);
   if (wrong) return wrong;
-  return inDesk(options, async (trx) => {
+  return inServiceTransaction(options, async (trx) => {
     const found = await lockLease(trx, request);
     if (found.kind === 'refused') return found;
     if (found.kind === 'over') {
-      if (found.ranOut) await endExpired(trx, options, found.desk, found.now);
+      if (found.ranOut) await endExpired(trx, options, found.service, found.now);
       return (await answeredBefore(trx, found.grant, request)) ?? found.refusal;
     }
-    const { grant, desk, now } = found;
-    const { head } = desk;
+    const { grant, service, now } = found;
+    const { head } = service;
     if (request.version !== head.version + 1)
       return refused(
         'version-conflict',
         `version ${request.version} does not follow ${head.version}: a batch makes exactly the next version of its base`,
         `acknowledge it as version ${head.version + 1}`,
       );
-    if (await isTaken(trx, desk, request.checkpointId))
+    if (await isTaken(trx, service, request.checkpointId))
       return refused(
         'version-conflict',
         `checkpoint ${request.checkpointId} holds another version`,
         'give each version a checkpoint of its own',
       );
-    const batch = await readPlannedBatch(trx, desk.lineageId, desk.nextOrdinal);
+    const batch = await readPlannedBatch(trx, service.lineageId, service.nextOrdinal);
     if (batch?.batchId !== grant.names.batchId)
       throw new Error(`batch ${grant.names.batchId} was leased and is no longer planned`);
     await noteResult(trx, grant, request);
@@ -65,10 +65,12 @@ async function answeredBefore(trx: Trx, grant: Grant, request: AckRequest): Prom
   );
 }
 
-async function isTaken(trx: Trx, desk: DeskRow, checkpointId: string): Promise<boolean> {
-  if (checkpointId === desk.firstCheckpointId) return true;
+async function isTaken(trx: Trx, service: ServiceRow, checkpointId: string): Promise<boolean> {
+  if (checkpointId === service.firstCheckpointId) return true;
   const { rows } = await sql`
-    select 1 from lease_acks where lineage_id = ${desk.lineageId}::uuid and checkpoint_id = ${checkpointId}::uuid`.execute(trx);
+    select 1 from lease_acks where lineage_id = ${service.lineageId}::uuid and checkpoint_id = ${checkpointId}::uuid`.execute(
+    trx,
+  );
   return rows.length > 0;
 }
 

@@ -20,7 +20,8 @@ export function checkTtl(ttlMs: number): Refused | undefined {
 }
 
 export function checkName(field: string, value: string): Refused | undefined {
-  // NUL: Postgres holds no such text. Half surrogates: they would be repaired in the event, and no longer be what the desk holds.
+  // NUL: Postgres holds no such text. Half surrogates: they would be repaired in the event, and no longer be what the lease
+  // service holds.
   const good = value.length > 0 && value.length <= NAME_LIMIT && !value.includes('\0') && value.isWellFormed();
   return good ? undefined : invalid(field, `must be 1 to ${NAME_LIMIT} characters of well-formed text`);
 }

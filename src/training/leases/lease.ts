@@ -2,24 +2,24 @@ import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
 import { writeOutbox } from '../outbox/write-outbox.ts';
 import { checkName, checkTtl, invalid } from './check-request.ts';
-import { type DeskRow, type Held, lockDesk, readClock } from './desk-row.ts';
-import { inDesk } from './in-desk.ts';
+import { inServiceTransaction } from './in-service-transaction.ts';
 import { expired, type LeaseNames, leased, leaseIdOf, returned } from './lease-events.ts';
 import { lineageIdOf } from './lineage-id.ts';
-import { openDeskRow } from './open-desk-row.ts';
+import { openServiceRow } from './open-service-row.ts';
 import { readPlannedBatch } from './planned-batch.ts';
-import type { LeaseDeskOptions, Leased, LeaseRequest, Nothing, PlannedBatch, Refused } from './protocol.ts';
+import type { Leased, LeaseRequest, LeaseServiceOptions, Nothing, PlannedBatch, Refused } from './protocol.ts';
 import { staleBase, unknownPolicy } from './refusals.ts';
+import { type Held, lockService, readClock, type ServiceRow } from './service-row.ts';
 
-/** Leases the next batch of a policy in one transaction; see `LeaseDesk.lease`. */
-export async function leaseBatch(options: LeaseDeskOptions, request: LeaseRequest): Promise<Leased | Nothing | Refused> {
+/** Leases the next batch of a policy in one transaction; see `LeaseService.lease`. */
+export async function leaseBatch(options: LeaseServiceOptions, request: LeaseRequest): Promise<Leased | Nothing | Refused> {
   const wrong = checkLease(request);
   if (wrong) return wrong;
   const lineageId = lineageIdOf(request.policyId);
   const answer = await inTransaction(options, lineageId, request);
   if (answer !== 'no-row') return answer;
-  // A policy that the log knows and this database's desk does not: the database was made anew over an older log.
-  if (!(await openDeskRow(options, lineageId, request.policyId))) return unknownPolicy(request.policyId);
+  // A policy that the log knows and this database's lease service does not: the database was made again over an older log.
+  if (!(await openServiceRow(options, lineageId, request.policyId))) return unknownPolicy(request.policyId);
   const again = await inTransaction(options, lineageId, request);
   return again === 'no-row' ? unknownPolicy(request.policyId) : again;
 }
@@ -32,36 +32,36 @@ function checkLease({ policyId, consumer, ttlMs, baseVersion }: LeaseRequest): R
 }
 
 async function inTransaction(
-  options: LeaseDeskOptions,
+  options: LeaseServiceOptions,
   lineageId: string,
   request: LeaseRequest,
 ): Promise<Leased | Nothing | Refused | 'no-row'> {
-  return inDesk(options, async (trx) => {
-    const desk = await lockDesk(trx, lineageId);
-    if (!desk) return 'no-row';
+  return inServiceTransaction(options, async (trx) => {
+    const service = await lockService(trx, lineageId);
+    if (!service) return 'no-row';
     const now = await readClock(trx);
     const { baseVersion } = request;
-    if (baseVersion !== undefined && baseVersion !== desk.head.version) return staleBase(baseVersion, desk.head);
-    const { held } = desk;
+    if (baseVersion !== undefined && baseVersion !== service.head.version) return staleBase(baseVersion, service.head);
+    const { held } = service;
     if (held && held.deadline > now && held.consumer !== request.consumer)
-      return { kind: 'nothing', busyUntil: held.deadline, head: desk.head };
-    const batch = await readPlannedBatch(trx, lineageId, desk.nextOrdinal);
-    if (!batch) return { kind: 'nothing', busyUntil: null, head: desk.head };
-    return grant(trx, options, desk, batch, request, now);
+      return { kind: 'nothing', busyUntil: held.deadline, head: service.head };
+    const batch = await readPlannedBatch(trx, lineageId, service.nextOrdinal);
+    if (!batch) return { kind: 'nothing', busyUntil: null, head: service.head };
+    return grant(trx, options, service, batch, request, now);
   });
 }
 
 async function grant(
   trx: Trx,
-  options: LeaseDeskOptions,
-  desk: DeskRow,
+  options: LeaseServiceOptions,
+  service: ServiceRow,
   batch: PlannedBatch,
   request: LeaseRequest,
   now: Date,
 ): Promise<Leased> {
-  const { lineageId, policyId, held } = desk;
+  const { lineageId, policyId, held } = service;
   const { consumer, ttlMs } = request;
-  const fence = desk.fence + 1;
+  const fence = service.fence + 1;
   const deadline = new Date(now.getTime() + ttlMs);
   const names: LeaseNames = { lineageId, policyId, batchId: batch.batchId, leaseId: leaseIdOf(batch.batchId, fence), fence };
   await sql`
@@ -73,9 +73,9 @@ async function grant(
     update lease_desk set fence = ${fence}, lease_id = ${names.leaseId}::uuid, batch_id = ${batch.batchId}::uuid, consumer = ${consumer},
       deadline = ${deadline.toISOString()}::timestamptz
     where lineage_id = ${lineageId}::uuid`.execute(trx);
-  const before = held ? [endOf(held, { ...names, leaseId: held.leaseId, batchId: held.batchId, fence: desk.fence }, now)] : [];
+  const before = held ? [endOf(held, { ...names, leaseId: held.leaseId, batchId: held.batchId, fence: service.fence }, now)] : [];
   await writeOutbox(trx, [...before, leased(names, consumer, deadline)], now, options);
-  return { kind: 'leased', lease: { ...batch, ...names, consumer, deadline, base: desk.head } };
+  return { kind: 'leased', lease: { ...batch, ...names, consumer, deadline, base: service.head } };
 }
 
 /** The lease before this one: its time was over, or its consumer has forgotten it. */

@@ -1,24 +1,24 @@
 import { writeOutbox } from '../outbox/write-outbox.ts';
 import { checkHolding, invalid } from './check-request.ts';
-import { dropLease } from './desk-row.ts';
 import { endExpired } from './expire.ts';
 import { lockLease } from './held-lease.ts';
-import { inDesk } from './in-desk.ts';
+import { inServiceTransaction } from './in-service-transaction.ts';
 import { returned } from './lease-events.ts';
-import type { LeaseDeskOptions, NackRequest, Refused, Returned } from './protocol.ts';
+import type { LeaseServiceOptions, NackRequest, Refused, Returned } from './protocol.ts';
+import { dropLease } from './service-row.ts';
 
 const REASON_LIMIT = 10_000;
 
 /** Gives a batch back in one transaction; the next lease has the next fence. */
-export async function nackBatch(options: LeaseDeskOptions, request: NackRequest): Promise<Returned | Refused> {
+export async function nackBatch(options: LeaseServiceOptions, request: NackRequest): Promise<Returned | Refused> {
   const wrong = checkHolding(request);
   if (wrong) return wrong;
   if (request.reason.length > REASON_LIMIT) return invalid('reason', `must have at most ${REASON_LIMIT} characters`);
-  return inDesk(options, async (trx) => {
+  return inServiceTransaction(options, async (trx) => {
     const found = await lockLease(trx, request);
     if (found.kind === 'refused') return found;
     if (found.kind === 'over') {
-      if (found.ranOut) await endExpired(trx, options, found.desk, found.now);
+      if (found.ranOut) await endExpired(trx, options, found.service, found.now);
       return found.refusal;
     }
     const { names } = found.grant;

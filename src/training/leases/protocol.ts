@@ -6,7 +6,7 @@ import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Relay } from '../outbox/relay.ts';
 
-export interface LeaseDeskOptions {
+export interface LeaseServiceOptions {
   readonly db: Db;
   readonly blobs: BlobStore;
   readonly producer: Producer;
@@ -77,7 +77,7 @@ export interface Head {
   readonly kept: BlobRef | null;
 }
 
-/** A planned batch, as the desk needs it. */
+/** A planned batch, as the lease service needs it. */
 export interface PlannedBatch {
   readonly batchId: string;
   readonly ordinal: number;

@@ -3,30 +3,30 @@ import { derivedId } from '../../events/derived-id.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { writeOutbox } from '../outbox/write-outbox.ts';
 import { checkName, checkWeights } from './check-request.ts';
-import { lockDesk, readClock } from './desk-row.ts';
-import { inDesk } from './in-desk.ts';
+import { inServiceTransaction } from './in-service-transaction.ts';
 import { registered } from './lease-events.ts';
 import { lineageIdOf } from './lineage-id.ts';
-import { openDeskRow } from './open-desk-row.ts';
-import type { Head, LeaseDeskOptions, Refused, Registered, RegisterRequest } from './protocol.ts';
+import { openServiceRow } from './open-service-row.ts';
+import type { Head, LeaseServiceOptions, Refused, Registered, RegisterRequest } from './protocol.ts';
 import { refused } from './refusals.ts';
+import { lockService, readClock } from './service-row.ts';
 
-/** Registers version 0 of a policy in one transaction; see `LeaseDesk.registerPolicy`. */
-export async function registerPolicy(options: LeaseDeskOptions, request: RegisterRequest): Promise<Registered | Refused> {
+/** Registers version 0 of a policy in one transaction; see `LeaseService.registerPolicy`. */
+export async function registerPolicy(options: LeaseServiceOptions, request: RegisterRequest): Promise<Registered | Refused> {
   const { policyId, backend, weights, kept } = request;
   const wrong = checkName('policyId', policyId) ?? checkName('backend', backend) ?? checkWeights(weights, kept);
   if (wrong) return wrong;
   const lineageId = lineageIdOf(policyId);
   const first: Head = { version: 0, checkpointId: derivedId('checkpoint', lineageId, 0, weights), backend, weights, kept };
-  await openDeskRow(options, lineageId, policyId); // what the log knows already comes before what is new
-  return inDesk(options, async (trx) => {
+  await openServiceRow(options, lineageId, policyId); // what the log knows already comes before what is new
+  return inServiceTransaction(options, async (trx) => {
     if (await insertRow(trx, lineageId, policyId, first)) {
       const at = await readClock(trx);
       await writeOutbox(trx, registered({ lineageId, policyId }, first), at, options);
       return { kind: 'registered', lineageId, head: first };
     }
-    const desk = await lockDesk(trx, lineageId);
-    if (desk?.firstCheckpointId === first.checkpointId) return { kind: 'registered', lineageId, head: desk.head };
+    const service = await lockService(trx, lineageId);
+    if (service?.firstCheckpointId === first.checkpointId) return { kind: 'registered', lineageId, head: service.head };
     return refused(
       'already-registered',
       `the policy ${JSON.stringify(policyId)} was registered with other weights`,

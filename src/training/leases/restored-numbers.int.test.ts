@@ -9,7 +9,7 @@ import { migrate } from '../../postgres/migrate.ts';
 import { connect } from '../../postgres/pool.ts';
 import { installProjections } from '../../projections/install.ts';
 import { until } from '../../testing/until.ts';
-import { bringDeskForward } from './bring-desk-forward.ts';
+import { bringServiceForward } from './bring-service-forward.ts';
 
 let folder: string;
 let server: EmbeddedPostgres;
@@ -30,7 +30,7 @@ const tell = async ({ db }: Database) => {
   return Number(rows[0]?.id);
 };
 
-test('a desk that was copied with its database gives no number of the outbox twice, even where the server crashes behind it', async () => {
+test('a lease service that was copied with its database gives no number of the outbox twice, even where the server crashes behind it', async () => {
   const original = await openDatabase(server.url);
   await migrate(original.pool);
   await installProjections(original.pool);
@@ -44,7 +44,7 @@ test('a desk that was copied with its database gives no number of the outbox twi
   url.pathname = '/restored';
   const restored = await openDatabase(url.toString());
   try {
-    await restored.db.transaction().execute(bringDeskForward);
+    await restored.db.transaction().execute(bringServiceForward);
     const given = [await tell(restored), await tell(restored), await tell(restored)];
     const { rows } = await administrator.query<{ pid: number }>('select pg_backend_pid() as pid');
     process.kill(rows[0]?.pid ?? 0, 'SIGKILL'); // the postmaster ends all others and recovers from the log

@@ -4,7 +4,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { holdAppends } from '../../testing/hold-appends.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { until } from '../../testing/until.ts';
-import { createLeaseDesk } from '../leases/lease-desk.ts';
+import { createLeaseService } from '../leases/lease-service.ts';
 import { createRelay, runRelay } from './relay.ts';
 
 let platform: Platform & { readonly home: string };
@@ -13,10 +13,10 @@ beforeEach(async () => {
 });
 afterEach(() => platform.close());
 
-const deskOf = (log: EventLog, relayWaitMs: number) => {
+const serviceOf = (log: EventLog, relayWaitMs: number) => {
   const { db } = platform.database;
-  const producer = { name: 'desk', version: '1' };
-  return createLeaseDesk({ db, blobs: platform.blobs, producer, relay: createRelay({ db, log }), relayWaitMs });
+  const producer = { name: 'service', version: '1' };
+  return createLeaseService({ db, blobs: platform.blobs, producer, relay: createRelay({ db, log }), relayWaitMs });
 };
 const policyOf = (policyId: string) => ({ policyId, backend: 'test', weights: 'a'.repeat(64), kept: null });
 const waiting = async () =>
@@ -29,11 +29,11 @@ async function ofTraining(): Promise<number> {
 }
 
 test('a call answers when its events are in the log; while the log stands still, when they are durable in Postgres', async () => {
-  const desk = deskOf(platform.log, 200);
-  expect(await desk.registerPolicy(policyOf('told'))).toMatchObject({ kind: 'registered' });
+  const service = serviceOf(platform.log, 200);
+  expect(await service.registerPolicy(policyOf('told'))).toMatchObject({ kind: 'registered' });
   expect([await waiting(), await ofTraining()]).toEqual([0, 2]);
   const appends = await holdAppends(platform, 0);
-  expect(await desk.registerPolicy(policyOf('held'))).toMatchObject({ kind: 'registered' });
+  expect(await service.registerPolicy(policyOf('held'))).toMatchObject({ kind: 'registered' });
   expect([await waiting(), await ofTraining()]).toEqual([2, 2]);
   await appends.release();
   await until(async () => (await waiting()) === 0);
@@ -41,7 +41,7 @@ test('a call answers when its events are in the log; while the log stands still,
 });
 
 test('two relays at once append each record once, with its place noted', async () => {
-  const nowhere = deskOf({ ...platform.log, append: () => Promise.reject(new LogError('unreachable', 'no log')) }, 10_000);
+  const nowhere = serviceOf({ ...platform.log, append: () => Promise.reject(new LogError('unreachable', 'no log')) }, 10_000);
   for (const policyId of ['a', 'b', 'c']) await nowhere.registerPolicy(policyOf(policyId));
   expect([await waiting(), await ofTraining()]).toEqual([6, 0]);
   const { db } = platform.database;
@@ -61,8 +61,8 @@ test('a relay that runs waits out a log that fails, says so, and is woken by wha
   };
   const { database, databaseUrl, blobs } = platform;
   const relay = await runRelay({ db: database.db, log, databaseUrl, onFault: (error) => faults.push(error) });
-  const desk = createLeaseDesk({ db: database.db, blobs, producer: { name: 'desk', version: '1' } });
-  await desk.registerPolicy(policyOf('waiting'));
+  const service = createLeaseService({ db: database.db, blobs, producer: { name: 'service', version: '1' } });
+  await service.registerPolicy(policyOf('waiting'));
   await until(() => faults.length > 0);
   expect(await waiting()).toBe(2);
   failing = false;

@@ -57,7 +57,7 @@ export async function writeOutbox(trx: Trx, drafts: readonly DerivedDraft[], at:
 }
 
 /**
- * Takes the next numbers of a stream. A database that was made anew over an older log begins behind what the journal has of this
+ * Takes the next numbers of a stream. A database that was made again over an older log begins behind what the journal has of this
  * producer, or its first events would look reordered.
  */
 async function takeSequence(trx: Trx, stream: string, producer: string, count: number): Promise<number> {

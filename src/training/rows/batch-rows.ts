@@ -49,7 +49,7 @@ export interface BatchTrajectory {
    */
   readonly prompting: 'plain-chat' | 'otherwise';
   /**
-   * The path from the root to the leaf. Those before `from` were taken by an elder rollout of the tree: context, not to be
+   * The path from the root to the leaf. Those before `from` were taken by an earlier rollout of the tree: context, not to be
    * trained.
    */
   readonly steps: readonly BatchStep[];

@@ -69,16 +69,16 @@ describe('the rows of a batch', () => {
     expect(last?.spans).toEqual([{ from: 0, to: 3, policyId: 'whole', version: 1 }]);
   });
 
-  test('hold steps of an elder rollout as context, and train only its own', async () => {
+  test('hold steps of an earlier rollout as context, and train only its own', async () => {
     const policyId = 'branched';
     const story = new Story(policyId);
     const run = story.run();
     const tree = story.tree(run);
-    const elder = story.rollout(tree, 0);
+    const earlier = story.rollout(tree, 0);
     const tokens = (id: number) => ({ ids: pack('int32', [id]), logProbs: null, mask: null });
-    const shared = story.step(tree, elder, tree.rootStepId, 1, { tokens: tokens(1) });
-    const end = story.step(tree, elder, shared, 2, { tokens: tokens(2), termination: 'terminated' });
-    story.finishRollout(tree, elder, end, { steps: 2 });
+    const shared = story.step(tree, earlier, tree.rootStepId, 1, { tokens: tokens(1) });
+    const end = story.step(tree, earlier, shared, 2, { tokens: tokens(2), termination: 'terminated' });
+    story.finishRollout(tree, earlier, end, { steps: 2 });
     const younger = story.rollout(tree, 1, { fromStepId: shared });
     const own = story.step(tree, younger, shared, 2, {
       tokens: tokens(3),
@@ -87,7 +87,7 @@ describe('the rows of a batch', () => {
     });
     story.finishRollout(tree, younger, own, { outcome: 'truncated', steps: 1 });
     story.closeTree(tree, 2);
-    const batchId = tellOne(story, policyId, tree.treeId, [elder, younger]);
+    const batchId = tellOne(story, policyId, tree.treeId, [earlier, younger]);
     await givenEvents(database.db, story.events);
     const rows = await readBatchRows(database.db, blobs, batchId);
     expect(rows.trajectories.map(({ steps, from }) => [steps.map(({ stepId }) => stepId), from])).toEqual([

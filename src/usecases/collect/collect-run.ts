@@ -10,7 +10,7 @@ import { allOrStop } from './all-or-stop.ts';
 import { AnotherWorld } from './another-world.ts';
 import { collectTree, treeIdOf } from './collect-tree.ts';
 import { describeFailures, type FailureReason, failureTally } from './failure-tally.ts';
-import type { Surroundings } from './growing-tree.ts';
+import type { Overrides } from './growing-tree.ts';
 import type { CollectPlan, PlannedTask } from './plan.ts';
 import type { ReadPrefix } from './prefix.ts';
 import { registration } from './prompting/history-drafts.ts';
@@ -32,7 +32,7 @@ export interface CollectOptions {
   readonly recorded: RecordedRun;
   /** Reads the rollout that a planned task goes on behind; needed only where the plan has such tasks. */
   readonly readPrefix?: ReadPrefix;
-  readonly surroundings?: Surroundings;
+  readonly overrides?: Overrides;
   /** Holds groups back until they may begin; without it every group begins when there is a hand free. */
   readonly admission?: Admission;
   /** Composes the prompts; there when the plan has a `prompt`. */

@@ -15,7 +15,7 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { collectRun } from './collect-run.ts';
 import { treeIdOf } from './collect-tree.ts';
-import type { Surroundings } from './growing-tree.ts';
+import type { Overrides } from './growing-tree.ts';
 import type { CollectPlan } from './plan.ts';
 import { nothingRecorded } from './recorded-run.ts';
 
@@ -155,7 +155,7 @@ async function search(
   policy: Policy,
   sizes: Pick<NonNullable<CollectPlan['search']>, 'iterations' | 'candidates' | 'maxDepth'>,
   maxTokenLength: number | null,
-  surroundings: Surroundings,
+  overrides: Overrides,
 ): Promise<string> {
   const runId = newId();
   const rewardScale = kind.name === 'sciworld' ? 100 : 1;
@@ -172,7 +172,7 @@ async function search(
   const appender = createAppender({ log: platform.log, blobs: platform.blobs, producer, clock: Date.now });
   await collectRun({
     ...{ runId, name: 'published', seed: 1, plan, codeVersion: 'test', kind, policy, appender, recorded: nothingRecorded },
-    ...{ concurrency: 1, clock: Date.now, signal: new AbortController().signal, surroundings },
+    ...{ concurrency: 1, clock: Date.now, signal: new AbortController().signal, overrides },
   });
   await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 20_000 });
   return treeIdOf(runId, { alias: '0', rollouts: 1, branching: 'root' }, 0);

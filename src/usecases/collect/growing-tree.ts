@@ -18,7 +18,7 @@ export interface TreeOptions {
   /** What the record holds of this tree; null when it was never opened. */
   readonly tree: RecordedTree | null;
   readonly readPrefix?: ReadPrefix;
-  readonly surroundings?: Surroundings;
+  readonly overrides?: Overrides;
   /** There when the plan words the prompts. */
   readonly prompter?: Prompter;
   readonly kind: EnvironmentKind;
@@ -35,11 +35,11 @@ export interface TreeOptions {
 }
 
 /**
- * What the published Agent-R leaves to its surroundings: chance and the model's tokenizer. Given, they stand in for what a
+ * What the published Agent-R leaves to its overrides: chance and the model's tokenizer. Given, they stand in for what a
  * compatible search makes of the run's seed and for our estimate; `drawTie` must be a function of the tie for a killed search to
  * reach the same tree.
  */
-export interface Surroundings {
+export interface Overrides {
   readonly drawTie?: (tie: Tie) => number;
   readonly countTokens?: CountTokens;
 }

@@ -29,8 +29,8 @@ export interface ScoredTree {
 }
 
 /**
- * Scores the finished rollouts of a recorded tree anew. What the record says already gives nothing to append, and ids are derived
- * from what is judged and by whom, so scoring twice, or going on after a kill, changes nothing.
+ * Scores the finished rollouts of a recorded tree again. What the record says already gives nothing to append, and ids are
+ * derived from what is judged and by whom, so scoring twice, or going on after a kill, changes nothing.
  */
 export function scoreTree(tree: ScorableTree, scoring: Scoring): ScoredTree {
   const { runId, scorer, component } = scoring;

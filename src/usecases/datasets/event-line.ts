@@ -55,7 +55,7 @@ export function parseEventLine(value: unknown): ParsedLine {
   return decoded.kind === 'event' ? decoded : { kind: 'refused', refusal: decoded.refusal };
 }
 
-/** The parts of an envelope that the file leaves out; the appender gives them anew. */
+/** The parts of an envelope that the file leaves out; the appender gives them again. */
 function withPlaceholders(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const type = 'type' in value ? value.type : undefined;

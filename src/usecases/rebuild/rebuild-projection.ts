@@ -3,7 +3,7 @@ import { readLiveVersions } from '../../projections/live-versions.ts';
 import { codeVersionOf, type Projection } from '../../projections/projection.ts';
 import { whileCaughtUp } from '../../projections/rebuild/catch-up.ts';
 import { agrees, type BuildComparison, compareBuild } from '../../projections/rebuild/compare-build.ts';
-import { foldAnew } from '../../projections/rebuild/fold-anew.ts';
+import { foldAgain } from '../../projections/rebuild/fold-again.ts';
 import { holdRebuild } from '../../projections/rebuild/hold-rebuild.ts';
 import { dropBuild, reopenKept } from '../../projections/rebuild/open-build.ts';
 import { swapVersions } from '../../projections/rebuild/swap-versions.ts';
@@ -20,7 +20,7 @@ export type Rebuilt =
 type Parts = Pick<Platform, 'database' | 'log'>;
 
 /**
- * Folds a projection anew beside the live version and lets the build take over. One of the same code is compared with the live
+ * Folds a projection again beside the live version and lets the build take over. One of the same code is compared with the live
  * tables first; where they differ, it takes over only when `differing` says so. What was live is kept until `retireVersions`.
  */
 export async function rebuildProjection(
@@ -30,7 +30,7 @@ export async function rebuildProjection(
 ): Promise<Rebuilt> {
   const { database } = parts;
   return holdRebuild(database, projection, async () => {
-    return foldAnew(parts, projection, options, async (build) => {
+    return foldAgain(parts, projection, options, async (build) => {
       const live = (await readLiveVersions(database.db)).get(projection.name);
       const same = live !== undefined && codeVersionOf(live) === projection.version;
       const comparison = same ? await compareBuild(database, build, options) : null;

@@ -83,7 +83,7 @@ interface Replaying {
 }
 
 /**
- * Reads the environment's rewards as they were first assigned: a revision judges the step anew and is none of the environment's
+ * Reads the environment's rewards as they were first assigned: a revision judges the step again and is none of the environment's
  * doing.
  */
 async function readEarned(db: Db, treeId: string): Promise<ReadonlyMap<string, number>> {

@@ -38,7 +38,7 @@ async function givenWalks(): Promise<Story> {
 }
 
 describe('a replay of projections', () => {
-  test('finds the tables of every projection equal to the log folded anew, and leaves nothing behind', async () => {
+  test('finds the tables of every projection equal to the log folded again, and leaves nothing behind', async () => {
     await givenWalks();
     const { report, comparisons } = await replayProjections(world, projections, quiet);
     expect(report).toMatchObject({ mode: 'projections', outcome: 'equal', differing: 0, differences: [] });
@@ -75,7 +75,7 @@ describe('a replay of projections', () => {
       ...{ recorded: String(victim.value), replayed: String(victim.value + 1) },
     });
     expect(report.differences.every(({ field }) => /^(rewards|returns) /.test(field))).toBe(true);
-    expect(report.notes).toContain('rewards: 6 rows live, 6 folded anew, checksums differ');
+    expect(report.notes).toContain('rewards: 6 rows live, 6 folded again, checksums differ');
   });
 
   test.each([

@@ -3,14 +3,14 @@ import type { Platform } from '../../platform/open-platform.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { type BuildComparison, compareBuild } from '../../projections/rebuild/compare-build.ts';
 import { type FieldDifference, isSame } from '../../projections/rebuild/compare-tables.ts';
-import { foldAnew } from '../../projections/rebuild/fold-anew.ts';
+import { foldAgain } from '../../projections/rebuild/fold-again.ts';
 import { holdRebuild } from '../../projections/rebuild/hold-rebuild.ts';
 import { dropBuild } from '../../projections/rebuild/open-build.ts';
 import type { Rebuilding } from '../rebuild/rebuild-projection.ts';
 import { Comparison, type ReplayReport } from './replay-report.ts';
 
 /**
- * Folds the log anew, projection by projection, into schemas of their own, compares every table with the live one by checksum,
+ * Folds the log again, projection by projection, into schemas of their own, compares every table with the live one by checksum,
  * and drops what it folded. What is compared are tables; what differs is named by table, row and field. Killed, the next one goes
  * on with what was folded.
  */
@@ -29,7 +29,7 @@ export async function replayProjections(
       // also where they differ and nothing could be named
       if (named.length === 0) comparison.compare(at(sums.table), sums.live, sums.anew);
       if (!isSame(sums))
-        comparison.note(`${sums.table}: ${sums.live.rows} rows live, ${sums.anew.rows} folded anew, checksums differ`);
+        comparison.note(`${sums.table}: ${sums.live.rows} rows live, ${sums.anew.rows} folded again, checksums differ`);
     }
     for (const difference of differences.filter(({ table }) => table === 'quarantine')) tell(comparison, difference);
   }
@@ -43,7 +43,7 @@ async function replayProjection(
 ): Promise<BuildComparison> {
   const { database } = parts;
   return holdRebuild(database, projection, async () => {
-    const { build, found } = await foldAnew(parts, projection, options, async (build) => ({
+    const { build, found } = await foldAgain(parts, projection, options, async (build) => ({
       build,
       found: await compareBuild(database, build, options),
     }));

@@ -181,7 +181,7 @@ async function makeAgain(replaying: Replaying, { update, batch }: VersionStory, 
   try {
     const rows = await rowsOf(replaying, { update, batch });
     const updated = await computeVersion({ policyId, backend, settings, batch: batch.data, checkpoint: base, rows }, signal);
-    // Trainers of before told no estimator where they estimated nothing, and the desk then wrote that of the plan.
+    // Trainers of before told no estimator where they estimated nothing, and the lease service then wrote that of the plan.
     const told = update.data.estimator;
     const silent = updated.estimator === null && canonicalJson(told) === canonicalJson(batch.data.estimator);
     const estimator = silent ? told : updated.estimator;

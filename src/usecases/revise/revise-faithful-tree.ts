@@ -24,7 +24,7 @@ export interface FaithfulJudging {
 
 /**
  * Judges the bad trajectories of the pairs of a tree by the published rules, in the order of the pairs. The published program
- * walks a bad trajectory anew for each good partner; the requests are the same, so they are sent once and the walk stands for
+ * walks a bad trajectory again for each good partner; the requests are the same, so they are sent once and the walk stands for
  * all. Null when the signal was aborted on the way.
  */
 export async function judgeFaithfully(

@@ -32,7 +32,7 @@ export interface TrainerTask {
   readonly learningRate: number;
 }
 
-/** The trainer left no policy: what it did instead, and where its output lies. Begun again, the self-training asks it anew. */
+/** The trainer left no policy: what it did instead, and where its output lies. Begun again, the self-training asks it again. */
 export class TrainerFailed extends Error {
   override readonly name = 'TrainerFailed';
 }

@@ -8,11 +8,11 @@ import { settle } from '../../testing/crashing-run.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
 import { until } from '../../testing/until.ts';
-import { collectPatiently } from '../collect/collect-patiently.ts';
+import { collectWithRetry } from '../collect/collect-with-retry.ts';
 import { replayTraining } from '../replay/replay-training.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
 import { batch } from './batch.ts';
-import { openDesk } from './open-desk.ts';
+import { openLeaseService } from './open-lease-service.ts';
 import { beginTraining } from './train-begin.ts';
 import { trainInto } from './train-into.ts';
 import type { TrainPlan } from './train-plan.ts';
@@ -33,7 +33,7 @@ test('a training whose batch is abandoned collects for the same version again, a
   const { db } = platform.database;
   const plan = aTrainPlan({ policyId: 'interrupted' });
   const batchId = await planFirstBatch(plan);
-  expect(await openDesk(platform).abandon({ batchId, reason: 'given up by hand' })).toMatchObject({
+  expect(await openLeaseService(platform).abandon({ batchId, reason: 'given up by hand' })).toMatchObject({
     kind: 'abandoned',
     ordinal: 0,
   });
@@ -62,7 +62,7 @@ async function planFirstBatch(plan: TrainPlan): Promise<string> {
   const run = await beginTraining(platform, plan, kind);
   const collecting = new AbortController();
   const batcher = await batch(platform, SILENT);
-  const collected = collectPatiently(platform, { ...run, signal: collecting.signal, concurrency: 3, onFault: () => undefined });
+  const collected = collectWithRetry(platform, { ...run, signal: collecting.signal, concurrency: 3, onFault: () => undefined });
   let batchId: string | undefined;
   await until(async () => {
     batchId = (await platform.database.db.selectFrom('batches').select('batch_id').executeTakeFirst())?.batch_id;

@@ -28,7 +28,7 @@ export interface Cloned {
 
 /**
  * Trains the linear policy on chosen actions by maximum likelihood (behaviour cloning): stochastic gradient ascent on weight ·
- * log π, one action at a time, in a seeded order that is drawn anew for each epoch. Equal inputs give equal bytes. The weights
+ * log π, one action at a time, in a seeded order that is drawn again for each epoch. Equal inputs give equal bytes. The weights
  * given stay as they are; the new ones are their next version. @throws RangeError without an action: a version that learned
  * nothing would look like one that did.
  */

@@ -20,7 +20,7 @@ import type { CollectPlan } from '../collect/plan.ts';
 import { refuseUnfit } from '../collect/refuse-unfit.ts';
 import { TrainingRefused } from '../collect/train-admission-for.ts';
 import { declareTraining } from './batcher/declare-training.ts';
-import { openDesk } from './open-desk.ts';
+import { openLeaseService } from './open-lease-service.ts';
 import { rulesOf, type TrainPlan } from './train-plan.ts';
 
 const CATCH_UP_MS = 120_000;
@@ -93,7 +93,12 @@ async function declare(platform: Platform, plan: TrainPlan): Promise<void> {
   const first = await backend.initial(seedFrom('initial', plan.policyId));
   const kept = await keepCheckpoint(blobs, first);
   const weights = createHash('sha256').update(backend.weightsOf(first)).digest('hex');
-  const answer = await openDesk(platform).registerPolicy({ policyId: plan.policyId, backend: backend.name, weights, kept });
+  const answer = await openLeaseService(platform).registerPolicy({
+    policyId: plan.policyId,
+    backend: backend.name,
+    weights,
+    kept,
+  });
   if (answer.kind === 'refused') throw new TrainingRefused(`${answer.message}; ${answer.remedy}`);
   await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: CATCH_UP_MS });
 }

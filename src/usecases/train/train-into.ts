@@ -8,8 +8,8 @@ import { type LineageRecord, readLineages } from '../../projections/training-poo
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { allOrStop } from '../collect/all-or-stop.ts';
 import { lockRun } from '../collect/collect-into.ts';
-import { collectPatiently } from '../collect/collect-patiently.ts';
 import type { Collected } from '../collect/collect-run.ts';
+import { collectWithRetry } from '../collect/collect-with-retry.ts';
 import { batch } from './batch.ts';
 import { beginTraining, type PlannedRun } from './train-begin.ts';
 import { evaluateVersions } from './train-evaluations.ts';
@@ -80,7 +80,7 @@ async function collectAndTrain(platform: Platform, training: Training, run: Plan
         ]);
       },
       async (signal) => {
-        const ended = await collectPatiently(platform, {
+        const ended = await collectWithRetry(platform, {
           ...{ ...run, signal },
           concurrency: training.concurrency,
           ...(training.onCollect ? { progress: training.onCollect } : {}),

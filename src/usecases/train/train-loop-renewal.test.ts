@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { LeaseDesk } from '../../training/leases/lease-desk.ts';
+import type { LeaseService } from '../../training/leases/lease-service.ts';
 import type { Lease } from '../../training/leases/protocol.ts';
 import { whileRenewing } from './train-loop-renewal.ts';
 
@@ -7,15 +7,15 @@ const lease = { leaseId: 'l', fence: 1 } as Lease; // nothing else of it is read
 const never = new AbortController().signal;
 const stale = { kind: 'refused', code: 'stale-fence', message: 'the lease is over', remedy: 'lease again' } as const;
 
-/** A desk of which only renewals matter; `answers` in their order, then always the last. */
-function deskOf(...answers: readonly (() => ReturnType<LeaseDesk['renew']>)[]) {
+/** A lease service of which only renewals matter; `answers` in their order, then always the last. */
+function serviceOf(...answers: readonly (() => ReturnType<LeaseService['renew']>)[]) {
   let renewals = 0;
-  const renew: LeaseDesk['renew'] = async () => {
+  const renew: LeaseService['renew'] = async () => {
     const answer = answers[Math.min(renewals, answers.length - 1)];
     renewals++;
     return answer ? answer() : { kind: 'renewed', deadline: new Date(0) };
   };
-  return { desk: { renew } as LeaseDesk, count: () => renewals };
+  return { service: { renew } as LeaseService, count: () => renewals };
 }
 const renewed = async () => ({ kind: 'renewed', deadline: new Date(0) }) as const;
 const whenAborted = (signal: AbortSignal) =>
@@ -23,23 +23,23 @@ const whenAborted = (signal: AbortSignal) =>
 
 describe('work under a lease', () => {
   test('is stopped when a renewal is refused, and says that the lease was lost', async () => {
-    const { desk } = deskOf(renewed, async () => stale);
-    const answer = await whileRenewing({ desk, lease, ttlMs: 30, signal: never }, whenAborted);
+    const { service } = serviceOf(renewed, async () => stale);
+    const answer = await whileRenewing({ service, lease, ttlMs: 30, signal: never }, whenAborted);
     expect(answer).toEqual({ kind: 'lost', reason: 'the lease is over' });
   });
 
   test('goes on when a renewal fails for a fault of the world, and is renewed again', async () => {
-    const { desk, count } = deskOf(async () => Promise.reject(new Error('away')), renewed);
+    const { service, count } = serviceOf(async () => Promise.reject(new Error('away')), renewed);
     const work = async () => {
       while (count() < 3) await new Promise((resolve) => setImmediate(resolve));
       return 7;
     };
-    expect(await whileRenewing({ desk, lease, ttlMs: 30, signal: never }, work)).toEqual({ kind: 'done', value: 7 });
+    expect(await whileRenewing({ service, lease, ttlMs: 30, signal: never }, work)).toEqual({ kind: 'done', value: 7 });
   });
 
   test('that fails by itself throws what it threw', async () => {
-    const { desk } = deskOf(renewed);
+    const { service } = serviceOf(renewed);
     const failing = async () => Promise.reject(new RangeError('broken'));
-    await expect(whileRenewing({ desk, lease, ttlMs: 10_000, signal: never }, failing)).rejects.toThrow('broken');
+    await expect(whileRenewing({ service, lease, ttlMs: 10_000, signal: never }, failing)).rejects.toThrow('broken');
   });
 });

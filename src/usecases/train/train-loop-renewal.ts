@@ -1,8 +1,8 @@
-import type { LeaseDesk } from '../../training/leases/lease-desk.ts';
+import type { LeaseService } from '../../training/leases/lease-service.ts';
 import type { Lease } from '../../training/leases/protocol.ts';
 
 export interface Renewal {
-  readonly desk: LeaseDesk;
+  readonly service: LeaseService;
   readonly lease: Lease;
   readonly ttlMs: number;
   readonly signal: AbortSignal;
@@ -13,14 +13,14 @@ export interface Renewal {
  * result would be refused as well; one that fails (the database is away) is tried again at the next third.
  */
 export async function whileRenewing<T>(
-  { desk, lease, ttlMs, signal }: Renewal,
+  { service, lease, ttlMs, signal }: Renewal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<{ readonly kind: 'done'; readonly value: T } | { readonly kind: 'lost'; readonly reason: string }> {
   const lost = new AbortController();
   let reason: string | null = null;
   let renewing: Promise<void> = Promise.resolve();
   const timer = setInterval(() => {
-    renewing = desk.renew({ leaseId: lease.leaseId, fence: lease.fence, ttlMs }).then(
+    renewing = service.renew({ leaseId: lease.leaseId, fence: lease.fence, ttlMs }).then(
       (answer) => {
         if (answer.kind !== 'refused' || reason !== null) return;
         reason = answer.message;

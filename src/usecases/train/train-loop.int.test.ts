@@ -17,7 +17,7 @@ import { BackendFailed } from '../../training/backends/torch/backend-failed.ts';
 import { LINEAR_SETTINGS } from '../../training/backends/training-settings.ts';
 import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import { readBatchRows } from '../../training/rows/read-batch-rows.ts';
-import { openDesk } from './open-desk.ts';
+import { openLeaseService } from './open-lease-service.ts';
 import { type Trouble, trainLoop } from './train-loop.ts';
 
 const { signal } = new AbortController();
@@ -42,7 +42,7 @@ async function given(policyId: string, batches = 1, mend: (event: Envelope) => E
   const first = await backend.initial(1);
   const weights = createHash('sha256').update(backend.weightsOf(first)).digest('hex');
   const kept = await keepCheckpoint(platform.blobs, first);
-  await openDesk(platform).registerPolicy({ policyId, backend: backend.name, weights, kept });
+  await openLeaseService(platform).registerPolicy({ policyId, backend: backend.name, weights, kept });
   return lineageId;
 }
 
@@ -56,7 +56,7 @@ function train(policyId: string, backend: Backend, rows: readonly StepRow[]) {
   const troubles: Trouble[] = [];
   const done = trainLoop(
     {
-      ...{ policyId, consumer: 'trainer', desk: openDesk(platform), blobs: platform.blobs, backend, updates: 1 },
+      ...{ policyId, consumer: 'trainer', service: openLeaseService(platform), blobs: platform.blobs, backend, updates: 1 },
       settings: LINEAR_SETTINGS.ppo,
       readRows: async () => ({ rows, rewardsAt: '' }),
       onTrouble: (trouble) => troubles.push(trouble),
@@ -66,7 +66,7 @@ function train(policyId: string, backend: Backend, rows: readonly StepRow[]) {
   return { troubles, done };
 }
 
-/** What the desk put on record of a lineage, leases left out. */
+/** What the lease service put on record of a lineage, leases left out. */
 async function told(lineageId: string) {
   await settle(platform);
   const rows = await platform.database.db
@@ -113,7 +113,7 @@ describe('a batch whose rows contradict themselves', () => {
     const troubles: Trouble[] = [];
     const done = await trainLoop(
       {
-        ...{ policyId: 'broken', consumer: 'trainer', desk: openDesk(platform), blobs: platform.blobs, updates: 1 },
+        ...{ policyId: 'broken', consumer: 'trainer', service: openLeaseService(platform), blobs: platform.blobs, updates: 1 },
         ...{ backend: linearBackend(), settings: LINEAR_SETTINGS.grpo, onTrouble: (trouble) => troubles.push(trouble) },
         readRows: async ({ batchId }) => {
           await readBatchRows(db, platform.blobs, batchId);

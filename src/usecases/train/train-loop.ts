@@ -8,7 +8,7 @@ import { CheckpointDamaged } from '../../training/backends/backend.ts';
 import type { StepRow } from '../../training/backends/step-row.ts';
 import type { TrainingSettings } from '../../training/backends/training-settings.ts';
 import { checkpointIdOf, keepCheckpoint, readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
-import type { LeaseDesk } from '../../training/leases/lease-desk.ts';
+import type { LeaseService } from '../../training/leases/lease-service.ts';
 import type { Lease, Refused } from '../../training/leases/protocol.ts';
 import { RowsError } from '../../training/rows/batch-rows.ts';
 import { computeVersion } from './compute-version.ts';
@@ -18,7 +18,7 @@ export interface TrainLoopOptions {
   readonly policyId: string;
   /** Names this trainer. One that was killed and begins again under the same name gets its batch back at once. */
   readonly consumer: string;
-  readonly desk: LeaseDesk;
+  readonly service: LeaseService;
   readonly blobs: BlobStore;
   readonly backend: Backend;
   readonly settings: TrainingSettings;
@@ -69,17 +69,17 @@ const ATTEMPTS = 3; // what fails three times on the same bytes fails for ever
 /**
  * Trains a policy on its batches, one after the other: lease → rows → update → keep the checkpoint → acknowledge. The
  * acknowledgement is the effect: killed anywhere before it, the batch is leased again and computed again from the same checkpoint
- * and rows, to the same bytes; killed after it, the desk stands at the next batch. The lease is renewed meanwhile; one that is
- * lost stops the work on it. A batch whose rows contradict themselves is abandoned, and the next one trained on the same base: no
- * trainer could ever read it. @throws TrainingStuck, CheckpointDamaged; a fault that passes (`isPassingFault`), to be begun again
- * when it has.
+ * and rows, to the same bytes; killed after it, the lease service stands at the next batch. The lease is renewed meanwhile; one
+ * that is lost stops the work on it. A batch whose rows contradict themselves is abandoned, and the next one trained on the same
+ * base: no trainer could ever read it. @throws TrainingStuck, CheckpointDamaged; a fault that passes (`isPassingFault`), to be
+ * begun again when it has.
  */
 export async function trainLoop(options: TrainLoopOptions, signal: AbortSignal): Promise<number> {
-  const { desk, policyId, consumer } = options;
+  const { service, policyId, consumer } = options;
   const failures = new Map<string, number>();
   let done = 0;
   while (!signal.aborted && done < (options.updates ?? Number.POSITIVE_INFINITY)) {
-    const answer = await desk.lease({ policyId, consumer, ttlMs: options.ttlMs ?? TTL_MS });
+    const answer = await service.lease({ policyId, consumer, ttlMs: options.ttlMs ?? TTL_MS });
     if (answer.kind === 'refused') throw new TrainingStuck(`${answer.message}; ${answer.remedy}`);
     if (answer.kind === 'nothing') {
       await (options.idle ?? pause)(signal).catch(() => undefined); // only the signal ends a pause early
@@ -112,10 +112,10 @@ type Outcome =
   | { readonly kind: 'stopped' };
 
 async function trainBatch(options: TrainLoopOptions, lease: Lease, signal: AbortSignal): Promise<Outcome> {
-  const { desk, onTrouble } = options;
+  const { service, onTrouble } = options;
   const began = performance.now();
   try {
-    const made = await whileRenewing({ desk, lease, ttlMs: options.ttlMs ?? TTL_MS, signal }, (held) =>
+    const made = await whileRenewing({ service, lease, ttlMs: options.ttlMs ?? TTL_MS, signal }, (held) =>
       makeVersion(options, lease, held),
     );
     if (made.kind === 'lost') {
@@ -149,12 +149,12 @@ async function trainBatch(options: TrainLoopOptions, lease: Lease, signal: Abort
     const reason = signal.aborted ? 'the trainer was stopped' : error instanceof Error ? error.message : String(error);
     if (!signal.aborted && error instanceof RowsError && error.unreadable) {
       const { leaseId, fence } = lease;
-      const answer = await desk.abandon({ leaseId, fence, reason: reason.slice(0, 9_000) });
+      const answer = await service.abandon({ leaseId, fence, reason: reason.slice(0, 9_000) });
       // refused, the lease was lost meanwhile
       return answer.kind === 'abandoned' ? { kind: 'abandoned', reason } : { kind: 'stopped' };
     }
     // Not heard, the batch comes back at the deadline.
-    await desk
+    await service
       .nack({ leaseId: lease.leaseId, fence: lease.fence, reason: cutText(wellFormed(reason).value, 9_000) })
       .catch(() => undefined);
     if (error instanceof CheckpointDamaged) throw error;
@@ -165,18 +165,18 @@ async function trainBatch(options: TrainLoopOptions, lease: Lease, signal: Abort
 interface Made {
   readonly updated: Updated;
   readonly rows: readonly StepRow[];
-  readonly ack: Awaited<ReturnType<LeaseDesk['ack']>>;
+  readonly ack: Awaited<ReturnType<LeaseService['ack']>>;
 }
 
 async function makeVersion(options: TrainLoopOptions, lease: Lease, signal: AbortSignal): Promise<Made> {
-  const { backend, blobs, desk, settings, policyId } = options;
+  const { backend, blobs, service, settings, policyId } = options;
   const checkpoint = await readCheckpoint(blobs, backend, lease.base);
   const { rows, rewardsAt } = await options.readRows(lease, signal);
   const updated = await computeVersion({ policyId, backend, settings, batch: lease, checkpoint, rows }, signal);
   const kept = await keepCheckpoint(blobs, updated.checkpoint); // durable before the acknowledgement that names it
   const { leaseId, fence, base, lineageId } = lease;
   const version = base.version + 1;
-  const ack: Awaited<ReturnType<LeaseDesk['ack']>> | Refused = await desk.ack({
+  const ack: Awaited<ReturnType<LeaseService['ack']>> | Refused = await service.ack({
     ...{
       leaseId,
       fence,

@@ -11,7 +11,7 @@ import { createRelay } from '../../training/outbox/relay.ts';
 import { TrainingRefused } from '../collect/train-admission-for.ts';
 import { checkpointKeeper } from './keep-checkpoints.ts';
 import { openBackend, trainerPlan } from './open-backend.ts';
-import { openDesk } from './open-desk.ts';
+import { openLeaseService } from './open-lease-service.ts';
 import { type Trained, type Trouble, trainLoop } from './train-loop.ts';
 import { readBatchSteps } from './train-rows.ts';
 
@@ -33,8 +33,9 @@ const LOOK_MS = 1_000; // a notice wakes it at once; this is for notices that we
 
 /**
  * Trains a declared policy on its batches as they are planned, in this process. A projector must be running. Any number may run
- * for one policy: the desk gives a batch to one of them. What passes by itself is waited out. Gives how many batches were trained
- * since. @throws TrainingRefused for a policy that is not declared, or for other trainers; TrainingStuck, CheckpointDamaged.
+ * for one policy: the lease service gives a batch to one of them. What passes by itself is waited out. Gives how many batches
+ * were trained since. @throws TrainingRefused for a policy that is not declared, or for other trainers; TrainingStuck,
+ * CheckpointDamaged.
  */
 export async function trainPolicy(platform: Platform, training: PolicyTraining): Promise<number> {
   const { signal, onFault = () => undefined } = training;
@@ -59,10 +60,17 @@ async function trainFromRecord(platform: Platform, training: PolicyTraining): Pr
   const keeping = keepAfterwards(platform, plan.data.backend, training);
   try {
     const { untilVersion } = training;
-    let seen = notices.count; // as it was before the desk was asked: what moved since wakes at once
+    let seen = notices.count; // as it was before the service was asked: what moved since wakes at once
     return await trainLoop(
       {
-        ...{ policyId, consumer: training.consumer, desk: openDesk(platform), blobs, backend, settings: plan.data.settings },
+        ...{
+          policyId,
+          consumer: training.consumer,
+          service: openLeaseService(platform),
+          blobs,
+          backend,
+          settings: plan.data.settings,
+        },
         ...(training.ttlMs === undefined ? {} : { ttlMs: training.ttlMs }),
         ...(untilVersion === null ? {} : { updates: Math.max(0, untilVersion - (lineage.newestVersion ?? 0)) }),
         onUpdate(trained) {

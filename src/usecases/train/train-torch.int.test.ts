@@ -20,7 +20,7 @@ import { batch } from './batch.ts';
 import { declareTraining } from './batcher/declare-training.ts';
 import { checkpointKeeper } from './keep-checkpoints.ts';
 import { openBackend, torchFolder, trainerPlan } from './open-backend.ts';
-import { openDesk } from './open-desk.ts';
+import { openLeaseService } from './open-lease-service.ts';
 import { trainPolicy } from './train-policy.ts';
 
 const found = await pythonForTests();
@@ -105,7 +105,7 @@ const trainer = trainerPlan.parse({
         const weights = createHash('sha256').update(backend.weightsOf(bytes)).digest('hex');
         const kept = await keepCheckpoint(blobs, bytes);
         await settle();
-        await openDesk(platform).registerPolicy({ policyId, backend: backend.name, weights, kept });
+        await openLeaseService(platform).registerPolicy({ policyId, backend: backend.name, weights, kept });
         await settle();
         return bytes;
       } finally {

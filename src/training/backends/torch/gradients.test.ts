@@ -36,7 +36,7 @@ const COLUMNS = {
 
 describe('the gradients that the Python tests compare with', () => {
   test('are those of the forms in src/domain/training', async () => {
-    // To write them anew: print `told` into the file.
+    // To write them again: print `told` into the file.
     const told = { ...COLUMNS, klCoefficient: KL_COEFFICIENT, cases: Object.keys(POLICY_LOSSES).flatMap(casesOf) };
     expect(JSON.parse(await readFile(FILE, 'utf8'))).toEqual(told);
   });

@@ -90,8 +90,8 @@ export async function expandNode(search: Search, state: SearchState, step: Expan
       reason = NOT_REPEATED;
       break;
     }
-    const elder = equivalentTo === null ? null : stepIdOf(step.stepId, equivalentTo);
-    grown = await addChild({ search, state: grown, step, candidate, elder, child, policyMs, history: asked.history });
+    const earlier = equivalentTo === null ? null : stepIdOf(step.stepId, equivalentTo);
+    grown = await addChild({ search, state: grown, step, candidate, earlier, child, policyMs, history: asked.history });
   }
   await spare?.close();
   if (tree.signal.aborted) return grown; // the next process asks again and adds what is missing
@@ -119,7 +119,7 @@ interface Adding {
   readonly state: SearchState;
   readonly step: Expansion;
   readonly candidate: Candidate;
-  readonly elder: string | null;
+  readonly earlier: string | null;
   readonly child: Environment;
   readonly policyMs: number;
   readonly history: DrawnHistory | null;
@@ -130,7 +130,7 @@ async function addChild({
   state,
   step,
   candidate,
-  elder,
+  earlier,
   child,
   policyMs,
   history,
@@ -166,7 +166,7 @@ async function addChild({
     stepId,
     parentStepId: at.stepId,
     ordinal: candidate.ordinal,
-    equivalentTo: elder,
+    equivalentTo: earlier,
     ...graded,
   } as const;
   // A walk that ends is a rollout from the node where it was sampled: it makes the path to its leaf a trajectory.

@@ -51,13 +51,13 @@ function publishedRules(tree: GrowingTree, { maxTokenLength }: NonNullable<Searc
   const style = replyStyleOf(tree.kind);
   return {
     tree: { ...tree, kind: asPublished(tree.kind) },
-    tieBreak: (state) => ({ kind: 'drawn', draw: tree.surroundings?.drawTie ?? ((tie) => drawSeeded(tree, state(), tie)) }),
+    tieBreak: (state) => ({ kind: 'drawn', draw: tree.overrides?.drawTie ?? ((tie) => drawSeeded(tree, state(), tie)) }),
     // Only WebShop's module stores another text at the node than in the conversation, and compares the former.
     read: (reply) => {
       const { turn, response } = readPublishedReply(reply, style);
       return { said: turn, key: response };
     },
-    promptAt: (path) => publishedPrompt(tree.opening, path.slice(1), maxTokenLength, tree.surroundings?.countTokens),
+    promptAt: (path) => publishedPrompt(tree.opening, path.slice(1), maxTokenLength, tree.overrides?.countTokens),
     // The last reward it is, whatever it means; a negative one ends the walk.
     scoreAfter: (_before, { reward }) => (reward.raw < 0 ? -1 : reward.value),
   };

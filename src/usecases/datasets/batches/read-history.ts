@@ -17,8 +17,8 @@ export async function* readHistory(trx: Trx, policies: readonly string[] | null)
     const samples = groupByBatch(await readSamples(trx, ids));
     const leases = groupByBatch(await readLeases(trx, ids));
     for (const row of rows) {
-      const elder = before?.lineage_id === row.lineage_id ? before : undefined;
-      before = toBatch(row, samples.get(row.batch_id) ?? [], leases.get(row.batch_id) ?? [], elder);
+      const earlier = before?.lineage_id === row.lineage_id ? before : undefined;
+      before = toBatch(row, samples.get(row.batch_id) ?? [], leases.get(row.batch_id) ?? [], earlier);
       yield before;
     }
   }
@@ -76,13 +76,13 @@ function toBatch(
   row: BatchRow,
   samples: readonly SampleRecord[],
   leases: readonly LeaseRecord[],
-  elder: BatchRecord | undefined,
+  earlier: BatchRecord | undefined,
 ): BatchRecord {
   const { update } = row;
   return {
     kind: 'batch',
     ...row,
-    chained: hashOf(row, samples) === row.manifest_hash && row.previous_hash === (elder?.manifest_hash ?? null),
+    chained: hashOf(row, samples) === row.manifest_hash && row.previous_hash === (earlier?.manifest_hash ?? null),
     samples,
     leases,
     update: update && { ...update, acked_at: new Date(update.acked_at) },

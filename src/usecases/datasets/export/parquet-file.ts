@@ -68,7 +68,7 @@ function pastColumn(schema: readonly SchemaElement[], at: number): number {
   return next;
 }
 
-/** Hands the bytes of each finished row group to the sink and begins its buffer anew. */
+/** Hands the bytes of each finished row group to the sink and begins its buffer again. */
 class SinkWriter extends ByteWriter {
   readonly #sink: ByteSink;
   constructor(sink: ByteSink) {

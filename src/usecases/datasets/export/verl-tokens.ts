@@ -31,7 +31,7 @@ export function stepTokens({ tokens, stepId }: Pick<RecordedStep, 'tokens' | 'st
   return { ids, mask, logProbs };
 }
 
-/** The steps that the rollout itself took: those before are of an elder rollout, and are its prompt. */
+/** The steps that the rollout itself took: those before are of an earlier rollout, and are its prompt. */
 export function splitOwn({ rollout, root, steps }: ExportTrajectory): {
   readonly context: readonly ExportStep[];
   readonly own: readonly ExportStep[];

@@ -49,7 +49,7 @@ function logProbsOf(tokens: readonly StepTokens[]): readonly number[] | null {
   return all;
 }
 
-/** Rewards on the steps of an elder rollout are that rollout's: they are in the return, and on no token of this row. */
+/** Rewards on the steps of an earlier rollout are that rollout's: they are in the return, and on no token of this row. */
 function scoresOf(trajectory: ExportTrajectory, tokens: readonly StepTokens[], starts: readonly number[]): readonly number[] {
   const { own } = splitOwn(trajectory);
   const scores = tokens.flatMap(({ ids }) => ids.map(() => 0));

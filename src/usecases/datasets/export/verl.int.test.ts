@@ -154,7 +154,7 @@ describe('a row per trajectory', () => {
     });
   });
 
-  test('a rollout that branches has the elder steps in its prompt, and trains on its own alone', async () => {
+  test('a rollout that branches has the earlier steps in its prompt, and trains on its own alone', async () => {
     const { told, ids } = story();
     await givenEvents(database.db, told.events);
     const [, two] = await rows({ kind: 'verl', layout: 'trajectory' });

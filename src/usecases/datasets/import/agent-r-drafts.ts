@@ -212,8 +212,8 @@ class AgentRRun {
       });
     }
     const end = !isEnd(node) ? 'none' : step.disaster ? 'disaster' : 'terminated';
-    const elder = parent?.children.slice(0, ordinal).find((sibling) => sibling.step.action === step.action);
-    const equivalentTo = elder ? idOf(treeId, elder) : null;
+    const earlier = parent?.children.slice(0, ordinal).find((sibling) => sibling.step.action === step.action);
+    const equivalentTo = earlier ? idOf(treeId, earlier) : null;
     const added = { treeId, stepId, parentStepId, simulation: 0, ordinal, score: step.score / scale, end, equivalentTo } as const;
     yield this.#draft('NodeAdded', stepId, added);
     if (rolloutId === null) return;

@@ -121,7 +121,7 @@ describe('AgentTraj files', () => {
       }));
     await fc.assert(
       fc.asyncProperty(fc.array(anyItem, { minLength: 1, maxLength: 6 }), async (items) => {
-        await shop.startAnew();
+        await shop.startAgain();
         await write(items);
         await shop.importing();
         const out = await readFile(await shop.exportTo('back', { kind: 'sharegpt', weights: 'policy' }), 'utf8');

@@ -23,10 +23,10 @@ describe('our own JSONL', () => {
       const format: ExportFormat = { kind: 'jsonl', scope };
       await fc.assert(
         fc.asyncProperty(arbitraryRecord, async (events) => {
-          await shop.startAnew();
+          await shop.startAgain();
           await givenPrepared(shop.db, events, shop.blobs);
           const first = await readFile(await shop.exportTo('first', format));
-          await shop.startAnew();
+          await shop.startAgain();
           await shop.importing({ source: shop.path('first') });
           const second = await readFile(await shop.exportTo('second', format));
           expect(second.equals(first)).toBe(true);
@@ -46,7 +46,7 @@ describe('our own JSONL', () => {
     await fc.assert(
       fc.asyncProperty(arbitraryRecord, async (events) => {
         // A tree that no finished rollout stands in is not exported; every tree here gets one.
-        await shop.startAnew();
+        await shop.startAgain();
         await givenPrepared(shop.db, events, shop.blobs);
         const before = await Promise.all([
           ...formats.map((format) => shop.exportTo(format.kind, format)),
@@ -54,7 +54,7 @@ describe('our own JSONL', () => {
         ]);
         const models = await readModels(shop.db, volatile);
         const files = await Promise.all(before.map((path) => readFile(path)));
-        await shop.startAnew();
+        await shop.startAgain();
         await shop.importing({ source: shop.path('all') });
         const after = await readModels(shop.db, volatile);
         for (const [i, format] of formats.entries()) {
@@ -101,7 +101,7 @@ describe('our own JSONL', () => {
     const steps = first.split('\n').filter((line) => line.includes('"StepTaken"'));
     expect(steps.map((line) => JSON.parse(line).data.stepId)).toEqual([shared, leaf]);
     expect(first).not.toContain(own);
-    await shop.startAnew();
+    await shop.startAgain();
     const report = await shop.importing({ source: shop.path('first') });
     expect(report).toMatchObject({ source: 'events', trees: 1, rollouts: 2, steps: 2, alreadyThere: 0 });
     expect(await shop.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
@@ -130,7 +130,7 @@ describe('our own JSONL', () => {
     const first = await readFile(await shop.exportTo('first', allEvents, successes), 'utf8');
     const segmentsIn = first.split('\n').filter((line) => line.includes('"SegmentRendered"'));
     expect(segmentsIn.map((line) => JSON.parse(line).data.segmentId)).toEqual([shared, large]);
-    await shop.startAnew();
+    await shop.startAgain();
     await shop.importing({ source: shop.path('first') });
     expect(await shop.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
     expect([...(await readHistories(shop.db, steps)).values()]).toEqual([
@@ -179,7 +179,7 @@ describe('our own JSONL', () => {
       await producersOwn();
       const [before, held] = [await bodies(), new Map(shop.blobs.held)];
       const first = await readFile(await shop.exportTo('first', allEvents), 'utf8');
-      await shop.startAnew();
+      await shop.startAgain();
       await shop.importing({ source: shop.path('first') });
       expect(await bodies()).toEqual(before);
       expect(new Map([...shop.blobs.held].sort())).toEqual(new Map([...held].sort()));
@@ -205,7 +205,7 @@ describe('our own JSONL', () => {
     ])('refuse the file with its line when one %s, and nothing is appended or stored', async (_, edit, message) => {
       await producersOwn();
       const lines = (await readFile(await shop.exportTo('first', allEvents), 'utf8')).trimEnd().split('\n');
-      await shop.startAnew();
+      await shop.startAgain();
       const edited = lines.map((line) => (line.includes('"sha256"') ? edit(line) : line)).filter((line) => line !== null);
       await writeFile(shop.path('source'), `${edited.join('\n')}\n`);
       const appender = projectingAppender(shop.db, shop.blobs);
@@ -238,7 +238,7 @@ describe('our own JSONL', () => {
     await givenPrepared(shop.db, told.events, shop.blobs);
     const source = await shop.exportTo('all', allEvents);
     const before = await readFile(source);
-    await shop.startAnew();
+    await shop.startAgain();
     const stop = new AbortController();
     const onProgress: ImportOptions['onProgress'] = (progress) => {
       if (progress.kind === 'appending') stop.abort();
@@ -257,7 +257,7 @@ describe('our own JSONL', () => {
       told.walk(tree, 0, 2, 1);
       await givenPrepared(shop.db, told.events, shop.blobs);
       const lines = (await readFile(await shop.exportTo('good', allEvents), 'utf8')).trimEnd().split('\n');
-      await shop.startAnew();
+      await shop.startAgain();
       await writeFile(shop.path('source'), `${edit(lines).join('\n')}\n`);
       const appender = projectingAppender(shop.db, shop.blobs);
       const message = await shop.importing({ appender }).then(

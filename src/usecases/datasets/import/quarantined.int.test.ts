@@ -40,7 +40,7 @@ const countsOf = async (name: string) => JSON.parse(await readFile(`${shop.path(
 /** Exports, imports into an empty record and exports that; gives the two files. */
 async function thereAndBack(format = jsonl): Promise<readonly [Buffer, Buffer]> {
   const first = await readFile(await shop.exportTo('first', format));
-  await shop.startAnew();
+  await shop.startAgain();
   await shop.importing({ source: shop.path('first') });
   return [first, await readFile(await shop.exportTo('second', format))];
 }
@@ -160,7 +160,7 @@ test('whatever the order of its events and of releases between them, a record co
   });
   await fc.assert(
     fc.asyncProperty(shuffled, async ([runs, events, cuts]) => {
-      await shop.startAnew();
+      await shop.startAgain();
       await givenPrepared(shop.db, runs, shop.blobs);
       let from = 0;
       for (const { at, release } of [...cuts].sort((a, b) => (a.at % (events.length + 1)) - (b.at % (events.length + 1)))) {
@@ -172,7 +172,7 @@ test('whatever the order of its events and of releases between them, a record co
       await givenPrepared(shop.db, events.slice(from), shop.blobs);
       await shop.exportTo('first', jsonl);
       const before = await tellingRows();
-      await shop.startAnew();
+      await shop.startAgain();
       await shop.importing({ source: shop.path('first') });
       expect(await waiting()).toEqual([]);
       expect(await tellingRows()).toEqual(before);

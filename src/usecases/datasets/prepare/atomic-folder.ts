@@ -40,7 +40,7 @@ export async function fillFolder<T>(
 }
 
 /**
- * Nothing renames onto a folder with files in it: an elder one stands aside (`….before`) between two renames, and comes back if
+ * Nothing renames onto a folder with files in it: an earlier one stands aside (`….before`) between two renames, and comes back if
  * the second fails.
  */
 async function takePlace(partial: string, path: string, before: 'none' | 'ours'): Promise<void> {

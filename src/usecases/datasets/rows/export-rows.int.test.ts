@@ -105,7 +105,7 @@ describe('training rows of the record', () => {
     await expect(exporting({ parameters: { ...revisions, state: 'composed' } })).rejects.toMatchObject({
       code: 'nothing-matches',
     });
-    await shop.startAnew();
+    await shop.startAgain();
     await givenEvents(shop.db, tell('composed').story.events);
     await expect(exporting({ parameters: revisions })).rejects.toThrow('--state composed');
     const { rows } = await exporting({ parameters: { ...revisions, state: 'composed' } });

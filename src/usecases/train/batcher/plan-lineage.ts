@@ -96,7 +96,7 @@ async function decide({ db, blobs }: BatcherWorld, policyId: string, finishedRun
 
 /**
  * Plans batches whose rows can be read and trained on. Of a sample its record is looked at when it would be planned: most are
- * looked at once, and those that wait not again and again. One with a fault is refused, and what follows is planned anew.
+ * looked at once, and those that wait not again and again. One with a fault is refused, and what follows is planned again.
  */
 async function planReadable(
   where: Parameters<typeof readRecordFaults>[0],

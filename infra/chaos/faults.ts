@@ -1,0 +1,52 @@
+import type { OwnBroker } from './own-broker.ts';
+import type { OwnPostgres } from './own-postgres.ts';
+import type { NoDisk, SmallDisk } from './small-disk.ts';
+
+/** What is done to a training, and what it is. */
+export const FAULTS = {
+  kill: 'SIGKILL to a process of the group; a supervisor starts the next',
+  pause: 'SIGSTOP, later SIGCONT',
+  cut: 'every connection to the database breaks, and new ones are refused for a moment',
+  crash: 'SIGKILL to one process of the database: it ends all others and recovers from its log',
+  statement: 'one connection breaks at the worst statement: a commit that is not answered, a COPY cut in half',
+  postmaster: 'SIGKILL to the postmaster; started again on the same folder and port',
+  broker: 'SIGKILL to the Kafka broker; started again on the same folder and port',
+  disk: 'no room on the disk of the database, or on that of blobs and checkpoints; later there is',
+  restore: 'the database is replaced by a copy taken some kills before',
+} as const;
+export type Fault = keyof typeof FAULTS;
+export const FAULT_NAMES = Object.keys(FAULTS) as readonly Fault[]; // the keys of a constant
+
+/** Those that everybody feels for seconds: placed one by one in a training. The others are drawn between the kills. */
+export const HEAVY = ['postmaster', 'broker', 'disk', 'restore'] as const;
+export type HeavyFault = (typeof HEAVY)[number];
+
+/** What the laboratory can do to the servers of a training; null where they are not its own. */
+export interface Means {
+  readonly postgres: OwnPostgres | null;
+  readonly broker: OwnBroker | null;
+  readonly databaseDisk: SmallDisk | NoDisk;
+  readonly homeDisk: SmallDisk | NoDisk;
+}
+
+/** Servers that are shared with others: processes and connections are all that can be disturbed. */
+export const NO_MEANS: Means = {
+  ...{ postgres: null, broker: null },
+  databaseDisk: { reason: 'the server is not the own' },
+  homeDisk: { reason: 'the folder is not on a disk of its own' },
+};
+
+/** Tells why a fault cannot be done; null when it can. */
+export function whyNot(fault: Fault, log: 'embedded' | 'kafka', means: Means): string | null {
+  if (fault === 'postmaster' && !means.postgres) return 'DATABASE_URL names a server that is not the own';
+  if (fault === 'broker' && log === 'embedded') return 'the log lies in Postgres: see postmaster';
+  if (fault === 'broker' && !means.broker) return 'KAFKA_BROKERS names brokers that are not the own';
+  if (fault === 'restore' && log === 'embedded')
+    return 'the log lies in the database: what was acknowledged behind the copy would be gone with it, and nothing else is promised';
+  if (fault === 'disk') {
+    if (!means.postgres) return 'DATABASE_URL names a server that is not the own';
+    if ('reason' in means.databaseDisk) return means.databaseDisk.reason;
+    if ('reason' in means.homeDisk) return means.homeDisk.reason;
+  }
+  return null;
+}

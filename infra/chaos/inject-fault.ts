@@ -1,0 +1,120 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Platform } from '../../src/platform/open-platform.ts';
+import type { CuttableProxy } from '../../src/testing/cuttable-proxy.ts';
+import type { Fault, Means } from './faults.ts';
+import { copyDatabase, type OlderCopy } from './older-copy.ts';
+import type { ProcessGroup } from './process-group.ts';
+import { withRetry } from './with-retry.ts';
+import { worstMoments } from './worst-moments.ts';
+
+/** Everything that a fault reaches. */
+export interface World {
+  readonly platform: Platform;
+  readonly group: ProcessGroup;
+  /** Between the group and the database. */
+  readonly proxy: CuttableProxy;
+  readonly means: Means;
+}
+
+/** What of a fault is drawn, always all of it, so that what comes next does not depend on what was done. */
+export interface Drawn {
+  /** How long it lasts, up to a second. */
+  readonly ms: number;
+  /** In [0, 1). */
+  readonly which: number;
+}
+
+/** Whom a fault struck. */
+export type Struck = 'database' | 'broker' | 'home';
+
+/**
+ * Does what is done to the servers and the connections to them. Gives whom it struck and how; null when the moment did not come.
+ */
+export async function injectFault(
+  fault: Exclude<Fault, 'kill' | 'pause' | 'restore'>,
+  world: World,
+  drawn: Drawn,
+): Promise<{ readonly struck: Struck; readonly how: string } | null> {
+  const { group, proxy, platform, means } = world;
+  const { ms, which } = drawn;
+  switch (fault) {
+    case 'cut':
+      await group.outage(async () => {
+        proxy.cut();
+        await delay(ms);
+        proxy.mend();
+      });
+      return { struck: 'database', how: `for ${ms} ms` };
+    case 'crash':
+      await group.outage(() => crashDatabase(platform));
+      return { struck: 'database', how: '' };
+    case 'statement': {
+      const moments = worstMoments(platform.mode.log);
+      const [how, moment] = moments[Math.floor(which * moments.length)] ?? moments[0] ?? [];
+      const met = moment ? await group.outage(() => proxy.cutAt(moment, MOMENT_MS)) : false;
+      return met ? { struck: 'database', how: how ?? '' } : null;
+    }
+    case 'postmaster':
+      await group.outage(async () => {
+        await means.postgres?.kill();
+        await withRetry(() => platform.database.pool.query('select'));
+      });
+      return { struck: 'database', how: '' };
+    case 'broker':
+      await group.outage(async () => {
+        await means.broker?.kill(() => delay(ms));
+        await withRetry(() => platform.log.identity());
+      });
+      return { struck: 'broker', how: `for ${ms} ms and its start` };
+    case 'disk':
+      return fillDisk(world, drawn);
+    default:
+      return fault satisfies never;
+  }
+}
+
+const MOMENT_MS = 3_000; // an update takes less; a moment that is rare is passed over
+const [FULL_MS, FULLER_MS] = [500, 2]; // long enough for appends and checkpoints to meet it
+
+async function fillDisk({ group, platform, means }: World, { ms, which }: Drawn): Promise<{ struck: Struck; how: string }> {
+  const [struck, disk] = which < 0.5 ? (['database', means.databaseDisk] as const) : (['home', means.homeDisk] as const);
+  if ('reason' in disk) throw new Error(`there is no disk to fill: ${disk.reason}`);
+  const lasts = FULL_MS + FULLER_MS * ms;
+  let gaveUp = false;
+  await group.outage(async () => {
+    await disk.fill();
+    await delay(lasts);
+    await disk.makeRoom();
+    gaveUp = (await means.postgres?.revive()) ?? false;
+    await withRetry(() => platform.database.pool.query('select'));
+  });
+  return { struck, how: `full for ${lasts} ms${gaveUp ? '; the server gave up and was started again' : ''}` };
+}
+
+/** Takes the copy that is restored later. */
+export async function takeCopy({ group, proxy, platform }: World): Promise<OlderCopy> {
+  return copyDatabase(platform.databaseUrl, (meanwhile) =>
+    group.outage(async () => {
+      proxy.cut();
+      try {
+        return await meanwhile();
+      } finally {
+        proxy.mend();
+      }
+    }),
+  );
+}
+
+/**
+ * Kills the server process of a connection: the postmaster then ends all others, for they share memory, and recovers from the
+ * write-ahead log.
+ */
+async function crashDatabase({ database }: Platform): Promise<void> {
+  const { rows } = await withRetry(() =>
+    database.pool.query<{ pid: number }>(
+      "select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid() order by pid limit 1",
+    ),
+  );
+  if (rows[0]) process.kill(rows[0].pid, 'SIGKILL');
+  await withRetry(() => database.pool.query('select'));
+}

@@ -1,0 +1,163 @@
+import type { Platform } from '../../src/platform/open-platform.ts';
+import { environmentOf } from '../../src/testing/crashing-run.ts';
+import { type ChildProcess, startProcess } from '../../src/testing/worker-process.ts';
+
+export const ROLES = ['collector', 'projector', 'batcher', 'trainer', 'relay', 'api'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** The processes of one training, one of each role. What dies is started again, as a supervisor would. */
+export interface ProcessGroup {
+  /** Waits until the process of a role is at work, if it has one. */
+  ready(role: Role): Promise<void>;
+  /**
+   * Kills with SIGKILL, waits for the end and starts the next. False when there is none: the collector has ended with its run.
+   */
+  kill(role: Role): Promise<boolean>;
+  /** Marks that servers are away meanwhile: who is just starting then may give up, and is started again. */
+  outage<T>(meanwhile: () => Promise<T>): Promise<T>;
+  /** Stops with SIGSTOP, and lets it go on when `meanwhile` is over. */
+  pause(role: Role, meanwhile: () => Promise<void>): Promise<void>;
+  /** Whether the collector came to the end of its run. */
+  collected(): boolean;
+  /** Processes that ended without being told to. */
+  readonly fallen: readonly Fallen[];
+  /** Ends all with SIGTERM. @throws Error when one of them does not end as it was told. */
+  dismiss(): Promise<void>;
+  /** Kills all that are left with SIGKILL; nobody is started again. */
+  abandon(): Promise<void>;
+  /** What everybody said last; for a failure. */
+  lastWords(): string;
+}
+
+export interface Fallen {
+  readonly role: Role;
+  readonly end: number | string;
+  /** Its last ones. */
+  readonly words: string;
+  /**
+   * `work`: it had begun. `start`: it had not, and a server was away since it was started. `no reason`: it had not, and none was.
+   */
+  readonly at: 'work' | 'start' | 'no reason';
+}
+
+export interface ProcessGroupOptions {
+  /** How processes reach the database; another address than the platform's where connections are to be cut. */
+  readonly databaseUrl: string;
+  readonly port: number;
+  readonly planFile: string;
+  readonly policyId: string;
+}
+
+interface Member {
+  child: ChildProcess;
+  told: boolean;
+  /** Of outages, when it was started. */
+  outages: number;
+}
+
+const READY: Readonly<Record<Role, RegExp>> = {
+  ...{ collector: /"collecting"/, projector: /"projecting"/, batcher: /"batching"/ },
+  ...{ trainer: /"training"/, relay: /"relaying"/, api: /"serving"/ },
+};
+
+/** Starts everybody. */
+export function startProcessGroup(platform: Platform & { readonly home: string }, options: ProcessGroupOptions): ProcessGroup {
+  const env = { ...environmentOf(platform), DATABASE_URL: options.databaseUrl, ESPALIER_PORT: String(options.port) };
+  const scripts: Readonly<Record<Role, readonly [string, ...string[]]>> = {
+    collector: ['workers/collect.ts', options.planFile],
+    projector: ['workers/project.ts'],
+    batcher: ['workers/batch.ts'],
+    trainer: ['workers/train.ts', options.policyId, 'chaos'],
+    relay: ['workers/relay.ts'],
+    api: ['workers/api.ts'],
+  };
+  const members = new Map<Role, Member>();
+  const fallen: Fallen[] = [];
+  let [begun, under] = [0, 0]; // outages so far, and those that last
+  let isCollected = false;
+  let isOver = false;
+
+  function start(role: Role): void {
+    const [script, ...args] = scripts[role];
+    const member: Member = { child: startProcess(script, args, env), told: false, outages: begun - under };
+    members.set(role, member);
+    void member.child.ended.then((end) => {
+      if (member.told || isOver) return;
+      if (role === 'collector' && end === 0) {
+        isCollected = true;
+        members.delete(role);
+        return;
+      }
+      fell(role, member, end);
+    });
+  }
+  function fell(role: Role, { child, outages }: Member, end: number | string): void {
+    const hadBegun = child
+      .stderr()
+      .split('\n')
+      .some((line) => READY[role].test(line));
+    fallen.push({ role, end, words: tail(child), at: hadBegun ? 'work' : begun > outages ? 'start' : 'no reason' });
+    start(role);
+  }
+  for (const role of ROLES) start(role);
+
+  return {
+    fallen,
+    collected: () => isCollected,
+    async ready(role) {
+      await members
+        .get(role)
+        ?.child.saying(READY[role])
+        .catch(() => undefined); // one that ended meanwhile is replaced
+    },
+    async kill(role) {
+      const member = members.get(role);
+      if (!member) return false;
+      member.told = true;
+      member.child.kill('SIGKILL');
+      const end = await member.child.ended;
+      if (end === 'SIGKILL') start(role);
+      else if (role === 'collector' && end === 0) {
+        isCollected = true; // it had come to its end just before
+        members.delete(role);
+      } else fell(role, member, end);
+      return end === 'SIGKILL';
+    },
+    async outage(meanwhile) {
+      begun++;
+      under++;
+      try {
+        return await meanwhile();
+      } finally {
+        under--;
+      }
+    },
+    async pause(role, meanwhile) {
+      const member = members.get(role);
+      member?.child.kill('SIGSTOP');
+      await meanwhile();
+      member?.child.kill('SIGCONT');
+    },
+    async dismiss() {
+      // One that is still starting has no handler of its own for the signal yet.
+      await Promise.all([...members].map(([role, { child }]) => child.saying(READY[role])));
+      isOver = true;
+      for (const { child } of members.values()) child.kill('SIGTERM');
+      const ends = await Promise.all([...members].map(async ([role, { child }]) => ({ role, child, end: await child.ended })));
+      const unruly = ends
+        .filter(({ end }) => end !== 0)
+        .map(({ role, child, end }) => `${role} ended with ${end}: ${tail(child)}`);
+      if (unruly.length > 0) throw new Error(unruly.join('\n'));
+    },
+    async abandon() {
+      isOver = true;
+      for (const { child } of members.values()) child.kill('SIGKILL');
+      await Promise.all([...members.values()].map(({ child }) => child.ended));
+    },
+    lastWords: () => [...members].map(([role, { child }]) => `${role} (${child.pid}): ${tail(child)}`).join('\n'),
+  };
+}
+
+function tail(child: ChildProcess): string {
+  return child.stderr().trimEnd().split('\n').slice(-4).join('\n').slice(-3_000);
+}

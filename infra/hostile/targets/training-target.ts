@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { type Change, change, changed, damage, damaged, hostileText, RAW_TEXTS, write } from '../hostile-values.ts';
+import { outcomeOf, request } from '../request.ts';
+import type { Stage } from '../stage.ts';
+import { Broken, target } from '../target.ts';
+
+/** The requests of a trainer, in the order of their use. */
+const DOORS = ['policies', 'leases', 'renew', 'ack', 'nack', 'abandon', 'rows'] as const;
+interface Asked {
+  readonly target: (typeof DOORS)[number];
+  /** What stands in the path for the lease; null is the last lease that was given. */
+  readonly lease: string | null;
+  readonly changes: readonly Change[];
+  readonly harm: Parameters<typeof damaged>[1] | null;
+  readonly query: string;
+}
+
+const sha = 'a'.repeat(64);
+const method = { name: 'grpo', revision: '1', mode: {} };
+const BODIES = {
+  policies: { policyId: 'hostile', backend: 'linear', weights: sha, kept: null },
+  leases: { policyId: 'hostile', consumer: 'trainer', ttlMs: 1_000, waitMs: 0, layout: 'step' },
+  renew: { fence: 1, ttlMs: 1_000 },
+  ack: {
+    ...{
+      fence: 1,
+      version: 1,
+      checkpointId: '00000000-0000-4000-8000-000000000001',
+      backend: 'linear',
+      weights: sha,
+      kept: null,
+    },
+    ...{ estimator: method, loss: method, metrics: { loss: 1 } },
+  },
+  nack: { fence: 1, reason: 'none' },
+  abandon: { fence: 1, reason: 'none' },
+  rows: {},
+};
+
+let lastLease = '00000000-0000-4000-8000-000000000000';
+
+/** `/v1/training/…`: a request that is refused changes nothing of the lease service and tells nothing. */
+export const trainingTarget = target<Asked>({
+  name: 'training',
+  always: [
+    ...DOORS.map((name): Asked => ({ ...{ target: name, lease: null, changes: [], harm: null }, query: '' })),
+    ...RAW_TEXTS.map(
+      (text, i): Asked => ({
+        ...{ target: DOORS[i % 5] ?? 'ack', lease: null, harm: null, query: '' },
+        changes: [{ place: i, how: 'replace', value: text, key: '' }],
+      }),
+    ),
+  ],
+  cases: fc.record({
+    target: fc.constantFrom(...DOORS),
+    lease: fc.oneof(
+      { weight: 3, arbitrary: fc.constant(null) },
+      { weight: 1, arbitrary: hostileText },
+      { weight: 1, arbitrary: fc.uuid() },
+    ),
+    changes: fc.array(change, { maxLength: 2 }),
+    harm: fc.option(damage, { freq: 6 }),
+    query: fc.oneof(
+      fc.constantFrom('', '?layout=verl', '?layout=step&layout=x', '?layout', '?%', '?layout=%ff'),
+      hostileText.map((text) => `?layout=${inPath(text)}`),
+    ),
+  }),
+  way: {
+    process: 'api',
+    async send(stage, { target: name, lease, changes, harm, query }) {
+      const before = await serviceOf(stage);
+      const at = name === 'policies' || name === 'leases' ? name : `leases/${lease === null ? lastLease : inPath(lease)}/${name}`;
+      const url = `${stage.url.api}/v1/training/${at}${name === 'rows' ? query : ''}`;
+      const whole = Buffer.from(write(changes.reduce<unknown>(changed, BODIES[name])));
+      const body = harm === null ? whole : damaged(whole, harm);
+      const answered = await request(
+        url,
+        name === 'rows' ? { method: 'GET' } : { method: 'POST', body, type: 'application/json' },
+      );
+      const outcome = outcomeOf(answered);
+      const given = answered.json?.leaseId;
+      if (typeof given === 'string') lastLease = given;
+      const after = await serviceOf(stage);
+      if (outcome.kind === 'refused' && after !== before)
+        throw new Broken(`refused (${outcome.code}), and the service changed from ${before} to ${after}`);
+      return outcome;
+    },
+  },
+});
+
+/** A text as a part of a path that a client would send; what has no UTF-8 is sent as U+FFFD. */
+function inPath(text: string): string {
+  return encodeURIComponent(text.toWellFormed()).slice(0, 2_000);
+}
+
+/** All that the lease service keeps, but that a lease ran out meanwhile: the next request of any kind may tell that. */
+async function serviceOf({ platform }: Stage): Promise<string> {
+  const { rows } = await platform.database.pool.query<{ service: string }>(
+    `select concat_ws(' ', (select count(*) from lease_grants), (select count(*) from lease_acks), (select count(*) from lease_abandonments),
+       (select count(*) from outbox where convert_from(value, 'UTF8') not like '%"LeaseExpired"%'),
+       (select string_agg(concat_ws('/', policy_id, version, weights, next_ordinal, fence), ',' order by lineage_id) from lease_desk)) as service`,
+  );
+  return rows[0]?.service ?? '';
+}

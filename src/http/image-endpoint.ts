@@ -1,0 +1,101 @@
+import type { IncomingMessage } from 'node:http';
+import type { BlobStore } from '../blobs/blob-store.ts';
+import { encodePng } from '../images/png.ts';
+import { SegmentCache } from '../images/segment-cache.ts';
+import type { Db } from '../postgres/database.ts';
+import { findHistoryImage, type HistoryImageRecord } from '../projections/images/read-history-images.ts';
+import { type Logger, SILENT } from '../runtime/logger.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import { type Rebuilt, rebuildImage } from '../usecases/replay/rebuild-image.ts';
+import { createExclusive } from './ingest/exclusive.ts';
+import { createGate } from './ingest/gate.ts';
+import { type Reply, refuse } from './reply.ts';
+import { addSegmentCacheGauges } from './segment-cache-gauges.ts';
+
+export interface ImageEndpointOptions {
+  readonly db: Db;
+  readonly blobs: BlobStore;
+  readonly metrics: Metrics;
+  readonly logger?: Logger;
+  readonly segmentCache?: SegmentCache;
+}
+
+/** The only paths of images: nothing of a path reaches a file system, and what is no SHA-256 is not looked up. */
+export const IMAGE_PATH = /^\/images\/([0-9a-f]{64})\.png$/;
+
+const LANES = 2; // drawing holds the event loop for some milliseconds an image: more at once would only hold more memory
+const IN_HAND = 100; // a page shows some dozens of images; what is beyond comes back
+
+/**
+ * Makes the endpoint for history images: finds a step that was shown the image, draws it again from its segments and compares it
+ * with its id. An image never changes, so it may be kept for ever (its id is the ETag). A record that does not give the image is
+ * 500, with what is damaged named.
+ */
+export function createImageEndpoint(options: ImageEndpointOptions): (req: IncomingMessage, imageId: string) => Promise<Reply> {
+  const { db, blobs, metrics, logger = SILENT, segmentCache: cache = new SegmentCache() } = options;
+  const gate = createGate(IN_HAND);
+  const lanes = createExclusive();
+  let asked = 0;
+  const rebuilt = metrics.counter('images_rebuilt_total', 'History images drawn again from the record', ['outcome']);
+  addSegmentCacheGauges(metrics, cache);
+  const world = { db, blobs, draw: (...drawn: Parameters<SegmentCache['get']>) => cache.get(...drawn).entry.segment };
+
+  return async (req, imageId) => {
+    const shown = await findHistoryImage(db, imageId);
+    if (!shown)
+      return refuse(404, `no step on record was shown the image ${imageId}`, 'ask GraphQL: step { historyImage { url } }');
+    if (isKept(req.headers['if-none-match'], imageId)) return { status: 304, headers: headersOf(imageId), body: '' };
+    const ticket = gate.enter();
+    if (!ticket) return refuse(503, 'too many images are being drawn', 'ask again', { headers: { 'retry-after': '1' } });
+    try {
+      return await lanes.run([`${asked++ % LANES}`], async () => {
+        const result = await rebuildImage(world, shown);
+        rebuilt.add(1, { outcome: result.kind });
+        return reply(result, shown, logger);
+      });
+    } finally {
+      ticket.leave();
+    }
+  };
+}
+
+async function reply(result: Rebuilt, shown: HistoryImageRecord, logger: Logger): Promise<Reply> {
+  switch (result.kind) {
+    case 'image':
+      return {
+        status: 200,
+        headers: { 'content-type': 'image/png', ...headersOf(shown.id) },
+        body: await encodePng(result.image),
+      };
+    case 'too-large':
+      return refuse(
+        422,
+        `the image of step ${shown.stepId} is too large to be drawn here: ${result.detail}`,
+        'read its text instead',
+      );
+    case 'damaged': {
+      const { what, id, detail } = result;
+      logger.error('a history image does not come out of the record', {
+        imageId: shown.id,
+        stepId: shown.stepId,
+        what,
+        id,
+        detail,
+      });
+      const message = `the image of step ${shown.stepId} cannot be rebuilt: ${what} ${id} ${detail}`;
+      return refuse(500, message, `restore ${what} ${id}: the read models from the log, the blobs from a copy`);
+    }
+    default:
+      return result satisfies never;
+  }
+}
+
+function headersOf(imageId: string): Readonly<Record<string, string>> {
+  return { etag: `"${imageId}"`, 'cache-control': 'private, max-age=31536000, immutable' };
+}
+
+/** Reads If-None-Match (RFC 9110 §13.1.2): `*`, or a list of tags, weak ones too. */
+function isKept(header: string | undefined, imageId: string): boolean {
+  if (header === undefined) return false;
+  return header.split(',').some((tag) => ['*', `"${imageId}"`, `W/"${imageId}"`].includes(tag.trim()));
+}

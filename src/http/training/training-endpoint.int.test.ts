@@ -1,0 +1,268 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { derivedId } from '../../events/derived-id.ts';
+import type { Envelope } from '../../events/envelope.ts';
+import { newId } from '../../events/new-id.ts';
+import { createKey } from '../../postgres/keys.ts';
+import { settle } from '../../testing/crashing-run.ts';
+import { Story } from '../../testing/story.ts';
+import { appendTold, tellBatches } from '../../testing/tell-batches.ts';
+import { until } from '../../testing/until.ts';
+import { readSafetensors } from '../../training/rows/safetensors.ts';
+import { estimateBatch } from '../../usecases/train/estimates/estimate-batch.ts';
+import { readBatchUpdate } from '../../usecases/train/estimates/read-batch-update.ts';
+import { openLeaseService } from '../../usecases/train/open-lease-service.ts';
+import { openTestApi, type TestApi } from '../http-testing.ts';
+
+const TRAINER = fileURLToPath(new URL('../../../examples/trainer.py', import.meta.url));
+
+let api: TestApi;
+let url: string;
+beforeAll(async () => {
+  api = await openTestApi();
+  await api.project();
+  const { database, log, blobs } = api;
+  url = (await api.serve({ api: { training: { service: openLeaseService({ database, log, blobs }) } } })).url;
+});
+afterAll(() => api.close());
+
+const sha = (text: string) => createHash('sha256').update(text).digest('hex');
+
+interface Body {
+  readonly error?: {
+    readonly code?: string;
+    readonly message: string;
+    readonly remedy: string;
+    readonly problems?: readonly unknown[];
+  };
+  readonly [field: string]: unknown;
+}
+async function post(
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; headers: Headers; body: Body }> {
+  const response = await fetch(`${url}/v1/training${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) };
+}
+async function given(
+  policyId: string,
+  shape: Partial<Parameters<typeof tellBatches>[1]> = {},
+  changed: (event: Envelope) => Envelope = (event) => event,
+) {
+  const story = new Story(policyId);
+  const told = tellBatches(story, { policyId, batches: 2, ...shape });
+  await appendTold(api.log, story.events.map(changed));
+  await settle(api as unknown as Parameters<typeof settle>[0]); // it looks at the log and the database, which both have
+  const registered = await post('/policies', { policyId, backend: 'test', weights: sha(policyId) });
+  expect(registered).toMatchObject({ status: 200, body: { kind: 'registered', head: { version: 0 } } });
+  return told;
+}
+const asking = (policyId: string) => ({ policyId, consumer: 'trainer', ttlMs: 60_000 });
+const result = (version: number) => ({ version, checkpointId: newId(), backend: 'test', weights: sha(`${version}`) });
+
+describe('a trainer elsewhere', () => {
+  test('leases, reads the rows, renews and acknowledges', async () => {
+    const { batchIds } = await given('over http');
+    const { status, body: lease } = await post('/leases', asking('over http'));
+    expect([status, lease]).toEqual([
+      200,
+      expect.objectContaining({
+        ...{
+          batchId: batchIds[0],
+          ordinal: 0,
+          fence: 1,
+          samples: 2,
+          rows: `/v1/training/leases/${lease.leaseId}/rows?layout=step`,
+        },
+        ...{ base: expect.objectContaining({ version: 0, weights: sha('over http') }), deadline: expect.stringMatching(/Z$/) },
+      }),
+    ]);
+    const rows = await fetch(`${url}${lease.rows}`);
+    expect(rows.headers.get('content-type')).toBe('application/x-safetensors');
+    const bytes = new Uint8Array(await rows.arrayBuffer());
+    expect(rows.headers.get('content-length')).toBe(String(bytes.length));
+    const { tensors, metadata } = readSafetensors(bytes);
+    expect(tensors.get('cu_seqlens')?.shape).toEqual([5]);
+    expect(JSON.parse(metadata.batch ?? '')).toMatchObject({ batchId: batchIds[0], manifestHash: lease.manifestHash });
+    const kept = await fetch(`${url}${lease.rows}`, { headers: { 'if-none-match': rows.headers.get('etag') ?? '' } });
+    expect(kept.status).toBe(304);
+    expect(await post(`/leases/${lease.leaseId}/renew`, { fence: 1, ttlMs: 90_000 })).toMatchObject({
+      status: 200,
+      body: { kind: 'renewed' },
+    });
+    const { rewardsAt } = metadata;
+    expect(rewardsAt).toMatch(/^trees\.\d+:\d+/);
+    expect(rows.headers.get('espalier-rewards-at')).toBe(rewardsAt);
+    const made = { ...result(1), rewardsAt };
+    const wrong = await post(`/leases/${lease.leaseId}/ack`, { fence: 1, ...made, rewardsAt: 'yesterday' });
+    expect(wrong).toMatchObject({ status: 400, body: { error: { message: expect.stringContaining('rewardsAt') } } });
+    const acked = await post(`/leases/${lease.leaseId}/ack`, { fence: 1, ...made });
+    expect(acked).toMatchObject({ status: 200, body: { kind: 'acked', version: 1, batchId: batchIds[0] } });
+    expect((await post(`/leases/${lease.leaseId}/ack`, { fence: 1, ...made })).body).toEqual(acked.body);
+    expect((await fetch(`${url}${lease.rows}`)).status).toBe(409); // the lease is over, and so is the right to read by it
+  });
+
+  test('is told 204 where nothing is planned or another holds the batch, and waits for one when it asks to', async () => {
+    await given('busy', { batches: 1 });
+    const { body: lease } = await post('/leases', asking('busy'));
+    const other = { ...asking('busy'), consumer: 'other' };
+    const none = await post('/leases', other);
+    expect([none.status, none.body, Number(none.headers.get('retry-after'))]).toEqual([204, {}, 60]);
+    const waiting = post('/leases', { ...other, waitMs: 20_000 });
+    expect((await post(`/leases/${lease.leaseId}/nack`, { fence: 1, reason: 'out of memory' })).status).toBe(200);
+    expect(await waiting).toMatchObject({ status: 200, body: { fence: 2, consumer: 'other' } });
+  });
+
+  test.each<[string, string, unknown, number, string, RegExp]>([
+    ['a policy that nobody registered', '/leases', asking('nobody'), 404, 'unknown-policy', /register/],
+    ['no JSON', '/leases', '{', 400, 'invalid', /JSON/],
+    ['an unknown field', '/leases', { ...asking('x'), extra: 1 }, 400, 'invalid', /extra/],
+    ['a missing field', '/leases', { policyId: 'x', consumer: 'y' }, 400, 'invalid', /ttlMs/],
+    ['a time to live without end', '/leases', { ...asking('x'), ttlMs: 1e12 }, 400, 'invalid', /ttlMs/],
+    ['too long a wait', '/leases', { ...asking('x'), waitMs: 31_000 }, 400, 'invalid', /waitMs/],
+    ['an unknown lease', `/leases/${derivedId('no lease')}/nack`, { fence: 1, reason: '' }, 404, 'unknown-lease', /leaseId/],
+    ['a lease id that is none', '/leases/x/renew', { fence: 1, ttlMs: 1_000 }, 400, 'invalid', /leaseId/],
+    ['weights that are no digest', '/policies', { policyId: 'p', backend: 'b', weights: 'x' }, 400, 'invalid', /weights/],
+    [
+      ...(['a blob that is not kept here', '/policies'] as const),
+      ...([{ policyId: 'p', backend: 'b', weights: sha('w'), kept: { blob: sha('w'), size: 1, mediaType: 'x' } }, 422] as const),
+      ...(['unprocessable', /kept\.blob/] as const),
+    ],
+  ])('that sends %s is told so', async (_, path, body, status, code, said) => {
+    const answer = await post(path, body);
+    expect([answer.status, answer.body.error?.code]).toEqual([status, code]);
+    expect(`${answer.body.error?.message} ${answer.body.error?.remedy}`).toMatch(said);
+  });
+
+  test('that sends too much, or another type, is refused', async () => {
+    expect((await post('/leases', `"${'x'.repeat(1_100_000)}"`)).status).toBe(413);
+    expect((await post('/leases', '{}', { 'content-type': 'text/plain' })).status).toBe(415);
+  });
+
+  test('needs the scope train where it shows a key', async () => {
+    const keyOf = async (scopes: readonly ('read' | 'train')[]) =>
+      (await createKey(api.database.db, { name: scopes.join(), scopes })).key;
+    const ask = async (key: string) => (await post('/leases', asking('nobody'), { authorization: `Bearer ${key}` })).status;
+    expect([await ask(await keyOf(['read'])), await ask(await keyOf(['train']))]).toEqual([403, 404]);
+  });
+
+  test('whose batch contradicts itself is told that no reader gets its rows, abandons it, and leases the next one on the same base', async () => {
+    let ends = 0;
+    const { batchIds } = await given('contradicts itself', {}, (event) =>
+      event.type === 'RolloutFinished' && ends++ === 0 ? { ...event, data: { ...event.data, steps: 9 } } : event,
+    );
+    const { body: lease } = await post('/leases', asking('contradicts itself'));
+    const rows = await fetch(`${url}${lease.rows}`);
+    const { error } = (await rows.json()) as Body;
+    expect([rows.status, error]).toEqual([
+      410,
+      { code: 'unreadable', message: expect.stringContaining('took 9 steps'), remedy: expect.stringContaining('/abandon') },
+    ]);
+    const abandoned = await post(`/leases/${lease.leaseId}/abandon`, { fence: 1, reason: error?.message });
+    expect(abandoned).toMatchObject({ status: 200, body: { kind: 'abandoned', batchId: batchIds[0], ordinal: 0 } });
+    expect((await post(`/leases/${lease.leaseId}/ack`, { fence: 1, ...result(1) })).body.error?.code).toBe('stale-fence');
+    const { body: next } = await post('/leases', asking('contradicts itself'));
+    expect(next).toMatchObject({ batchId: batchIds[1], ordinal: 1, fence: 1, base: { version: 0 } });
+    expect((await fetch(`${url}${next.rows}`)).status).toBe(200);
+  });
+
+  test('is abandoned by an operator by its id, when it is the next one', async () => {
+    const { batchIds } = await given('by its id');
+    const [first = '', second = ''] = batchIds;
+    expect(await post(`/batches/${second}/abandon`, { reason: 'too large' })).toMatchObject({
+      ...{ status: 409, body: { error: { code: 'not-next' } } },
+    });
+    expect((await post(`/batches/${first}/abandon`, {})).status).toBe(400);
+    expect(await post(`/batches/${first}/abandon`, { reason: 'too large' })).toMatchObject({
+      ...{ status: 200, body: { kind: 'abandoned', ordinal: 0 } },
+    });
+    expect((await post(`/batches/${newId()}/abandon`, { reason: 'x' })).status).toBe(404);
+  });
+
+  test('is told which layout the record cannot give, and that another is unknown', async () => {
+    await given('text observations', { steps: 2 });
+    const { body: lease } = await post('/leases', { ...asking('text observations'), layout: 'verl' });
+    expect(lease.rows).toMatch(/layout=verl$/);
+    const refused = await fetch(`${url}${lease.rows}`);
+    expect([refused.status, await refused.json()]).toEqual([
+      422,
+      {
+        error: {
+          code: 'layout',
+          message: expect.stringContaining('observation'),
+          remedy: expect.stringContaining('layout=step'),
+        },
+      },
+    ]);
+    expect((await fetch(`${url}${String(lease.rows).replace('verl', 'pickle')}`)).status).toBe(400);
+  });
+});
+
+test('the position that a trainer returns is that of the advantages that are shown of its update, whatever was revised since', async () => {
+  const { runId, batchIds } = await given('positioned', { batches: 1 });
+  const { body: lease } = await post('/leases', asking('positioned'));
+  const { metadata } = readSafetensors(new Uint8Array(await (await fetch(`${url}${lease.rows}`)).arrayBuffer()));
+  const { db } = api.database;
+  const rewards = await db
+    .selectFrom('rewards as r')
+    .innerJoin('trees as t', 't.tree_id', 'r.tree_id')
+    .select(['r.reward_id', 'r.tree_id'])
+    .where('t.run_id', '=', runId)
+    .execute();
+  const story = new Story('positioned, judged again');
+  const scorer = { name: 'judge', revision: '2' };
+  for (const { reward_id: rewardId, tree_id: treeId } of rewards)
+    story.tell('RewardRevised', { rewardId, treeId, value: 7, scorer, reason: 'seen again' }, runId);
+  await appendTold(api.log, story.events);
+  await post(`/leases/${lease.leaseId}/ack`, { fence: 1, ...result(1), rewardsAt: metadata.rewardsAt });
+  await settle(api as unknown as Parameters<typeof settle>[0]); // it looks at the log and the database, which both have
+  await until(async () => (await readBatchUpdate(db, batchIds[0] ?? ''))?.rewardsAt !== null);
+  const returns = async (of: 'now' | 'trained') =>
+    (await estimateBatch(db, api.blobs, batchIds[0] ?? '', of)).samples.map((sample) => sample.return);
+  expect(await returns('trained')).toEqual([0.25, 0.75]);
+  expect(await returns('now')).toEqual([14, 14]);
+});
+
+const python = spawnSync('python3', ['--version']).status === 0;
+(python ? describe : describe.skip)('the trainer of the examples, in Python', () => {
+  test('trains every batch, and loses its lease when it sleeps past the deadline', async () => {
+    const { lineageId } = await given('sleeper', { batches: 3, members: 2, steps: 2, tokens: 5 });
+    const slow = await runTrainer('sleeper', '2.5');
+    expect(slow.stdout).toMatch(/^batch 0 of 2 samples, 20 tokens: 409 .*"stale-fence".*\n$/);
+    expect([slow.code, slow.stderr]).toEqual([1, 'the lease was lost: what was computed is dropped\n']);
+    const quick = await runTrainer('sleeper');
+    expect(quick.stdout.trim().split('\n')).toEqual(
+      [0, 1, 2].map((n) => expect.stringMatching(new RegExp(`^batch ${n} of 2 samples, 20 tokens: 200 .*"version":${n + 1}`))),
+    );
+    expect(quick.stderr).toMatch(/^no batch: 204/);
+    const versions = async () =>
+      (await api.database.pool.query('select version, parent_version from policy_versions where lineage_id = $1', [lineageId]))
+        .rows;
+    await until(async () => (await versions()).length === 4);
+    expect((await versions()).map(({ version, parent_version }) => [version, parent_version])).toEqual([
+      [0, null],
+      [1, 0],
+      [2, 1],
+      [3, 2],
+    ]);
+  }, 60_000);
+});
+
+async function runTrainer(...args: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn('python3', [TRAINER, url, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const said = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const)
+    child[stream].setEncoding('utf8').on('data', (text: string) => {
+      said[stream] += text;
+    });
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { code, ...said };
+}

@@ -1,0 +1,59 @@
+import { sql } from 'kysely';
+import type { Trx } from '../../postgres/database.ts';
+import { bringServiceForward } from './bring-service-forward.ts';
+import type { LeaseServiceOptions } from './protocol.ts';
+
+/**
+ * Carries out one transaction of the lease service, in a database that was compared with the log. The lease service is the one
+ * table of facts that are decided here and not folded: restored from an older copy it would lease batches that were trained
+ * since, under fences and numbers that were used. So the first call in a database that is not the one of the last comparison
+ * first brings the lease service to where the log stands.
+ * @throws ProjectionsBehind while the read models have not folded the log again.
+ */
+export async function inServiceTransaction<T>(options: LeaseServiceOptions, work: (trx: Trx) => Promise<T>): Promise<T> {
+  const attempt = () =>
+    options.db.transaction().execute(async (trx) => {
+      if (!(await isCompared(trx))) throw new NotCompared();
+      return work(trx);
+    });
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!(error instanceof NotCompared)) throw error;
+  }
+  await compare(options);
+  return attempt();
+}
+
+class NotCompared extends Error {
+  override readonly name = 'NotCompared';
+}
+
+// The start of the server tells a folder that was put back and a standby that took over; the other two a database that was made
+// from a copy or a dump.
+const NAME = sql`
+  concat_ws(' ', extract(epoch from pg_postmaster_start_time()), (select oid from pg_database where datname = current_database()),
+    pg_relation_filenode('lease_desk'))`;
+
+async function isCompared(trx: Trx): Promise<boolean> {
+  const { rows } = await sql<{ same: boolean }>`select name = ${NAME} as same from desk_database`.execute(trx);
+  return rows[0]?.same === true;
+}
+
+async function compare(options: LeaseServiceOptions): Promise<void> {
+  const { db, relay, caughtUp } = options;
+  const { rows } = await sql`select 1 from lease_desk limit 1`.execute(db);
+  if (rows.length > 0) {
+    await relay?.flush(); // what it decided and the log does not have yet counts as well
+    await caughtUp?.();
+  }
+  await db.transaction().execute(async (trx) => {
+    // two that find it at once bring it forward once
+    await sql`lock table desk_database in share row exclusive mode`.execute(trx);
+    if (await isCompared(trx)) return;
+    await bringServiceForward(trx);
+    await sql`insert into desk_database (name) values (${NAME}) on conflict (one) do update set name = excluded.name`.execute(
+      trx,
+    );
+  });
+}

@@ -1,0 +1,89 @@
+import { abandonBatch } from './abandon.ts';
+import { ackBatch } from './ack.ts';
+import { expireLeases } from './expire.ts';
+import { leaseBatch } from './lease.ts';
+import { nackBatch } from './nack.ts';
+import type {
+  Abandoned,
+  AbandonRequest,
+  Acked,
+  AckRequest,
+  Leased,
+  LeaseRequest,
+  LeaseServiceOptions,
+  NackRequest,
+  Nothing,
+  Refused,
+  Registered,
+  RegisterRequest,
+  Renewed,
+  RenewRequest,
+  Returned,
+} from './protocol.ts';
+import { registerPolicy } from './register-policy.ts';
+import { renewLease } from './renew.ts';
+
+/**
+ * The lease service where trainers get batches. A batch is *planned*; a lease makes it *leased* until a deadline; then one of
+ * three: *acked* (it was trained: exactly once, for ever), *returned* (its consumer gave it back), *expired* (the deadline
+ * passed). Returned and expired ones are leased again under the next fence. Versions are a chain: batch n makes version v + 1
+ * from v, and only then is batch n + 1 leased. A batch that cannot be trained is *abandoned*, once and for ever: batch n + 1 is
+ * then leased on v. Every change is one transaction of Postgres, by its clock, with its events in the outbox of the same
+ * transaction.
+ */
+export interface LeaseService {
+  /** Registers the first version of a policy (0, without parent). Asked again with the same weights it changes nothing. */
+  registerPolicy(request: RegisterRequest): Promise<Registered | Refused>;
+  /**
+   * Leases the next batch of a policy. A consumer that asks while it holds the lease itself was restarted: it gets the batch
+   * again under the next fence, at once, and its former self is refused.
+   */
+  lease(request: LeaseRequest): Promise<Leased | Nothing | Refused>;
+  /** Moves the deadline to `ttlMs` from now. */
+  renew(request: RenewRequest): Promise<Renewed | Refused>;
+  /**
+   * Says that the batch was trained and what came of it. Asked again with the same version, checkpoint and weights it gives the
+   * same answer.
+   */
+  ack(request: AckRequest): Promise<Acked | Refused>;
+  /** Gives the batch back untrained. */
+  nack(request: NackRequest): Promise<Returned | Refused>;
+  /**
+   * Says that the next batch is never trained: by its lease, or by its id. Its lease is over, and the batch behind it is there to
+   * be leased.
+   */
+  abandon(request: AbandonRequest): Promise<Abandoned | Refused>;
+  /** Ends the leases whose deadline has passed. Gives how many. */
+  expire(): Promise<number>;
+}
+
+const RELAY_WAIT_MS = 5_000; // what is durable in Postgres is not lost; after that the relay goes on without the caller
+
+/** Opens the lease service over a database. */
+export function createLeaseService(options: LeaseServiceOptions): LeaseService {
+  const told = async <T extends { readonly kind: string }>(answer: Promise<T>): Promise<T> => {
+    const given = await answer;
+    if (given.kind !== 'nothing') await relayed(options);
+    return given;
+  };
+  return {
+    registerPolicy: (request) => told(registerPolicy(options, request)),
+    lease: (request) => told(leaseBatch(options, request)),
+    renew: (request) => told(renewLease(options, request)),
+    ack: (request) => told(ackBatch(options, request)),
+    nack: (request) => told(nackBatch(options, request)),
+    abandon: (request) => told(abandonBatch(options, request)),
+    expire: () => expireLeases(options),
+  };
+}
+
+/** Waits until the outbox is in the log, for a bounded time. A fault of the log is the relay's to tell and to wait out. */
+async function relayed({ relay, relayWaitMs = RELAY_WAIT_MS }: LeaseServiceOptions): Promise<void> {
+  if (!relay) return;
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, relayWaitMs);
+  });
+  await Promise.race([relay.flush().catch(() => undefined), limit]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,25 @@
+import type { Platform } from '../../platform/open-platform.ts';
+import { isPassingFault } from '../../projections/passing-fault.ts';
+import { waitOut } from '../../runtime/wait-out.ts';
+import { type Collection, collectInto, RunBusy } from './collect-into.ts';
+import type { Collected } from './collect-run.ts';
+
+export interface PatientCollection extends Omit<Collection, 'mode'> {
+  /** Told of every fault that is waited out: the database or the log is away, the read models are behind. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/**
+ * Collects a run or what is left of it, and waits out what passes by itself: it then resumes from the record, as a process that
+ * was started again would, and comes to the same trees. @throws what `collectInto` throws and does not pass.
+ */
+export async function collectWithRetry(platform: Platform, { onFault, ...collection }: PatientCollection): Promise<Collected> {
+  let began = false;
+  const passes = (error: unknown): boolean => {
+    // The session of our own lost connection holds the run until Postgres sees that it is gone.
+    if (error instanceof RunBusy) return began;
+    began ||= isPassingFault(error);
+    return isPassingFault(error);
+  };
+  return waitOut(() => collectInto(platform, { ...collection, mode: 'resume' }), { passes, onFault, signal: collection.signal });
+}

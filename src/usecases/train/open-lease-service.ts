@@ -1,0 +1,21 @@
+import { CODE_VERSION } from '../../platform/code-version.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { createLeaseService, type LeaseService } from '../../training/leases/lease-service.ts';
+import { createRelay } from '../../training/outbox/relay.ts';
+
+const CATCH_UP_MS = 10_000;
+
+/**
+ * Opens the lease service of a platform. Its calls answer when their events are in the log: this process relays what it decides.
+ */
+export function openLeaseService({ database, log, blobs }: Pick<Platform, 'database' | 'log' | 'blobs'>): LeaseService {
+  const { db } = database;
+  return createLeaseService({
+    db,
+    blobs,
+    producer: { name: 'lease-desk', version: CODE_VERSION },
+    relay: createRelay({ db, log }),
+    caughtUp: async () => waitUntilProjected(db, await log.ends(['training']), { timeoutMs: CATCH_UP_MS }),
+  });
+}

@@ -29,9 +29,9 @@ export interface DepthTotals {
   readonly meanReturn: number | null;
 }
 
-// Postgres sums squares beside the values, and ends the statement where they exceed its range: returns beyond 1e154 would. A
-// power of two changes no bit.
-const MEAN_RETURN = sql`avg(v.value * power(2::float8, -600)) * power(2::float8, 600)`;
+// Postgres sums squares beside the values; amounts are within ±1e100 (domain/reward/amount.ts), so that neither overflows. No factor scales
+// them: the smallest doubles would underflow, which ends the statement.
+const MEAN_RETURN = sql`avg(v.value)`;
 
 /** Sums up runs, in one statement; a run without trees has zeros. */
 export async function readRunTotals(db: Db, runs: readonly string[]): Promise<readonly RunTotals[]> {

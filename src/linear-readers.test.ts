@@ -10,7 +10,7 @@ import { parseResponse as parseSearch } from './environments/search-qa/parse-res
 import { readAction } from './environments/search-qa/read-action.ts';
 import { parsePolicySpec } from './policies/policy-spec.ts';
 import { expectLinear } from './testing/expect-linear.ts';
-import { parseTrajectoryQuery } from './usecases/datasets/export/trajectory-query.ts';
+import { parseTrajectoryQuery } from './usecases/datasets/export/parse-trajectory-query.ts';
 
 const spec = (text: string) => parsePolicySpec(text);
 const ignoring = (read: (text: string) => unknown) => (text: string) => {

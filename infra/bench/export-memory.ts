@@ -15,12 +15,12 @@ import { openDatabase } from '../../src/postgres/database.ts';
 import { startEmbeddedPostgres } from '../../src/postgres/embedded-server.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
 import { installProjections } from '../../src/projections/install.ts';
+import { everyTrajectory } from '../../src/projections/trajectories/trajectory-query.ts';
 import { givenEvents } from '../../src/testing/given-events.ts';
 import { MemoryBlobs } from '../../src/testing/memory-blobs.ts';
 import { Story } from '../../src/testing/story.ts';
 import { exportTrajectories } from '../../src/usecases/datasets/export/export-trajectories.ts';
 import type { ExportFormat } from '../../src/usecases/datasets/export/format.ts';
-import { everyTrajectory } from '../../src/usecases/datasets/export/trajectory-query.ts';
 
 const FORMATS: readonly ExportFormat[] = [
   { kind: 'openai', weights: 'policy', metadata: 'include' },

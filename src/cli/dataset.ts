@@ -7,7 +7,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
 import { type DatasetRecord, readDatasets } from '../projections/datasets/read-datasets.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
-import { parseTrajectoryQuery } from '../usecases/datasets/export/trajectory-query.ts';
+import { parseTrajectoryQuery } from '../usecases/datasets/export/parse-trajectory-query.ts';
 import {
   findDataset,
   type ReleaseOptions,

@@ -9,9 +9,9 @@ import {
   readStatistics,
   readStatisticsAsOf,
 } from '../projections/search-statistics/read-statistics.ts';
+import { readRecordedTrees } from '../projections/trajectories/read-recorded-trees.ts';
+import type { RecordedTree } from '../projections/trajectories/recorded-tree.ts';
 import { digestOf } from '../usecases/datasets/digest-trees.ts';
-import { readTrees } from '../usecases/datasets/export/read-trees.ts';
-import type { RecordedTree } from '../usecases/datasets/export/recorded-tree.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { say } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
@@ -70,7 +70,7 @@ function countsOf({ tree, rollouts }: RecordedTree) {
 }
 
 export async function readTree(db: Db, id: string): Promise<RecordedTree | undefined> {
-  return (await db.transaction().execute((trx) => readTrees(trx, [id]))).get(id);
+  return (await db.transaction().execute((trx) => readRecordedTrees(trx, [id]))).get(id);
 }
 
 /**

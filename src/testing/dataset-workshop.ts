@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { exportTrajectories } from '../usecases/datasets/export/export-trajectories.ts';
 import type { ExportFormat } from '../usecases/datasets/export/format.ts';
-import { parseTrajectoryQuery, type QueryTexts } from '../usecases/datasets/export/trajectory-query.ts';
+import { parseTrajectoryQuery, type QueryTexts } from '../usecases/datasets/export/parse-trajectory-query.ts';
 import { agentTrajDefaults } from '../usecases/datasets/import/agent-traj-options.ts';
 import { type ImportOptions, type ImportReport, importTrajectories } from '../usecases/datasets/import/import-trajectories.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';

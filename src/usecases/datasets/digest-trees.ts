@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { type ToldStep, treeDigest } from '../../domain/tree/tree-digest.ts';
 import type { Trx } from '../../postgres/database.ts';
-import { readTrees } from './export/read-trees.ts';
-import type { RecordedTree } from './export/recorded-tree.ts';
+import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts';
+import { readRecordedTrees } from '../../projections/trajectories/read-recorded-trees.ts';
+import type { RecordedTree } from '../../projections/trajectories/recorded-tree.ts';
 import { resolveTexts } from './export/resolve-texts.ts';
 import { batchTrees } from './export/stream-trajectories.ts';
 
@@ -23,7 +24,7 @@ export async function* digestTrees(
   trees: AsyncIterable<{ readonly treeId: string; readonly runId: string }>,
 ): AsyncGenerator<TreeDigest> {
   for await (const batch of batchTrees(trx, withoutRollouts(trees))) {
-    const recorded = await readTrees(
+    const recorded = await readRecordedTrees(
       trx,
       batch.map(({ treeId }) => treeId),
     );
@@ -40,9 +41,9 @@ export async function digestRun(
   blobs: BlobStore,
   runId: string,
 ): Promise<{ readonly trees: number; readonly digest: string }> {
-  const rows = await trx.selectFrom('trees').select('tree_id').where('run_id', '=', runId).orderBy('tree_id').execute();
+  const found = await readTreesOfRun(trx, runId);
   const digests: string[] = [];
-  for await (const { digest } of digestTrees(trx, blobs, each(rows.map(({ tree_id }) => ({ treeId: tree_id, runId })))))
+  for await (const { digest } of digestTrees(trx, blobs, each(found.map(({ treeId }) => ({ treeId, runId })))))
     digests.push(digest);
   return { trees: digests.length, digest: sha256(JSON.stringify(digests.sort())) };
 }

@@ -1,8 +1,4 @@
-/** A policy; version null takes every version. */
-export interface PolicyFilter {
-  readonly policyId: string;
-  readonly version: number | null;
-}
+import type { PolicyFilter } from '../../projections/trajectories/trajectory-query.ts';
 
 const VERSION = /@(\d+)$/;
 const LAST_VERSION = 2_147_483_647; // as events hold it

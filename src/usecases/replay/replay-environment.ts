@@ -12,9 +12,9 @@ import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Db } from '../../postgres/database.ts';
+import { readRecordedTrees } from '../../projections/trajectories/read-recorded-trees.ts';
+import type { RecordedStep, RecordedTree } from '../../projections/trajectories/recorded-tree.ts';
 import { asPublished } from '../collect/published-environment.ts';
-import { readTrees } from '../datasets/export/read-trees.ts';
-import type { RecordedStep, RecordedTree } from '../datasets/export/recorded-tree.ts';
 import { Comparison, type ReplayReport } from './replay-report.ts';
 
 export interface EnvironmentReplay {
@@ -47,7 +47,7 @@ export async function replayEnvironment(platform: Platform, asked: EnvironmentRe
     const trees = await db.selectFrom('trees').select('tree_id').where('run_id', '=', asked.runId).orderBy('tree_id').execute();
     for (const [index, { tree_id: treeId }] of trees.entries()) {
       asked.signal.throwIfAborted();
-      const tree = (await db.transaction().execute((trx) => readTrees(trx, [treeId]))).get(treeId);
+      const tree = (await db.transaction().execute((trx) => readRecordedTrees(trx, [treeId]))).get(treeId);
       const earned = await readEarned(db, treeId);
       if (tree) skipped += await replayTree({ platform, comparison, kind: seen, earned, signal: asked.signal }, tree);
       asked.progress?.(index + 1, trees.length);

@@ -11,8 +11,8 @@ import { VISION_PRESETS, type VisionPreset, visionPreset, visionTokens } from '.
 import type { Db } from '../../postgres/database.ts';
 import { readHistoryImagesOfRun } from '../../projections/images/read-history-images.ts';
 import { readRenderSpecsOfRuns } from '../../projections/images/read-render-specs.ts';
-import { readTrees } from '../datasets/export/read-trees.ts';
-import type { RecordedStep, RecordedTree } from '../datasets/export/recorded-tree.ts';
+import { readRecordedTrees } from '../../projections/trajectories/read-recorded-trees.ts';
+import type { RecordedStep, RecordedTree } from '../../projections/trajectories/recorded-tree.ts';
 
 /** The history of one step as far as it determines what its image costs at any factor. */
 export interface HistoryToShow {
@@ -79,7 +79,7 @@ export async function wouldBeHistories(
   const cache = new SegmentCache();
   const histories: HistoryToShow[] = [];
   for (const treeId of treeIds) {
-    const tree = (await db.transaction().execute((trx) => readTrees(trx, [treeId]))).get(treeId);
+    const tree = (await db.transaction().execute((trx) => readRecordedTrees(trx, [treeId]))).get(treeId);
     if (!tree) continue;
     for (const { step } of tree.tree.nodes.values()) {
       if (step.depth === 1 && options.emptyHistory === 'blank-image')

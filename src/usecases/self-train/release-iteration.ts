@@ -8,9 +8,9 @@ import { makeFolder } from '../../platform/make-folder.ts';
 import { nextSequence } from '../../platform/next-sequence.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { type DatasetRecord, readDatasetsOfName } from '../../projections/datasets/read-datasets.ts';
+import { everyTrajectory } from '../../projections/trajectories/trajectory-query.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { DatasetError } from '../datasets/dataset-error.ts';
-import { everyTrajectory } from '../datasets/export/trajectory-query.ts';
 import { releaseDataset } from '../datasets/release/release-dataset.ts';
 import type { RowFormat } from '../datasets/rows/row-options.ts';
 

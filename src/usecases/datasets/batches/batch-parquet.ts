@@ -1,3 +1,4 @@
+import type { HistoryRecord } from '../../../projections/training-pool/batch-history.ts';
 import {
   boolean,
   type Column,
@@ -12,7 +13,6 @@ import {
   text,
 } from '../export/parquet-columns.ts';
 import type { ParquetShape } from '../export/parquet-file.ts';
-import type { HistoryRecord } from './batch-record.ts';
 
 const maybe = (names: readonly string[], column: (name: string) => Column): readonly Column[] =>
   names.map((name) => optional(column(name)));

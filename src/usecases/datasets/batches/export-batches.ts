@@ -1,4 +1,6 @@
 import type { Db } from '../../../postgres/database.ts';
+import type { BatchRecord, HistoryRecord } from '../../../projections/training-pool/batch-history.ts';
+import { readBatchHistory } from '../../../projections/training-pool/read-batch-history.ts';
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { AtomicFile, type Existing, refuseExisting } from '../export/atomic-file.ts';
@@ -8,8 +10,6 @@ import { ParquetFile } from '../export/parquet-file.ts';
 import { publishWithManifest } from '../export/publish-file.ts';
 import { readSnapshot, type SnapshotPosition } from '../export/snapshot.ts';
 import { BATCH_HISTORY, batchRow } from './batch-parquet.ts';
-import type { BatchRecord, HistoryRecord } from './batch-record.ts';
-import { readHistory } from './read-history.ts';
 
 export interface BatchExportOptions {
   readonly db: Db;
@@ -66,7 +66,7 @@ export async function exportBatches(options: BatchExportOptions): Promise<BatchM
     const { tally, position } = await readSnapshot(db, [trainingPool], { waitMs, signal }, async (trx, at) => {
       const writer = openWriter(file, container);
       const counted = new Tally();
-      for await (const record of readHistory(trx, policies)) {
+      for await (const record of readBatchHistory(trx, policies)) {
         signal.throwIfAborted();
         await writer.write(record);
         onProgress(counted.add(record));

@@ -9,13 +9,13 @@ import { rewards } from '../../../projections/rewards/rewards.ts';
 import { runProjections } from '../../../projections/runner.ts';
 import { runs } from '../../../projections/runs/runs.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
+import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { appendTo, projectSlice, testLog } from '../../../testing/given-events.ts';
 import { MemoryBlobs } from '../../../testing/memory-blobs.ts';
 import { openTestWorld, type TestWorld } from '../../../testing/open-test-log.ts';
 import { Story } from '../../../testing/story.ts';
 import { exportTrajectories } from './export-trajectories.ts';
 import type { ExportFormat } from './format.ts';
-import { everyTrajectory } from './trajectory-query.ts';
 
 let world: TestWorld;
 let folder: string;

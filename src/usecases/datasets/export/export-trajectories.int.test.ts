@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { pack } from '../../../events/packed.ts';
 import { type Database, openDatabase } from '../../../postgres/database.ts';
+import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { createTestDatabase, type TestDatabase } from '../../../testing/database.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { MemoryBlobs } from '../../../testing/memory-blobs.ts';
@@ -13,7 +14,7 @@ import { emptyReadModels } from '../../../testing/read-models.ts';
 import { Story } from '../../../testing/story.ts';
 import type { DatasetError } from '../dataset-error.ts';
 import { type ExportOptions, exportTrajectories } from './export-trajectories.ts';
-import { everyTrajectory, parseTrajectoryQuery, type QueryTexts } from './trajectory-query.ts';
+import { parseTrajectoryQuery, type QueryTexts } from './parse-trajectory-query.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;

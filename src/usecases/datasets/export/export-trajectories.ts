@@ -5,14 +5,15 @@ import type { Projection } from '../../../projections/projection.ts';
 import { rewards } from '../../../projections/rewards/rewards.ts';
 import { runs } from '../../../projections/runs/runs.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
+import { countSelected } from '../../../projections/trajectories/select-trajectories.ts';
+import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { AtomicFile, type Existing, refuseExisting } from './atomic-file.ts';
 import { type ExportFormat, FORMAT_VERSIONS } from './format.ts';
 import { type ExportCounts, type Manifest, manifestPath, manifestText } from './manifest.ts';
+import { describeQuery } from './parse-trajectory-query.ts';
 import { publishWithManifest } from './publish-file.ts';
-import { countSelected } from './select-trajectories.ts';
 import { readSnapshot, type SnapshotPosition } from './snapshot.ts';
-import { describeQuery, type TrajectoryQuery } from './trajectory-query.ts';
 import { writeFormat } from './write-format.ts';
 
 export interface ExportOptions {

@@ -1,6 +1,6 @@
+import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import type { ExportFormat } from './format.ts';
 import type { SnapshotPosition } from './snapshot.ts';
-import type { TrajectoryQuery } from './trajectory-query.ts';
 
 /**
  * What a dataset file is and where it comes from. It holds no clock and no machine: the same export of the same record gives the

@@ -1,6 +1,6 @@
-import { sql } from 'kysely';
 import { decode } from '../../../events/codec.ts';
 import type { Trx } from '../../../postgres/database.ts';
+import { readPlacedRecords } from '../../../projections/journal/read-placed-records.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { PlacedEvent } from './take-events.ts';
 
@@ -10,20 +10,12 @@ export interface PlacedStream {
   readonly unreadable: number;
 }
 
-interface Row {
-  readonly stream: string;
-  readonly body: string;
-  readonly refused: boolean;
-  /** A read model has it by a release that no record of the log tells. */
-  readonly unrecorded: boolean;
-}
-
 const NONE: PlacedStream = { events: [], unreadable: 0 };
 
 /** Reads streams from the journal, each event at the place where it was appended and where it was released from a quarantine. */
 export async function readPlaced(trx: Trx, streams: readonly string[]): Promise<(stream: string) => PlacedStream> {
   const found = new Map<string, { events: PlacedEvent[]; unreadable: number }>();
-  for (const { stream, body, refused, unrecorded } of await readRows(trx, streams)) {
+  for (const { stream, body, refused, unrecorded } of await readPlacedRecords(trx, streams)) {
     if (unrecorded) throw unrecordedRelease(stream);
     const placed = found.get(stream) ?? { events: [], unreadable: 0 };
     found.set(stream, placed);
@@ -32,26 +24,6 @@ export async function readPlaced(trx: Trx, streams: readonly string[]): Promise<
     else placed.unreadable += 1; // written before a rule of its schema was made: a fold of the log sets it aside
   }
   return (stream) => found.get(stream) ?? NONE;
-}
-
-async function readRows(trx: Trx, streams: readonly string[]): Promise<readonly Row[]> {
-  const { rows } = await sql<Row>`
-    select p.stream, p.body, coalesce(q.refused, false) as refused, coalesce(q.unrecorded, false) as unrecorded
-    from (
-      select e.stream, e.topic, e.partition, e."offset", e.body from events e where e.stream = any(${[...streams]}::uuid[])
-      union all
-      select e.stream, r.topic, r.partition, r."offset", e.body
-      from quarantine_releases r join events e using (event_id)
-      where r.stream = any(${[...streams]}::uuid[]) and (e.topic, e.partition, e."offset") <> (r.topic, r.partition, r."offset")
-    ) p
-    left join (
-      select topic, partition, "offset", bool_or(released_at is null or released_offset is not null) as refused,
-             bool_or(released_at is not null and released_offset is null and event_id is not null) as unrecorded
-      from quarantine where stream = any(${[...streams]}::text[]) and projection in (select name from projections)
-      group by topic, partition, "offset"
-    ) q using (topic, partition, "offset")
-    order by p.stream, topic, partition, "offset"`.execute(trx);
-  return rows;
 }
 
 function unrecordedRelease(stream: string): DatasetError {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'kysely';
 import type { Offsets } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
 import type { Db, Trx } from '../../../postgres/database.ts';
 import { topicsOf } from '../../../projections/apply-slice.ts';
 import { codeVersionOf, type Projection } from '../../../projections/projection.ts';
+import { type ProjectionStanding, readCursors } from '../../../projections/read-cursors.ts';
 import { DatasetError } from '../dataset-error.ts';
 
 /**
@@ -69,55 +69,32 @@ function look<T>(
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async (trx) => {
-      const cursors = await readCursors(trx, projections); // the first statement: it takes the snapshot
+      const found = await readCursors(trx); // the first statement: it takes the snapshot
+      const cursors = new Map(found.map((standing) => [standing.name, standing]));
       const target = furthest(projections, cursors);
-      const behind = projections.filter((projection) => !hasReached(projection, cursors.get(projection.name)?.offsets, target));
+      const behind = projections.filter((projection) => !hasReached(projection, cursors.get(projection.name)?.cursors, target));
       if (behind.length > 0)
-        return { kind: 'apart', behind: behind.map(({ name }) => ({ name, reason: cursors.get(name)?.stopped ?? null })) };
+        return { kind: 'apart', behind: behind.map(({ name }) => ({ name, reason: stopReasonOf(cursors.get(name)) })) };
       const position: Record<string, string> = {};
       for (const { name } of projections) {
         const cursor = cursors.get(name);
-        if (cursor) position[`${name}@${codeVersionOf(cursor.version)}`] = formatPosition(cursor.offsets);
+        if (cursor) position[`${name}@${codeVersionOf(cursor.version)}`] = formatPosition(cursor.cursors);
       }
       return { kind: 'read', value: await read(trx, position) };
     });
 }
 
-interface Cursor {
-  readonly version: number;
-  readonly stopped: string | null;
-  readonly offsets: Map<string, Map<number, number>>;
-}
-
-/** The live version of each projection with its cursors. */
-async function readCursors(db: Trx, projections: readonly Projection[]): Promise<ReadonlyMap<string, Cursor>> {
-  const { rows } = await sql<{
-    name: string;
-    version: number;
-    stopped: string | null;
-    topic: string | null;
-    partition: number | null;
-    next: number | null;
-  }>`
-    select p.name, p.version, case when p.state = 'stopped' then coalesce(p.reason, 'no reason given') end as stopped,
-           c.topic, c.partition, c.next_offset as next
-    from projections p left join cursors c on c.projection = p.name and c.version = p.version
-    where p.name = any(${projections.map(({ name }) => name)}::text[])`.execute(db);
-  const cursors = new Map<string, Cursor>();
-  for (const { name, version, stopped, topic, partition, next } of rows) {
-    const cursor = cursors.get(name) ?? { version, stopped, offsets: new Map() };
-    cursors.set(name, cursor);
-    if (topic !== null && partition !== null && next !== null) setOffset(cursor.offsets, topic, partition, next);
-  }
-  return cursors;
+/** Why a projection is stopped; null while it runs. */
+function stopReasonOf(standing: ProjectionStanding | undefined): string | null {
+  return standing?.state === 'stopped' ? (standing.reason ?? 'no reason given') : null;
 }
 
 /** A cursor counts on the topics that its projection folds. */
-function furthest(projections: readonly Projection[], cursors: ReadonlyMap<string, Cursor>): Offsets {
+function furthest(projections: readonly Projection[], cursors: ReadonlyMap<string, ProjectionStanding>): Offsets {
   const target = new Map<string, Map<number, number>>();
   for (const projection of projections) {
     const topics = topicsOf(projection);
-    for (const [topic, partitions] of cursors.get(projection.name)?.offsets ?? []) {
+    for (const [topic, partitions] of cursors.get(projection.name)?.cursors ?? []) {
       if (!topics.includes(topic)) continue;
       for (const [partition, next] of partitions)
         setOffset(target, topic, partition, Math.max(next, target.get(topic)?.get(partition) ?? 0));

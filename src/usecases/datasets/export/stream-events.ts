@@ -2,14 +2,14 @@ import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Envelope } from '../../../events/envelope.ts';
 import { streamOf } from '../../../events/stream-of.ts';
 import type { Trx } from '../../../postgres/database.ts';
+import { type SelectedTree, selectTrees } from '../../../projections/trajectories/select-trajectories.ts';
+import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { type CarriedBlob, readCarried } from '../carried-blob.ts';
 import { inlinePayloads } from '../inline-payloads.ts';
 import { keepTouched } from './keep-events.ts';
 import { readPlaced } from './read-placed.ts';
-import { type SelectedTree, selectTrees } from './select-trajectories.ts';
 import { batchTrees } from './stream-trajectories.ts';
 import { type Taken, takeStream, takeTree } from './take-events.ts';
-import type { TrajectoryQuery } from './trajectory-query.ts';
 
 /** Some events of a file, with the payloads that go before them. */
 export interface EventPart {

@@ -2,11 +2,12 @@ import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { pathTo } from '../../../domain/tree/grow-tree.ts';
 import { rewardsAlong, sumByComponent } from '../../../domain/tree/trajectory.ts';
 import type { Trx } from '../../../postgres/database.ts';
-import { readTrees, weighTrees } from './read-trees.ts';
-import type { ExportTrajectory, RecordedTree } from './recorded-tree.ts';
+import { readRecordedTrees, weighTrees } from '../../../projections/trajectories/read-recorded-trees.ts';
+import type { RecordedTree } from '../../../projections/trajectories/recorded-tree.ts';
+import { type Selected, type SelectedTree, selectTrees } from '../../../projections/trajectories/select-trajectories.ts';
+import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
 import { resolvePacked, resolveTexts } from './resolve-texts.ts';
-import { type Selected, type SelectedTree, selectTrees } from './select-trajectories.ts';
-import type { TrajectoryQuery } from './trajectory-query.ts';
 
 const TREES_AT_ONCE = 200; // small trees share their statements: 4 per 200 trees instead of 4 each
 const BYTES_AT_ONCE = 8 * 1024 * 1024; // of text; one tree may be larger, and is then read alone
@@ -17,7 +18,7 @@ const BYTES_AT_ONCE = 8 * 1024 * 1024; // of text; one tree may be larger, and i
  */
 export async function* streamTrajectories(trx: Trx, query: TrajectoryQuery, blobs: BlobStore): AsyncGenerator<ExportTrajectory> {
   for await (const batch of batchTrees(trx, selectTrees(trx, query))) {
-    const trees = await readTrees(
+    const trees = await readRecordedTrees(
       trx,
       batch.map(({ treeId }) => treeId),
     );

@@ -1,4 +1,5 @@
-import type { ExportTrajectory, PolicySpan, RecordedRollout } from './recorded-tree.ts';
+import type { PolicySpan, RecordedRollout } from '../../../projections/trajectories/recorded-tree.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
 
 /** The columns that both layouts have: the group, the trajectory, where it came from and how it ended. */
 export function episodeColumns({ head, rollout, returnValue, steps }: ExportTrajectory): Readonly<Record<string, unknown>> {

@@ -1,6 +1,6 @@
+import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import { ParquetFile } from './parquet-file.ts';
-import type { ExportTrajectory } from './recorded-tree.ts';
 import { VERL_STEPS, VERL_TRAJECTORIES } from './verl-schema.ts';
 import { verlStepRows } from './verl-steps.ts';
 import { verlTrajectoryRow } from './verl-trajectory.ts';

@@ -1,6 +1,7 @@
 import { unpack } from '../../../events/packed.ts';
+import type { RecordedStep } from '../../../projections/trajectories/recorded-tree.ts';
 import { DatasetError } from '../dataset-error.ts';
-import type { ExportTrajectory, RecordedStep } from './recorded-tree.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
 
 export type ExportStep = ExportTrajectory['steps'][number];
 

@@ -1,5 +1,5 @@
 import { promptMessages } from '../../../domain/history/prompt.ts';
-import type { ExportTrajectory } from './recorded-tree.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
 import { componentRows, episodeColumns, versionColumns } from './verl-episode.ts';
 import { type StepTokens, splitOwn, wholeTokens } from './verl-tokens.ts';
 

@@ -5,6 +5,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { pack } from '../../../events/packed.ts';
 import { type Database, openDatabase } from '../../../postgres/database.ts';
+import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { createTestDatabase, type TestDatabase } from '../../../testing/database.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { MemoryBlobs } from '../../../testing/memory-blobs.ts';
@@ -12,7 +13,6 @@ import { emptyReadModels } from '../../../testing/read-models.ts';
 import { Story } from '../../../testing/story.ts';
 import type { DatasetError } from '../dataset-error.ts';
 import { type ExportOptions, exportTrajectories } from './export-trajectories.ts';
-import { everyTrajectory } from './trajectory-query.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;

@@ -2,8 +2,8 @@ import { weightedChat, withLoss } from '../../../domain/dataset/chat.ts';
 import { completionRows } from '../../../domain/dataset/preference.ts';
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import { toXtuner } from '../../../domain/revision/xtuner.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
-import type { ExportTrajectory } from './recorded-tree.ts';
 import { metadataOf } from './write-openai.ts';
 
 /**

@@ -1,16 +1,16 @@
-import { sql } from 'kysely';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Envelope } from '../../../events/envelope.ts';
 import type { Trx } from '../../../postgres/database.ts';
+import { readRunsById } from '../../../projections/runs/read-runs.ts';
+import type { SelectedTree } from '../../../projections/trajectories/select-trajectories.ts';
+import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { blobLine } from '../carried-blob.ts';
 import { type EndLine, eventLine, HEADER } from '../event-line.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import type { ExportCounts } from './manifest.ts';
-import type { ExportTrajectory } from './recorded-tree.ts';
-import type { SelectedTree } from './select-trajectories.ts';
 import { streamEvents } from './stream-events.ts';
 import { streamTrajectories } from './stream-trajectories.ts';
-import type { TrajectoryQuery } from './trajectory-query.ts';
 import { VerlFile } from './verl-file.ts';
 import { chatBodies } from './write-chat.ts';
 import { grpoLine } from './write-grpo.ts';
@@ -154,8 +154,8 @@ function acknowledgements(trx: Trx): (runId: string) => Promise<string> {
   let kept: { readonly runId: string; readonly text: string } | undefined;
   return async (runId) => {
     if (kept?.runId !== runId) {
-      const { rows } = await sql<{ config: unknown }>`select config from runs where run_id = ${runId}`.execute(trx);
-      kept = { runId, text: acknowledgementIn(rows[0]?.config) };
+      const [run] = await readRunsById(trx, [runId]);
+      kept = { runId, text: acknowledgementIn(run?.config) };
     }
     return kept.text;
   };

@@ -1,6 +1,6 @@
 import { promptMessages } from '../../../domain/history/prompt.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
-import type { ExportTrajectory } from './recorded-tree.ts';
 import { splitOwn } from './verl-tokens.ts';
 import { metadataOf } from './write-openai.ts';
 

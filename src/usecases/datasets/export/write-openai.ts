@@ -1,7 +1,7 @@
 import { weightedChat } from '../../../domain/dataset/chat.ts';
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
-import type { ExportTrajectory } from './recorded-tree.ts';
 
 /**
  * Writes a trajectory as one line of OpenAI chat fine-tuning: `messages` with `weight` 0 or 1 on assistant turns.

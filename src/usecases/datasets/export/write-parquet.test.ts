@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pack } from '../../../events/packed.ts';
 import { AtomicFile } from './atomic-file.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
 import { PARQUET_COLUMNS } from './parquet-schema.ts';
-import type { ExportTrajectory } from './recorded-tree.ts';
 import { ParquetRows } from './write-parquet.ts';
 
 /** What the writer wrote, an independent reader reads back: DuckDB shares no code with it. */

@@ -1,10 +1,10 @@
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import { unpack } from '../../../events/packed.ts';
 import type { Packed } from '../../../events/schemas/values.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import { ParquetFile } from './parquet-file.ts';
 import { type PARQUET_COLUMNS, PARQUET_SCHEMA } from './parquet-schema.ts';
-import type { ExportTrajectory } from './recorded-tree.ts';
 
 type Row = Readonly<Record<(typeof PARQUET_COLUMNS)[number], unknown>>;
 

@@ -1,7 +1,7 @@
 import { shareGptTurns } from '../../../domain/dataset/chat.ts';
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
-import type { ExportTrajectory } from './recorded-tree.ts';
 import { metadataOf } from './write-openai.ts';
 
 /** What Agent-R answers to every instruction where a run does not say otherwise (Agent-R spec §4.3). */

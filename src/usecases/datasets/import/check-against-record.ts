@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { sql } from 'kysely';
 import { EventRefused, prepareEvents } from '../../../append/prepare-events.ts';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { isUuid } from '../../../domain/ids.ts';
@@ -8,6 +7,7 @@ import { contentHash, decode } from '../../../events/codec.ts';
 import type { Envelope } from '../../../events/envelope.ts';
 import { streamOf, streamTaken } from '../../../events/stream-of.ts';
 import type { Db } from '../../../postgres/database.ts';
+import { readBodiesById } from '../../../projections/journal/read-bodies.ts';
 import { readStreamTopics } from '../../../projections/journal/read-stream-topics.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { LinedDraft } from './lined-draft.ts';
@@ -25,9 +25,10 @@ export async function newToRecord(
   drafts: readonly LinedDraft[],
   homes: Map<string, string>,
 ): Promise<readonly LinedDraft[]> {
-  const { rows } = await sql<{ id: string; body: string }>`
-    select event_id as id, body from events where event_id = any(${drafts.map(({ draft }) => draft.id)}::uuid[])`.execute(db);
-  const bodies = new Map(rows.map(({ id, body }) => [id, body]));
+  const bodies = await readBodiesById(
+    db,
+    drafts.map(({ draft }) => draft.id),
+  );
   const streams = drafts.map(({ draft }) => streamOf(draft.type, draft.data) ?? ''); // the schema refuses what is none
   const journalled = await readStreamTopics(db, streams.filter(isUuid));
   const fresh: LinedDraft[] = [];

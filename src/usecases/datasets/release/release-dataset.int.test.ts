@@ -4,11 +4,11 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Appender } from '../../../append/appender.ts';
 import { readExamplePages } from '../../../projections/dataset-sources/read-examples.ts';
 import { readDatasets, readDatasetsOfRuns } from '../../../projections/datasets/read-datasets.ts';
+import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { projectingAppender } from '../../../testing/projecting-log.ts';
 import { Story } from '../../../testing/story.ts';
-import { everyTrajectory } from '../export/trajectory-query.ts';
 import { findDataset, type ReleaseOptions, releaseDataset, withdrawDataset } from './release-dataset.ts';
 
 const shop = datasetWorkshop();

@@ -5,10 +5,10 @@ import { keepsForm, type RevisedTurn, splice } from '../../../domain/revision/sp
 import { isGood, isWorse } from '../../../domain/revision/thresholds.ts';
 import type { SearchedStep } from '../../../domain/search/searched-step.ts';
 import { pathTo } from '../../../domain/tree/grow-tree.ts';
+import type { MinedJudgement, MinedRevision } from '../../../projections/revisions/read-mined-revisions.ts';
 import { revisionContentHash } from '../../../projections/revisions/revision-content.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { MinedTree } from './mined-tree.ts';
-import type { MinedJudgement, MinedRevision } from './read-revisions.ts';
 import type { RowParameters } from './row-options.ts';
 import type { RowSource, TrainingRow } from './training-row.ts';
 

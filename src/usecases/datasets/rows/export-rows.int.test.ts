@@ -2,11 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { contextOf } from '../../../domain/dataset/turn-weights.ts';
 import { revisionContentHash } from '../../../projections/revisions/revision-content.ts';
+import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
 import { Story } from '../../../testing/story.ts';
-import { everyTrajectory } from '../export/trajectory-query.ts';
 import { exportRows, type RowExportOptions } from './export-rows.ts';
 import type { RowFormat, RowParameters } from './row-options.ts';
 

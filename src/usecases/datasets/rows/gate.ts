@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { sql } from 'kysely';
 import type { Trx } from '../../../postgres/database.ts';
+import { readMeasuringRuns } from '../../../projections/runs/read-measuring-runs.ts';
+import { readEvaluatedTasks, readTestTasks } from '../../../projections/step-tree/read-kept-out-tasks.ts';
 import type { RowGates } from './row-options.ts';
 import type { TrainingRow } from './training-row.ts';
 
@@ -41,44 +42,6 @@ export async function openGate(trx: Trx, gates: RowGates): Promise<Gate> {
       return { kept };
     },
   };
-}
-
-/**
- * Reads the tasks that any tree of the record has in a test split, and those of other servers or runs that show the same first
- * observation: a task is what the agent sees, and integers are not stable between servers (specification of Agent-R, §6 items 19,
- * 20).
- */
-async function readTestTasks(trx: Trx): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ taskId: string }>`
-    select distinct t.task_id as "taskId" from trees t
-    where (t.environment, t.observation_hash) in (select environment, observation_hash from trees where split = 'test')`.execute(
-    trx,
-  );
-  return new Set(rows.map(({ taskId }) => taskId));
-}
-
-/**
- * Reads the runs that measure: evaluations, and runs of another channel than `train`. A run without a channel was collected to
- * learn from.
- */
-async function readMeasuringRuns(trx: Trx): Promise<ReadonlyMap<string, Dropped>> {
-  const { rows } = await sql<{ runId: string; dropped: Dropped }>`
-    select run_id as "runId", case when kind = 'evaluate' then 'evaluation' else 'other-channel' end as dropped from runs
-    where kind = 'evaluate' or config #>> '{training,channel}' <> 'train'`.execute(trx);
-  return new Map(rows.map(({ runId, dropped }) => [runId, dropped]));
-}
-
-/**
- * Reads the tasks that a rollout of an evaluation or of a channel that is held out began, and those that show the same first
- * observation. The channel `baseline` is none of these: its greedy rollouts are of the tasks that are trained on.
- */
-async function readEvaluatedTasks(trx: Trx): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ taskId: string }>`
-    select distinct t.task_id as "taskId" from trees t
-    where (t.environment, t.observation_hash) in (
-      select seen.environment, seen.observation_hash from trees seen join runs r on r.run_id = seen.run_id
-      where r.kind = 'evaluate' or r.config #>> '{training,channel}' in ('validation', 'held-out'))`.execute(trx);
-  return new Set(rows.map(({ taskId }) => taskId));
 }
 
 function digestOf(body: object): string {

@@ -1,9 +1,9 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { SearchedStep } from '../../../domain/search/searched-step.ts';
 import { growTree, pathTo, type Tree } from '../../../domain/tree/grow-tree.ts';
-import type { RecordedRollout, RecordedTree, TreeHead } from '../export/recorded-tree.ts';
+import type { RecordedRollout, RecordedTree, TreeHead } from '../../../projections/trajectories/recorded-tree.ts';
+import type { Selected } from '../../../projections/trajectories/select-trajectories.ts';
 import { resolveTexts } from '../export/resolve-texts.ts';
-import type { Selected } from '../export/select-trajectories.ts';
 
 /**
  * A recorded tree as mining sees it: every trajectory that ended with what it was worth, whether a search grew it or rollouts

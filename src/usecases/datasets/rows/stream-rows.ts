@@ -1,14 +1,14 @@
-import { sql } from 'kysely';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Trx } from '../../../postgres/database.ts';
-import { readTrees } from '../export/read-trees.ts';
+import { readMinedJudgements, readMinedRevisions } from '../../../projections/revisions/read-mined-revisions.ts';
+import { readRunsById } from '../../../projections/runs/read-runs.ts';
+import { readRecordedTrees } from '../../../projections/trajectories/read-recorded-trees.ts';
+import { selectTrees } from '../../../projections/trajectories/select-trajectories.ts';
+import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { resolveTexts } from '../export/resolve-texts.ts';
-import { selectTrees } from '../export/select-trajectories.ts';
 import { batchTrees } from '../export/stream-trajectories.ts';
-import type { TrajectoryQuery } from '../export/trajectory-query.ts';
 import { composeRows, type RowContext } from './compose-rows.ts';
 import { mineTree } from './mined-tree.ts';
-import { readMinedJudgements, readMinedRevisions } from './read-revisions.ts';
 import type { RowParameters } from './row-options.ts';
 import type { TrainingRow } from './training-row.ts';
 
@@ -25,7 +25,7 @@ export async function* streamRows(
   const openingOf = openings(trx);
   for await (const batch of batchTrees(trx, selectTrees(trx, query))) {
     const ids = batch.map(({ treeId }) => treeId);
-    const trees = await readTrees(trx, ids);
+    const trees = await readRecordedTrees(trx, ids);
     const revisions = await readMinedRevisions(trx, ids, parameters);
     const judgements = await readMinedJudgements(trx, ids);
     for (const { treeId, runId, rollouts } of batch) {
@@ -54,10 +54,10 @@ function openings(trx: Trx): (runId: string) => Promise<Opening> {
   let kept: { readonly runId: string; readonly opening: Opening } | undefined;
   return async (runId) => {
     if (kept?.runId !== runId) {
-      const { rows } = await sql<{ config: Record<string, unknown> }>`
-        select config from runs where run_id = ${runId}`.execute(trx);
+      const [run] = await readRunsById(trx, [runId]);
+      const config = run?.config as Record<string, unknown> | undefined; // its event's schema takes objects alone
       const [system, acknowledgement] = ['system', 'acknowledgement'].map((name) => {
-        const value = rows[0]?.config[name];
+        const value = config?.[name];
         return typeof value === 'string' ? value : null;
       });
       kept = { runId, opening: { system: system ?? null, acknowledgement: acknowledgement ?? null } };

@@ -1,7 +1,7 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Trx } from '../../../postgres/database.ts';
+import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import type { ByteSink } from '../export/format.ts';
-import type { TrajectoryQuery } from '../export/trajectory-query.ts';
 import { DROPPED, type Dropped, openGate } from './gate.ts';
 import { type GeneralData, generalBodies } from './general-data.ts';
 import { rowBodies } from './row-bodies.ts';

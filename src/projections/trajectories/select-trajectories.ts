@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import { isUuid } from '../../../domain/ids.ts';
-import type { Trx } from '../../../postgres/database.ts';
+import { isUuid } from '../../domain/ids.ts';
+import type { Trx } from '../../postgres/database.ts';
 import type { TrajectoryQuery } from './trajectory-query.ts';
 
 /** One chosen rollout: where it stands, and its return as the rewards projection sums it. */

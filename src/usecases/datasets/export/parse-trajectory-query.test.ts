@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { describeQuery, everyTrajectory, parseTrajectoryQuery, type QueryTexts } from './trajectory-query.ts';
+import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
+import { describeQuery, parseTrajectoryQuery, type QueryTexts } from './parse-trajectory-query.ts';
 
 describe('reading filters', () => {
   test('no filter takes every trajectory', () => {

@@ -1,4 +1,4 @@
-import type { Method } from '../../../events/schemas/training.ts';
+import type { Method } from '../../events/schemas/training.ts';
 
 /** A planned batch and what became of it. Names are as in its files. */
 export interface BatchRecord {

@@ -1,9 +1,9 @@
-import type { Tree, TreeStep } from '../../../domain/tree/grow-tree.ts';
-import type { RewardIndex, TreeReward, TreeRollout } from '../../../domain/tree/trajectory.ts';
-import type { Packed } from '../../../events/schemas/values.ts';
-import type { Blobs } from '../../../postgres/column-types.ts';
+import type { Tree, TreeStep } from '../../domain/tree/grow-tree.ts';
+import type { RewardIndex, TreeReward, TreeRollout } from '../../domain/tree/trajectory.ts';
+import type { Packed } from '../../events/schemas/values.ts';
+import type { Blobs } from '../../postgres/column-types.ts';
 
-/** A tree as an export reads it. Long texts are '' here and named in `blobs`; `resolve-texts.ts` fetches them path by path. */
+/** A tree as it was recorded, read whole. Long texts are '' here and named in `blobs`: who reads fetches those it needs. */
 export interface RecordedTree {
   readonly head: TreeHead;
   readonly tree: Tree<RecordedStep>;
@@ -64,18 +64,4 @@ export interface RecordedRollout extends TreeRollout {
   readonly success: boolean | null;
   readonly startedAt: Date;
   readonly finishedAt: Date | null;
-}
-
-/** What a format writes: one finished rollout, root first, every text in place. */
-export interface ExportTrajectory {
-  readonly head: TreeHead;
-  readonly rollout: RecordedRollout;
-  readonly returnValue: number;
-  /** Sums of the rewards along the path and on the rollout, by component. */
-  readonly rewards: Readonly<Record<string, number>>;
-  /** Of these the sums of those on the rollout itself, which no step holds. */
-  readonly rolloutRewards: Readonly<Record<string, number>>;
-  readonly root: RecordedStep;
-  /** The steps after the root, each with the rewards that stand on it. */
-  readonly steps: readonly (RecordedStep & { readonly rewards: Readonly<Record<string, number>> })[];
 }

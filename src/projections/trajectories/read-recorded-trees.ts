@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { growTree } from '../../../domain/tree/grow-tree.ts';
-import { indexRewards, type TreeReward } from '../../../domain/tree/trajectory.ts';
-import type { Trx } from '../../../postgres/database.ts';
+import { growTree } from '../../domain/tree/grow-tree.ts';
+import { indexRewards, type TreeReward } from '../../domain/tree/trajectory.ts';
+import type { Trx } from '../../postgres/database.ts';
 import type { RecordedRollout, RecordedStep, RecordedTree, TreeHead } from './recorded-tree.ts';
 
 /** Reads trees whole, in four statements for all of them, and grows each in memory. Trees that are not there are left out. */
-export async function readTrees(trx: Trx, treeIds: readonly string[]): Promise<ReadonlyMap<string, RecordedTree>> {
+export async function readRecordedTrees(trx: Trx, treeIds: readonly string[]): Promise<ReadonlyMap<string, RecordedTree>> {
   const heads = await readHeads(trx, treeIds);
   const steps = groupByTree(await readSteps(trx, treeIds));
   const rollouts = groupByTree(await readRollouts(trx, treeIds));

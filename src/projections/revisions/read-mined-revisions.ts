@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
-import type { RecordedSignal } from '../../../domain/revision/splice.ts';
-import type { Blobs } from '../../../postgres/column-types.ts';
-import type { Trx } from '../../../postgres/database.ts';
-import type { RowParameters } from './row-options.ts';
+import type { RecordedSignal } from '../../domain/revision/splice.ts';
+import type { Blobs } from '../../postgres/column-types.ts';
+import type { Trx } from '../../postgres/database.ts';
 
 /** A revision as it was mined; `splice` makes its turns again from the tree. */
 export interface MinedRevision {
@@ -31,7 +30,7 @@ export interface MinedRevision {
 export async function readMinedRevisions(
   trx: Trx,
   treeIds: readonly string[],
-  { state, judge }: Pick<RowParameters, 'state' | 'judge'>,
+  { state, judge }: { readonly state: MinedRevision['state']; readonly judge?: string | undefined },
 ): Promise<readonly MinedRevision[]> {
   const states = state === 'verified' ? ['verified'] : ['verified', 'composed'];
   const by = judge === undefined ? sql`true` : sql`(judge = ${judge} or split_part(judge, '@', 1) = ${judge})`;

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
-import { manifestHashOf } from '../../../events/manifest-hash.ts';
-import type { Trx } from '../../../postgres/database.ts';
-import type { BatchRecord, HistoryRecord, LeaseRecord, RejectionRecord, SampleRecord, UpdateRecord } from './batch-record.ts';
+import { manifestHashOf } from '../../events/manifest-hash.ts';
+import type { Trx } from '../../postgres/database.ts';
+import type { BatchRecord, HistoryRecord, LeaseRecord, RejectionRecord, SampleRecord, UpdateRecord } from './batch-history.ts';
 
 const BATCHES = 20; // of a fetch: a batch has up to some thousand samples, each a row of about 300 bytes
 const REJECTIONS = 2_000;
@@ -10,7 +10,7 @@ const REJECTIONS = 2_000;
  * Streams the whole history of batches: policy by policy every batch in its order, with its samples, its leases and the version
  * that came of it; then every sample that was rejected. @param policies null takes all.
  */
-export async function* readHistory(trx: Trx, policies: readonly string[] | null): AsyncGenerator<HistoryRecord> {
+export async function* readBatchHistory(trx: Trx, policies: readonly string[] | null): AsyncGenerator<HistoryRecord> {
   let before: BatchRecord | undefined;
   for await (const rows of fetchAll<BatchRow>(trx, 'batch_history', selectBatches(policies), BATCHES)) {
     const ids = rows.map(({ batch_id }) => batch_id);

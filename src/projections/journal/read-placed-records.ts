@@ -1,0 +1,36 @@
+import { sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+
+/** A record of the journal at a place where a fold of the log meets it: where it was appended, or where it was released. */
+export interface PlacedRecord {
+  readonly stream: string;
+  readonly body: string;
+  /** A live projection set it aside at this place. */
+  readonly refused: boolean;
+  /** A read model has it by a release that no record of the log says. */
+  readonly unrecorded: boolean;
+}
+
+/**
+ * Reads the records of streams, by stream and in the order of the log. A record that was released from a quarantine is there a
+ * second time, at the place of its release.
+ */
+export async function readPlacedRecords(db: Db, streams: readonly string[]): Promise<readonly PlacedRecord[]> {
+  const { rows } = await sql<PlacedRecord>`
+    select p.stream, p.body, coalesce(q.refused, false) as refused, coalesce(q.unrecorded, false) as unrecorded
+    from (
+      select e.stream, e.topic, e.partition, e."offset", e.body from events e where e.stream = any(${[...streams]}::uuid[])
+      union all
+      select e.stream, r.topic, r.partition, r."offset", e.body
+      from quarantine_releases r join events e using (event_id)
+      where r.stream = any(${[...streams]}::uuid[]) and (e.topic, e.partition, e."offset") <> (r.topic, r.partition, r."offset")
+    ) p
+    left join (
+      select topic, partition, "offset", bool_or(released_at is null or released_offset is not null) as refused,
+             bool_or(released_at is not null and released_offset is null and event_id is not null) as unrecorded
+      from quarantine where stream = any(${[...streams]}::text[]) and projection in (select name from projections)
+      group by topic, partition, "offset"
+    ) q using (topic, partition, "offset")
+    order by p.stream, topic, partition, "offset"`.execute(db);
+  return rows;
+}

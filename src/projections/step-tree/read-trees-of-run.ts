@@ -1,0 +1,17 @@
+import type { Db } from '../../postgres/database.ts';
+
+export interface TreeOfRun {
+  readonly treeId: string;
+  readonly environment: string;
+  readonly plannedRollouts: number;
+}
+
+/** Reads the trees of a run, by id; a run that is not there has none. */
+export async function readTreesOfRun(db: Db, runId: string): Promise<readonly TreeOfRun[]> {
+  return db
+    .selectFrom('trees')
+    .select(['tree_id as treeId', 'environment', 'planned_rollouts as plannedRollouts'])
+    .where('run_id', '=', runId)
+    .orderBy('tree_id')
+    .execute();
+}

@@ -1,0 +1,15 @@
+import type { RecordedRollout, RecordedStep, TreeHead } from '../../../projections/trajectories/recorded-tree.ts';
+
+/** What a format writes: one finished rollout, root first, every text in place. */
+export interface ExportTrajectory {
+  readonly head: TreeHead;
+  readonly rollout: RecordedRollout;
+  readonly returnValue: number;
+  /** Sums of the rewards along the path and on the rollout, by component. */
+  readonly rewards: Readonly<Record<string, number>>;
+  /** Of these the sums of those on the rollout itself, which no step holds. */
+  readonly rolloutRewards: Readonly<Record<string, number>>;
+  readonly root: RecordedStep;
+  /** The steps after the root, each with the rewards that stand on it. */
+  readonly steps: readonly (RecordedStep & { readonly rewards: Readonly<Record<string, number>> })[];
+}

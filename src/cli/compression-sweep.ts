@@ -5,6 +5,7 @@ import { renderSpec } from '../images/render-profiles.ts';
 import { RENDER_PROFILES, type RenderProfile } from '../images/render-spec.ts';
 import { VISION_PRESETS } from '../images/vision-tokens.ts';
 import type { Platform } from '../platform/open-platform.ts';
+import { readTreesOfRun } from '../projections/step-tree/read-trees-of-run.ts';
 import {
   type HistoryToShow,
   presetOf,
@@ -70,12 +71,7 @@ export function addCompressionSweep(program: Command): void {
 async function historiesOf({ database }: Platform, runId: string, flags: SweepFlags): Promise<readonly HistoryToShow[]> {
   const shown = await shownHistories(database.db, runId);
   if (shown.length > 0) return shown;
-  const trees = await database.db
-    .selectFrom('trees')
-    .select(['tree_id', 'environment'])
-    .where('run_id', '=', runId)
-    .orderBy('tree_id')
-    .execute();
+  const trees = await readTreesOfRun(database.db, runId);
   const [first] = trees;
   if (!first) throw new Error(`there are no trees of a run ${runId}; \`espalier status\` lists the runs`);
   const template = flags.template ?? templateOf(first.environment);
@@ -88,7 +84,7 @@ async function historiesOf({ database }: Platform, runId: string, flags: SweepFl
   };
   return wouldBeHistories(
     database.db,
-    trees.map((tree) => tree.tree_id),
+    trees.map(({ treeId }) => treeId),
     options,
   );
 }

@@ -6,6 +6,7 @@ import { TOPICS } from '../events/catalogue.ts';
 import { newId } from '../events/new-id.ts';
 import { CODE_VERSION } from '../platform/code-version.ts';
 import type { Platform } from '../platform/open-platform.ts';
+import { countRecord } from '../projections/runs/count-record.ts';
 import { everyTrajectory } from '../projections/trajectories/trajectory-query.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { createLogger } from '../runtime/logger.ts';
@@ -20,7 +21,7 @@ import { type DemoSize, planDemo, planDemoImages, planDemoSearch } from './demo/
 import { startWorker } from './demo/processes.ts';
 import { proveSurvived } from './demo/prove-survived.ts';
 import { queriesToTry } from './demo/queries.ts';
-import { countRecord, deepestTree, successByDepth } from './demo/report.ts';
+import { deepestTree, successByDepth } from './demo/report.ts';
 import { showImages } from './demo/show-images.ts';
 import { showSearch } from './demo/show-search.ts';
 import { shownPath } from './demo/shown-path.ts';

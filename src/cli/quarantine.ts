@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { describePlace, type Place } from '../projections/place.ts';
+import { readWaiting } from '../projections/read-waiting.ts';
 import { recordReleases } from '../usecases/release/record-releases.ts';
 import { type ReleaseOutcome, releaseQuarantined } from '../usecases/release/release-quarantined.ts';
 import { ensureProjector } from './ensure-projector.ts';
@@ -18,15 +19,7 @@ function addList(quarantine: Command): void {
   const list = quarantine.command('list').description('list what waits, oldest first');
   list.action(() =>
     withPlatform('quarantine', async ({ database: { db } }) => {
-      const rows = await db
-        .selectFrom('quarantine')
-        .select(['projection', 'topic', 'partition', 'offset', 'type', 'code', 'field', 'reason'])
-        .where('released_at', 'is', null)
-        .where('projection', 'in', db.selectFrom('projections').select('name')) // not of versions beside the live ones
-        .orderBy('quarantined_at')
-        .orderBy('offset')
-        .limit(1_000)
-        .execute();
+      const rows = await readWaiting(db, 1_000);
       if (wantsJson(list)) return say(JSON.stringify(rows));
       say(
         rows.length === 0

@@ -4,9 +4,12 @@ import { formatPosition } from '../log/position.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { topicsOf } from '../projections/apply-slice.ts';
 import { buildOf, codeVersionOf } from '../projections/projection.ts';
+import { countWaiting } from '../projections/read-waiting.ts';
 import { type BuildStanding, readBuilds } from '../projections/rebuild/read-builds.ts';
 import { projections } from '../projections/registry.ts';
-import { readCursors } from '../projections/wait-until.ts';
+import { readNewestRuns } from '../projections/runs/read-runs.ts';
+import { lagOf, readStandings } from '../projections/standings.ts';
+import { readRunSizes } from '../projections/step-tree/read-run-sizes.ts';
 import { describePhase } from './describe-build.ts';
 import { say, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
@@ -74,64 +77,38 @@ function progressOf({ state, progress }: BuildStanding): string {
 
 async function readStatus({ database: { db }, log }: Platform) {
   const ends = await log.ends(TOPICS);
-  const cursors = await readCursors(db);
-  const states = await db.selectFrom('projections').selectAll().execute();
-  const quarantined = await db
-    .selectFrom('quarantine')
-    .select((q) => ['projection', q.fn.countAll<number>().as('count')])
-    .where('released_at', 'is', null)
-    .groupBy('projection')
-    .execute();
-  const runs = await db
-    .selectFrom('runs')
-    .select(['run_id', 'name', 'started_at', 'outcome'])
-    .orderBy('started_at', 'desc')
-    .limit(20)
-    .execute();
-  const trees = await db
-    .selectFrom('trees')
-    .select((t) => ['run_id', t.fn.countAll<number>().as('count')])
-    .where('run_id', 'in', [...runs.map((r) => r.run_id), NONE])
-    .groupBy('run_id')
-    .execute();
-  const rollouts = await db
-    .selectFrom('rollouts')
-    .select((r) => ['run_id', r.fn.countAll<number>().as('count')])
-    .where('run_id', 'in', [...runs.map((r) => r.run_id), NONE])
-    .groupBy('run_id')
-    .execute();
+  const standings = await readStandings(db);
+  const quarantined = await countWaiting(db);
+  const runs = await readNewestRuns(db, 20);
+  const sizes = await readRunSizes(
+    db,
+    runs.map(({ id }) => id),
+  );
   return {
     position: formatPosition(ends),
     ends: Object.fromEntries(
       [...ends].map(([topic, partitions]) => [topic, [...partitions.values()].reduce((sum, end) => sum + end, 0)]),
     ),
     projections: projections.map((projection) => {
-      const cursor = cursors.get(projection.name);
-      let lag = 0;
-      for (const topic of topicsOf(projection))
-        for (const [partition, end] of ends.get(topic) ?? []) lag += Math.max(0, end - (cursor?.get(topic)?.get(partition) ?? 0));
-      const state = states.find((row) => row.name === projection.name);
-      const count = quarantined.find((row) => row.projection === projection.name)?.count ?? 0;
+      const state = standings.find(({ name }) => name === projection.name);
       return {
         name: projection.name,
         version: codeVersionOf(state?.version ?? projection.version),
         build: buildOf(state?.version ?? projection.version),
         state: state?.state ?? 'missing',
         reason: state?.reason ?? '',
-        lag,
-        quarantined: Number(count),
+        lag: lagOf(state ?? { cursors: new Map() }, ends, topicsOf(projection)),
+        quarantined: quarantined.get(projection.name) ?? 0,
       };
     }),
     builds: await readBuilds(db),
-    runs: runs.map((run) => ({
-      run: run.run_id,
-      name: run.name,
-      started: run.started_at.toISOString(),
-      state: run.outcome ?? 'open',
-      trees: Number(trees.find((row) => row.run_id === run.run_id)?.count ?? 0),
-      rollouts: Number(rollouts.find((row) => row.run_id === run.run_id)?.count ?? 0),
+    runs: runs.map(({ id, name, startedAt, outcome }) => ({
+      run: id,
+      name,
+      started: startedAt.toISOString(),
+      state: outcome ?? 'open',
+      trees: sizes.get(id)?.trees ?? 0,
+      rollouts: sizes.get(id)?.rollouts ?? 0,
     })),
   };
 }
-
-const NONE = '00000000-0000-0000-0000-000000000000'; // keeps the list of an IN from being empty

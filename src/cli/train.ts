@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { ENVIRONMENT_FORMS } from '../environments/open-environment.ts';
 import { canonicalJson } from '../events/codec.ts';
 import type { Platform } from '../platform/open-platform.ts';
+import { readLineages } from '../projections/training-pool/read-lineages.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { LINEAR_SETTINGS } from '../training/backends/training-settings.ts';
 import { trainInto } from '../usecases/train/train-into.ts';
@@ -134,7 +135,7 @@ function planOf(flags: TrainFlags): TrainPlan {
 
 /** A name that is taken is refused unless it is to go on: versions of two trainings under one name could not be told apart. */
 async function refuseTaken({ database }: Platform, { policyId }: TrainPlan, { resume }: TrainFlags): Promise<void> {
-  const known = await database.db.selectFrom('lineages').select('policy_id').where('policy_id', '=', policyId).executeTakeFirst();
+  const [known] = await readLineages(database.db, [policyId]);
   if (known && !resume)
     throw new Error(`the policy ${policyId} was begun before; add --resume to go on, or name another --policy`);
   if (!known && resume) throw new Error(`there is no policy ${policyId} to go on with; leave --resume out to begin it`);

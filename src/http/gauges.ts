@@ -1,6 +1,7 @@
-import { sql } from 'kysely';
 import type { Db } from '../postgres/database.ts';
+import { countAnomaliesByKind } from '../projections/journal/read-anomalies.ts';
 import { buildOf, codeVersionOf } from '../projections/projection.ts';
+import { countWaiting } from '../projections/read-waiting.ts';
 import { readBuilds } from '../projections/rebuild/read-builds.ts';
 import { readStandings } from '../projections/standings.ts';
 import type { Metrics } from '../runtime/metrics.ts';
@@ -36,21 +37,12 @@ export function addGauges(metrics: Metrics, { db, log, projections }: HealthWorl
       value: [...partitions.values()].reduce((sum, end) => sum + end, 0),
     })),
   );
-  metrics.gauge('quarantine_open', 'Events that wait in quarantine', ['projection'], async () => {
-    const { rows } = await sql<{ projection: string; open: number }>`
-      select p.name as projection, count(q.projection) as open from projections p
-      left join quarantine q on q.projection = p.name and q.released_at is null group by p.name`.execute(db);
-    return rows.map(({ projection, open }) => ({ labels: { projection }, value: open }));
-  });
+  metrics.gauge('quarantine_open', 'Events that wait in quarantine', ['projection'], async () =>
+    [...(await countWaiting(db))].map(([projection, value]) => ({ labels: { projection }, value })),
+  );
   metrics.gauge('anomalies', 'Duplicates, gaps and reorderings that the journal has seen', ['kind'], async () => {
-    const { rows } = await sql<{
-      kind: string;
-      seen: number;
-    }>`select kind, count(*) as seen from anomalies group by kind`.execute(db);
-    return ['duplicate', 'gap', 'reordered'].map((kind) => ({
-      labels: { kind },
-      value: rows.find((row) => row.kind === kind)?.seen ?? 0,
-    }));
+    const seen = await countAnomaliesByKind(db);
+    return (['duplicate', 'gap', 'reordered'] as const).map((kind) => ({ labels: { kind }, value: seen.get(kind) ?? 0 }));
   });
 }
 

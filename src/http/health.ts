@@ -1,7 +1,7 @@
-import { sql } from 'kysely';
 import { TOPICS } from '../events/catalogue.ts';
 import type { EventLog, Offsets } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
+import { ping } from '../postgres/ping.ts';
 import { topicsOf } from '../projections/apply-slice.ts';
 import { reasonOf } from '../projections/fault.ts';
 import type { Projection } from '../projections/projection.ts';
@@ -28,7 +28,7 @@ export async function readiness({ db, log, projections }: HealthWorld): Promise<
     }
   };
   const [, standings, ends] = await Promise.all([
-    ask('the database', sql`select 1`.execute(db)),
+    ask('the database', ping(db)),
     ask('the projections table', readStandings(db)),
     ask('the log', log.ends(topicsRead(projections))),
   ]);

@@ -11,6 +11,7 @@ import { prefixedLog } from '../log/prefixed-log.ts';
 import { type Database, type Db, openDatabase } from '../postgres/database.ts';
 import { databaseBeside } from '../postgres/database-beside.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
+import { claimLogIdentity } from '../postgres/log-identity.ts';
 import { migrate } from '../postgres/migrate.ts';
 import { installProjections } from '../projections/install.ts';
 import type { Config } from '../runtime/config.ts';
@@ -110,13 +111,8 @@ export class LogMismatch extends Error {
 }
 
 async function refuseAnotherLog(db: Db, identity: string): Promise<void> {
-  await db
-    .insertInto('log_identity')
-    .values({ identity })
-    .onConflict((on) => on.doNothing())
-    .execute();
-  const held = await db.selectFrom('log_identity').select('identity').executeTakeFirstOrThrow();
-  if (held.identity !== identity) throw new LogMismatch(held.identity, identity);
+  const held = await claimLogIdentity(db, identity);
+  if (held !== identity) throw new LogMismatch(held, identity);
 }
 
 async function ensureWritable(variable: 'ESPALIER_HOME' | 'ESPALIER_BLOBS', folder: string): Promise<void> {

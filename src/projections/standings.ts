@@ -22,7 +22,7 @@ export async function readStandings(db: Db): Promise<readonly Standing[]> {
 }
 
 /** Counts the records between a projection's cursors and the ends of the topics that it reads. */
-export function lagOf({ cursors }: Standing, ends: Offsets, topics: readonly string[]): number {
+export function lagOf({ cursors }: Pick<Standing, 'cursors'>, ends: Offsets, topics: readonly string[]): number {
   let lag = 0;
   for (const topic of topics)
     for (const [partition, end] of ends.get(topic) ?? []) lag += Math.max(0, end - (cursors.get(topic)?.get(partition) ?? 0));

@@ -6,6 +6,7 @@ import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { type Ledger, readLedgers } from '../../projections/training-pool/read-ledger.ts';
+import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { LINEAR_SETTINGS } from '../../training/backends/training-settings.ts';
 import { beginTraining, type PlannedRun } from '../../usecases/train/train-begin.ts';
@@ -165,12 +166,8 @@ async function untilVersion(
     signal.throwIfAborted();
     crew.check();
     const [ledger] = await readLedgers(database.db, [policyId]);
-    const newest = await database.db
-      .selectFrom('policy_versions')
-      .select((v) => v.fn.max('version').as('version'))
-      .where('policy_id', '=', policyId)
-      .executeTakeFirst();
-    const at = newest?.version ?? 0;
+    const [lineage] = await readLineages(database.db, [policyId]);
+    const at = lineage?.newestVersion ?? 0;
     if (ledger) {
       line.show(`training: version ${at} of ${UPDATES}; ${ledger.produced} samples produced, ${ledger.trained} trained`);
       if (at > version || (at === version && (!leased || ledger.owed.leased > 0))) return { version: at, ledger };

@@ -3,11 +3,11 @@ import type { Topic } from '../../events/catalogue.ts';
 import type { EventLog } from '../../log/event-log.ts';
 import { reached } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
+import type { DeclaredKind } from '../../projections/read-declarations.ts';
 import { readStandings } from '../../projections/standings.ts';
-import type { Kind } from './references.ts';
 
 /** Which projection answers for which kind, and the topic on which its events lie. */
-const HOMES: Readonly<Record<Kind, { readonly projection: string; readonly topic: Topic }>> = {
+const HOMES: Readonly<Record<DeclaredKind, { readonly projection: string; readonly topic: Topic }>> = {
   run: { projection: 'runs', topic: 'runs' },
   tree: { projection: 'step-tree', topic: 'trees' },
   step: { projection: 'step-tree', topic: 'trees' },
@@ -27,7 +27,11 @@ const POLL_MS = 25; // a projection under load is 10–100 ms behind
  * Makes the wait for read models: takes the end of the log now and polls the cursors until they are there. False when that takes
  * longer than the limit, or when a projection is stopped.
  */
-export function createCaughtUp(db: Db, log: EventLog, limitMs = LIMIT_MS): (kinds: ReadonlySet<Kind>) => Promise<boolean> {
+export function createCaughtUp(
+  db: Db,
+  log: EventLog,
+  limitMs = LIMIT_MS,
+): (kinds: ReadonlySet<DeclaredKind>) => Promise<boolean> {
   return async (kinds) => {
     const homes = [...kinds].map((kind) => HOMES[kind]);
     const ends = await log.ends([...new Set(homes.map(({ topic }) => topic))]);

@@ -1,8 +1,9 @@
 import type { Db } from '../../postgres/database.ts';
+import type { Declaration, DeclaredKind } from '../../projections/read-declarations.ts';
 import type { Problem } from '../reply.ts';
 import type { Sent } from './check-events.ts';
 import { findKnown, type Known, KnownSet } from './known-references.ts';
-import { type Declaration, declarationsOf, type Kind, type Reference, referencesOf } from './references.ts';
+import { declarationsOf, type Reference, referencesOf } from './references.ts';
 
 export type ReferencesChecked =
   | { readonly kind: 'known' }
@@ -17,7 +18,7 @@ export interface ReferenceWorld {
   /** What this process appended lately: a producer that sends step after step need not wait for the projections each time. */
   readonly recent: Known;
   /** Waits, within a limit, until the read models of these kinds hold all that the log holds now; tells whether they do. */
-  readonly caughtUp: (kinds: ReadonlySet<Kind>) => Promise<boolean>;
+  readonly caughtUp: (kinds: ReadonlySet<DeclaredKind>) => Promise<boolean>;
 }
 
 /**
@@ -99,7 +100,7 @@ function judge({ sent, reference }: Need, declaration: Declaration | undefined):
   return undefined;
 }
 
-const REMEDIES: Readonly<Record<Kind, string>> = {
+const REMEDIES: Readonly<Record<DeclaredKind, string>> = {
   run: 'append its RunStarted first, or earlier in the same request',
   tree: 'append its TreeOpened first, or earlier in the same request',
   step: 'append its StepTaken first, or earlier in the same request; the root comes with TreeOpened',

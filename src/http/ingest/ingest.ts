@@ -5,6 +5,7 @@ import { type EventLog, LogError, type LogRecord, RECORD_LIMIT, type Receipt } f
 import { formatPosition, positionAfter } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
 import { type Appended, findJournalled, recordHash } from '../../projections/journal/journalled.ts';
+import type { Declaration } from '../../projections/read-declarations.ts';
 import type { RequestLimits } from '../../runtime/config.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import { json, type Problem, type Reply, refuse } from '../reply.ts';
@@ -18,7 +19,7 @@ import { missingBlobs } from './missing-blobs.ts';
 import { type Media, mediaOf, parseBody, unknownMedia } from './parse-body.ts';
 import { busy, readBody } from './read-body.ts';
 import { Recent } from './recent.ts';
-import { type Declaration, declarationsOf } from './references.ts';
+import { declarationsOf } from './references.ts';
 import { checkStreamTopics } from './stream-topics.ts';
 import { wrongDigests } from './wrong-digests.ts';
 

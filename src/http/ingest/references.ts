@@ -1,20 +1,9 @@
 import type { Envelope } from '../../events/envelope.ts';
-
-export type Kind =
-  | 'run'
-  | 'tree'
-  | 'step'
-  | 'rollout'
-  | 'reward'
-  | 'revision'
-  | 'dataset'
-  | 'render-spec'
-  | 'segment'
-  | 'history';
+import type { Declaration, DeclaredKind } from '../../projections/read-declarations.ts';
 
 /** Something an event names that must be on record before it. */
 export interface Reference {
-  readonly kind: Kind;
+  readonly kind: DeclaredKind;
   readonly id: string;
   /** The field that names it. */
   readonly field: string;
@@ -24,17 +13,6 @@ export interface Reference {
   readonly depth?: number;
   /** For the step of a reward that names a rollout too: that rollout, which must have taken it. */
   readonly takenBy?: string;
-}
-
-/** Something that an event puts on record. */
-export interface Declaration {
-  readonly kind: Kind;
-  readonly id: string;
-  readonly treeId: string | null;
-  /** Of a step; null for all else. */
-  readonly depth: number | null;
-  /** Of a step: the rollout that took it; null for a root and a candidate of a search. */
-  readonly rolloutId?: string | null;
 }
 
 /**

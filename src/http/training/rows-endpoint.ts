@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { parsePosition } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
+import { readBatchesById } from '../../projections/training-pool/read-batches.ts';
 import { isProjected } from '../../projections/wait-until.ts';
 import { findBatchBehind, findStandingLease } from '../../training/leases/standing-lease.ts';
 import { RowsError } from '../../training/rows/batch-rows.ts';
@@ -75,7 +76,7 @@ async function rowsReply(
 
 /** Whether the read models hold all that the planner of a batch had read. */
 async function holdsPlanOf(db: Db, batchId: string): Promise<boolean> {
-  const batch = await db.selectFrom('batches').select('position').where('batch_id', '=', batchId).executeTakeFirst();
+  const [batch] = await readBatchesById(db, [batchId]);
   return batch !== undefined && (await isProjected(db, parsePosition(batch.position)));
 }
 

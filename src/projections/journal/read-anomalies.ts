@@ -37,6 +37,16 @@ export async function countAnomalies(db: Db, filter: AnomalyFilter): Promise<rea
   return countEach(db, [chosen(db, filter)]);
 }
 
+/** Counts all anomalies by kind; a kind that was never seen is left out. */
+export async function countAnomaliesByKind(db: Db): Promise<ReadonlyMap<AnomalyRecord['kind'], number>> {
+  const rows = await db
+    .selectFrom('anomalies')
+    .select(({ fn }) => ['kind', fn.countAll<number>().as('seen')])
+    .groupBy('kind')
+    .execute();
+  return new Map(rows.map(({ kind, seen }) => [kind, seen]));
+}
+
 function chosen(db: Db, filter: AnomalyFilter) {
   let query = db.selectFrom('anomalies');
   if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);

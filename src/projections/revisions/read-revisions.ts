@@ -93,6 +93,18 @@ export async function readRevisions(db: Db, trees: readonly string[]): Promise<r
   return rows.map(toRevision);
 }
 
+/** Reads the ids of the trees that have a revision which was not rejected, by id. */
+export async function readRevisedTrees(db: Db): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('revisions')
+    .select('tree_id')
+    .distinct()
+    .where('state', '!=', 'rejected')
+    .orderBy('tree_id')
+    .execute();
+  return rows.map((row) => row.tree_id);
+}
+
 function chosen(db: Db, filter: RevisionFilter) {
   let query = db.selectFrom('revisions');
   if (filter.runId !== undefined) query = query.where('revisions.run_id', '=', filter.runId);

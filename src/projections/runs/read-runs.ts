@@ -68,6 +68,12 @@ export async function readRunsById(db: Db, ids: readonly string[]): Promise<read
   return rows.map(toRun);
 }
 
+/** Reads the runs that were started last, newest first. */
+export async function readNewestRuns(db: Db, limit: number): Promise<readonly RunRecord[]> {
+  const rows = await db.selectFrom('runs').selectAll().orderBy('started_at', 'desc').limit(limit).execute();
+  return rows.map(toRun);
+}
+
 function chosen(db: Db, filter: RunFilter) {
   let query = db.selectFrom('runs');
   if (filter.experimentId !== undefined) query = query.where('runs.experiment_id', '=', filter.experimentId);

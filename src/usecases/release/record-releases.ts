@@ -1,10 +1,10 @@
-import { sql } from 'kysely';
 import { decode } from '../../events/codec.ts';
 import { withRelease } from '../../events/with-release.ts';
 import type { EventLog, LogRecord, Receipt } from '../../log/event-log.ts';
 import { positionAfter } from '../../log/position.ts';
 import type { Database, Db } from '../../postgres/database.ts';
 import { describePlace, type Place } from '../../projections/place.ts';
+import { readReleasedAt, readStreamBehind } from '../../projections/rebuild/read-released.ts';
 import { readUnrecordedReleases } from '../../projections/rebuild/unrecorded-releases.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 
@@ -54,11 +54,7 @@ interface ReleasedStream {
 async function byStream(db: Db, places: readonly Place[]): Promise<readonly ReleasedStream[]> {
   const streams = new Map<string, ReleasedStream & { readonly released: Released[] }>();
   for (const { topic, partition, offset } of places) {
-    const { rows } = await sql<{ stream: string; body: Buffer; at: Date }>`
-      select stream, body, min(released_at) as at from public.quarantine
-      where topic = ${topic} and partition = ${partition} and "offset" = ${offset} and released_at is not null and event_id is not null
-      group by stream, body`.execute(db);
-    for (const { stream, body, at } of rows) {
+    for (const { stream, body, at } of await readReleasedAt(db, { topic, partition, offset })) {
       const key = `${topic} ${partition} ${stream}`;
       const entry = streams.get(key) ?? { stream, topic, partition, released: [] };
       entry.released.push({ topic, partition, offset, stream, body: body.toString('utf8'), at });
@@ -72,13 +68,7 @@ async function byStream(db: Db, places: readonly Place[]): Promise<readonly Rele
 async function readFollowers(db: Db, { stream, topic, partition, released }: ReleasedStream): Promise<readonly Released[]> {
   const first = Math.min(...released.map(({ offset }) => offset));
   const own = released.map(({ offset }) => offset);
-  const { rows } = await sql<{ offset: number; body: string; at: Date }>`
-    select e."offset", e.body, e.occurred_at as at from events e
-    where e.stream = ${stream}::uuid and e.topic = ${topic} and e.partition = ${partition} and e."offset" > ${first}
-      and e."offset" <> all(${own}::bigint[])
-      and not exists (select from public.quarantine q where q.event_id = e.event_id and q.released_at is null
-        and q.projection in (select name from public.projections))
-    order by e."offset"`.execute(db);
+  const rows = await readStreamBehind(db, { stream, topic, partition, offset: first }, own);
   return rows.map((row) => ({ ...row, topic, partition, stream }));
 }
 

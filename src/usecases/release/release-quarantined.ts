@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { decode } from '../../events/codec.ts';
 import type { Delivery } from '../../events/envelope.ts';
 import { withRelease } from '../../events/with-release.ts';
@@ -8,6 +7,7 @@ import type { Database, Db } from '../../postgres/database.ts';
 import { offerAgain } from '../../projections/offer-again.ts';
 import { describePlace, type Place } from '../../projections/place.ts';
 import type { Projection } from '../../projections/projection.ts';
+import { readRefusalsAt, readWaitingPlaces, type WaitingPlace } from '../../projections/read-waiting.ts';
 import { projections as registered } from '../../projections/registry.ts';
 import { ProjectionsBehind, waitUntilProjected } from '../../projections/wait-until.ts';
 
@@ -57,7 +57,7 @@ export async function releaseQuarantined(
     : { topic: '', partition: -1, offset: -1 };
   for (;;) {
     options.signal.throwIfAborted();
-    const waiting = await readWaiting(parts.database.db, after, options.place);
+    const waiting = await nextWaiting(parts.database.db, after, options.place);
     const last = waiting.at(-1);
     if (last === undefined) return outcomes;
     outcomes.push(...(await releaseTogether(parts, waiting, options)));
@@ -66,19 +66,9 @@ export async function releaseQuarantined(
   }
 }
 
-interface Waiting extends Place {
-  readonly projections: readonly string[];
-  readonly body: Buffer;
-}
-
 /** Reads the next places at which something waits for a live projection: those of the first partition that has any. */
-async function readWaiting(db: Db, after: Place, only: Place | null): Promise<readonly Waiting[]> {
-  const { rows } = await sql<Waiting>`
-    select topic, partition, "offset", array_agg(projection order by projection) as projections, (array_agg(body))[1] as body
-    from public.quarantine
-    where released_at is null and projection in (select name from public.projections)
-      and (topic, partition, "offset") > (${after.topic}, ${after.partition}::integer, ${after.offset}::bigint)
-    group by topic, partition, "offset" order by topic, partition, "offset" limit ${AT_ONCE}`.execute(db);
+async function nextWaiting(db: Db, after: Place, only: Place | null): Promise<readonly WaitingPlace[]> {
+  const rows = await readWaitingPlaces(db, after, AT_ONCE);
   const [first] = rows;
   if (only) return rows.filter((row) => describePlace(row) === describePlace(only));
   return rows.filter((row) => row.topic === first?.topic && row.partition === first.partition);
@@ -86,17 +76,17 @@ async function readWaiting(db: Db, after: Place, only: Place | null): Promise<re
 
 async function releaseTogether(
   { log, database: { db } }: { readonly log: EventLog; readonly database: Database },
-  waiting: readonly Waiting[],
+  waiting: readonly WaitingPlace[],
   { reason, clock, timeoutMs, signal }: Releasing,
 ): Promise<readonly ReleaseOutcome[]> {
   const refusals = await refusedAgain(db, waiting);
-  const refusalOf = (row: Waiting, projection: string) => refusals.get(`${projection} ${describePlace(row)}`);
+  const refusalOf = (row: WaitingPlace, projection: string) => refusals.get(`${projection} ${describePlace(row)}`);
   const going = waiting.filter((row) => row.projections.some((projection) => refusalOf(row, projection) === undefined));
   const at = new Date(clock()).toISOString();
   const receipts = await log.append(going.map((row) => recordOf(row, at, reason)));
   const appended = new Map(going.map((row, i) => [describePlace(row), receipts[i] as Receipt])); // one receipt per record
   const pending = receipts.length > 0 ? await pendingReason(db, going, receipts, { timeoutMs, signal }) : null;
-  const refusedThere = pending === null ? await readRefused(db, receipts) : new Map<string, string>();
+  const refusedThere = pending === null ? await readRefusalsAt(db, receipts) : new Map<string, string>();
   return waiting.flatMap((row) =>
     row.projections.map((projection): ReleaseOutcome => {
       const { topic, partition, offset } = row;
@@ -112,10 +102,10 @@ async function releaseTogether(
 }
 
 /** Asks each projection of what waits for it: `projection place` → why it would be refused again. */
-async function refusedAgain(db: Db, waiting: readonly Waiting[]): Promise<ReadonlyMap<string, string>> {
+async function refusedAgain(db: Db, waiting: readonly WaitingPlace[]): Promise<ReadonlyMap<string, string>> {
   const refusals = new Map<string, string>();
-  const deliveries = new Map<Waiting, Delivery>();
-  const refuse = (row: Waiting, projection: string, reason: string) =>
+  const deliveries = new Map<WaitingPlace, Delivery>();
+  const refuse = (row: WaitingPlace, projection: string, reason: string) =>
     refusals.set(`${projection} ${describePlace(row)}`, reason);
   for (const row of waiting) {
     const decoded = decode(row.body);
@@ -146,7 +136,7 @@ async function refusedAgain(db: Db, waiting: readonly Waiting[]): Promise<Readon
   return refusals;
 }
 
-function recordOf({ topic, partition, offset, body }: Waiting, at: string, reason: string | null): LogRecord {
+function recordOf({ topic, partition, offset, body }: WaitingPlace, at: string, reason: string | null): LogRecord {
   const decoded = decode(body);
   const key = decoded.kind === 'event' ? decoded.event.stream : ''; // what does not decode is refused before
   return { topic, partition, key, value: Buffer.from(withRelease(body.toString('utf8'), { offset, at, reason }), 'utf8') };
@@ -155,7 +145,7 @@ function recordOf({ topic, partition, offset, body }: Waiting, at: string, reaso
 /** Waits until all who hold something have passed the releases; gives why not, when they have not in time. */
 async function pendingReason(
   db: Db,
-  going: readonly Waiting[],
+  going: readonly WaitingPlace[],
   receipts: readonly Receipt[],
   waiting: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<string | null> {
@@ -168,15 +158,4 @@ async function pendingReason(
     if (error instanceof ProjectionsBehind) return error.message;
     throw error;
   }
-}
-
-/** `projection place` → why, of those that were refused at the place of their release. */
-async function readRefused(db: Db, receipts: readonly Place[]): Promise<ReadonlyMap<string, string>> {
-  const rows = receipts.map(({ topic, partition, offset }) => ({ topic, partition, offset }));
-  const found = await sql<Place & { projection: string; reason: string }>`
-    select q.projection, q.topic, q.partition, q."offset", concat_ws(' ', nullif(q.field, ''), q.reason) as reason from public.quarantine q
-    join jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as p(topic text, partition integer, "offset" bigint)
-      using (topic, partition, "offset")
-    where q.projection in (select name from public.projections)`.execute(db);
-  return new Map(found.rows.map((row) => [`${row.projection} ${describePlace(row)}`, row.reason]));
 }

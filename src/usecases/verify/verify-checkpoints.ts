@@ -1,6 +1,7 @@
 import { BlobCorrupt, BlobMissing } from '../../blobs/blob-store.ts';
 import { decode } from '../../events/codec.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { readBodiesOfType } from '../../projections/journal/read-bodies.ts';
 import { type Backend, CheckpointDamaged } from '../../training/backends/backend.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
 import { decodeTorchCheckpoint, encodeTorchCheckpoint } from '../../training/backends/torch/torch-checkpoint.ts';
@@ -15,15 +16,9 @@ import type { Fault } from './verification.ts';
  * elsewhere are not ours to check.
  */
 export async function verifyCheckpoints(platform: Platform, signal: AbortSignal, fault: (found: Fault) => void): Promise<number> {
-  const rows = await platform.database.db
-    .selectFrom('events')
-    .select('body')
-    .where('type', '=', 'CheckpointSaved')
-    .orderBy('stream')
-    .orderBy('position')
-    .execute();
+  const bodies = await readBodiesOfType(platform.database.db, 'CheckpointSaved');
   const seen = new Set<string>();
-  for (const { body } of rows) {
+  for (const body of bodies) {
     signal.throwIfAborted();
     const decoded = decode(Buffer.from(body));
     // the chain of the journal names what is no event

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { DataOf } from '../../events/catalogue.ts';
 import { decode } from '../../events/codec.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { readBodiesOfType } from '../../projections/journal/read-bodies.ts';
 import { manifestPath } from '../datasets/export/manifest.ts';
 import type { Fault } from './verification.ts';
 import { fieldsOffRelease } from './verify-manifest.ts';
@@ -59,8 +60,8 @@ function verifyFile({ file, digest, manifest }: Found, releases: readonly Releas
 
 /** Reads every release from its event: the chain covers it, the tables that are folded from it have no such guard. */
 async function releasesOf({ database }: Platform): Promise<readonly Release[]> {
-  const rows = await database.db.selectFrom('events').select('body').where('type', '=', 'DatasetReleased').execute();
-  return rows.flatMap(({ body }) => {
+  const bodies = await readBodiesOfType(database.db, 'DatasetReleased');
+  return bodies.flatMap((body) => {
     const decoded = decode(Buffer.from(body));
     return decoded.kind === 'event' && decoded.event.type === 'DatasetReleased' ? [decoded.event.data] : [];
   });

@@ -3,6 +3,7 @@ import { listFileBlobs } from '../../blobs/file-blob-store.ts';
 import { decode } from '../../events/codec.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { readBodiesOfType } from '../../projections/journal/read-bodies.ts';
 import { readDividedStreams } from '../../projections/journal/read-stream-topics.ts';
 import { verifyChain } from '../../projections/journal-chain/verify-chain.ts';
 import { describePlace } from '../../projections/place.ts';
@@ -89,16 +90,10 @@ async function verifyBlobs(
 
 /** Computes the manifest of every planned batch again from its event, and follows the chain of each lineage. */
 async function verifyBatches({ database }: Platform, fault: (found: Fault) => void): Promise<number> {
-  const rows = await database.db
-    .selectFrom('events')
-    .select('body')
-    .where('type', '=', 'BatchPlanned')
-    .orderBy('stream')
-    .orderBy('position')
-    .execute();
+  const bodies = await readBodiesOfType(database.db, 'BatchPlanned');
   const heads = new Map<string, string>();
   const seen = new Set<string>();
-  for (const { body } of rows) {
+  for (const body of bodies) {
     const decoded = decode(Buffer.from(body));
     // the chain of the journal names what is no event
     if (decoded.kind !== 'event' || decoded.event.type !== 'BatchPlanned') continue;

@@ -2,7 +2,7 @@ import { leafPaths } from '../../domain/revision/leaf-paths.ts';
 import { keepsForm } from '../../domain/revision/splice.ts';
 import { isWorse } from '../../domain/revision/thresholds.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { type RevisionRecord, readRevisions } from '../../projections/revisions/read-revisions.ts';
+import { type RevisionRecord, readRevisedTrees, readRevisions } from '../../projections/revisions/read-revisions.ts';
 import { readSearchedTrees, type SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 import { revisionTurns } from '../../projections/revisions/revision-turns.ts';
 
@@ -26,14 +26,7 @@ const TREES_AT_ONCE = 16;
  */
 export async function findDoubtfulRevisions({ database }: Platform, signal: AbortSignal): Promise<readonly DoubtfulRevision[]> {
   const { db } = database;
-  const trees = await db
-    .selectFrom('revisions')
-    .select('tree_id')
-    .distinct()
-    .where('state', '!=', 'rejected')
-    .orderBy('tree_id')
-    .execute();
-  const ids = trees.map((row) => row.tree_id);
+  const ids = await readRevisedTrees(db);
   const found: DoubtfulRevision[] = [];
   for (let from = 0; from < ids.length; from += TREES_AT_ONCE) {
     signal.throwIfAborted();

@@ -55,7 +55,7 @@ function openings(trx: Trx): (runId: string) => Promise<Opening> {
   return async (runId) => {
     if (kept?.runId !== runId) {
       const [run] = await readRunsById(trx, [runId]);
-      const config = run?.config as Record<string, unknown> | undefined; // its event's schema takes objects alone
+      const config = run?.config as Record<string, unknown> | undefined; // free-form JSON: what is no object has no names
       const [system, acknowledgement] = ['system', 'acknowledgement'].map((name) => {
         const value = config?.[name];
         return typeof value === 'string' ? value : null;

@@ -1,0 +1,15 @@
+import type { Db } from './database.ts';
+
+/**
+ * Writes which log the read models of this database are folded from, unless one is written. Returns the identity that is written:
+ * another than the one given means that the database belongs to another log.
+ */
+export async function claimLogIdentity(db: Db, identity: string): Promise<string> {
+  await db
+    .insertInto('log_identity')
+    .values({ identity })
+    .onConflict((on) => on.doNothing())
+    .execute();
+  const held = await db.selectFrom('log_identity').select('identity').executeTakeFirstOrThrow();
+  return held.identity;
+}

@@ -1,6 +1,6 @@
-import { decode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import type { Db } from '../../postgres/database.ts';
+import { readEventsOfTypes } from '../journal/read-events-of-types.ts';
 
 /** What the journal tells of the making of one version, each fact with the event that says it. */
 export interface VersionStory {
@@ -21,30 +21,21 @@ export interface LineageStory {
 
 /** Reads the events of a lineage from the journal: no read model between. Of an event that was told twice, the first counts. */
 export async function readLineageStory(db: Db, lineageId: string): Promise<LineageStory> {
-  const rows = await db
-    .selectFrom('events')
-    .select('body')
-    .where('stream', '=', lineageId)
-    .where('type', 'in', ['BatchPlanned', 'BatchAcked', 'BatchAbandoned', 'CheckpointSaved', 'PolicyUpdated'])
-    .orderBy('position')
-    .execute();
+  const events = await readEventsOfTypes(db, lineageId, TYPES);
   const batches = new Map<number, Envelope<'BatchPlanned'>>();
   const batchById = new Map<string, Envelope<'BatchPlanned'>>();
   const acks = new Map<string, Envelope<'BatchAcked'>>();
   const abandoned = new Set<number>();
   const checkpoints = new Map<string, Envelope<'CheckpointSaved'>>();
   const updates = new Map<number, Envelope<'PolicyUpdated'>>();
-  for (const { body } of rows) {
-    const decoded = decode(Buffer.from(body));
-    if (decoded.kind !== 'event') continue; // `verify` names what is no event
-    const { event } = decoded;
+  for (const event of events) {
     if (event.type === 'BatchPlanned') {
       putFirst(batches, event.data.ordinal, event);
       putFirst(batchById, event.data.batchId, event);
     } else if (event.type === 'BatchAcked') putFirst(acks, event.data.batchId, event);
     else if (event.type === 'BatchAbandoned') abandoned.add(event.data.ordinal);
     else if (event.type === 'CheckpointSaved') putFirst(checkpoints, event.data.checkpointId, event);
-    else if (event.type === 'PolicyUpdated') putFirst(updates, event.data.version, event);
+    else putFirst(updates, event.data.version, event);
   }
   const versions = [...updates].map(([version, update]): [number, VersionStory] => {
     const { batchId, checkpointId } = update.data;
@@ -53,6 +44,8 @@ export async function readLineageStory(db: Db, lineageId: string): Promise<Linea
   });
   return { batches, abandoned, versions: new Map(versions) };
 }
+
+const TYPES = ['BatchPlanned', 'BatchAcked', 'BatchAbandoned', 'CheckpointSaved', 'PolicyUpdated'] as const;
 
 function putFirst<K, V>(into: Map<K, V>, key: K, value: V): void {
   if (!into.has(key)) into.set(key, value);

@@ -42,6 +42,11 @@ export async function seedOf(db: Db, asked: RecallAsked): Promise<RecallSeed> {
   }
 }
 
+/** Begins with rollouts by their ids, which no fork is taken to repeat. */
+export function seedOfRollouts(rolloutIds: readonly string[]): RecallSeed {
+  return { kind: 'rollouts', rollouts: sql`select unnest(${[...rolloutIds]}::uuid[])`, steps: null };
+}
+
 /** Begins with all that was done in some trees, chosen by a condition on `trees t`. */
 export function seedOfTrees(which: RawBuilder<unknown>): RecallSeed {
   return {

@@ -20,6 +20,18 @@ export interface BuildStanding {
   readonly progress: (Omit<BuildProgress, 'projection'> & { readonly toldAt: Date }) | null;
 }
 
+/** Reads the numbers of a projection's versions that are kept, or being built, beside the live one, the newest first. */
+export async function readVersionsBeside(db: Db, projection: string, state: BuildStanding['state']): Promise<readonly number[]> {
+  const rows = await db
+    .selectFrom('projection_builds')
+    .select('version')
+    .where('projection', '=', projection)
+    .where('state', '=', state)
+    .orderBy('begun_at', 'desc')
+    .execute();
+  return rows.map(({ version }) => version);
+}
+
 /** Reads the versions that stand beside the live ones, by projection, the one that was begun last first. */
 export async function readBuilds(db: Db): Promise<readonly BuildStanding[]> {
   const rows = await db.selectFrom('projection_builds').selectAll().orderBy('projection').orderBy('begun_at', 'desc').execute();

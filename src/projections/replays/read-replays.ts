@@ -22,6 +22,12 @@ export async function readReplaysOfPolicies(db: Db, policies: readonly string[])
   return rows;
 }
 
+/** Tells whether a replay is on record. */
+export async function isReplayRecorded(db: Db, replayId: string): Promise<boolean> {
+  const replay = await db.selectFrom('replays').select('mode').where('replay_id', '=', replayId).executeTakeFirst();
+  return replay !== undefined;
+}
+
 /** Reads the replays of runs, in one statement, each run's as they finished. */
 export async function readReplays(db: Db, runs: readonly string[]): Promise<readonly ReplayRecord[]> {
   const { rows } = await sql<ReplayRecord>`

@@ -9,3 +9,9 @@ export async function readReturns(db: Db, rollouts: readonly string[]): Promise<
     .execute();
   return new Map(rows.map((row) => [row.rollout_id, row.value]));
 }
+
+/** Reads the returns of the finished rollouts of a tree: rollout → return. */
+export async function readReturnsOfTree(db: Db, treeId: string): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.selectFrom('returns').select(['rollout_id', 'value']).where('tree_id', '=', treeId).execute();
+  return new Map(rows.map((row) => [row.rollout_id, row.value]));
+}

@@ -68,6 +68,12 @@ export async function readRunsById(db: Db, ids: readonly string[]): Promise<read
   return rows.map(toRun);
 }
 
+/** Reads a run by its id; undefined for an unknown one. */
+export async function readRun(db: Db, runId: string): Promise<RunRecord | undefined> {
+  const [run] = await readRunsById(db, [runId]);
+  return run;
+}
+
 /** Reads the runs that were started last, newest first. */
 export async function readNewestRuns(db: Db, limit: number): Promise<readonly RunRecord[]> {
   const rows = await db.selectFrom('runs').selectAll().orderBy('started_at', 'desc').limit(limit).execute();

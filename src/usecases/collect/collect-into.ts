@@ -13,6 +13,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { createPolicy } from '../../policies/create-policy.ts';
 import { parsePolicyText } from '../../policies/policy-spec.ts';
 import { connect } from '../../postgres/pool.ts';
+import { readRun } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { followVersions } from '../../training/versions/train-versions.ts';
 import { type Collected, collectRun, type Progress } from './collect-run.ts';
@@ -126,11 +127,7 @@ export async function readCollection(
 ): Promise<Pick<Collection, 'name' | 'seed' | 'plan' | 'experimentId'>> {
   const target = await platform.log.ends(TOPICS);
   await waitUntilProjected(platform.database.db, target, { timeoutMs: CATCH_UP_MS });
-  const run = await platform.database.db
-    .selectFrom('runs')
-    .select(['name', 'seed', 'config', 'kind', 'experiment_id'])
-    .where('run_id', '=', runId)
-    .executeTakeFirst();
+  const run = await readRun(platform.database.db, runId);
   if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
   const plan = collectPlan.safeParse(run.config);
   const kinds = purpose === 'collect' ? ['collect', 'search'] : [purpose];
@@ -138,7 +135,7 @@ export async function readCollection(
     throw new RunRefused(
       `run ${runId} is a run of kind ${run.kind}, not one that \`${purpose === 'fork' ? 'replay fork' : purpose}\` began`,
     );
-  return { name: run.name, seed: run.seed, plan: plan.data, experimentId: run.experiment_id };
+  return { name: run.name, seed: run.seed, plan: plan.data, experimentId: run.experimentId };
 }
 
 const planFile = z.strictObject({ runId: id, name, seed: z.int(), plan: collectPlan });
@@ -161,7 +158,7 @@ export async function readPlanFile(path: string | undefined): Promise<Pick<Colle
 async function recordOf(platform: Platform, { runId, plan, seed, signal }: Collection): Promise<RecordedRun> {
   const { db } = platform.database;
   await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
-  const run = await db.selectFrom('runs').select(['config', 'seed']).where('run_id', '=', runId).executeTakeFirst();
+  const run = await readRun(db, runId);
   if (run && (canonicalJson(run.config) !== canonicalJson(plan) || run.seed !== seed)) {
     throw new RunRefused(
       `run ${runId} was begun with another plan or seed; resume it with the ones recorded, or begin a new run`,

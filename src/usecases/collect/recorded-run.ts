@@ -1,16 +1,14 @@
-import { decode } from '../../events/codec.ts';
 import type { Db } from '../../postgres/database.ts';
+import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
+import { readRewardedSteps } from '../../projections/rewards/read-rewarded-steps.ts';
+import { readRun } from '../../projections/runs/read-runs.ts';
 import { readSearchFacts } from '../../projections/search-statistics/read-search-facts.ts';
-import type { RecordedStep, RecordedTree } from './recorded-tree.ts';
+import { type OpenTree, readOpenTrees } from '../../projections/step-tree/read-open-trees.ts';
+import { readRecordedSteps } from '../../projections/step-tree/read-recorded-steps.ts';
+import { readRolloutsOfTrees } from '../../projections/step-tree/read-rollouts.ts';
+import { readTree } from '../../projections/step-tree/read-trees.ts';
+import type { RecordedTree } from './recorded-tree.ts';
 import { type ReadBytes, readSampledReplies } from './sampled-replies.ts';
-
-/** A tree that was opened and not closed, and the first observation that it was opened with. */
-export interface OpenTree {
-  readonly treeId: string;
-  readonly alias: string;
-  readonly seed: number;
-  readonly observation: string;
-}
 
 export interface RecordedRun {
   readonly started: boolean;
@@ -37,124 +35,45 @@ export async function readRecordedRun(
   resolve: (sha256: string) => Promise<string>,
   readBytes: ReadBytes,
 ): Promise<RecordedRun> {
-  const run = await db
-    .selectFrom('runs')
-    .select(['run_id', 'finished_at', 'outcome', 'message'])
-    .where('run_id', '=', runId)
-    .executeTakeFirst();
+  const run = await readRun(db, runId);
   const outcome = (run?.outcome ?? 'completed') as 'completed' | 'failed' | 'cancelled'; // by the schema of RunFinished
   return {
     started: run !== undefined,
-    end: run?.finished_at == null ? null : { outcome, message: run.message ?? '' },
+    end: run === undefined || run.finishedAt === null ? null : { outcome, message: run.message ?? '' },
     open: run ? await readOpenTrees(db, runId, resolve) : [],
-    tree: (_runId, index) => readTree(db, treeIdOf(index), resolve, readBytes),
+    tree: (_runId, index) => readRecordedTree(db, treeIdOf(index), resolve, readBytes),
   };
-}
-
-async function readOpenTrees(db: Db, runId: string, resolve: (sha256: string) => Promise<string>): Promise<readonly OpenTree[]> {
-  const rows = await db
-    .selectFrom('trees as t')
-    .innerJoin('steps as s', 's.step_id', 't.root_step_id')
-    .select(['t.tree_id', 't.alias', 't.seed', 's.observation', 's.blobs'])
-    .where('t.run_id', '=', runId)
-    .where('t.closed_at', 'is', null)
-    .orderBy('t.tree_id')
-    .execute();
-  return Promise.all(
-    rows.map(async ({ tree_id: treeId, alias, seed, observation, blobs }) => {
-      const blob = blobs?.observation;
-      return { treeId, alias, seed, observation: blob ? await resolve(blob.blob) : observation };
-    }),
-  );
 }
 
 /** Reads which differences from its first observation are recorded in a tree, by the ids of their events. */
 async function readOpenedOtherwise(db: Db, treeId: string, rootStepId: string): Promise<readonly string[]> {
-  const rows = await db
-    .selectFrom('events')
-    .select('body')
-    .where('stream', '=', treeId)
-    .where('type', '=', 'ReplayDiverged')
-    .execute();
-  return rows.flatMap(({ body }) => {
-    const decoded = decode(Buffer.from(body));
-    if (decoded.kind !== 'event' || decoded.event.type !== 'ReplayDiverged') return [];
-    return decoded.event.data.stepId === rootStepId ? [decoded.event.id] : [];
-  });
+  const found = await readEventsOfTypes(db, treeId, ['ReplayDiverged']);
+  return found.flatMap(({ id, data }) => (data.stepId === rootStepId ? [id] : []));
 }
 
-async function readTree(
+async function readRecordedTree(
   db: Db,
   treeId: string,
   resolve: (sha256: string) => Promise<string>,
   readBytes: ReadBytes,
 ): Promise<RecordedTree | null> {
-  const tree = await db
-    .selectFrom('trees')
-    .select(['closed_at', 'close_reason', 'root_step_id'])
-    .where('tree_id', '=', treeId)
-    .executeTakeFirst();
+  const tree = await readTree(db, treeId);
   if (!tree) return null;
-  const rollouts = await db
-    .selectFrom('rollouts')
-    .select(['rollout_id', 'ordinal', 'from_step_id', 'outcome', 'success', 'reason'])
-    .where('tree_id', '=', treeId)
-    .execute();
-  const steps = await db
-    .selectFrom('steps')
-    .select([
-      'step_id',
-      'parent_step_id',
-      'rollout_id',
-      'depth',
-      'response',
-      'action',
-      'observation',
-      'termination',
-      'admissible',
-      'blobs',
-    ])
-    .where('tree_id', '=', treeId)
-    .orderBy('log_offset')
-    .execute();
-  const rewards = await db
-    .selectFrom('rewards')
-    .select(['step_id'])
-    .where('tree_id', '=', treeId)
-    .where('step_id', 'is not', null)
-    .execute();
-  const recorded = new Map<string, RecordedStep>();
-  for (const step of steps) {
-    const text = async (field: 'response' | 'action' | 'observation') => {
-      const reference = step.blobs?.[field];
-      return reference ? resolve(reference.blob) : step[field];
-    };
-    recorded.set(step.step_id, {
-      stepId: step.step_id,
-      parentStepId: step.parent_step_id,
-      rolloutId: step.rollout_id,
-      depth: step.depth,
-      response: await text('response'),
-      action: await text('action'),
-      observation: await text('observation'),
-      termination: step.termination,
-      admissibleActions: step.admissible,
-    });
-  }
+  const rollouts = await readRolloutsOfTrees(db, [treeId]);
   const searchFacts = await readSearchFacts(db, treeId);
   const expanded = new Set(searchFacts.flatMap((fact) => (fact.kind === 'node-expanded' ? [fact.stepId] : [])));
   return {
-    closed: tree.closed_at === null ? null : (tree.close_reason ?? 'completed'),
-    openedOtherwise: tree.closed_at === null ? await readOpenedOtherwise(db, treeId, tree.root_step_id) : [],
+    closed: tree.closedAt === null ? null : (tree.closeReason ?? 'completed'),
+    openedOtherwise: tree.closedAt === null ? await readOpenedOtherwise(db, treeId, tree.rootStepId) : [],
     searchFacts,
-    replies: tree.closed_at === null ? await readSampledReplies(db, treeId, expanded, readBytes) : new Map(),
+    replies: tree.closedAt === null ? await readSampledReplies(db, treeId, expanded, readBytes) : new Map(),
     rollouts: new Map(
-      rollouts.map((r) => [
-        r.ordinal,
-        { rolloutId: r.rollout_id, fromStepId: r.from_step_id, outcome: r.outcome, success: r.success, reason: r.reason ?? '' },
+      rollouts.map(({ id: rolloutId, ordinal, fromStepId, outcome, success, reason }) => [
+        ordinal,
+        { rolloutId, fromStepId, outcome, success, reason: reason ?? '' },
       ]),
     ),
-    steps: recorded,
-    rewarded: new Set(rewards.flatMap((reward) => (reward.step_id === null ? [] : [reward.step_id]))),
+    steps: await readRecordedSteps(db, treeId, resolve),
+    rewarded: await readRewardedSteps(db, treeId),
   };
 }

@@ -1,22 +1,11 @@
 import type { SearchFact } from '../../domain/search/search-facts.ts';
 import type { Act } from '../../policies/policy.ts';
+import type { RecordedStep } from '../../projections/step-tree/read-recorded-steps.ts';
 
 /** All replies of one call of the model at a node of a search, and how long the call took. */
 export interface SampledReplies {
   readonly acts: readonly Act[];
   readonly policyMs: number;
-}
-
-export interface RecordedStep {
-  readonly stepId: string;
-  readonly parentStepId: string | null;
-  readonly rolloutId: string | null;
-  readonly depth: number;
-  readonly response: string;
-  readonly action: string;
-  readonly observation: string;
-  readonly termination: 'none' | 'terminated' | 'truncated';
-  readonly admissibleActions: readonly string[] | null;
 }
 
 export interface RecordedRollout {

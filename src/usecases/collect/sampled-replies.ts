@@ -1,13 +1,13 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import type { Draft } from '../../append/appender.ts';
-import { decode } from '../../events/codec.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { pack, unpack } from '../../events/packed.ts';
 import { modelCall } from '../../events/schemas/trees.ts';
 import { count, type Packed, packed, policyRef } from '../../events/schemas/values.ts';
 import type { Act } from '../../policies/policy.ts';
 import type { Db } from '../../postgres/database.ts';
+import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
 import type { GrowingTree } from './growing-tree.ts';
 import type { SampledReplies } from './recorded-tree.ts';
 
@@ -43,18 +43,9 @@ export async function readSampledReplies(
   expanded: ReadonlySet<string>,
   readBytes: ReadBytes,
 ): Promise<ReadonlyMap<string, SampledReplies>> {
-  const rows = await db
-    .selectFrom('events')
-    .select('body')
-    .where('stream', '=', treeId)
-    .where('type', '=', 'RepliesSampled')
-    .orderBy('position')
-    .execute();
   const found = new Map<string, SampledReplies>();
-  for (const { body } of rows) {
-    const decoded = decode(Buffer.from(body));
-    if (decoded.kind !== 'event' || decoded.event.type !== 'RepliesSampled') continue;
-    const { stepId, policyMs, replies } = decoded.event.data;
+  for (const { data } of await readEventsOfTypes(db, treeId, ['RepliesSampled'])) {
+    const { stepId, policyMs, replies } = data;
     if (expanded.has(stepId) || found.has(stepId)) continue;
     const bytes = typeof replies.bytes === 'string' ? undefined : await readBytes(replies.bytes.blob);
     const stored = storedActs.parse(JSON.parse(gunzipSync(Uint8Array.from(unpack(replies, bytes))).toString('utf8')));

@@ -1,6 +1,7 @@
 import { planRules } from '../../events/schemas/training.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Policy } from '../../policies/policy.ts';
+import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { followVersions } from '../../training/versions/train-versions.ts';
 import type { Admission } from './admission.ts';
 import type { CollectPlan } from './plan.ts';
@@ -24,7 +25,7 @@ export async function admissionFor(
   if (policy.ref.policyId !== policyId)
     throw new TrainingRefused(`the plan trains ${policyId} and acts by ${policy.ref.policyId}; act by live:${policyId}`);
   const { db } = database;
-  const lineage = await db.selectFrom('lineages').select('rules').where('policy_id', '=', policyId).executeTakeFirst();
+  const [lineage] = await readLineages(db, [policyId]);
   if (!lineage)
     throw new TrainingRefused(`the policy ${policyId} is not declared for training; begin it with \`espalier train\``);
   const { groupsPerBatch } = planRules.parse(lineage.rules);

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { sql } from 'kysely';
 import { admissionBudget } from '../../domain/training/batching/admission-budget.ts';
 import type { LinearWeights } from '../../policies/linear/weights.ts';
 import { linearPolicy } from '../../policies/linear-policy.ts';
 import type { Policy } from '../../policies/policy.ts';
 import type { Db } from '../../postgres/database.ts';
-import { trainingPool } from '../../projections/training-pool/training-pool.ts';
+import { readOwedGroups } from '../../projections/training-pool/read-owed-groups.ts';
 import type { Admission } from './admission.ts';
 
 export interface AdmissionRules {
@@ -47,7 +46,7 @@ export function openAdmission(
     for (;;) {
       signal.throwIfAborted();
       const looked = performance.now();
-      const { newest, groups, cursors } = await readOwed(db, policyId, [...admitted.keys()]);
+      const { newest, groups, cursors } = await readOwedGroups(db, policyId, [...admitted.keys()]);
       if ([...seen].some(([place, next]) => (cursors[place] ?? 0) < next)) {
         // the database went back: groups that are owed are not in it until they are folded again
         await delay(POLL_MS, undefined, { signal });
@@ -72,57 +71,4 @@ export function openAdmission(
     }
   }
   return { admit };
-}
-
-interface OwedGroup {
-  readonly treeId: string;
-  readonly owed: boolean;
-  /** The version that its first rollout began with; null before one began. */
-  readonly version: number | null;
-}
-
-/**
- * Reads the newest version, how far the pool has folded the log and, of the same moment, the groups of a policy that are owed:
- * open, or with a sample that is neither rejected nor in a batch that was abandoned or that a version came of. @param also trees
- * to be told of whether they are owed or not, if they are known.
- */
-async function readOwed(
-  db: Db,
-  policyId: string,
-  also: readonly string[],
-): Promise<{
-  readonly newest: number;
-  readonly groups: readonly OwedGroup[];
-  readonly cursors: Readonly<Record<string, number>>;
-}> {
-  const { rows } = await sql<OwedRow>`
-    with own as (
-      select g.tree_id, g.closed_at is null or exists (
-          select from samples s
-          where s.tree_id = g.tree_id
-            and not exists (select from sample_rejections j where j.rollout_id = s.rollout_id)
-            and not exists (
-              select from batch_samples b join policy_versions v on v.batch_id = b.batch_id where b.rollout_id = s.rollout_id)
-            and not exists (
-              select from batch_samples b join batch_abandonments x on x.batch_id = b.batch_id where b.rollout_id = s.rollout_id)
-        ) as owed
-      from groups g join training_runs r on r.run_id = g.run_id
-      where r.policy_id = ${policyId} and r.channel = 'train'
-    )
-    select coalesce((select max(version) from policy_versions where policy_id = ${policyId}), 0)::int as newest,
-           (select coalesce(jsonb_object_agg(c.topic || '.' || c.partition, c.next_offset), '{}') from cursors c
-            join projections p on p.name = c.projection and p.version = c.version where c.projection = ${trainingPool.name}) as cursors,
-           o.tree_id as "treeId", coalesce(o.owed, false) as owed,
-           (select min(policy_version) from samples s where s.tree_id = o.tree_id) as version
-    from (select 1) one left join own o on o.owed or o.tree_id = any(${[...also]}::uuid[])`.execute(db);
-  const groups = rows.flatMap(({ treeId, owed, version }) => (treeId === null ? [] : [{ treeId, owed, version }]));
-  return { newest: rows[0]?.newest ?? 0, groups, cursors: rows[0]?.cursors ?? {} };
-}
-
-interface OwedRow {
-  readonly newest: number;
-  readonly cursors: Readonly<Record<string, number>>;
-  readonly treeId: string | null;
-  readonly owed: boolean;
-  readonly version: number | null;
 }

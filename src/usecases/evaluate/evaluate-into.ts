@@ -9,6 +9,7 @@ import { nextSequence } from '../../platform/next-sequence.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readEpisodes } from '../../projections/evaluations/read-episodes.ts';
 import { type EvaluationRecord, readEvaluations } from '../../projections/evaluations/read-evaluations.ts';
+import { readRun } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { type Collection, collectInto, RunRefused } from '../collect/collect-into.ts';
 import type { Collected } from '../collect/collect-run.ts';
@@ -50,7 +51,8 @@ export async function evaluateInto(platform: Platform, collection: Collection): 
 
 async function record(platform: Platform, { runId, plan, seed }: Collection): Promise<void> {
   const { db } = platform.database;
-  const run = await db.selectFrom('runs').selectAll().where('run_id', '=', runId).executeTakeFirstOrThrow();
+  const run = await readRun(db, runId);
+  if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
   const episodes = await readEpisodes(db, runId);
   if (episodes.length === 0) throw new RunRefused(`run ${runId} has no finished rollout to measure`);
   const bootstrap = {
@@ -75,7 +77,7 @@ async function record(platform: Platform, { runId, plan, seed }: Collection): Pr
       causationId: derivedId('RunFinished', runId),
       data: {
         runId,
-        policy: { policyId: run.policy_id ?? 'unknown', version: run.policy_version ?? 0 },
+        policy: { policyId: run.policy?.id ?? 'unknown', version: run.policy?.version ?? 0 },
         environment: run.environments[0]?.environment ?? plan.environment,
         split: plan.evaluation?.split ?? null,
         ...measures,

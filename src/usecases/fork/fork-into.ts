@@ -5,7 +5,12 @@ import { derivedId } from '../../events/derived-id.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import { nextSequence } from '../../platform/next-sequence.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { isReplayRecorded } from '../../projections/replays/read-replays.ts';
+import { readRunTotals } from '../../projections/runs/read-run-totals.ts';
+import { readRun } from '../../projections/runs/read-runs.ts';
+import { readForkedStep } from '../../projections/step-tree/read-fork-point.ts';
 import { readRecordedPath } from '../../projections/step-tree/read-recorded-path.ts';
+import { readTree } from '../../projections/step-tree/read-trees.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { type Collection, collectInto } from '../collect/collect-into.ts';
 import type { Collected } from '../collect/collect-run.ts';
@@ -64,19 +69,14 @@ export async function forkInto(platform: Platform, forking: Forking): Promise<Fo
     maxSteps: plan.maxSteps,
   };
   const replayId = derivedId('fork', runId);
-  const known = await platform.database.db
-    .selectFrom('replays')
-    .select('mode')
-    .where('replay_id', '=', replayId)
-    .executeTakeFirst();
-  if (!known) await recordReplay(platform, { runId: fork.runId, replayId, report, parameters, seconds });
+  if (!(await isReplayRecorded(platform.database.db, replayId)))
+    await recordReplay(platform, { runId: fork.runId, replayId, report, parameters, seconds });
   return { report, progress };
 }
 
 /** Whether the way was found to differ before: then its tree is closed as failed. */
 async function isDiverged({ database }: Platform, treeId: string): Promise<boolean> {
-  const tree = await database.db.selectFrom('trees').select('close_reason').where('tree_id', '=', treeId).executeTakeFirst();
-  return tree?.close_reason === 'failed';
+  return (await readTree(database.db, treeId))?.closeReason === 'failed';
 }
 
 /** Compares the way to the fork, step by step, as both trees have it. */
@@ -84,15 +84,8 @@ async function compareWays({ database, blobs }: Platform, stepId: string, treeId
   const comparison = new Comparison('fork');
   const text = textReader(blobs);
   const recorded = await readRecordedPath(database.db, stepId, text);
-  const leaf = await database.db
-    .selectFrom('steps')
-    .select('step_id')
-    .where('tree_id', '=', treeId)
-    .where('rollout_id', 'is', null)
-    .orderBy('depth', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  const again = leaf ? await readRecordedPath(database.db, leaf.step_id, text) : [];
+  const end = await readForkedStep(database.db, treeId);
+  const again = end === null ? [] : await readRecordedPath(database.db, end, text);
   for (const [depth, step] of recorded.entries()) {
     const other = again[depth];
     if (!other) break; // behind the first difference nothing was done
@@ -117,15 +110,10 @@ async function compareWays({ database, blobs }: Platform, stepId: string, treeId
 /** Ends a run whose way differed. Said again it changes nothing. */
 async function endAsFailed(platform: Platform, runId: string): Promise<void> {
   const { db } = platform.database;
-  const run = await db.selectFrom('runs').select('finished_at').where('run_id', '=', runId).executeTakeFirstOrThrow();
-  if (run.finished_at !== null) return;
-  const { steps } = await db
-    .selectFrom('steps as s')
-    .innerJoin('trees as t', 't.tree_id', 's.tree_id')
-    .select((eb) => eb.fn.countAll<number>().as('steps'))
-    .where('t.run_id', '=', runId)
-    .where('s.depth', '>', 0)
-    .executeTakeFirstOrThrow();
+  const run = await readRun(db, runId);
+  if (!run) throw new ReplayRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
+  if (run.finishedAt !== null) return;
+  const [totals] = await readRunTotals(db, [runId]);
   const appender = createAppender({
     ...{ log: platform.log, blobs: platform.blobs, producer: { name: 'replayer', version: CODE_VERSION }, clock: Date.now },
     sequenceOf: (stream, topic) => nextSequence(db, 'replayer', stream, topic),
@@ -134,7 +122,7 @@ async function endAsFailed(platform: Platform, runId: string): Promise<void> {
   await appender.append([
     {
       ...{ type: 'RunFinished', id: derivedId('RunFinished', runId), correlationId: runId },
-      data: { runId, outcome: 'failed', message, trees: 1, rollouts: 0, steps: Number(steps) },
+      data: { runId, outcome: 'failed', message, trees: 1, rollouts: 0, steps: totals?.steps ?? 0 },
     },
   ]);
   await settle(platform);

@@ -3,6 +3,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { createPolicy } from '../../policies/create-policy.ts';
 import { parsePolicyText } from '../../policies/policy-spec.ts';
 import type { Db } from '../../postgres/database.ts';
+import { type ForkPoint, readForkPoint } from '../../projections/step-tree/read-fork-point.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
 import { readBeginning } from '../collect/recorded-beginning.ts';
 import { policyDifference } from '../collect/same-beginning.ts';
@@ -25,45 +26,35 @@ export interface ForkChanges {
  */
 export async function planFork({ database }: Platform, stepId: string, changes: ForkChanges): Promise<CollectPlan> {
   const { db } = database;
-  const step = await db
-    .selectFrom('steps as s')
-    .innerJoin('trees as t', 't.tree_id', 's.tree_id')
-    .leftJoin('runs as r', 'r.run_id', 't.run_id')
-    .leftJoin('rollouts as o', 'o.rollout_id', 's.rollout_id')
-    .leftJoin('steps as f', 'f.step_id', 'o.from_step_id')
-    .select(['s.tree_id', 's.parent_step_id', 's.depth', 's.termination', 't.run_id', 't.alias', 't.seed', 'r.config'])
-    .select(['t.environment', 't.server_fingerprint'])
-    .select(['s.rollout_id', 'f.depth as from_depth'])
-    .where('s.step_id', '=', stepId)
-    .executeTakeFirst();
+  const step = await readForkPoint(db, stepId);
   if (!step) throw new ReplayRefused(`there is no step ${stepId}; \`espalier tree TREE --ids\` shows the steps of a tree`);
   if (step.termination === 'terminated')
     throw new ReplayRefused(
-      `the episode ended at step ${stepId}: nothing can follow; name a step before it, such as ${step.parent_step_id}`,
+      `the episode ended at step ${stepId}: nothing can follow; name a step before it, such as ${step.parentStepId}`,
     );
   const recorded = collectPlan.safeParse(step.config).data;
   if (recorded?.search?.compat)
     throw new ReplayRefused(
-      `run ${step.run_id} searched by the rules of ${recorded.search.compat.system}, which word what is seen otherwise than a rollout does; fork another run`,
+      `run ${step.runId} searched by the rules of ${recorded.search.compat.system}, which word what is seen otherwise than a rollout does; fork another run`,
     );
   const environment = changes.environment ?? environmentOf(step.config);
   const policy = changes.policy ?? recorded?.policy;
   if (environment === null)
-    throw new ReplayRefused(`run ${step.run_id} does not say in which environment it acted; name it with --environment`);
-  if (policy === undefined) throw new ReplayRefused(`run ${step.run_id} was planned elsewhere; name who goes on with --policy`);
+    throw new ReplayRefused(`run ${step.runId} does not say in which environment it acted; name it with --environment`);
+  if (policy === undefined) throw new ReplayRefused(`run ${step.runId} was planned elsewhere; name who goes on with --policy`);
   const maxSteps = changes.maxSteps ?? (recorded ? stepsLeft(recorded, step) : MAX_STEPS);
   if (maxSteps < 1)
     throw new ReplayRefused(
-      `the plan of run ${step.run_id} leaves no step behind depth ${step.depth}; say how many with --max-steps`,
+      `the plan of run ${step.runId} leaves no step behind depth ${step.depth}; say how many with --max-steps`,
     );
   await refuseOtherWorld(environment, step, changes.environment !== undefined);
-  if (changes.policy === undefined) await refuseOtherPolicy(db, step.run_id, policy);
+  if (changes.policy === undefined) await refuseOtherPolicy(db, step.runId, policy);
   return collectPlan.parse({
     environment,
     tasks: [{ alias: step.alias, rollouts: changes.rollouts, branching: 'root', behind: { stepId, steps: step.depth } }],
     ...{ taskSeed: step.seed, policy, temperature: changes.temperature ?? recorded?.temperature ?? 1, maxSteps, search: null },
     ...(recorded?.prompt ? { prompt: recorded.prompt } : {}),
-    fork: { runId: step.run_id, treeId: step.tree_id, stepId },
+    fork: { runId: step.runId, treeId: step.treeId, stepId },
   });
 }
 
@@ -74,11 +65,11 @@ export async function planFork({ database }: Platform, stepId: string, changes: 
  */
 function stepsLeft(
   { maxSteps, search }: CollectPlan,
-  { depth, ...step }: { readonly depth: number; readonly rollout_id: string | null; readonly from_depth: number | null },
+  { depth, ...step }: Pick<ForkPoint, 'depth' | 'rolloutId' | 'fromDepth'>,
 ): number {
   if (search) return search.maxDepth + 1 - depth;
-  if (step.rollout_id === null) return maxSteps; // the root, or on the way behind which the rollouts begin
-  return maxSteps - (depth - (step.from_depth ?? 0));
+  if (step.rolloutId === null) return maxSteps; // the root, or on the way behind which the rollouts begin
+  return maxSteps - (depth - (step.fromDepth ?? 0));
 }
 
 /**
@@ -87,7 +78,7 @@ function stepsLeft(
  */
 async function refuseOtherWorld(
   environment: string,
-  step: { readonly alias: string; readonly environment: string; readonly server_fingerprint: string; readonly run_id: string },
+  step: Pick<ForkPoint, 'alias' | 'environment' | 'serverFingerprint' | 'runId'>,
   onPurpose: boolean,
 ): Promise<void> {
   const kind = await openEnvironment(environment);
@@ -96,9 +87,9 @@ async function refuseOtherWorld(
     throw new ReplayRefused(
       `${environment} has no task ${JSON.stringify(step.alias)}: it is not the world that the step was taken in; name that one with --environment`,
     );
-  if (onPurpose || (kind.name === step.environment && kind.fingerprint === step.server_fingerprint)) return;
+  if (onPurpose || (kind.name === step.environment && kind.fingerprint === step.serverFingerprint)) return;
   throw new ReplayRefused(
-    `the step was taken in ${step.environment} with the fingerprint ${step.server_fingerprint}, and ${environment} is ${kind.name} with the fingerprint ${kind.fingerprint} now; put back what run ${step.run_id} acted in, or name ${environment} with --environment to see where it answers otherwise`,
+    `the step was taken in ${step.environment} with the fingerprint ${step.serverFingerprint}, and ${environment} is ${kind.name} with the fingerprint ${kind.fingerprint} now; put back what run ${step.runId} acted in, or name ${environment} with --environment to see where it answers otherwise`,
   );
 }
 

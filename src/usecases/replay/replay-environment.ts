@@ -11,7 +11,9 @@ import { openEnvironment } from '../../environments/open-environment.ts';
 import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import type { Db } from '../../postgres/database.ts';
+import { readEarned } from '../../projections/rewards/read-earned.ts';
+import { readRun } from '../../projections/runs/read-runs.ts';
+import { readTreesOfRun } from '../../projections/step-tree/read-trees.ts';
 import { readRecordedTrees } from '../../projections/trajectories/read-recorded-trees.ts';
 import type { RecordedStep, RecordedTree } from '../../projections/trajectories/recorded-tree.ts';
 import { asPublished } from '../collect/published-environment.ts';
@@ -44,8 +46,8 @@ export async function replayEnvironment(platform: Platform, asked: EnvironmentRe
   const seen = published ? asPublished(kind) : kind;
   let skipped = 0;
   try {
-    const trees = await db.selectFrom('trees').select('tree_id').where('run_id', '=', asked.runId).orderBy('tree_id').execute();
-    for (const [index, { tree_id: treeId }] of trees.entries()) {
+    const trees = await readTreesOfRun(db, asked.runId);
+    for (const [index, { treeId }] of trees.entries()) {
       asked.signal.throwIfAborted();
       const tree = (await db.transaction().execute((trx) => readRecordedTrees(trx, [treeId]))).get(treeId);
       const earned = await readEarned(db, treeId);
@@ -63,7 +65,7 @@ async function environmentOf(
   { database }: Platform,
   { runId, environment }: EnvironmentReplay,
 ): Promise<{ readonly kind: EnvironmentKind; readonly published: boolean }> {
-  const run = await database.db.selectFrom('runs').select('config').where('run_id', '=', runId).executeTakeFirst();
+  const run = await readRun(database.db, runId);
   if (!run) throw new ReplayRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
   // whatever its producer wrote
   const config = run.config as { environment?: unknown; search?: { compat?: unknown } | null } | null;
@@ -80,24 +82,6 @@ interface Replaying {
   /** What the environment gave for each step of the tree; nothing where it said nothing. */
   readonly earned: ReadonlyMap<string, number>;
   readonly signal: AbortSignal;
-}
-
-/**
- * Reads the environment's rewards as they were first assigned: a revision judges the step again and is none of the environment's
- * doing.
- */
-async function readEarned(db: Db, treeId: string): Promise<ReadonlyMap<string, number>> {
-  const rewards = await db
-    .selectFrom('rewards')
-    .select(['step_id', 'assigned_value'])
-    .where('tree_id', '=', treeId)
-    .where('component', '=', 'environment')
-    .orderBy('reward_id')
-    .execute();
-  const earned = new Map<string, number>();
-  for (const { step_id: stepId, assigned_value: value } of rewards)
-    if (stepId !== null && !earned.has(stepId)) earned.set(stepId, value); // of several, the first
-  return earned;
 }
 
 /** Gives how many steps were not executed. */

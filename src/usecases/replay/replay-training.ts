@@ -4,7 +4,9 @@ import { canonicalJson } from '../../events/codec.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { type LineageStory, readLineageStory, type VersionStory } from '../../projections/lineage/lineage-story.ts';
+import { readTree } from '../../projections/step-tree/read-trees.ts';
 import { type LineageRecord, readLineages } from '../../projections/training-pool/read-lineages.ts';
+import { readFirstTrainingRun } from '../../projections/training-pool/read-training-runs.ts';
 import type { Backend } from '../../training/backends/backend.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
 import type { TrainingSettings } from '../../training/backends/training-settings.ts';
@@ -242,18 +244,9 @@ function headOf(told: VersionStory | undefined) {
 async function runOf({ database }: Platform, policyId: string, told: VersionStory | undefined): Promise<string> {
   const treeId = told?.batch?.data.groups[0]?.treeId;
   const { db } = database;
-  const tree =
-    treeId === undefined
-      ? undefined
-      : await db.selectFrom('trees').select('run_id').where('tree_id', '=', treeId).executeTakeFirst();
-  if (tree) return tree.run_id;
-  const run = await db
-    .selectFrom('training_runs')
-    .select('run_id')
-    .where('policy_id', '=', policyId)
-    .orderBy('started_at')
-    .executeTakeFirst();
-  if (run) return run.run_id;
+  const tree = treeId === undefined ? undefined : await readTree(db, treeId);
+  const runId = tree?.runId ?? (await readFirstTrainingRun(db, policyId));
+  if (runId !== null) return runId;
   throw new ReplayRefused(`no run collects for the policy ${policyId}: there is nothing to put the replay on record at`);
 }
 

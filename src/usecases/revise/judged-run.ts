@@ -9,6 +9,7 @@ import { nextSequence } from '../../platform/next-sequence.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { createJudge, parseJudgeText } from '../../policies/create-judge.ts';
 import type { Judge } from '../../policies/judge.ts';
+import { readRun } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { lockRun, RunRefused } from '../collect/collect-into.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
@@ -83,7 +84,7 @@ export async function withJudgedRun<T>(platform: Platform, judging: Judging, use
 }
 
 async function configOf({ database }: Platform, runId: string): Promise<unknown> {
-  const run = await database.db.selectFrom('runs').select('config').where('run_id', '=', runId).executeTakeFirst();
+  const run = await readRun(database.db, runId);
   if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
   return run.config;
 }

@@ -1,8 +1,11 @@
-import { sql } from 'kysely';
 import type { Offsets } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
+import { seedOfRollouts } from '../../projections/lineage/recall-seeds.ts';
 import { readTouched } from '../../projections/lineage/recall-touched.ts';
 import type { Touched } from '../../projections/lineage/touched.ts';
+import { type JudgedReward, type Judgement, readJudged } from '../../projections/rewards/read-judged.ts';
+import { readRun } from '../../projections/runs/read-runs.ts';
+import { readTreesOfRun } from '../../projections/step-tree/read-trees.ts';
 import { ReplayRefused } from '../replay/replay-environment.ts';
 import {
   type AdvantagePair,
@@ -12,7 +15,6 @@ import {
   recordedEstimator,
 } from './replay-scores-advantages.ts';
 import { type RewardPair, type ScoredGroup, sumGroup } from './replay-scores-groups.ts';
-import { type JudgedReward, type Judgement, readJudged } from './replay-scores-judgements.ts';
 
 /** Which two states of the rewards are compared. */
 export type DiffAsked =
@@ -60,10 +62,8 @@ export async function diffRewards(
   db: Db,
   { runId, asked, signal }: { readonly runId: string; readonly asked: DiffAsked; readonly signal: AbortSignal },
 ): Promise<RewardsDiff> {
-  const run = await db.selectFrom('runs').select('run_id').where('run_id', '=', runId).executeTakeFirst();
-  if (!run) throw new ReplayRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
-  const { rows: trees } = await sql<{ treeId: string; alias: string }>`
-    select tree_id as "treeId", alias from trees where run_id = ${runId} order by tree_id`.execute(db);
+  if (!(await readRun(db, runId))) throw new ReplayRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
+  const trees = await readTreesOfRun(db, runId);
   const groups: ScoredGroup[] = [];
   const components = new Map<string, ComponentDiff>();
   const scorers = new Set<string>();
@@ -99,11 +99,7 @@ export async function diffRewards(
     groups: groups.length,
     changes,
     members,
-    touched: await readTouched(db, {
-      kind: 'rollouts',
-      rollouts: sql`select unnest(${ids}::uuid[])`,
-      steps: null,
-    }),
+    touched: await readTouched(db, seedOfRollouts(ids)),
   };
 }
 

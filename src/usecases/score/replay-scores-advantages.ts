@@ -1,8 +1,8 @@
-import { sql } from 'kysely';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { ConfiguredEstimator } from '../../domain/training/advantages/estimator.ts';
 import { configureEstimator } from '../../domain/training/advantages/estimators.ts';
 import type { Db } from '../../postgres/database.ts';
+import { readEstimatorOfRun } from '../../projections/training-pool/read-training-runs.ts';
 import { type EstimatedStep, estimateSteps } from '../../training/backends/linear/assess-steps.ts';
 import { ReplayRefused } from '../replay/replay-environment.ts';
 import type { ScoredGroup } from './replay-scores-groups.ts';
@@ -28,11 +28,9 @@ export function chooseEstimator(name: string, options: Readonly<Record<string, u
 
 /** Gives the estimator that the policy of a run is trained by; GRPO where the run trains none. */
 export async function recordedEstimator(db: Db, runId: string): Promise<ConfiguredEstimator> {
-  const { rows } = await sql<{ name: string; mode: Record<string, unknown> }>`
-    select l.estimator ->> 'name' as name, l.estimator -> 'mode' as mode
-    from training_runs r join lineages l on l.policy_id = r.policy_id where r.run_id = ${runId}`.execute(db);
-  const recorded = rows[0];
-  return recorded ? chooseEstimator(recorded.name, recorded.mode) : chooseEstimator('grpo', {});
+  const recorded = await readEstimatorOfRun(db, runId);
+  if (recorded === null) return chooseEstimator('grpo', {});
+  return chooseEstimator(recorded.name, recorded.mode as Record<string, unknown>); // the options, as `declareTraining` wrote them
 }
 
 /**

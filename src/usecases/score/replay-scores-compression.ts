@@ -1,9 +1,9 @@
-import { sql } from 'kysely';
 import { factorReward } from '../../domain/compression/factor-reward.ts';
 import { readFactor } from '../../domain/compression/read-factor.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { ScorableTree } from '../../projections/rewards/read-scorable.ts';
+import { readStepTakers } from '../../projections/step-tree/read-step-takers.ts';
 import type { collectPlan } from '../collect/plan.ts';
 import type { RewardPair } from './replay-scores-groups.ts';
 
@@ -40,7 +40,7 @@ export async function payCompression(
   const standing = new Map(
     pairs.flatMap((pair, i) => (pair.component === COMPONENT && pair.stepId !== null ? [[pair.stepId, i]] : [])),
   );
-  for (const { rolloutId, stepId } of await readTakers(db, tree.treeId)) {
+  for (const { rolloutId, stepId } of await readStepTakers(db, tree.treeId)) {
     const rollout = tree.rollouts.find((each) => each.rolloutId === rolloutId);
     const step = tree.steps.get(stepId);
     if (!rollout || !step) continue; // of a rollout that failed: nobody is paid
@@ -56,11 +56,4 @@ export async function payCompression(
     }
   }
   return pairs;
-}
-
-async function readTakers(db: Db, treeId: string): Promise<readonly { readonly stepId: string; readonly rolloutId: string }[]> {
-  const { rows } = await sql<{ stepId: string; rolloutId: string }>`
-    select step_id as "stepId", rollout_id as "rolloutId" from steps
-    where tree_id = ${treeId} and rollout_id is not null order by log_offset`.execute(db);
-  return rows;
 }

@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { type GroupWalks, readGroupWalks, type Walk, type WalkStep } from '../../projections/step-tree/read-group-walks.ts';
 
 /** A reward in two states of the record; null where it is not there. On a step, or with `stepId` null on a whole rollout. */
 export interface RewardPair {
@@ -37,35 +37,17 @@ export async function sumGroup(
   { treeId, alias }: { readonly treeId: string; readonly alias: string },
   rewards: readonly RewardPair[],
 ): Promise<ScoredGroup> {
-  const { rows: steps } = await sql<Step>`
-    select step_id as "stepId", parent_step_id as "parentStepId", state_hash as "stateHash" from steps where tree_id = ${treeId}`.execute(
-    db,
-  );
-  const { rows: rollouts } = await sql<Rollout>`
-    select rollout_id as "rolloutId", from_step_id as "fromStepId", leaf_step_id as "leafStepId" from rollouts
-    where tree_id = ${treeId} and outcome in ('terminated', 'truncated') order by ordinal, rollout_id`.execute(db);
-  const byId = new Map(steps.map((step) => [step.stepId, step]));
+  const { steps, rollouts } = await readGroupWalks(db, treeId);
   const placed = placeRewards(rewards);
-  return { treeId, alias, members: rollouts.map((rollout) => memberOf(rollout, byId, placed)) };
-}
-
-interface Step {
-  readonly stepId: string;
-  readonly parentStepId: string | null;
-  readonly stateHash: string | null;
-}
-interface Rollout {
-  readonly rolloutId: string;
-  readonly fromStepId: string;
-  readonly leafStepId: string;
+  return { treeId, alias, members: rollouts.map((rollout) => memberOf(rollout, steps, placed)) };
 }
 
 function memberOf(
-  { rolloutId, fromStepId, leafStepId }: Rollout,
-  steps: ReadonlyMap<string, Step>,
+  { rolloutId, fromStepId, leafStepId }: Walk,
+  steps: GroupWalks['steps'],
   placed: ReadonlyMap<string, readonly RewardPair[]>,
 ): Member {
-  const path: Step[] = [];
+  const path: WalkStep[] = [];
   for (let id: string | null = leafStepId; id !== null; ) {
     const step = steps.get(id);
     if (!step) throw new RangeError(`rollout ${rolloutId}: step ${id} is not in the read models`);

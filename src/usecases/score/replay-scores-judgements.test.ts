@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { type JudgedReward, type Judgement, standingBefore } from './replay-scores-judgements.ts';
+import type { JudgedReward, Judgement } from '../../projections/rewards/read-judged.ts';
+import { standingBefore } from './replay-scores-judgements.ts';
 
 const said = (offset: number, scorer: string, value: number): Judgement => ({
   ...{ eventId: `event ${offset}`, topic: 'trees', partition: 0, offset, value, scorer },

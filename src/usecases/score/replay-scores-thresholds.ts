@@ -10,6 +10,7 @@ import {
   readTreeIds,
   type SearchedTree,
 } from '../../projections/revisions/read-searched-trees.ts';
+import { readLastThresholds } from '../../projections/revisions/read-thresholds.ts';
 import { ReplayRefused } from '../replay/replay-environment.ts';
 import type { Comparison } from '../replay/replay-report.ts';
 
@@ -44,7 +45,7 @@ export async function comparePairs(
   { db, runId, asked, resolve, signal, progress }: Pairs,
   comparison: Comparison,
 ): Promise<void> {
-  const recorded = await recordedThresholds(db, runId);
+  const recorded = await readLastThresholds(db, runId);
   const before = recorded ?? THRESHOLD_DEFAULTS;
   const after = { alpha: asked.alpha ?? before.alpha, beta: asked.beta ?? before.beta };
   const wrong = refuseThresholds(after);
@@ -76,18 +77,6 @@ export async function comparePairs(
     );
   for (const change of changed.slice(0, SHOWN_TREES)) comparison.note(change);
   if (changed.length > SHOWN_TREES) comparison.note(`… ${changed.length - SHOWN_TREES} more trees`);
-}
-
-async function recordedThresholds(db: Db, runId: string): Promise<Thresholds | null> {
-  const last = await db
-    .selectFrom('revisions')
-    .select(['alpha', 'beta'])
-    .where('run_id', '=', runId)
-    .orderBy('composed_at', 'desc')
-    .orderBy('revision_id', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return last ?? null;
 }
 
 interface States {

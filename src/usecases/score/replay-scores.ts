@@ -3,7 +3,11 @@ import { findScorer, listScorers, type Scorer } from '../../domain/reward/scorer
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { type JudgedTree, readJudged } from '../../projections/rewards/read-judged.ts';
+import { readReturnsOfTree } from '../../projections/rewards/read-returns.ts';
 import { readScorable, type ScorableTree } from '../../projections/rewards/read-scorable.ts';
+import { readRun } from '../../projections/runs/read-runs.ts';
+import { countTrees } from '../../projections/step-tree/read-trees.ts';
 import { collectPlan } from '../collect/plan.ts';
 import { episodeOf, pathOf, type SeenReward } from '../collect/score-tree.ts';
 import { ReplayRefused } from '../replay/replay-environment.ts';
@@ -11,7 +15,7 @@ import { Comparison, type ReplayReport } from '../replay/replay-report.ts';
 import { changesOf, chooseEstimator, describeChange, estimateAdvantages, recordedEstimator } from './replay-scores-advantages.ts';
 import { type CompressionAsked, payCompression } from './replay-scores-compression.ts';
 import { type RewardPair, type ScoredGroup, sumGroup } from './replay-scores-groups.ts';
-import { type JudgedTree, readJudged, standingBefore } from './replay-scores-judgements.ts';
+import { standingBefore } from './replay-scores-judgements.ts';
 import { comparePairs, type ThresholdsAsked } from './replay-scores-thresholds.ts';
 import { openTruth, profileOf, resolved } from './score-into.ts';
 
@@ -44,7 +48,7 @@ const SHOWN_GROUPS = 12;
 export async function replayScores(platform: Platform, replay: ScoresReplay): Promise<ReplayReport> {
   const { db } = platform.database;
   const { runId, asked, signal } = replay;
-  const run = await db.selectFrom('runs').select('config').where('run_id', '=', runId).executeTakeFirst();
+  const run = await readRun(db, runId);
   if (!run) throw new ReplayRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
   const comparison = new Comparison('scores');
   if (asked.kind === 'thresholds') {
@@ -58,7 +62,7 @@ export async function replayScores(platform: Platform, replay: ScoresReplay): Pr
   const plan = collectPlan.safeParse(run.config).data ?? null;
   const environment = replay.environment ?? plan?.environment ?? null;
   const scoring: Scoring = { platform, runId, environment, kind: null, comparison };
-  const trees = await db.selectFrom('trees').select('tree_id').where('run_id', '=', runId).execute();
+  const [trees = 0] = await countTrees(db, [{ runId }]);
   const groups: ScoredGroup[] = [];
   try {
     for await (const found of readScorable(db, runId)) {
@@ -74,7 +78,7 @@ export async function replayScores(platform: Platform, replay: ScoresReplay): Pr
               : standing(tree);
         groups.push(await sumGroup(db, tree, pairs));
       }
-      replay.progress?.(groups.length, trees.length);
+      replay.progress?.(groups.length, trees);
     }
   } finally {
     await scoring.kind?.close();
@@ -164,12 +168,7 @@ async function scoreAsRecorded(scoring: Scoring, tree: ScorableTree): Promise<Sc
     comparison.compare({ eventId: judgement?.eventId ?? null, stepId: rollout.leafStepId, field }, reward.value, value);
   }
   const group = await sumGroup(platform.database.db, tree, standing(tree));
-  const recorded = await platform.database.db
-    .selectFrom('returns')
-    .select(['rollout_id', 'value'])
-    .where('tree_id', '=', tree.treeId)
-    .execute();
-  const returns = new Map(recorded.map(({ rollout_id, value }) => [rollout_id, value]));
+  const returns = await readReturnsOfTree(platform.database.db, tree.treeId);
   for (const { rolloutId, leafStepId, after } of group.members)
     comparison.compare(
       { eventId: null, stepId: leafStepId, field: `return of rollout ${rolloutId}` },

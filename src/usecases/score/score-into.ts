@@ -10,6 +10,7 @@ import { CODE_VERSION } from '../../platform/code-version.ts';
 import { nextSequence } from '../../platform/next-sequence.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readScorable, type ScorableTree } from '../../projections/rewards/read-scorable.ts';
+import { readRun } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { lockRun, RunRefused } from '../collect/collect-into.ts';
 import { collectPlan } from '../collect/plan.ts';
@@ -51,7 +52,7 @@ export async function scoreInto(platform: Platform, asked: ScoringInto): Promise
   const lock = await lockRun(platform, runId);
   try {
     await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
-    const run = await db.selectFrom('runs').select('config').where('run_id', '=', runId).executeTakeFirst();
+    const run = await readRun(db, runId);
     if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
     const environment = asked.environment ?? collectPlan.safeParse(run.config).data?.environment ?? null;
     const kind = scorer.needs === 'ground-truth' ? await openTruth(environment, runId, scorer.name) : null;

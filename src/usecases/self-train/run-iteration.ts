@@ -9,6 +9,7 @@ import { CODE_VERSION } from '../../platform/code-version.ts';
 import { nextSequence } from '../../platform/next-sequence.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { EvaluationRecord } from '../../projections/evaluations/read-evaluations.ts';
+import { readMetricNames } from '../../projections/runs/read-metrics.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { collectInto, RunFailed } from '../collect/collect-into.ts';
 import { evaluateInto } from '../evaluate/evaluate-into.ts';
@@ -143,9 +144,9 @@ export async function recordMetrics(
   values: Readonly<Record<string, number | null>>,
 ): Promise<void> {
   const { db } = platform.database;
-  const known = await db.selectFrom('metrics').select('metric').where('run_id', '=', runId).execute();
+  const known = await readMetricNames(db, runId);
   const drafts = Object.entries(values).flatMap(([metric, value]): Draft[] => {
-    if (value === null || known.some((row) => row.metric === metric)) return [];
+    if (value === null || known.has(metric)) return [];
     const id = derivedId('MetricRecorded', runId, metric);
     return [{ type: 'MetricRecorded', id, correlationId: runId, data: { runId, metric, value, at: iteration } }];
   });

@@ -12,6 +12,7 @@ import { parseJudgeText } from '../../policies/create-judge.ts';
 import { createPolicy } from '../../policies/create-policy.ts';
 import { parsePolicyText } from '../../policies/policy-spec.ts';
 import type { EvaluationRecord } from '../../projections/evaluations/read-evaluations.ts';
+import { readExperimentsById } from '../../projections/runs/read-experiments.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { allOrStop } from '../collect/all-or-stop.ts';
 import { chooseTasks } from '../collect/choose-tasks.ts';
@@ -193,7 +194,7 @@ async function declare(platform: Platform, { selfTrainId, plan }: SelfTraining):
   const { db } = platform.database;
   await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: 60_000 });
   const question = `How far does the linear policy get by training on what it finds itself? ${JSON.stringify(plan)}`;
-  const known = await db.selectFrom('experiments').select('question').where('experiment_id', '=', selfTrainId).executeTakeFirst();
+  const [known] = await readExperimentsById(db, [selfTrainId]);
   if (known && known.question !== question)
     throw new RunRefused(`self-training ${selfTrainId} was begun with another plan; repeat the options it was begun with`);
   if (known) return;

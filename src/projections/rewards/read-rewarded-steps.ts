@@ -1,0 +1,12 @@
+import type { Db } from '../../postgres/database.ts';
+
+/** Reads the ids of the steps of a tree that carry a reward. */
+export async function readRewardedSteps(db: Db, treeId: string): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('rewards')
+    .select('step_id')
+    .where('tree_id', '=', treeId)
+    .where('step_id', 'is not', null)
+    .execute();
+  return new Set(rows.flatMap(({ step_id: stepId }) => (stepId === null ? [] : [stepId])));
+}

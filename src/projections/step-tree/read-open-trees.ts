@@ -1,0 +1,33 @@
+import type { Db } from '../../postgres/database.ts';
+
+/** A tree that was opened and not closed, and the first observation that it was opened with. */
+export interface OpenTree {
+  readonly treeId: string;
+  readonly alias: string;
+  readonly seed: number;
+  readonly observation: string;
+}
+
+/**
+ * Reads the open trees of a run, in the order of their ids. @param resolve reads a text of the blob store.
+ */
+export async function readOpenTrees(
+  db: Db,
+  runId: string,
+  resolve: (sha256: string) => Promise<string>,
+): Promise<readonly OpenTree[]> {
+  const rows = await db
+    .selectFrom('trees as t')
+    .innerJoin('steps as s', 's.step_id', 't.root_step_id')
+    .select(['t.tree_id', 't.alias', 't.seed', 's.observation', 's.blobs'])
+    .where('t.run_id', '=', runId)
+    .where('t.closed_at', 'is', null)
+    .orderBy('t.tree_id')
+    .execute();
+  return Promise.all(
+    rows.map(async ({ tree_id: treeId, alias, seed, observation, blobs }) => {
+      const blob = blobs?.observation;
+      return { treeId, alias, seed, observation: blob ? await resolve(blob.blob) : observation };
+    }),
+  );
+}

@@ -1,0 +1,51 @@
+import type { Db } from '../../postgres/database.ts';
+
+/** A step as a run that is gone on with needs it: what was said and done, and what may be done next. */
+export interface RecordedStep {
+  readonly stepId: string;
+  readonly parentStepId: string | null;
+  readonly rolloutId: string | null;
+  readonly depth: number;
+  readonly response: string;
+  readonly action: string;
+  readonly observation: string;
+  readonly termination: 'none' | 'terminated' | 'truncated';
+  readonly admissibleActions: readonly string[] | null;
+}
+
+/**
+ * Reads the steps of a tree by their ids, in the order in which they were taken, texts in the blob store in their place.
+ * @param resolve reads a text of the blob store.
+ */
+export async function readRecordedSteps(
+  db: Db,
+  treeId: string,
+  resolve: (sha256: string) => Promise<string>,
+): Promise<ReadonlyMap<string, RecordedStep>> {
+  const rows = await db
+    .selectFrom('steps')
+    .select(['step_id', 'parent_step_id', 'rollout_id', 'depth', 'response', 'action', 'observation', 'termination'])
+    .select(['admissible', 'blobs'])
+    .where('tree_id', '=', treeId)
+    .orderBy('log_offset')
+    .execute();
+  const steps = new Map<string, RecordedStep>();
+  for (const row of rows) {
+    const text = async (field: 'response' | 'action' | 'observation') => {
+      const reference = row.blobs?.[field];
+      return reference ? resolve(reference.blob) : row[field];
+    };
+    steps.set(row.step_id, {
+      stepId: row.step_id,
+      parentStepId: row.parent_step_id,
+      rolloutId: row.rollout_id,
+      depth: row.depth,
+      response: await text('response'),
+      action: await text('action'),
+      observation: await text('observation'),
+      termination: row.termination,
+      admissibleActions: row.admissible,
+    });
+  }
+  return steps;
+}

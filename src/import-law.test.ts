@@ -43,15 +43,6 @@ const IMPORTERS: readonly { readonly library: RegExp; readonly importer: RegExp 
 
 const SQL = /\bsql(<[^`]*?>)?`|\.(selectFrom|insertInto|updateTable|deleteFrom)\(/;
 const MAY_HOLD_SQL = /^src\/(projections|log|postgres|training)\//;
-/** Files of use cases and entry points that still query tables themselves. The list only becomes shorter. */
-const SQL_TO_MOVE: readonly string[] = [
-  'src/usecases/train/batcher/plan-lineage.ts',
-  'src/usecases/train/estimates/read-batch-update.ts',
-  'src/usecases/train/keep-checkpoints.ts',
-  'src/usecases/train/train-evaluations.ts',
-  'src/usecases/train/train-into.ts',
-  'src/usecases/train/train-rows.ts',
-];
 
 /** What only the vector files reach, and what each waits for. */
 const REACHED_BY_CONFORMANCE_ALONE: Readonly<Record<string, string>> = {
@@ -115,9 +106,8 @@ describe('the law of imports', () => {
     expect(cycles()).toEqual([]);
   });
 
-  test('SQL is in projections, log, postgres and training only, and in the files that are still to be moved', () => {
-    const found = files.filter((file) => !isTesting(file) && !MAY_HOLD_SQL.test(file) && SQL.test(code(file)));
-    expect(found.sort()).toEqual([...SQL_TO_MOVE].sort());
+  test('SQL is in projections, log, postgres and training only', () => {
+    expect(files.filter((file) => !isTesting(file) && !MAY_HOLD_SQL.test(file) && SQL.test(code(file)))).toEqual([]);
   });
 
   test('every file of the domain is reached from the command line, a worker, HTTP or GraphQL, or has its reason not to be', () => {

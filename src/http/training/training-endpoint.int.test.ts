@@ -11,8 +11,8 @@ import { Story } from '../../testing/story.ts';
 import { appendTold, tellBatches } from '../../testing/tell-batches.ts';
 import { until } from '../../testing/until.ts';
 import { readSafetensors } from '../../training/rows/safetensors.ts';
+import { readBatchUpdate } from '../../training/versions/read-batch-update.ts';
 import { estimateBatch } from '../../usecases/train/estimates/estimate-batch.ts';
-import { readBatchUpdate } from '../../usecases/train/estimates/read-batch-update.ts';
 import { openLeaseService } from '../../usecases/train/open-lease-service.ts';
 import { openTestApi, type TestApi } from '../http-testing.ts';
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { Db } from '../../postgres/database.ts';
 
-/** One word on a reward, and where in the log it was said. */
+/** One judgement of a reward, and its place in the log. */
 export interface Judgement {
   readonly eventId: string;
   readonly topic: string;
@@ -25,12 +25,12 @@ export interface JudgedReward {
 export interface JudgedTree {
   /** In the order of their ids. */
   readonly rewards: readonly JudgedReward[];
-  /** Rollout → where its end was told. */
+  /** Rollout → the place of its end in the log. */
   readonly finished: ReadonlyMap<string, Pick<Judgement, 'topic' | 'partition' | 'offset'>>;
 }
 
 /**
- * Reads what was ever said of the rewards of a tree, from the journal: the read model keeps no scorer of a first judgement that
+ * Reads every judgement of the rewards of a tree, from the journal: the read model keeps no scorer of a first judgement that
  * was revised.
  */
 export async function readJudged(db: Db, treeId: string): Promise<JudgedTree> {

@@ -73,6 +73,18 @@ export async function readUpdatesOfBatches(db: Db, batches: readonly string[]): 
   return rows.map(toRecord);
 }
 
+/** Reads the newest version of a policy; undefined before its first. */
+export async function readNewestUpdate(db: Db, policyId: string): Promise<PolicyUpdateRecord | undefined> {
+  const row = await db
+    .selectFrom('policy_versions')
+    .selectAll()
+    .where('policy_id', '=', policyId)
+    .orderBy('version', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row && toRecord(row);
+}
+
 function chosen(db: Db, { policyId }: PolicyUpdateFilter) {
   return db.selectFrom('policy_versions').where('policy_versions.policy_id', '=', policyId);
 }

@@ -5,7 +5,7 @@ import type { VersionSource } from '../../policies/live-policy.ts';
 import type { Db } from '../../postgres/database.ts';
 import { linearBackend } from '../backends/linear/linear-backend.ts';
 import { readCheckpoint } from '../checkpoints/checkpoint-store.ts';
-import type { Head } from '../leases/protocol.ts';
+import { newestHead } from './read-heads.ts';
 
 const POLL_MS = 50; // between two looks at the read models while a collector acts; an update takes longer
 const FIRST_MS = 60_000;
@@ -60,19 +60,4 @@ export function followVersions(
     },
     close: () => backend.close(),
   };
-}
-
-/** Reads where a policy stands by the read models: its newest version and the checkpoint that holds it; null before its first. */
-export async function newestHead(db: Db, policyId: string): Promise<Head | null> {
-  const row = await db
-    .selectFrom('policy_versions as v')
-    .innerJoin('checkpoints as c', 'c.checkpoint_id', 'v.checkpoint_id')
-    .select(['v.version', 'v.checkpoint_id', 'v.weights', 'c.backend', 'c.kept'])
-    .where('v.policy_id', '=', policyId)
-    .orderBy('v.version', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return row
-    ? { version: row.version, checkpointId: row.checkpoint_id, backend: row.backend, weights: row.weights, kept: row.kept }
-    : null;
 }

@@ -1,6 +1,7 @@
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Platform } from '../../platform/open-platform.ts';
+import { readNamedVersions, readVersionsOfBackend } from '../../projections/training-pool/read-kept-versions.ts';
 import { decodeTorchCheckpoint } from '../../training/backends/torch/torch-checkpoint.ts';
 import { torchFolder } from './open-backend.ts';
 
@@ -51,50 +52,20 @@ async function sweep(folder: string, there: readonly string[]): Promise<void> {
   }
 }
 
-interface KeptVersion {
+interface FoundVersion {
   readonly blob: string;
   readonly stays: boolean;
 }
 
 /** Reads all versions that the torch backend made, of all policies: two may share a folder, of equal models. */
-async function readVersions({ database: { db }, config }: Platform): Promise<readonly KeptVersion[]> {
-  const rows = await db
-    .selectFrom('policy_versions as v')
-    .innerJoin('checkpoints as c', 'c.checkpoint_id', 'v.checkpoint_id')
-    .select(['v.policy_id', 'v.version', 'c.kept'])
-    .where('c.backend', '=', 'torch')
-    .orderBy('v.policy_id')
-    .orderBy('v.version', 'desc')
-    .execute();
-  const named = await db
-    .selectFrom('evaluations')
-    .select(['policy_id', 'policy_version'])
-    .union(
-      db
-        .selectFrom('runs')
-        .select(['policy_id', 'policy_version'])
-        .where('kind', '=', 'fork')
-        .where('policy_id', 'is not', null)
-        .where('policy_version', 'is not', null)
-        .$narrowType<{ policy_id: string; policy_version: number }>(),
-    )
-    .union(
-      db
-        .selectFrom('dataset_examples as e')
-        .innerJoin('rollouts as r', (join) =>
-          join.on((on) =>
-            on.or([on('r.rollout_id', '=', on.ref('e.good_rollout_id')), on('r.rollout_id', '=', on.ref('e.bad_rollout_id'))]),
-          ),
-        )
-        .select(['r.policy_id', 'r.policy_version']),
-    )
-    .execute();
-  const names = new Set(named.map(({ policy_id, policy_version }) => `${policy_version} ${policy_id}`));
+async function readVersions({ database: { db }, config }: Platform): Promise<readonly FoundVersion[]> {
+  const versions = await readVersionsOfBackend(db, 'torch');
+  const names = new Set((await readNamedVersions(db)).map(({ policyId, version }) => `${version} ${policyId}`));
   const newer = new Map<string, number>();
-  return rows.flatMap(({ policy_id, version, kept }) => {
-    const rank = newer.get(policy_id) ?? 0;
-    newer.set(policy_id, rank + 1);
-    const stays = rank < config.torchCheckpoints || version === 0 || names.has(`${version} ${policy_id}`);
+  return versions.flatMap(({ policyId, version, kept }) => {
+    const rank = newer.get(policyId) ?? 0;
+    newer.set(policyId, rank + 1);
+    const stays = rank < config.torchCheckpoints || version === 0 || names.has(`${version} ${policyId}`);
     return kept === null ? [] : [{ blob: kept.blob, stays }];
   });
 }

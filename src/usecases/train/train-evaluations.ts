@@ -6,6 +6,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { decodeWeights } from '../../policies/linear/weights.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
 import { readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
+import { readHead } from '../../training/versions/read-heads.ts';
 import { chooseTasks } from '../collect/choose-tasks.ts';
 import { RunFailed } from '../collect/collect-into.ts';
 import { evaluateInto } from '../evaluate/evaluate-into.ts';
@@ -58,13 +59,6 @@ export async function evaluateVersions(
 
 async function weightsFileOf({ database, blobs, config }: Platform, policyId: string, version: number): Promise<string> {
   const backend = linearBackend();
-  const row = await database.db
-    .selectFrom('policy_versions as v')
-    .innerJoin('checkpoints as c', 'c.checkpoint_id', 'v.checkpoint_id')
-    .select(['v.version', 'v.weights', 'c.checkpoint_id', 'c.backend', 'c.kept'])
-    .where('v.policy_id', '=', policyId)
-    .where('v.version', '=', version)
-    .executeTakeFirstOrThrow();
-  const bytes = await readCheckpoint(blobs, backend, { ...row, checkpointId: row.checkpoint_id });
+  const bytes = await readCheckpoint(blobs, backend, await readHead(database.db, policyId, version));
   return (await writeWeights(join(config.home, 'weights'), decodeWeights(backend.weightsOf(bytes)))).path;
 }

@@ -5,6 +5,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { type Ledger, readLedgers } from '../../projections/training-pool/read-ledger.ts';
 import { type LineageRecord, readLineages } from '../../projections/training-pool/read-lineages.ts';
+import { readNewestUpdate } from '../../projections/training-pool/read-policy-updates.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { allOrStop } from '../collect/all-or-stop.ts';
 import { lockRun } from '../collect/collect-into.ts';
@@ -38,12 +39,9 @@ export async function trainInto(platform: Platform, training: Training): Promise
     const failure = await collectAndTrain(platform, training, run);
     await settle(platform, signal.aborted ? undefined : signal);
     const { db } = platform.database;
-    const { version, weights } = await db
-      .selectFrom('policy_versions')
-      .select(['version', 'weights'])
-      .where('policy_id', '=', plan.policyId)
-      .orderBy('version', 'desc')
-      .executeTakeFirstOrThrow();
+    const newest = await readNewestUpdate(db, plan.policyId);
+    if (!newest) throw new Error(`policy ${plan.policyId} was begun and has no version`);
+    const { version, weights } = newest;
     const evaluations = signal.aborted || failure !== null ? [] : await evaluateVersions(platform, training, kind, version);
     await settle(platform, signal.aborted ? undefined : signal);
     const [ledger] = await readLedgers(db, [plan.policyId]);

@@ -1,6 +1,7 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { parsePosition } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
+import { readBatchesById } from '../../projections/training-pool/read-batches.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import type { StepRow } from '../../training/backends/step-row.ts';
 import { stepRowsOf } from '../../training/backends/step-rows-of.ts';
@@ -25,12 +26,9 @@ export async function readBatchSteps(
   signal: AbortSignal,
   chats: 'with-chats' | 'without-chats' = 'without-chats',
 ): Promise<Required<ReadRows>> {
-  const { position } = await db
-    .selectFrom('batches')
-    .select('position')
-    .where('batch_id', '=', batchId)
-    .executeTakeFirstOrThrow();
-  await waitUntilProjected(db, parsePosition(position), { timeoutMs: CATCH_UP_MS, signal, pollMs: 10 });
+  const [batch] = await readBatchesById(db, [batchId]);
+  if (!batch) throw new Error(`no batch ${batchId} is planned, or its plan is not folded yet`);
+  await waitUntilProjected(db, parsePosition(batch.position), { timeoutMs: CATCH_UP_MS, signal, pollMs: 10 });
   const { rewardsAt, rows } = await readRowsOfNow(db, blobs, batchId);
   return { rewardsAt, rows: stepRowsOf(rows, chats) };
 }

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { createAppender, type Draft } from '../../../append/appender.ts';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
@@ -6,10 +5,12 @@ import { type Decision, type PlanRequest, planBatches } from '../../../domain/tr
 import { planRules } from '../../../events/schemas/training.ts';
 import type { EventLog } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
-import type { Db, Trx } from '../../../postgres/database.ts';
+import { nextSequence } from '../../../platform/next-sequence.ts';
+import type { Db } from '../../../postgres/database.ts';
 import { topicsOf } from '../../../projections/apply-slice.ts';
 import { journal } from '../../../projections/journal/journal.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
+import { holdLineage } from '../../../projections/training-pool/hold-lineage.ts';
 import { type LineageRecord, readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { readFinishedRuns, readPool } from '../../../projections/training-pool/read-pool.ts';
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
@@ -55,7 +56,10 @@ export async function planLineage(world: BatcherWorld, policyId: string, signal:
     });
     const drafts = await decide(world, policyId, finishedRuns);
     if (drafts.length === 0) return { kind: 'idle' };
-    const appender = createAppender({ ...world, sequenceOf: (stream) => nextSequence(world.db, world.producer.name, stream) });
+    const appender = createAppender({
+      ...world,
+      sequenceOf: (stream, topic) => nextSequence(world.db, world.producer.name, stream, topic),
+    });
     for (let from = 0; from < drafts.length; from += CHUNK) {
       signal.throwIfAborted();
       await appender.append(drafts.slice(from, from + CHUNK));
@@ -64,13 +68,6 @@ export async function planLineage(world: BatcherWorld, policyId: string, signal:
     const samples = batches.reduce((sum, batch) => sum + batch.samples, 0);
     return { kind: 'planned', batches: batches.length, samples, rejected: drafts.length - batches.length };
   });
-}
-
-/** Holds a lineage until the end of the transaction, or of its connection. */
-async function holdLineage(lock: Trx, policyId: string): Promise<boolean> {
-  const { rows } = await sql<{ held: boolean }>`
-    select pg_try_advisory_xact_lock(hashtextextended(${`espalier batcher ${policyId}`}, 0)) as held`.execute(lock);
-  return rows[0]?.held === true;
 }
 
 /** Reads lineage, pool and position at one moment, and says what follows. */
@@ -139,10 +136,4 @@ function understand({ policyId, rules, estimator: { name, revision, mode } }: Li
   if (chosen.estimator.revision !== revision)
     throw new TrainingRefused(`${policyId} was declared with ${name}@${revision}, this version has ${chosen.estimator.revision}`);
   return { rules: planRules.parse(rules), estimator: chosen.estimator };
-}
-
-async function nextSequence(db: Db, producer: string, stream: string): Promise<number> {
-  const { rows } = await sql<{ next: number }>`
-    select sequence + 1 as next from stream_producers where stream = ${stream} and producer = ${producer}`.execute(db);
-  return rows[0]?.next ?? 0;
 }

@@ -10,9 +10,9 @@ import { RowsError } from '../../../training/rows/batch-rows.ts';
 import { readBatchRows } from '../../../training/rows/read-batch-rows.ts';
 import type { BlobReader } from '../../../training/rows/read-blob.ts';
 import { readRowsOfNow } from '../../../training/rows/read-rows-of-now.ts';
+import { type BatchUpdate, readBatchUpdate } from '../../../training/versions/read-batch-update.ts';
 import { agreesWith } from './agrees-with.ts';
 import type { BatchEstimates, RewardsOf } from './batch-estimates.ts';
-import { type BatchUpdate, readBatchUpdate } from './read-batch-update.ts';
 import { type Recomputed, recomputeAdvantages } from './recompute-advantages.ts';
 import { samplesOf } from './samples-of.ts';
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import type { Method } from '../../../events/schemas/training.ts';
-import type { Db } from '../../../postgres/database.ts';
-import type { Head } from '../../../training/leases/protocol.ts';
+import type { Method } from '../../events/schemas/training.ts';
+import type { Db } from '../../postgres/database.ts';
+import type { Head } from '../leases/protocol.ts';
 
 /** What is recorded of the update that a batch made, or would make. */
 export interface BatchUpdate {

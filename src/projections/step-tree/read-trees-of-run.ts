@@ -2,6 +2,7 @@ import type { Db } from '../../postgres/database.ts';
 
 export interface TreeOfRun {
   readonly treeId: string;
+  readonly alias: string;
   readonly environment: string;
   readonly plannedRollouts: number;
 }
@@ -10,7 +11,7 @@ export interface TreeOfRun {
 export async function readTreesOfRun(db: Db, runId: string): Promise<readonly TreeOfRun[]> {
   return db
     .selectFrom('trees')
-    .select(['tree_id as treeId', 'environment', 'planned_rollouts as plannedRollouts'])
+    .select(['tree_id as treeId', 'alias', 'environment', 'planned_rollouts as plannedRollouts'])
     .where('run_id', '=', runId)
     .orderBy('tree_id')
     .execute();

@@ -85,14 +85,6 @@ export async function readTree(db: Db, treeId: string): Promise<TreeRecord | und
   return tree;
 }
 
-/** Reads the ids and aliases of the trees of a run, in the order of their ids. */
-export async function readTreesOfRun(
-  db: Db,
-  runId: string,
-): Promise<readonly { readonly treeId: string; readonly alias: string }[]> {
-  return db.selectFrom('trees').select(['tree_id as treeId', 'alias']).where('run_id', '=', runId).orderBy('tree_id').execute();
-}
-
 function chosen(db: Db, filter: TreeFilter) {
   let query = db.selectFrom('trees');
   if (filter.runId !== undefined) query = query.where('trees.run_id', '=', filter.runId);

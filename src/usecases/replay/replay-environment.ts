@@ -13,7 +13,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readEarned } from '../../projections/rewards/read-earned.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
-import { readTreesOfRun } from '../../projections/step-tree/read-trees.ts';
+import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts';
 import { readRecordedTrees } from '../../projections/trajectories/read-recorded-trees.ts';
 import type { RecordedStep, RecordedTree } from '../../projections/trajectories/recorded-tree.ts';
 import { asPublished } from '../collect/published-environment.ts';

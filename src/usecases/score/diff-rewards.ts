@@ -5,7 +5,7 @@ import { readTouched } from '../../projections/lineage/recall-touched.ts';
 import type { Touched } from '../../projections/lineage/touched.ts';
 import { type JudgedReward, type Judgement, readJudged } from '../../projections/rewards/read-judged.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
-import { readTreesOfRun } from '../../projections/step-tree/read-trees.ts';
+import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts';
 import { ReplayRefused } from '../replay/replay-environment.ts';
 import {
   type AdvantagePair,

@@ -35,7 +35,7 @@ describe('espalier collect', () => {
     const child = startProcess('src/cli/main.ts', [...ARGS, '--run', runId], env);
     await appends.held();
     child.kill('SIGINT');
-    await child.saying(/stopping after the work in hand/);
+    await child.saying(/stopping after the work in progress/);
     await appends.release();
     expect(await child.ended).toBe(130);
     expect(child.stdout()).toContain(`run ${runId} stopped`);
@@ -91,7 +91,7 @@ describe('espalier collect', () => {
     const child = startProcess('src/cli/main.ts', [...args, '--run', runId], env);
     await appends.held();
     child.kill('SIGINT');
-    await child.saying(/stopping after the work in hand/);
+    await child.saying(/stopping after the work in progress/);
     await appends.release();
     expect(await child.ended).toBe(130);
     expect((await runEspalier(['collect', '--resume', runId], env)).stdout).toContain(`run ${runId} completed`);

@@ -105,7 +105,7 @@ test('a tool and a reward of one’s own work as the guide says: collected, paid
   expect(paid.filter(({ component }) => component === 'environment')).toHaveLength(6);
   const scored = await runEspalier(['score', '--run', runId, '--scorer', 'answer-f1'], env);
   expect(scored.stdout).toContain(`answer-f1@1 on 3 trees of run ${runId}`);
-  expect(scored.stdout).toContain('6 rewards assigned, 0 revised, 0 stood already');
+  expect(scored.stdout).toContain('6 rewards assigned, 0 revised, 0 already in force');
 }, 120_000);
 
 describe('what goes wrong with tools is recorded, bounded and explained, and the episode goes on', () => {

@@ -38,7 +38,7 @@ export function addScore(program: Command): void {
         if (wantsJson(command)) say(JSON.stringify({ run: runId, state, ...counts }));
         else
           say(
-            `${counts.scorer} on ${counts.trees} trees of run ${runId}, ${state}: ${counts.assigned} rewards assigned, ${counts.revised} revised, ${counts.standing} stood already`,
+            `${counts.scorer} on ${counts.trees} trees of run ${runId}, ${state}: ${counts.assigned} rewards assigned, ${counts.revised} revised, ${counts.standing} already in force`,
           );
         if (state === 'stopped') exitStopped();
         await projector.settle();

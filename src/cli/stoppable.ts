@@ -9,7 +9,7 @@ type StopSignal = keyof typeof EXIT_CODES;
 let stoppedBy: StopSignal | null = null;
 
 /**
- * Runs work that Ctrl-C may stop: the first signal aborts `signal` and lets the work in hand end, the second ends the process at
+ * Runs work that Ctrl-C may stop: the first signal aborts `signal` and lets the work in progress end, the second ends the process at
  * once.
  * @throws Stopped when the work threw because it was aborted.
  */
@@ -17,7 +17,7 @@ export async function stoppable<T>(work: (signal: AbortSignal) => Promise<T>): P
   const stopping = new AbortController();
   const onSignal = (name: StopSignal) => {
     if (stopping.signal.aborted) process.exit(EXIT_CODES[name]);
-    process.stderr.write('\nstopping after the work in hand; press Ctrl-C again to stop at once\n');
+    process.stderr.write('\nstopping after the work in progress; press Ctrl-C again to stop at once\n');
     stoppedBy = name;
     stopping.abort();
   };

@@ -43,7 +43,7 @@ describe('a command that is stopped says so as JSON where it was asked for, and 
     const child = startProcess('src/cli/main.ts', ['--json', ...args], env);
     await appends.held();
     child.kill(signal);
-    await child.saying(/stopping after the work in hand/);
+    await child.saying(/stopping after the work in progress/);
     await appends.release();
     expect(await child.ended).toBe(code);
     expect(child.stdout().trimEnd().split('\n')).toHaveLength(1);
@@ -59,7 +59,7 @@ describe('a command that is stopped says so as JSON where it was asked for, and 
     const waits = "select 1 from pg_locks where not granted and relation = 'cursors'::regclass";
     await until(async () => (await platform.database.pool.query(waits)).rows.length > 0);
     child.kill('SIGINT');
-    await child.saying(/stopping after the work in hand/);
+    await child.saying(/stopping after the work in progress/);
     await holder.end();
     expect(await child.ended).toBe(130);
     expect(child.stdout()).toBe('{"state":"stopped"}\n');

@@ -200,7 +200,7 @@ function report(trained: TrainedPolicy, plan: TrainPlan): void {
   say();
   const { objective } = plan.settings;
   say(
-    `policy ${policyId} stands at version ${version}${objective.kind === 'policy-gradient' ? `, trained by ${objective.estimator.name}` : ''}; weights ${weights}`,
+    `policy ${policyId} is at version ${version}${objective.kind === 'policy-gradient' ? `, trained by ${objective.estimator.name}` : ''}; weights ${weights}`,
   );
   const end = endText(trained);
   if (end !== null) say(end);

@@ -53,7 +53,7 @@ function arrived(req: IncomingMessage, length: number, share: Share): Promise<He
     const onReadable = () => {
       for (let chunk = req.read() as Buffer | null; chunk !== null; chunk = size < length ? req.read() : null) {
         size += chunk.length;
-        if (!share.take(chunk.length)) return settle({ kind: 'refused', reply: busy('the bodies in hand take too much memory') });
+        if (!share.take(chunk.length)) return settle({ kind: 'refused', reply: busy('the request bodies take too much memory') });
         chunks.push(chunk);
       }
       if (size < length) return;

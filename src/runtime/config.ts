@@ -107,11 +107,11 @@ export const VARIABLES = {
   ESPALIER_ASOF_LIMIT: { rule: count(1, 100_000_000), unset: '200000', about: 'events folded to show a moment of the record' },
   ESPALIER_MAX_BODY_BYTES: { rule: count(1_024, 512 * MIB), unset: '33554432', about: 'one request body, decompressed' },
   ESPALIER_MAX_EVENTS: { rule: count(1, 100_000), unset: '10000', about: 'events in one request' },
-  ESPALIER_MAX_INGEST_REQUESTS: { rule: count(1, 10_000), unset: '32', about: 'ingest requests in hand at once' },
+  ESPALIER_MAX_INGEST_REQUESTS: { rule: count(1, 10_000), unset: '32', about: 'ingest requests processed at once' },
   ESPALIER_MAX_INGEST_BYTES: {
     rule: count(1_024, 65_536 * MIB),
     unset: '134217728',
-    about: 'bytes of all ingest bodies in hand',
+    about: 'bytes of all ingest bodies in memory at once',
   },
   ESPALIER_MAX_CONNECTIONS: { rule: count(1, 100_000), unset: '1024', about: 'open HTTP connections' },
   OPENAI_API_KEY: { rule: z.string(), unset: 'no key is sent', about: 'key for the OpenAI-compatible policy' },

@@ -80,7 +80,7 @@ export function createIngest(options: IngestOptions): (req: IncomingMessage) => 
     if (body.kind === 'gone') return undefined;
     if (body.kind === 'refused') return body.reply;
     const ticket = gate.enter();
-    if (!ticket) return busy('too many requests are in hand');
+    if (!ticket) return busy('too many requests are in progress');
     try {
       return await ingest(body.bytes, media);
     } finally {

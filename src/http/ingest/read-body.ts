@@ -50,7 +50,7 @@ export async function readBody(req: IncomingMessage, limit: number, share: Share
   return { kind: 'body', bytes: kept.whole() };
 }
 
-const FULL = 'the bodies in hand take too much memory';
+const FULL = 'the request bodies take too much memory';
 const FEW = 256; // chunks: one of a single byte takes some 600 bytes of memory
 
 /** Collects chunks; small ones are joined on the way, so that a body in chunks of one byte takes about its own size. */

@@ -36,7 +36,7 @@ export function policyRoutes(policy: Policy, clock: () => number): readonly Rout
       if (body.kind === 'gone') return undefined;
       if (body.kind === 'refused') return body.reply;
       const ticket = gate.enter();
-      if (!ticket) return failure(429, 'rate_limit_exceeded', 'too many requests are in hand; try again');
+      if (!ticket) return failure(429, 'rate_limit_exceeded', 'too many requests are in progress; try again');
       return await answer(body.bytes, gone.signal).finally(() => ticket.leave());
     } finally {
       req.socket.off('close', onClose);

@@ -56,7 +56,7 @@ export function trainingRoutes(
     if (asked.kind === 'gone') return undefined;
     if (asked.kind === 'refused') return asked.reply;
     const ticket = gate.enter();
-    if (!ticket) return busy('too many requests of trainers are in hand');
+    if (!ticket) return busy('too many requests of trainers are in progress');
     try {
       return await answer(asked.request);
     } finally {

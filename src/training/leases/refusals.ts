@@ -36,7 +36,7 @@ export function staleFence(why: string): Refused {
 export function staleBase(base: number, head: Head): Refused {
   return refused(
     'stale-base',
-    `version ${base} is not the newest: the policy stands at version ${head.version}`,
+    `version ${base} is not the newest: the policy is at version ${head.version}`,
     `load checkpoint ${head.checkpointId} (weights ${head.weights}) and lease again`,
   );
 }

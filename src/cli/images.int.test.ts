@@ -72,8 +72,8 @@ describe('espalier render', () => {
   });
 
   test.each([
-    ['0', 'a compression factor is a number from 1 up, not 0'],
-    ['NaN', 'a compression factor is a number from 1 up, not NaN'],
+    ['0', '--cf takes a number from 1 to 1000000000000, not "0"'],
+    ['NaN', '--cf takes a number from 1 to 1000000000000, not "NaN"'],
   ])('refuses the factor %s', async (cf, words) => {
     const text = join(platform.home, 'h.txt');
     await writeFile(text, 'a');

@@ -26,7 +26,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./revise.ts')).addRevise,
   },
   score: {
-    summary: 'score the rollouts of a run later: assign rewards, or revise those that stand',
+    summary: 'score the rollouts of a run later: assign rewards, or revise the assigned ones',
     load: async () => (await import('./score.ts')).addScore,
   },
   evaluate: {

@@ -49,7 +49,7 @@ const WAIT_MS = 60_000;
  */
 export function addExport(program: Command): void {
   const command = addQueryOptions(addRowOptions(program.command('export'), 'openai'))
-    .requiredOption('--out <file>', 'the file to make; its manifest stands beside it')
+    .requiredOption('--out <file>', 'the file to make; its manifest is written beside it')
     .addOption(
       new Option('--weights <rule>', 'trajectories: which replies carry loss where rollouts share a prefix')
         .choices(['own', 'policy'])

@@ -8,7 +8,7 @@ import { hasSpoken, say } from './terminal.ts';
 const EXIT_CODES = `
 Exit codes: 0 done; 1 an error, a check that failed, a run of which every rollout failed, or a training that came to fewer
 versions than asked for; 2 an unknown command or option, a missing argument, or a value outside the choices of an option;
-130 stopped by Ctrl-C, 143 by SIGTERM.`;
+130 stopped by Ctrl-C, 143 by SIGTERM (\`up\` exits 0 then).`;
 
 const program = new Command('espalier')
   .description('Record, query, export and replay what language agents do while they learn: events in Kafka, trees in Postgres.')

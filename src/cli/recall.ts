@@ -78,8 +78,8 @@ export function describeTouched({ runs, trees, rollouts, datasets, batches, vers
       ['release', 'examples', 'state', 'id'],
       datasets.map((d) => [
         `${d.name}@${d.version}`,
-        d.examples ?? 'not told',
-        d.withdrawn ? 'withdrawn' : 'stands',
+        d.examples ?? 'unknown',
+        d.withdrawn ? 'withdrawn' : 'in force',
         d.datasetId,
       ]),
     ],

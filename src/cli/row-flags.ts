@@ -39,7 +39,7 @@ export function addRowOptions(command: Command, format: RowFlags['format']): Com
       new Option('--format <format>', 'what the file looks like').choices([...ROW_FORMATS, ...TRAJECTORY_ONLY]).default(format),
     )
     .addOption(
-      new Option('--data <data>', 'what is told: whole trajectories, or examples of searched trees').choices([
+      new Option('--data <data>', 'what is exported: whole trajectories, or examples of searched trees').choices([
         'trajectories',
         'good',
         'revisions',

@@ -33,7 +33,7 @@ export function addStatus(program: Command): void {
         say();
         say(
           table(
-            ['beside it', 'version', 'state', 'progress', 'told'],
+            ['building', 'version', 'state', 'progress', 'reported'],
             status.builds.map((b) => [
               b.projection,
               shortVersion(b),

@@ -213,7 +213,7 @@ function wrongNames(problems: readonly Problem[]): Reply {
 }
 
 function conflict(problems: readonly Problem[]): Reply {
-  return refuse(409, 'an id stands for another event; nothing was appended', 'give a new fact a new id', { problems });
+  return refuse(409, 'an id belongs to another event; nothing was appended', 'give a new fact a new id', { problems });
 }
 
 function taken(problems: readonly Problem[]): Reply {

@@ -175,7 +175,7 @@ class RowSplitter {
     const empty = this.#mode === 'array' ? this.#isBlankSoFar() : this.#blank;
     if (!empty) rows.push(this.#take());
     else if (this.#mode === 'array' && !(closing && this.#rows === 0))
-      throw badRow(this.#path, this.#line, 'a comma stands where a row is due');
+      throw badRow(this.#path, this.#line, 'a comma is in the place of a row');
     else this.#forget();
     if (closing) this.#mode = 'after';
   }

@@ -27,7 +27,7 @@ test('a training whose processes are killed and paused at seeded points comes to
   const { done, checks } = await trainDisturbed(await opened(), plan, expected, disturbance);
   expect(done.filter(({ fault }) => fault === 'kill').length).toBeGreaterThanOrEqual(2);
   expect(checks.filter(({ broken }) => broken > 0)).toEqual([]);
-  expect(checks.length).toBe(10);
+  expect(checks.length).toBe(11);
 }, 240_000);
 
 test('a promise that is broken is told, whichever it is', async () => {

@@ -63,7 +63,7 @@ export function everyEvent(): readonly Envelope[] {
     score: 0.5,
     end: 'terminated' as const,
   };
-  told.tell('NodeAdded', { ...added, equivalentTo: told.id('earlier') }, runId);
+  told.tell('NodeAdded', { ...added, equivalentTo: told.id('elder') }, runId);
   const dropped = [{ ordinal: 3, sameAs: 1 }];
   told.tell(
     'NodeExpanded',

@@ -13,7 +13,8 @@ export interface PoolFill {
 const SLICE = 10_000;
 
 /**
- * Fills the training pool with closed, scored groups of one run, as the projections would have. Half of the members of each have
+ * Fills the training pool, and the trees that the planner looks at, with closed, scored groups of one run, as the projections would
+ * have: rollouts of one step. Half of the members of each have
  * the reward 1.
  */
 export async function fillPool(db: Db, { policyId, name, groups, members }: PoolFill): Promise<void> {
@@ -32,10 +33,25 @@ export async function fillPool(db: Db, { policyId, name, groups, members }: Pool
       with r as materialized (select * from ${recordset(rows.slice(from, from + SLICE), columns)}), g as (
         insert into groups (tree_id, run_id, task_id, planned_rollouts, opened_at, closed_at, close_reason)
         select tree_id, ${runId}::uuid, tree_id, ${members}, now(), now() + "group" * interval '1 ms', 'complete' from r where ordinal = 0
+      ), t as (
+        insert into trees (tree_id, run_id, task_id, environment, server_fingerprint, observation_hash, alias, goal, root_step_id, instruction,
+          planned_rollouts, seed, opened_at, closed_at, close_reason)
+        select tree_id, ${runId}::uuid, tree_id, 'bench', '', '', '', '', tree_id, '', ${members}, 0, now(), now(), 'complete' from r where ordinal = 0
+      ), s as (
+        insert into steps (step_id, tree_id, parent_step_id, rollout_id, depth, log_offset, response, thought, action, observation, well_formatted,
+          executable, termination, policy_spans, policy_ms, environment_ms, occurred_at)
+        select tree_id, tree_id, null, null, 0, 0, '', '', '', '', true, true, 'none', '[]'::jsonb, 0, 0, now() from r where ordinal = 0
+        union all
+        select rollout_id, tree_id, tree_id, rollout_id, 1, ordinal + 1, '', '', '', '', true, true, 'terminated', '[]'::jsonb, 0, 0, now() from r
+      ), o as (
+        insert into rollouts (rollout_id, tree_id, run_id, task_id, environment, from_step_id, ordinal, seed, policy_id, policy_version, started_at,
+          finished_at, outcome, success, leaf_step_id, steps)
+        select rollout_id, tree_id, ${runId}::uuid, tree_id, 'bench', tree_id, ordinal, 0, ${policyId}, 0, now(), now(), 'terminated', true, rollout_id, 1
+        from r
       )
       insert into samples (rollout_id, tree_id, ordinal, policy_id, policy_version, started_at, finished_at, outcome, success, leaf_step_id, taken,
         sampled_tokens, context_tokens, row_tokens, oldest_version, newest_version, policies, scores, scored_at)
-      select rollout_id, tree_id, ordinal, ${policyId}, 0, now(), now(), 'terminated', true, rollout_id, 4, 900, 1000, 2000, 0, 0,
+      select rollout_id, tree_id, ordinal, ${policyId}, 0, now(), now(), 'terminated', true, rollout_id, 1, 900, 1000, 2000, 0, 0,
         ${JSON.stringify([policyId])}::jsonb, jsonb_build_object('environment', ordinal % 2), '{"environment": 1}' from r`.execute(
       db,
     );

@@ -100,7 +100,9 @@ export async function foldBeside({
     await close();
     throw error;
   }
-  return { finished: Promise.all(members.map(({ finished }) => finished)).then(() => undefined), close };
+  const finished = Promise.all(members.map((member) => member.finished)).then(() => undefined);
+  finished.catch(() => undefined); // whoever waits gets the error; one that failed before it must not end the process
+  return { finished, close };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

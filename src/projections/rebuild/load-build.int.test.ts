@@ -209,6 +209,37 @@ test('a load that took a key for new which another row had is folded again by lo
   await dropBuild(database.db, forgetful, build.version);
 });
 
+test('a load whose database loses commits that it had answered ends, and the ordinary fold writes what was lost', async () => {
+  const rewards = projections.find(({ name }) => name === 'rewards');
+  if (!rewards) throw new Error('there is a projection rewards');
+  await emptyReadModels(database.db);
+  const log = testLog();
+  const story = new Story('lost');
+  const tree = story.tree(story.run());
+  for (const ordinal of [0, 1, 2, 3]) story.walk(tree, ordinal, 2, 1);
+  appendTo(log, story.events);
+  for (const [topic, records] of log.topics) await projectSlice(database.db, log, topic, 0, records.length, [rewards]);
+  const ends: Offsets = new Map([...log.topics].map(([topic, records]) => [topic, new Map([[0, records.length]])]));
+  const open = () => openBuild(database, { ends: async () => ends }, rewards);
+
+  const build = await open();
+  const apply = applyLoad(build, new AbortController());
+  await slices(log, build, [5], 4, apply);
+  // What a crash before the disk, or an older copy, takes back: tables and cursors together.
+  const { rows: tables } = await sql<{ name: string }>`
+    select tablename as name from pg_tables where schemaname = ${build.schema}`.execute(database.db);
+  for (const { name } of tables) await sql`delete from ${sql.id(build.schema, name)}`.execute(database.db);
+  await sql`delete from cursors where projection = ${build.beside.name}`.execute(database.db);
+
+  await expect(slices(log, build, [5], Number.POSITIVE_INFINITY, apply)).rejects.toThrow('the database lost commits');
+  await expect(slices(log, build, [5], Number.POSITIVE_INFINITY, apply)).rejects.toThrow(LoadEnds); // for good
+  await makeDeferred(database, await open(), new AbortController().signal);
+  await slices(log, build, [5], Number.POSITIVE_INFINITY, applyIsolatingPoison);
+  const { differences } = await compareBuild(database, build, { limitMs: 5_000, signal: new AbortController().signal });
+  expect(differences).toEqual([]);
+  await dropBuild(database.db, rewards, build.version);
+});
+
 test('who is told to end while indexes are made ends after the one in hand; the next goes on with those that are left', async () => {
   const stepTree = projections.find(({ name }) => name === 'step-tree');
   if (!stepTree) throw new Error('there is a projection step-tree');

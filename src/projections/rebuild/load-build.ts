@@ -1,12 +1,16 @@
+import { sql } from 'kysely';
 import type { EventLog } from '../../log/event-log.ts';
-import type { Database } from '../../postgres/database.ts';
-import { applySlice } from '../apply-slice.ts';
+import type { Database, Trx } from '../../postgres/database.ts';
+import { applySlice, foldAndWrite } from '../apply-slice.ts';
 import type { applyIsolatingPoison } from '../isolate-poison.ts';
 import { LoadEnds } from '../projection.ts';
 import type { Build } from './build.ts';
 import { makeDeferred } from './defer-indexes.ts';
 import { foldBeside } from './fold-beside.ts';
 import { type Watching, watchBuild } from './watch-build.ts';
+
+/** `topic.partition` → the offset to which this process has moved the cursor of the build. */
+type Reached = Map<string, number>;
 
 /**
  * Loads a fresh build up to the live version, and makes its indexes. The load ends early at the first thing that what it
@@ -40,17 +44,35 @@ export async function loadBuild(
 
 /**
  * Applies slices by one fold that remembers them. When one fails, what is remembered is more than what was written: no other is
- * applied.
+ * applied. The same holds when the database lost commits that it had answered (it was replaced by an older copy, or crashed: a
+ * fold does not wait for the disk). Tables and cursors are lost together, so a cursor that is below where this process left it
+ * shows the loss, on whatever partition.
  */
 export function applyLoad({ projection }: Build, ended: AbortController): typeof applyIsolatingPoison {
   const project = projection.load?.open() ?? projection.project;
+  const reached: Reached = new Map();
   return async (db, beside, slice) => {
     try {
       if (ended.signal.aborted) throw ended.signal.reason;
-      return await applySlice(db, { ...beside, project }, slice);
+      const applied = await applySlice(db, { ...beside, project }, slice, async (trx, folding, toFold, items) => {
+        await refuseLostCommits(trx, folding.name, reached);
+        return foldAndWrite(trx, folding, toFold, items);
+      });
+      reached.set(`${slice.topic}.${slice.partition}`, applied.cursor);
+      return applied;
     } catch (error) {
       ended.abort(error);
       throw new LoadEnds(error instanceof Error ? error.message : String(error), { cause: error });
     }
   };
+}
+
+async function refuseLostCommits(trx: Trx, projection: string, reached: Reached): Promise<void> {
+  const { rows } = await sql<{ topic: string; partition: number; offset: number }>`
+    select topic, partition, next_offset as offset from public.cursors where projection = ${projection}`.execute(trx);
+  const now = new Map(rows.map(({ topic, partition, offset }) => [`${topic}.${partition}`, offset]));
+  for (const [place, offset] of reached) {
+    const cursor = now.get(place) ?? 0;
+    if (cursor < offset) throw new LoadEnds(`the database lost commits: the cursor on ${place} was ${offset} and is ${cursor}`);
+  }
 }

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-test('an abandoned batch shows who gave it up and why, and the account counts its samples by themselves', async () => {
+test('an abandoned batch shows who abandoned it and why, and the account counts its samples separately', async () => {
   const story = new Story('abandoned');
   const lineageId = derivedId('lineage', POLICY);
   tellLineage(story, POLICY);

@@ -111,7 +111,7 @@ async function data(query: string, variables = {}) {
 }
 
 describe('a dataset release', () => {
-  test('says how it was made, and what each of its lines was made of', async () => {
+  test('a release shows how it was made and what each of its lines was made of', async () => {
     const query = `query ($id: ID!) { dataset(id: $id) {
       name version format formatVersion query parameters position counts bytes sha256 codeVersion withdrawnAt withdrawReason
       runs { id } policies { id version }
@@ -146,7 +146,7 @@ describe('a dataset release', () => {
     });
   });
 
-  test('gives its trees, trajectories and revisions, a page at a time; one without recorded sources gives none', async () => {
+  test('a release lists its trees, trajectories and revisions page by page; one without recorded sources lists none', async () => {
     const page = (what: string) => `${what}(first: 1) { totalCount pageInfo { hasNextPage } }`;
     const query = `query ($id: ID!) { dataset(id: $id) { ${['trees', 'trajectories', 'revisions', 'examples'].map(page).join(' ')} } }`;
     const of = (trees: number, trajectories: number, revisions: number, examples: number) => ({
@@ -162,7 +162,7 @@ describe('a dataset release', () => {
     expect(await data(query, { id: bare })).toEqual(of(0, 0, 0, 0));
   });
 
-  test('leads on to the policies that were trained on it, and they back to it', async () => {
+  test('a release links to the policies trained on it, and they link back to it', async () => {
     const query =
       'query ($id: ID!) { dataset(id: $id) { evaluations { run { id } policy { version } trained { datasets { id } } } } }';
     const trained = { run: { id: evaluated }, policy: { version: 5 }, trained: { datasets: [{ id: both }, { id: goodOnly }] } };
@@ -170,7 +170,7 @@ describe('a dataset release', () => {
     expect(await data(query, { id: bare })).toEqual({ dataset: { evaluations: [] } });
   });
 
-  test('finds the lines that a tree or a revision went into', async () => {
+  test('a release finds the lines that a tree or a revision went into', async () => {
     const query =
       'query ($id: ID!, $filter: DatasetExampleFilter) { dataset(id: $id) { examples(filter: $filter) { nodes { line } } } }';
     const lines = async (filter: object) =>
@@ -181,17 +181,17 @@ describe('a dataset release', () => {
     expect(await lines({ kind: 'good' })).toEqual([1, 5]);
   });
 
-  test('that is not known is null', async () => {
+  test('an unknown release is null', async () => {
     expect(await data('query ($id: ID!) { dataset(id: $id) { id } }', { id: story.id('nobody') })).toEqual({ dataset: null });
   });
 });
 
-describe('the releases', () => {
+describe('the list of releases', () => {
   const list = 'datasets { totalCount nodes { name version withdrawReason } }';
   const named = (...names: string[]) => names.map((name) => expect.objectContaining(nameOf(name)));
   const nameOf = (text: string) => ({ name: text.split('@')[0], version: Number(text.split('@')[1]) });
 
-  test('that hold a tree, a trajectory, a revision or a run are found from there, withdrawn ones too', async () => {
+  test('a tree, a trajectory, a revision and a run list the releases that hold them, withdrawn ones included', async () => {
     const query = `query ($tree: ID!, $good: ID!, $bad: ID!, $revision: ID!, $run: ID!) {
       tree(id: $tree) { ${list} } good: trajectory(rollout: $good) { ${list} } bad: trajectory(rollout: $bad) { ${list} }
       revision(id: $revision) { ${list} } run(id: $run) { ${list} } }`;
@@ -205,7 +205,7 @@ describe('the releases', () => {
     expect(got.tree.datasets.nodes[1].withdrawReason).toBe('a leak');
   });
 
-  test('are listed the latest first, chosen by what they are and what they were made of', async () => {
+  test('releases are listed newest first and filtered by what they are and what they were made of', async () => {
     const query = `query ($filter: DatasetFilter) { datasets(filter: $filter) { nodes { name version } } }`;
     const of = async (filter: object) => (await data(query, { filter })).datasets.nodes;
     expect(await of({})).toEqual(['older@1', 'mined@2', 'mined@1'].map(nameOf));
@@ -217,7 +217,7 @@ describe('the releases', () => {
     expect(wrong.errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', argument: 'filter.tree' });
   });
 
-  test('are paged without gap or repetition, forwards and back', async () => {
+  test('pages of releases have neither gaps nor repetitions, forwards and backwards', async () => {
     const query = `query ($first: Int, $after: String, $last: Int, $before: String) {
       datasets(first: $first, after: $after, last: $last, before: $before) { nodes { id } pageInfo { hasNextPage startCursor endCursor } } }`;
     const ids: string[] = [];
@@ -234,7 +234,7 @@ describe('the releases', () => {
     expect(back).toEqual([bare, goodOnly].map((id) => ({ id })));
   });
 
-  test('take as many statements as their query has levels, whatever their number', async () => {
+  test('a query of releases takes one statement per level, however many releases there are', async () => {
     const statements = async (query: string) => {
       api.statements();
       await data(query);
@@ -251,7 +251,7 @@ describe('the releases', () => {
     }
   });
 
-  test('cost what their lists may hold: nested ones are refused before anything is read', async () => {
+  test('nested lists of releases cost what they may hold, and too dear a query is refused before anything is read', async () => {
     api.statements();
     const answer = await api.ask(
       '{ datasets(first: 500) { nodes { examples(first: 500) { nodes { tree { steps { id } } } } } } }',

@@ -13,8 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-describe('an operation that the server ships', () => {
-  test('fits the schema and its limits', async () => {
+describe('shipped operations', () => {
+  test('every shipped operation fits the schema and its limits', async () => {
     const schema = await createExecutableSchema();
     for (const { name, text } of await readOperations()) {
       expect({ name, errors: validate(schema, parse(text)) }).toEqual({ name, errors: [] });
@@ -23,7 +23,7 @@ describe('an operation that the server ships', () => {
     }
   });
 
-  test('is asked for by its name, and by the hash of its text', async () => {
+  test('a shipped operation is requested by its name or by the hash of its text', async () => {
     const [operation] = await readOperations();
     const sha256Hash = createHash('sha256')
       .update(operation?.text ?? '')
@@ -39,7 +39,7 @@ describe('an operation that the server ships', () => {
     });
   });
 
-  test('that is not there is refused with the names of those that are', async () => {
+  test('an unknown operation is refused with the names of the shipped ones', async () => {
     const response = await api.fetch({ documentId: 'x' });
     expect((await response.json()).errors[0]).toMatchObject({
       message: expect.stringMatching(/one of: best-trajectories, dataset-lineage, health/),
@@ -47,15 +47,15 @@ describe('an operation that the server ships', () => {
     });
   });
 
-  test('is all that is answered where only these are allowed', async () => {
+  test('a server restricted to shipped operations answers nothing else', async () => {
     const strict = await api.create({ documents: 'persisted-only' });
     expect((await strict.ask('{ position }')).errors?.[0]?.extensions.code).toBe('PERSISTED_ONLY');
     expect((await (await strict.fetch({ documentId: 'health' })).json()).data.lag).toHaveLength(projections.length);
   });
 });
 
-describe('the page', () => {
-  test('opens with the shipped operations in its tabs, and loads nothing from elsewhere', async () => {
+describe('the GraphiQL page', () => {
+  test('the page opens the shipped operations in its tabs and loads nothing from other hosts', async () => {
     const response = await api.fetch({}, { method: 'GET', headers: { accept: 'text/html' }, body: null });
     const page = await response.text();
     expect(response.status).toBe(200);
@@ -66,8 +66,8 @@ describe('the page', () => {
   });
 });
 
-describe('an error', () => {
-  test('of the program shows the caller an id, and the log everything', async () => {
+describe('GraphQL errors', () => {
+  test('an internal error shows the caller only an id, and the log all details', async () => {
     const lines: string[] = [];
     const logger = createLogger({ form: 'json', write: (line) => void lines.push(line) });
     const broken = { get: async () => Promise.reject(new Error('unused')) };
@@ -87,13 +87,13 @@ describe('an error', () => {
     ['no query', '{}', 400],
     ['a batch', '[{"query":"{position}"}]', 400],
     ['null', 'null', 400],
-  ])('of a request that is %s has status and words', async (_, body, status) => {
+  ])('a request that is %s is answered with a status and a message', async (_, body, status) => {
     const response = await api.fetch({}, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     expect(response.status).toBe(status);
     expect((await response.json()).errors[0].message).toMatch(/./);
   });
 
-  test('of syntax tells the place', async () => {
+  test('a syntax error names its line and column', async () => {
     const answer = await api.ask('{ runs( }');
     expect(answer.errors?.[0]).toMatchObject({
       message: expect.stringMatching(/^Syntax Error/),

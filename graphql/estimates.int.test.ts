@@ -87,7 +87,7 @@ test('a step and a sample lead to the same numbers as their batch, and a page of
   });
 });
 
-test('a reward that is revised moves the advantages of now, and leaves those that the batch was planned with', async () => {
+test('a revised reward changes the present advantages and leaves those that the batch was planned with', async () => {
   const ask = async (rewards: string) => {
     const { data, errors } = await api.ask(
       `query ($id: ID!) { batch(id: $id) { estimates(rewards: ${rewards}) { rewardsAt samples(first: ${MEMBERS}) { return advantage } } } }`,
@@ -112,7 +112,7 @@ test('a reward that is revised moves the advantages of now, and leaves those tha
   expect(trained).toEqual(before);
 });
 
-test('as of a moment a batch is estimated with the rewards of then', async () => {
+test('a batch read as of a moment is estimated with the rewards of that moment', async () => {
   const { data: was } = await api.ask('query ($id: ID!) { batch(id: $id) { position } }', { id: told.batchIds[0] });
   const fields = `rewardsAt samples(first: ${MEMBERS}) { return advantage }`;
   const { data, errors } = await api.ask(
@@ -126,7 +126,7 @@ test('as of a moment a batch is estimated with the rewards of then', async () =>
   expect(trained.samples).toEqual(estimates.samples);
 });
 
-test('a batch has a histogram of staleness and says which versions acted in it; a version says in which batches it did', async () => {
+test('a batch shows a histogram of staleness and the versions that acted in it; a version shows the batches it acted in', async () => {
   const { data, errors } = await api.ask(
     `query ($id: ID!) { batch(id: $id) { staleness { staleness samples } actors { policy { id version } samples steps tokens }
       samples(first: 1) { actors { id version } } } }`,
@@ -141,7 +141,7 @@ test('a batch has a histogram of staleness and says which versions acted in it; 
   });
 });
 
-test('one request may have so many samples estimated and no more, however little of them it shows', async () => {
+test('one request estimates a bounded number of samples, however few of them it shows', async () => {
   const loader = createEstimateLoader(api.database.db, api.blobs, new EstimateBudget({ samples: 10, tokens: 1_000 }));
   const batchId = told.batchIds[0] ?? '';
   expect((await loader.load({ batchId, rewards: 'now' })).batch.samples).toHaveLength(8);
@@ -151,7 +151,7 @@ test('one request may have so many samples estimated and no more, however little
   });
 });
 
-test('512 samples with their steps and rewards come within the cost limit, in a few statements more than eight: tokens are read in slices', async () => {
+test('512 samples with their steps and rewards stay within the cost limit and take only a few statements more than eight', async () => {
   const story = new Story('large');
   const large = tellBatches(story, { policyId: 'large', groups: 64, members: 8, steps: STEPS });
   await givenEvents(api.database.db, story.events);
@@ -170,7 +170,7 @@ test('512 samples with their steps and rewards come within the cost limit, in a 
   for (const { place, advantage } of many.samples) expect(advantage).toBeCloseTo(advantages[place % 8] ?? Number.NaN, 12);
 });
 
-test('the steps of a whole tree are estimated with their batch at once', async () => {
+test('the steps of a whole tree are estimated together with their batch', async () => {
   const ask = async (fields: string) => {
     api.statements();
     const { data, errors } = await api.ask(`query ($id: ID!) { rollout(id: $id) { tree { steps { depth ${fields} } } } }`, {
@@ -185,7 +185,7 @@ test('the steps of a whole tree are estimated with their batch at once', async (
   expect(estimated.statements - plain.statements).toBeLessThanOrEqual(12);
 });
 
-test('a batch that the read models do not hold whole is not estimated, and the answer names what is missing', async () => {
+test('a batch that is incomplete in the read models is not estimated, and the answer names what is missing', async () => {
   const story = new Story('early');
   const { batchIds } = tellBatches(story, { policyId: 'early', groups: 1 });
   await givenEvents(

@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-test('a fork shows the step that it goes on from, and the step and its run show the fork', async () => {
+test('a fork shows the step it continues from, and the step and its run show the fork', async () => {
   const { data, errors } = await api.ask(
     `query ($run: ID!, $fork: ID!, $other: ID!, $step: ID!) {
       run(id: $run) { forkOf { run { id } } forks { id kind } replays { mode outcome } }
@@ -66,7 +66,7 @@ test('a fork shows the step that it goes on from, and the step and its run show 
   });
 });
 
-test('a policy shows how its training came out when it was done over', async () => {
+test('a policy shows the result of replaying its training', async () => {
   const { data, errors } = await api.ask('query ($policy: String!) { policy(id: $policy) { replays { id mode compared } } }', {
     policy: POLICY,
   });

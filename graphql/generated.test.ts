@@ -3,11 +3,11 @@ import { buildSchema, type GraphQLNamedType, isEnumType, isInputObjectType, isIn
 import { generateTypes, readGeneratedTypes } from './codegen.ts';
 import { readTypeDefs } from './type-defs.ts';
 
-test('the committed types are those of the schema (npm run codegen writes them)', async () => {
+test('the committed types equal those generated from the schema (npm run codegen writes them)', async () => {
   expect(await generateTypes()).toBe(await readGeneratedTypes());
 });
 
-test('every type, field, argument value and directive of the schema is documented', async () => {
+test('every type, field, argument value and directive of the schema has a description', async () => {
   const schema = buildSchema(await readTypeDefs());
   const types = Object.values(schema.getTypeMap()).filter(({ name, astNode }) => !name.startsWith('__') && astNode);
   const undocumented = types.flatMap((type) => [type, ...partsOf(type)].filter(({ description }) => !description?.trim()));

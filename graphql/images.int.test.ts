@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-describe('a step gives the history that its prompt showed', () => {
+describe('the history image of a step', () => {
   let runId: string;
   let steps: readonly string[];
   let rolloutId: string;
@@ -28,7 +28,7 @@ describe('a step gives the history that its prompt showed', () => {
     await givenEvents(api.database.db, story.events);
   });
 
-  test('with sizes, tokens, segments and the spec', async () => {
+  test('a step shows the history image of its prompt with sizes, tokens, segments and the render spec', async () => {
     const query = `query ($id: ID!) { step(id: $id) { historyImage {
       id url stepId width height raw { width height } resized { width height } model { width height } factor factorChosenBy { id }
       visionTokens visionPreset textTokens tokenizer saved length hits misses history cutSegments cutLines outside renderMs renderSpecId
@@ -57,7 +57,7 @@ describe('a step gives the history that its prompt showed', () => {
     });
   });
 
-  test('as one of nothing before the first record, and none where the prompt was text', async () => {
+  test('the history of a step before the first record is empty, and a step prompted with text has none', async () => {
     const query =
       '{ first: step(id: "FIRST") { historyImage { history segments { id } } } tree(id: "TREE") { root { historyImage { id } } } }';
     const { data: found } = await api.ask('query ($id: ID!) { step(id: $id) { treeId } }', { id: steps[0] });
@@ -68,7 +68,7 @@ describe('a step gives the history that its prompt showed', () => {
     });
   });
 
-  test('and its run and its rollout what that amounts to', async () => {
+  test('a run and a rollout show the totals of their history images', async () => {
     const query = `query ($run: ID!, $rollout: ID!) {
       run(id: $run) { imageTotals { ...T } renderSpecs { id profile } } rollout(id: $rollout) { imageTotals { ...T } }
     } fragment T on ImageTotals { steps images visionTokens textTokens saved segments hits misses hitRate meanFactor pixels outside renderMs }`;
@@ -89,8 +89,8 @@ describe('a step gives the history that its prompt showed', () => {
   });
 });
 
-describe('segments', () => {
-  test('whose own events have not come yet are known by their places alone', async () => {
+describe('history segments', () => {
+  test('a segment whose own event has not arrived yet shows its place alone', async () => {
     const story = new Story('early');
     const runId = story.run();
     const tree = story.tree(runId);
@@ -104,7 +104,7 @@ describe('segments', () => {
     expect(data.step.historyImage).toEqual({ renderSpec: null, segments: [segment] });
   });
 
-  test('longer than 64 KiB come from the blob store', async () => {
+  test('a segment longer than 64 KiB is read from the blob store', async () => {
     const story = new Story('large');
     const runId = story.run();
     const tree = story.tree(runId);
@@ -119,7 +119,7 @@ describe('segments', () => {
   });
 });
 
-describe('a thousand steps', () => {
+describe('the history images of a thousand steps', () => {
   let treeId: string;
   let steps: string[];
   beforeAll(async () => {
@@ -138,7 +138,7 @@ describe('a thousand steps', () => {
     await givenEvents(api.database.db, story.events);
   });
 
-  test('give their images, specs and last segments in as many statements as one', async () => {
+  test('a thousand steps load their images, specs and last segments in as many statements as one step', async () => {
     const query =
       'query ($id: ID!) { tree(id: $id) { steps { historyImage { id saved factorChosenBy { id } renderSpec { id } } } } }';
     api.statements();
@@ -148,7 +148,7 @@ describe('a thousand steps', () => {
     expect(api.statements()).toHaveLength(4); // tree · steps · images · specs
   });
 
-  test('and a hundred of them their whole histories in two more', async () => {
+  test('a hundred steps load their whole histories in two more statements', async () => {
     const query = 'query ($id: ID!) { tree(id: $id) { steps(first: 101) { historyImage { length segments { text } } } } }';
     api.statements();
     const { data, errors } = await api.ask(query, { id: treeId });
@@ -162,7 +162,7 @@ describe('a thousand steps', () => {
     );
   });
 
-  test('do not give half a million segments to one request', async () => {
+  test('a request for half a million segments is refused', async () => {
     const query = 'query ($id: ID!) { tree(id: $id) { steps { historyImage { segments { id } } } } }';
     const { errors } = await api.ask(query, { id: treeId });
     expect(errors?.[0]).toMatchObject({

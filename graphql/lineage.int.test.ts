@@ -34,7 +34,7 @@ function shown({ runs, datasets, batches, versions, evaluations, trees, rollouts
   return { ...totals, versionsTotal: versions.length, evaluationsTotal: evaluations.length, ...lists, trees, rollouts };
 }
 
-test('a trace says what an id is, its events, what it came from and all that came of it', async () => {
+test('a trace shows what an id is, its events, its origins and all that resulted from it', async () => {
   const batch = story.events.find(({ type }) => type === 'BatchPlanned');
   if (batch?.type !== 'BatchPlanned') throw new Error('a web plans batches');
   const { batchId } = batch.data;
@@ -47,18 +47,18 @@ test('a trace says what an id is, its events, what it came from and all that cam
   expect(data.trace.madeBy.first).toEqual([expect.objectContaining({ eventId: batch.id, type: 'BatchPlanned' })]);
 });
 
-test('names are traced in the case that they have', async () => {
+test('a trace distinguishes upper and lower case in names', async () => {
   const { data } = await api.ask(TRACE, { id: 'Web-B#0' });
   expect(data.trace).toMatchObject({ kind: 'batch', title: expect.stringContaining('Web-B#0') });
   expect(await api.ask(TRACE, { id: 'web-b#0' })).toEqual({ data: { trace: null } });
 });
 
-test('a trace of what nobody recorded is null', async () => {
+test('a trace of an unrecorded id is null', async () => {
   expect(await api.ask(TRACE, { id: story.id('nobody') })).toEqual({ data: { trace: null } });
   expect(await api.ask(TRACE, { id: 'nobody@7' })).toEqual({ data: { trace: null } });
 });
 
-test('a recall lists what a scorer, a trajectory, a task or a run went into, cut where it is asked for', async () => {
+test('a recall lists what used a scorer, a trajectory, a task or a run, and truncates on request', async () => {
   const [scorer] = WEB_SCORERS;
   const { db } = api.database;
   const rollout = await db
@@ -92,7 +92,7 @@ test('a recall lists what a scorer, a trajectory, a task or a run went into, cut
   expect(data.recall.versions).toHaveLength(1);
 });
 
-test('a recall as of a position lists what it listed when the record stood there', async () => {
+test('a recall as of a position lists what it listed when the record ended there', async () => {
   const then = await openTestGraphql();
   try {
     const { db } = then.database;

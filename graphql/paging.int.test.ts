@@ -135,7 +135,7 @@ async function read(c: Case, between: (pages: number) => Promise<void> = async (
 }
 
 describe('paging', () => {
-  test('gives each item of any filter once, in any order, whichever the size of the pages and the direction, also with ties', async () => {
+  test('pages return each item of any filter once, for every order, page size and direction, ties included', async () => {
     await fc.assert(
       fc.asyncProperty(cases, async (c) => {
         const all = expected(items, c);
@@ -146,7 +146,7 @@ describe('paging', () => {
     );
   });
 
-  test('gives each item once and in order while rows arrive', async () => {
+  test('pages return each item once and in order while rows arrive', async () => {
     let arrived = 0;
     await fc.assert(
       fc.asyncProperty(
@@ -166,10 +166,10 @@ describe('paging', () => {
   });
 });
 
-describe('a page is refused, with the remedy,', () => {
+describe('refused pages', () => {
   const ask = async (args: string) => (await api.ask(`{ trajectories(${args}) { nodes { id } } }`)).errors?.[0];
 
-  test('by a cursor of another order, of another list, or of nobody', async () => {
+  test('a cursor of another order, of another list or from no server is refused with the remedy', async () => {
     const base: Case = { list: 'trajectories', key: 'RETURN', direction: 'DESC', filter: {}, size: 2, backwards: false };
     const byReturn = (await page(base, null)).next;
     const ofRollouts = (await page({ ...base, list: 'rollouts', key: 'FINISHED' }, null)).next;
@@ -189,7 +189,7 @@ describe('a page is refused, with the remedy,', () => {
     }
   });
 
-  test('when it is too large, empty, or asked for in two directions', async () => {
+  test('a page that is too large, empty or requested in two directions is refused with the remedy', async () => {
     expect((await ask('first: 501'))?.message).toBe('first must be from 1 to 500, not 501; read more in several pages');
     expect((await ask('last: 0'))?.message).toBe('last must be from 1 to 500, not 0; read more in several pages');
     expect((await ask('first: -1'))?.message).toMatch('not -1');

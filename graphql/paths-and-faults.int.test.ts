@@ -21,8 +21,8 @@ async function data(query: string, variables = {}) {
   return answer.data;
 }
 
-describe('a trajectory', () => {
-  test('is the path of a finished rollout with its return, whole and by component', async () => {
+describe('trajectories', () => {
+  test('a trajectory shows the path of a finished rollout with its return, in total and by component', async () => {
     const found = await data(
       'query ($rollout: ID!) { trajectory(rollout: $rollout) { id return returns { component value rewards } length leafId steps { id } rewards { component value } only: rewards(component: "length") { value } rollout { success stepCount return rewards { component } } tree { id } } }',
       { rollout: good.rolloutId },
@@ -49,7 +49,7 @@ describe('a trajectory', () => {
     });
   });
 
-  test('is not there while the rollout goes on', async () => {
+  test('an unfinished rollout has no trajectory', async () => {
     const found = await data(
       'query ($id: ID!) { trajectory(rollout: $id) { id } rollout(id: $id) { finishedAt return trajectory { id } leaf { id } } }',
       { id: going },
@@ -70,12 +70,12 @@ describe('a trajectory', () => {
     ],
     ['{ policyVersion: { from: 1 } }', () => []],
     ['{ finishedIn: { until: "2026-01-01T00:00:13Z" } }', () => [good.rolloutId]],
-  ])('is chosen by %s', async (filter, ids) => {
+  ])('the filter %s selects trajectories', async (filter, ids) => {
     const found = await data(`{ trajectories(filter: ${filter}) { nodes { id } } }`);
     expect(found.trajectories.nodes.map(({ id }: { id: string }) => id)).toEqual(ids());
   });
 
-  test('the path of any step is asked for by its id; that of an unknown one is empty', async () => {
+  test('a path is requested by the id of its last step; the path of an unknown step is empty', async () => {
     expect((await data('query ($leaf: ID!) { path(leaf: $leaf) { depth } }', { leaf: good.steps[1] })).path).toEqual([
       { depth: 0 },
       { depth: 1 },
@@ -85,8 +85,8 @@ describe('a trajectory', () => {
   });
 });
 
-describe('what went wrong in the log', () => {
-  test('is listed: anomalies of the journal, and what is in quarantine', async () => {
+describe('faults in the log', () => {
+  test('anomalies of the journal and quarantined events are listed', async () => {
     const odd = new Story('odd');
     const runId = odd.run();
     const [started] = odd.events;
@@ -112,7 +112,7 @@ describe('what went wrong in the log', () => {
   });
 });
 
-describe('an argument is refused by its name:', () => {
+describe('refused arguments', () => {
   test.each([
     ['{ run(id: "7") { id } }', 'id must be a UUID, not "7"'],
     ['{ path(leaf: "x") { id } }', 'leaf must be a UUID, not "x"'],
@@ -123,13 +123,13 @@ describe('an argument is refused by its name:', () => {
     ],
     ['{ runs(filter: { started: { from: "2026-01-01T00:00:00" } }) { nodes { id } } }', 'with its zone'],
     ['{ asOf(time: "2026-02-30T00:00:00Z") { position } }', 'not "2026-02-30T00:00:00Z"'], // there is no such day
-  ])('%s', async (query, message) => {
+  ])('the query %s is refused and the message names the argument', async (query, message) => {
     const answer = await api.ask(query);
     expect(answer.errors?.[0]?.message).toContain(message);
     expect(['BAD_USER_INPUT', 'GRAPHQL_VALIDATION_FAILED']).toContain(answer.errors?.[0]?.extensions.code);
   });
 
-  test('a list that hangs on a record takes no other record', async () => {
+  test('a list below a record accepts no filter for another record', async () => {
     const answer = await api.ask(
       'query ($id: ID!, $other: ID!) { run(id: $id) { trees(filter: { run: $other }) { nodes { id } } } }',
       { id: run, other: story.id('x') },
@@ -137,7 +137,7 @@ describe('an argument is refused by its name:', () => {
     expect(answer.errors?.[0]?.message).toBe(`filter: this list holds only what belongs to ${run}; leave run out`);
   });
 
-  test('an id is taken in capitals too, and an unknown one is null', async () => {
+  test('an id is accepted in upper case, and an unknown id is null', async () => {
     expect(await data('query ($id: ID!) { run(id: $id) { name } }', { id: run.toUpperCase() })).toEqual({
       run: { name: 'first' },
     });

@@ -21,8 +21,8 @@ afterAll(() => api.close());
 
 const PART = 'query ($leaf: ID!, $first: Int, $after: Int) { path(leaf: $leaf, first: $first, after: $after) { id depth } }';
 
-describe('a path', () => {
-  test('of more than 10,000 steps is refused where it is asked for whole, with how to read it in parts', async () => {
+describe('paths', () => {
+  test('a path of more than 10,000 steps is refused when requested whole, with how to page through it', async () => {
     for (const query of [
       `{ path(leaf: "${leaf}") { id } }`,
       `{ step(id: "${leaf}") { path { id } } }`,
@@ -38,7 +38,7 @@ describe('a path', () => {
     }
   });
 
-  test('read in parts is the whole path, root first, without gap or repeat', async () => {
+  test('the pages of a path together are the whole path, root first, without gap or repetition', async () => {
     const found: { id: string; depth: number }[] = [];
     for (;;) {
       const { data, errors } = await api.ask(PART, { leaf, first: 5_000, after: found.at(-1)?.depth });
@@ -49,14 +49,14 @@ describe('a path', () => {
     expect(found).toEqual([tree.rootStepId, ...deep.steps].map((id, depth) => ({ id, depth })));
   });
 
-  test('has the same parts under a step and a trajectory', async () => {
+  test('a path has the same pages under a step and under a trajectory', async () => {
     const { data } = await api.ask(
       `{ step(id: "${leaf}") { path(first: 2, after: 7) { depth } } trajectory(rollout: "${deep.rolloutId}") { steps(first: 2, after: 7) { depth } } }`,
     );
     expect([data.step.path, data.trajectory.steps]).toEqual(Array(2).fill([{ depth: 8 }, { depth: 9 }]));
   });
 
-  test('of more than 10,000 steps has all of its rewards, those next to the root too', async () => {
+  test('a path of more than 10,000 steps has all of its rewards, those next to the root included', async () => {
     const { data, errors } = await api.ask(
       `{ trajectory(rollout: "${deep.rolloutId}") { return rewards(component: "process") { value } returns { component value rewards } } }`,
     );
@@ -67,7 +67,7 @@ describe('a path', () => {
     );
   });
 
-  test('is read whole, however long, by what goes on from a recorded step', async () => {
+  test('a fork reads the whole path of a recorded step, however long it is', async () => {
     const path = await readRecordedPath(api.database.db, leaf, async () => '');
     expect(path.map(({ stepId }) => stepId)).toEqual([tree.rootStepId, ...deep.steps]);
   });
@@ -76,7 +76,7 @@ describe('a path', () => {
     [{ first: 0 }, 'first must be from 1 to 10000, not 0; read more in several pages'],
     [{ first: 10_001 }, 'first must be from 1 to 10000, not 10001; read more in several pages'],
     [{ after: -2 }, 'after must be the depth of a step, 0 or more, not -2'],
-  ])('by %j is refused with the bounds', async (part, message) => {
+  ])('a page of a path with %j is refused with the bounds', async (part, message) => {
     const { errors } = await api.ask(PART, { leaf, ...part });
     expect(errors).toEqual([
       expect.objectContaining({ message, extensions: expect.objectContaining({ code: 'BAD_USER_INPUT' }) }),
@@ -84,11 +84,11 @@ describe('a path', () => {
   });
 });
 
-describe('the paths of one request', () => {
+describe('several paths in one request', () => {
   const aliases = (count: number, field: (i: number) => string) =>
     `{ ${Array.from({ length: count }, (_, i) => `p${i}: ${field(i)}`)} }`;
 
-  test('are refused together before any is walked when they have more than 100,000 steps', async () => {
+  test('paths with more than 100,000 steps together are refused before any is walked', async () => {
     api.statements();
     const asked = aliases(48, (i) => `path(leaf: "${deep.steps[9_900 + i]}") { id }`);
     const { errors } = await api.ask(asked);
@@ -99,13 +99,13 @@ describe('the paths of one request', () => {
     expect(api.statements().filter((sql) => sql.includes('recursive'))).toEqual([]);
   });
 
-  test('and what is read as of a moment spend one budget', async () => {
+  test('the paths of a request and those of its asOf fields share one budget', async () => {
     const six = (from: number) => aliases(6, (i) => `path(leaf: "${deep.steps[9_900 + from + i]}") { id }`).slice(1, -1);
     const { errors } = await api.ask(`{ ${six(0)} asOf(position: "runs.0:1,trees.0:${story.events.length - 1}") { ${six(6)} } }`);
     expect(errors?.[0]).toMatchObject({ extensions: { code: 'LIMIT_EXCEEDED' } });
   });
 
-  test('cost by the page that is asked for', async () => {
+  test('a path costs as much as the requested page', async () => {
     const { errors } = await api.ask(aliases(20, () => `path(leaf: "${leaf}", first: 10000) { tree { id } }`));
     expect(errors?.[0]).toMatchObject({
       message: expect.stringMatching(/^the query has cost 400000,/),

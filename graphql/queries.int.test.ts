@@ -23,8 +23,8 @@ async function data(query: string, variables = {}) {
   return answer.data;
 }
 
-describe('a run', () => {
-  test('is shown with its experiment and everything that determines it', async () => {
+describe('runs', () => {
+  test('a run shows its experiment and everything that determines it', async () => {
     expect(
       await data(
         'query ($id: ID!) { run(id: $id) { id name kind seed codeVersion config environments { environment fingerprint } policy { id version } outcome message startedAt finishedAt experiment { name question runs { nodes { id } } } } }',
@@ -49,7 +49,7 @@ describe('a run', () => {
     });
   });
 
-  test('has the evaluation of its policy, with the data that made it', async () => {
+  test('a run shows the evaluation of its policy, with the data that the policy was trained on', async () => {
     const found = await data(
       'query ($id: ID!) { run(id: $id) { evaluation { policy { id version } environment split tasks episodes meanReturn returnInterval { low high } successRate successInterval { low high } confidence meanSteps repeatedActions { length perEpisode } byDepth { taskDepth episodes successes } recoveredFrom { id } trained { method iteration weights runs { id } good revisions actions } finishedAt } } }',
       { id: run },
@@ -71,7 +71,7 @@ describe('a run', () => {
     });
   });
 
-  test('has totals, success by depth and metrics', async () => {
+  test('a run shows totals, success by depth and metrics', async () => {
     const found = await data(
       'query ($id: ID!) { run(id: $id) { totals { trees closedTrees rollouts terminated truncated failed cancelled steps successes successRate meanReturn } successByDepth { taskDepth trees rollouts successes successRate meanReturn } loss: metrics(name: "loss") { metric value at } last: metrics(last: 1) { eventId metric } } }',
       { id: run },
@@ -104,7 +104,7 @@ describe('a run', () => {
     expect(trace).toEqual({ kind: 'event', title: expect.stringContaining('MetricRecorded') });
   });
 
-  test('without trees has zeros, and no rates', async () => {
+  test('a run without trees shows zeros and no rates', async () => {
     const lone = new Story('lone');
     const id = lone.run();
     await givenEvents(api.database.db, lone.events);
@@ -122,14 +122,14 @@ describe('a run', () => {
     ['{ environment: "nowhere" }', []],
     ['{ started: { until: "2026-01-01T00:00:03Z" } }', ['first']],
     ['{ started: { from: "2026-01-01T01:00:03+01:00" } }', ['second']],
-  ])('is chosen by %s', async (filter, names) => {
+  ])('the filter %s selects runs', async (filter, names) => {
     const found = await data(`{ runs(filter: ${filter}) { nodes { name } } }`);
     expect(found.runs.nodes.map(({ name }: { name: string }) => name).filter((name: string) => name !== 'run')).toEqual(names);
   });
 });
 
-describe('a tree', () => {
-  test('comes whole, parents before children, with its leaves, size and simulations', async () => {
+describe('trees', () => {
+  test('a whole tree lists parents before children, with its leaves, size and simulations', async () => {
     const found = await data(
       'query ($id: ID!) { tree(id: $id) { run { name } task { environment alias goal depth } rootId root { depth observation } size { steps depth leaves } simulations leaves { id } steps { id parentId depth } rollouts { id ordinal outcome } divergences { field recorded replayed stepId } } }',
       { id: tree.treeId },
@@ -161,7 +161,7 @@ describe('a tree', () => {
     });
   });
 
-  test('comes in parts by the offset of the log', async () => {
+  test('a tree is paged by the offset of the log', async () => {
     const part = async (first: number, after: number | null): Promise<{ id: string; logOffset: number }[]> =>
       (
         await data(
@@ -174,7 +174,7 @@ describe('a tree', () => {
     expect([...one, ...two].map(({ id }) => id)).toEqual([tree.rootStepId, ...good.steps, ...poor.steps]);
   });
 
-  test('of more steps than come whole is refused, and read in parts', async () => {
+  test('a tree with too many steps is refused when requested whole, and read in pages', async () => {
     const huge = new Story('huge');
     const of = huge.tree(huge.run(), 'huge');
     for (let i = 0; i < 2_000; i++) huge.step(of, null, of.rootStepId, 1);
@@ -194,15 +194,15 @@ describe('a tree', () => {
     ['{ taskDepth: 1, environment: "textcraft" }', ['stick']],
     ['{ closed: true }', []],
     ['{ split: "test" }', ['big']],
-  ])('is chosen by %s', async (filter, aliases) => {
+  ])('the filter %s selects trees', async (filter, aliases) => {
     const found = await data(`{ trees(filter: ${filter}) { nodes { task { alias } } } }`);
     const seen = found.trees.nodes.map(({ task }: { task: { alias: string } }) => task.alias);
     expect(seen.filter((alias: string) => ['stick', 'big'].includes(alias))).toEqual(aliases);
   });
 });
 
-describe('a step', () => {
-  test('has its neighbours, path, rewards, tool calls and divergences', async () => {
+describe('steps', () => {
+  test('a step shows its neighbours, path, rewards, tool calls and divergences', async () => {
     const found = await data(
       'query ($id: ID!) { step(id: $id) { parent { id } children { id } path { id } tree { id } rollout { ordinal } timings { policyMs environmentMs } policySpans { policyId version from to } usage { promptTokens } toolCalls { tool arguments output outcome durationMs ordinal } divergences { field } largeTexts { size } } }',
       { id: good.steps[2] },
@@ -222,7 +222,7 @@ describe('a step', () => {
     });
   });
 
-  test('shows each reward in force with all its judgements', async () => {
+  test('a step shows each reward in force with all its judgements', async () => {
     const found = await data(
       'query ($id: ID!) { step(id: $id) { none: rewards(component: "other") { id } rewards(component: "process") { component value assignedValue revisionCount scorer { name revision } raw { value } revisions { ordinal value reason scorer { name revision } } } } }',
       { id: good.steps[1] },
@@ -243,7 +243,7 @@ describe('a step', () => {
     ]);
   });
 
-  test('has search statistics, now and as of any simulation, alone as in its whole tree', async () => {
+  test('a step shows search statistics, now and as of any simulation, the same alone as in its tree', async () => {
     const fields =
       'now: statistics { visits valueSum value } zero: statistics(asOfSimulation: 0) { visits } one: statistics(asOfSimulation: 1) { visits value } two: statistics(asOfSimulation: 2) { visits valueSum }';
     const alone = await data(`query ($id: ID!) { step(id: $id) { ${fields} } }`, { id: tree.rootStepId });
@@ -264,7 +264,7 @@ describe('a step', () => {
     });
   });
 
-  test('has its sampled tokens packed, also where they lie in the blob store', async () => {
+  test('a step returns its sampled tokens packed, also from the blob store', async () => {
     const found = await data(
       'query ($id: ID!) { step(id: $id) { call { responseId model requestHash attempts latencyMs usage { promptTokens } trimmed { from to } } usage { promptTokens completionTokens } admissibleActions tokens { ids { dtype length base64 } logProbs { base64 } mask { dtype length base64 } } } }',
       { id: bigStep },
@@ -281,7 +281,7 @@ describe('a step', () => {
     });
   });
 
-  test('shows the beginning of a large text, its size, and any part of it', async () => {
+  test('a step shows the beginning of a large text, its size and any requested part', async () => {
     const found = await data(
       'query ($id: ID!) { step(id: $id) { observation largeTexts { field size mediaType part: text(offset: 65535, length: 4) text } } }',
       { id: bigStep },
@@ -298,7 +298,7 @@ describe('a step', () => {
     expect(answer.errors?.[0]?.message).toMatch('length must be from 1 to 1000000');
   });
 
-  test('whose large text the store lacks says so by the path of the field; its other fields can be read', async () => {
+  test('a text that is missing from the blob store is an error with the path of its field, and the other fields are answered', async () => {
     const query = (field: string) => `query ($id: ID!) { tree(id: $id) { steps { ${field} } } }`;
     const answer = await api.ask(query('thought'), { id: bigTree.treeId });
     expect(answer.errors).toMatchObject([{ extensions: { code: 'TEXT_MISSING' }, path: ['tree', 'steps', 2, 'thought'] }]);

@@ -79,8 +79,8 @@ async function data(query: string, variables = {}) {
   return answer.data;
 }
 
-describe('a revision', () => {
-  test('stands beside its parents, with what was said of the bad one and the turns that come out', async () => {
+describe('one revision', () => {
+  test('a revision shows its parents, the judgements of the bad one and the resulting turns', async () => {
     const query = `query ($id: ID!) { revision(id: $id) {
       state cause judged reflection signal alpha beta judge contentHash reached threshold reason detail checkedAt
       tree { id } runId goodLeaf { path { action } } badLeaf { path { action } } branch { action } transition { action }
@@ -115,7 +115,7 @@ describe('a revision', () => {
     return { part, response: `Thought: ${letter}.\nAction: ${letter}`, observation: `saw ${letter}`, loss, stepId };
   }
 
-  test('that was rejected says why and where', async () => {
+  test('a rejected revision shows why and where it was rejected', async () => {
     const query = 'query ($id: ID!) { revision(id: $id) { state reason detail reached rejectedAt { action } } }';
     expect(await data(query, { id: story.id('revision', 1) })).toEqual({
       revision: {
@@ -125,13 +125,13 @@ describe('a revision', () => {
     });
   });
 
-  test('that is not known is null', async () => {
+  test('an unknown revision is null', async () => {
     expect(await data('query ($id: ID!) { revision(id: $id) { id } }', { id: story.id('nobody') })).toEqual({ revision: null });
   });
 });
 
-describe('the revisions', () => {
-  test('of a tree and of its run are the same, in the order in which they were composed, a page at a time', async () => {
+describe('lists of revisions', () => {
+  test('a tree and its run list the same revisions, in the order of composition, page by page', async () => {
     const page = `{ totalCount nodes { id } pageInfo { hasNextPage endCursor } }`;
     const query = `query ($run: ID!, $tree: ID!, $after: String) {
       run(id: $run) { revisions(first: 3, after: $after) ${page} } tree(id: $tree) { revisions(first: 3, after: $after) ${page} } }`;
@@ -144,7 +144,7 @@ describe('the revisions', () => {
     expect(await ask(got.run.revisions.pageInfo.endCursor)).toEqual({ run: { revisions: rest }, tree: { revisions: rest } });
   });
 
-  test('are chosen by state and judge', async () => {
+  test('revisions are filtered by state and judge', async () => {
     const query =
       'query ($run: ID!, $filter: RevisionFilter) { run(id: $run) { revisions(filter: $filter) { totalCount nodes { state } } } }';
     const of = async (filter: object) => {
@@ -159,7 +159,7 @@ describe('the revisions', () => {
     expect(await of({ judge: 'other@1' })).toBe(0);
   });
 
-  test('take as many statements as their query has levels, whatever their number', async () => {
+  test('a query of revisions takes one statement per level, however many revisions there are', async () => {
     const statements = async (first: number) => {
       api.statements();
       await data(
@@ -171,7 +171,7 @@ describe('the revisions', () => {
     expect(await statements(5)).toBe(await statements(1));
   });
 
-  test('judgements of a tree are those of every judge', async () => {
+  test('the judgements of a tree include those of every judge', async () => {
     const { treeId } = tree;
     const told = await data('query ($id: ID!) { tree(id: $id) { judgements { judge index verdict } } }', { id: treeId });
     expect(told).toEqual({

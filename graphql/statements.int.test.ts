@@ -32,8 +32,8 @@ async function statementsOf(query: string, variables = {}): Promise<number> {
   return api.statements().length;
 }
 
-describe('the number of statements is that of the levels of a query, not of its rows:', () => {
-  test('one tree whole, with the lists of each step', async () => {
+describe('the number of statements of a query', () => {
+  test('one whole tree with the lists of its steps takes a constant number of statements', async () => {
     // tree · steps · rewards, tool calls, statistics (now, as of 1) · revisions
     const query =
       'query ($id: ID!) { tree(id: $id) { steps { id depth rewards { value revisions { value } } toolCalls { tool } statistics { visits } was: statistics(asOfSimulation: 1) { visits } } } }';
@@ -66,14 +66,14 @@ describe('the number of statements is that of the levels of a query, not of its 
       '{ trees(first: FIRST) { nodes { steps(first: 50) { parent { id } children { id } rollout { ordinal } tree { id } } } } }',
       6,
     ],
-  ])('%s', async (_, query, most) => {
+  ])('a query of %s takes as many statements for many rows as for few', async (_, query, most) => {
     const few = await statementsOf(query.replace('FIRST', '1'));
     const many = await statementsOf(query.replace('FIRST', '6'));
     expect(many).toBe(few);
     expect(many).toBeLessThanOrEqual(most);
   });
 
-  test('what is not asked for is not read', async () => {
+  test('a field that is not requested is not read', async () => {
     api.statements();
     await api.ask('query ($id: ID!) { tree(id: $id) { ...T } } fragment T on Tree { steps { id ... { action } } }', {
       id: treeId,

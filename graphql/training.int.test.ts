@@ -103,7 +103,7 @@ test('the lineage of a version leads to its batch, its rollouts, and the version
   });
 });
 
-test('a part of a batch begins at its place, and a rejected rollout says by which rule', async () => {
+test('a page of a batch begins at its place, and a rejected rollout names the rule that rejected it', async () => {
   const { data, errors } = await api.ask(
     `query ($batch: ID!, $rollout: ID!) { batch(id: $batch) { samples(from: 1, first: 5) { place } }
       rollout(id: $rollout) { sample { state reason rule measured batch { id } } } }`,
@@ -116,7 +116,7 @@ test('a part of a batch begins at its place, and a rejected rollout says by whic
   });
 });
 
-test('the graph of descent is walked both ways: a version leads to the batches that it acted in, a batch to the versions that acted', async () => {
+test('a version links to the batches it acted in, and a batch to the versions that acted in it', async () => {
   const { data, errors } = await api.ask(`{ policy(id: ${JSON.stringify(POLICY)}) { versions { nodes { version
     actedIn { ordinal update { version } staleness { staleness samples } actors { policy { version update { version } } samples steps tokens } } } } } }`);
   expect(errors).toBeUndefined();
@@ -128,7 +128,7 @@ test('the graph of descent is walked both ways: a version leads to the batches t
   ]);
 });
 
-test('samples of many batches come in few statements', async () => {
+test('the samples of many batches take few statements', async () => {
   api.statements();
   await api.ask(
     `{ policies { versions { nodes { batch { samples { rollout { id } tree { id } } leases { id } update { version } } } } } }`,

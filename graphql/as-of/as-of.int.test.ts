@@ -134,8 +134,8 @@ function moderate(events: readonly Envelope[]): readonly Envelope[] {
   ) as readonly Envelope[]; // the same types, with another number in one field
 }
 
-describe('what is read as of a position', () => {
-  test('is what was read when the record stood there', async () => {
+describe('reads as of a position', () => {
+  test('a read as of a position returns what was read when the record ended there', async () => {
     await fc.assert(
       fc.asyncProperty(arbitraryRecord.map(moderate), fc.nat(), (events, cut) =>
         expectAsItStood(events, cut % (events.length + 1)),
@@ -144,12 +144,12 @@ describe('what is read as of a position', () => {
     );
   }, 180_000);
 
-  test('is what was read when the record stood there, of every type of event', async () => {
+  test('a read as of a position returns what was read when the record ended there, for every type of event', async () => {
     const events = everyEvent();
     for (const cut of [events.length >> 1, events.length - 2]) await expectAsItStood(events, cut);
   }, 120_000);
 
-  test('shows the reward that was given, not the one that it was revised to later', async () => {
+  test('a read as of a position shows the reward as assigned, not as revised later', async () => {
     const story = new Story();
     const tree = story.tree(story.run(), 'a');
     const walk = story.walk(tree, 0, 2, 1);
@@ -176,7 +176,7 @@ describe('what is read as of a position', () => {
     expect(data.then.step.rewards).toContainEqual({ value: 0.25, assignedValue: 0.25, revisionCount: 0 });
   });
 
-  test('is said as a position, beside other moments and now, in one request', async () => {
+  test('one request reads several positions and the present side by side', async () => {
     const story = new Story();
     const run = story.run();
     const early = positionAfter(story.events);
@@ -197,7 +197,7 @@ describe('what is read as of a position', () => {
     expect(new Set(data.later.lag.map(({ lag }: { lag: number }) => lag))).toEqual(new Set([0]));
   });
 
-  test('may be said by a time', async () => {
+  test('a time selects a moment as a position does', async () => {
     const story = new Story();
     const run = story.run();
     const tree = story.tree(run, 'a');
@@ -244,12 +244,12 @@ describe('asOf', () => {
       'LIMIT_EXCEEDED',
       expect.stringMatching(/^the query has cost \d+, the limit is 150000/),
     ],
-  ])('refuses %s', async (query, code, message) => {
+  ])('asOf refuses %s', async (query, code, message) => {
     const { errors } = await api.ask(query);
     expect(errors).toEqual([expect.objectContaining({ message, extensions: expect.objectContaining({ code }) })]);
   });
 
-  test('gives back what it looked at when the request is answered', async () => {
+  test('asOf releases the snapshots it read when the request is answered', async () => {
     const { snapshots } = api;
     let held = 0;
     const counting = await api.create({

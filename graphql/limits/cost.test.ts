@@ -8,54 +8,54 @@ const schema = buildSchema(await readTypeDefs());
 const cost = (query: string, variables = {}) => costOf(schema, parse(query), null, variables);
 
 describe('the cost of a query', () => {
-  test('is the objects that its answer can hold', () => {
+  test('a query costs the objects that its answer can hold', () => {
     // 1 connection + 10 nodes, each with 1 task
     expect(cost('{ trees(first: 10) { nodes { id task { goal } } } }')).toBe(21);
   });
 
-  test('counts edges and nodes as long as the page, whichever way it is read', () => {
+  test('a connection costs its edges and nodes once per page item, whichever way it is paged', () => {
     expect(cost('{ trees(first: 7) { edges { cursor } } }')).toBe(8);
     expect(cost('{ trees(last: 7) { edges { cursor } } }')).toBe(8);
     expect(cost('{ trees { edges { cursor } } }')).toBe(51);
   });
 
-  test('multiplies through nested lists', () => {
+  test('the costs of nested lists multiply', () => {
     expect(cost('{ runs(first: 3) { nodes { trees(first: 5) { nodes { id } } } } }')).toBe(1 + 3 * (1 + (1 + 5)));
   });
 
-  test('takes the sizes from variables, and from their defaults', () => {
+  test('page sizes are taken from variables and from their defaults', () => {
     const query = 'query ($n: Int = 2, $m: Int) { runs(first: $n) { nodes { trees(last: $m) { nodes { id } } } } }';
     expect(cost(query, { m: 5 })).toBe(1 + 2 * (1 + (1 + 5)));
     expect(cost(query, { n: 100, m: 500 })).toBe(1 + 100 * (1 + (1 + 500)));
     expect(cost(query, { n: null })).toBe(1 + 50 * (1 + (1 + 50)));
   });
 
-  test('follows fragments at every place that spreads them', () => {
+  test('a fragment costs again at every place that spreads it', () => {
     const spread = '{ a: runs(first: 2) { ...R } b: runs(first: 9) { ...R } } fragment R on RunConnection { nodes { id } }';
     expect(cost(spread)).toBe(1 + 2 + (1 + 9));
     expect(cost('{ ... on Query { runs(first: 2) { ... { nodes { id } } } } }')).toBe(3);
   });
 
-  test('a whole tree counts as many steps as may come whole', () => {
+  test('a whole tree costs as many steps as may be returned whole', () => {
     expect(cost('{ tree(id: "x") { steps { id } } }')).toBe(1 + 2_000);
     expect(cost('{ tree(id: "x") { steps(first: 10) { id rewards { value } } } }')).toBe(1 + 10 * (1 + 3));
   });
 
-  test('adds what single fields cost by themselves', () => {
+  test('the costs of single fields are added', () => {
     expect(cost('{ runs(first: 2) { totalCount nodes { totals { steps } } } }')).toBe(1 + 10 + 2 * (1 + 10));
   });
 
-  test('does not count introspection, nor fields that validation will refuse', () => {
+  test('introspection and fields that validation refuses cost nothing', () => {
     expect(cost('{ __schema { types { fields { name } } } nonsense { more } }')).toBe(0);
   });
 
-  test('of the named operation counts, others do not', () => {
+  test('only the named operation of a document costs', () => {
     const document = parse('query A { runs(first: 1) { nodes { id } } } query B { runs(first: 400) { nodes { id } } }');
     expect(costOf(schema, document, 'A', {})).toBe(2);
     expect(costOf(schema, document, 'B', {})).toBe(401);
   });
 
-  test('of a bomb of fragments is reckoned in the time of its text', () => {
+  test('a fragment bomb is measured in time linear in its text', () => {
     const bomb = Array.from(
       { length: 300 },
       (_, i) => `fragment F${i} on Step { a: parent { ...F${i + 1} } b: parent { ...F${i + 1} } }`,
@@ -65,7 +65,7 @@ describe('the cost of a query', () => {
     expect(countDocument(parse(query)).fields).toBeGreaterThan(1e80);
   });
 
-  test('of fragments that spread themselves ends', () => {
+  test('the measurement of fragments that spread themselves ends', () => {
     expect(cost('{ step(id: "x") { ...A } } fragment A on Step { parent { ...B } } fragment B on Step { parent { ...A } }')).toBe(
       3,
     );
@@ -73,11 +73,11 @@ describe('the cost of a query', () => {
 });
 
 describe('the counts of a document', () => {
-  test('are its deepest field, and all its aliases and fields', () => {
+  test('a document counts its deepest field and all its aliases and fields', () => {
     expect(countDocument(parse('{ a: runs { nodes { b: id } } position }'))).toEqual({ depth: 3, aliases: 2, fields: 4 });
   });
 
-  test('leave the depth of introspection out', () => {
+  test('introspection does not count towards the depth', () => {
     expect(countDocument(parse('{ __schema { types { ofType { ofType { name } } } } }')).depth).toBe(0);
   });
 });

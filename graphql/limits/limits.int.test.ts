@@ -10,7 +10,7 @@ afterAll(() => api.close());
 
 const nested = (field: string, depth: number) => `${`${field} { `.repeat(depth)} id ${'}'.repeat(depth)}`;
 
-describe('a hostile document is refused with the limit, what it has and the remedy, before anything is read:', () => {
+describe('hostile documents', () => {
   test.each([
     ['depth', `{ step(id: "x") { ${nested('parent', 40)} } }`, /depth 42, the limit is 16; nest fewer fields/],
     ['aliases', `{ ${Array.from({ length: 200 }, (_, i) => `a${i}: position`).join(' ')} }`, /aliases 200, the limit is 50/],
@@ -27,19 +27,22 @@ describe('a hostile document is refused with the limit, what it has and the reme
       '{ runs(first: 500) { nodes { trees(first: 500) { nodes { steps { id } } } } } }',
       /cost 500251001, the limit is 150000; ask for fewer items/,
     ],
-  ])('too much %s', async (limit, query, message) => {
-    const answer = await api.ask(query);
-    expect(answer.errors).toEqual([
-      expect.objectContaining({
-        message: expect.stringMatching(message),
-        extensions: expect.objectContaining({ code: 'LIMIT_EXCEEDED', limit }),
-      }),
-    ]);
-    expect(answer.data).toBeUndefined();
-    expect(api.statements()).toEqual([]);
-  });
+  ])(
+    'a document with too much %s is refused before anything is read, with the limit, the count and the remedy',
+    async (limit, query, message) => {
+      const answer = await api.ask(query);
+      expect(answer.errors).toEqual([
+        expect.objectContaining({
+          message: expect.stringMatching(message),
+          extensions: expect.objectContaining({ code: 'LIMIT_EXCEEDED', limit }),
+        }),
+      ]);
+      expect(answer.data).toBeUndefined();
+      expect(api.statements()).toEqual([]);
+    },
+  );
 
-  test('a body that is no JSON is refused without being sent back', async () => {
+  test('a body that is not JSON is refused without being echoed', async () => {
     const answer = await api.fetch({}, { body: `{"query": ${'{"a":'.repeat(50_000)}` });
     const text = await answer.text();
     expect(text).toContain('invalid JSON');
@@ -62,14 +65,14 @@ describe('a hostile document is refused with the limit, what it has and the reme
     expect((await answer.json()).errors[0].message).toContain(message);
   });
 
-  test('cost that only variables bring', async () => {
+  test('a document whose cost comes from variables alone is refused', async () => {
     const query = 'query ($n: Int!) { runs(first: $n) { nodes { trees(first: $n) { nodes { id } } } } }';
     expect((await api.ask(query, { n: 100 })).errors).toBeUndefined();
     expect((await api.ask(query, { n: 500 })).errors?.[0]?.message).toMatch(/cost 251001, the limit is 150000/);
     expect((await api.ask(query, { n: 100 })).errors).toBeUndefined(); // a cached document is judged by its variables each time
   });
 
-  test('a bomb of fragments', async () => {
+  test('a fragment bomb is refused', async () => {
     const bomb = Array.from(
       { length: 60 },
       (_, i) => `fragment F${i} on Step { a: parent { ...F${i + 1} } b: parent { ...F${i + 1} } }`,
@@ -80,17 +83,17 @@ describe('a hostile document is refused with the limit, what it has and the reme
     expect(performance.now() - started).toBeLessThan(2_000);
   });
 
-  test('fragments that spread themselves', async () => {
+  test('a document whose fragments spread themselves is refused', async () => {
     const answer = await api.ask('{ step(id: "x") { ...A } } fragment A on Step { parent { ...A } }');
     expect(answer.errors?.[0]?.message).toBe('Cannot spread fragment "A" within itself.');
   });
 
-  test('introspection that nests itself', async () => {
+  test('introspection that nests itself is refused', async () => {
     const answer = await api.ask(`{ __schema { types { ${'fields { type { '.repeat(4)} name ${'} }'.repeat(4)} } } }`);
     expect(answer.errors?.[0]?.message).toMatch(/introspection depth/i);
   });
 
-  test('variables too large to be meant', async () => {
+  test('oversized variables are refused', async () => {
     const response = await api.fetch({
       query: 'query ($id: ID!) { run(id: $id) { id } }',
       variables: { id: 'x'.repeat(2_000_000) },
@@ -99,20 +102,20 @@ describe('a hostile document is refused with the limit, what it has and the reme
   });
 });
 
-test('the introspection that tools send is answered', async () => {
+test('the introspection query of common tools is answered', async () => {
   const answer = await api.ask(getIntrospectionQuery());
   expect(answer.errors).toBeUndefined();
   expect(answer.data.__schema.queryType.name).toBe('Query');
 });
 
-test('a document within the limits that is dear to validate is given up early', async () => {
+test('validation of an expensive document within the limits is aborted early', async () => {
   const started = performance.now();
   const answer = await api.ask(`{ ${'position '.repeat(999)} }`); // each pair of equal fields is compared
   expect(answer.errors?.[0]?.extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
   expect(performance.now() - started).toBeLessThan(2_000);
 });
 
-test('limits can be set', async () => {
+test('limits are configurable', async () => {
   const strict = await api.create({ limits: { depth: 1 } });
   expect((await strict.ask('{ lag { lag } }')).errors?.[0]?.message).toMatch(/depth 2, the limit is 1/);
 });

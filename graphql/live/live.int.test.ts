@@ -72,11 +72,11 @@ function tell(name: string, trees: number): Story & { runId: string; treeIds: st
   return Object.assign(story, { runId, treeIds });
 }
 
-describe('waiting for a position', () => {
+describe('waitFor(position)', () => {
   const query =
     'query ($position: String!, $run: ID!, $timeoutMs: Int! = 10000) { waitFor(position: $position, timeoutMs: $timeoutMs) { position waitedMs query { run(id: $run) { totals { trees rollouts steps meanReturn } } } } }';
 
-  test('reads what was appended before it, woken by notice alone', async () => {
+  test('a read after waitFor sees everything appended before the position, woken by a notification alone', async () => {
     for (let i = 0; i < 5; i++) {
       const story = tell(`mine ${i}`, 3);
       const position = await append(story.events);
@@ -90,7 +90,7 @@ describe('waiting for a position', () => {
     }
   });
 
-  test('of the end of the log ends with no lag', async () => {
+  test('waiting for the end of the log ends with no lag', async () => {
     await append(tell('lag', 2).events);
     const { position } = (await api.ask('{ position }')).data;
     const answer = await api.ask(
@@ -110,7 +110,7 @@ describe('waiting for a position', () => {
     expect(shown.join(',')).toBe(position);
   });
 
-  test('is told beside the version and build that are read, and the builds that stand beside them', async () => {
+  test('waitFor reports the version and build that are read, and the shadow builds', async () => {
     const { db } = api.database;
     const at = { projection: 'rewards', digest: 'd' };
     const progress = { phase: 'loading', done: 400, of: 1_000, rate: 300 } as const;
@@ -134,7 +134,7 @@ describe('waiting for a position', () => {
     }
   });
 
-  test('that no log has is refused at once', async () => {
+  test('a position beyond the end of every log is refused at once', async () => {
     const answer = await api.ask(query, { position: 'trees.0:999999999', run: tell('x', 0).runId });
     expect(answer.errors?.[0]).toMatchObject({
       message: expect.stringMatching(/position lies past the end of the log, .*runs\.0:\d+/),
@@ -155,7 +155,7 @@ describe('waiting for a position', () => {
     ],
     ['runs.0:0,trees.7:0', 'position names partition 7 of trees, which has 0, 1'],
     ['trees.7:1', 'position names partition 7 of trees, which has 0, 1'],
-  ])('%s, of a topic or partition that the log does not have, is refused with those that it has', async (position, message) => {
+  ])('the position %s names an unknown topic or partition and is refused with the known ones', async (position, message) => {
     const answer = await api.ask('query ($position: String!) { waitFor(position: $position) { waitedMs } }', { position });
     expect(answer.errors).toEqual([
       expect.objectContaining({
@@ -165,7 +165,7 @@ describe('waiting for a position', () => {
     ]);
   });
 
-  test('ends in time with who is behind while no projector runs, and says when one has stopped', async () => {
+  test('waitFor times out with the projections that lag while no projector runs, and says when one has stopped', async () => {
     await projector.close();
     const story = tell('late', 1);
     const position = await append(story.events);
@@ -197,7 +197,7 @@ describe('waiting for a position', () => {
 describe('the live tail', () => {
   const idsOf = (events: readonly { id: string }[]) => events.map(({ id }) => id);
 
-  test('gives every event of a run once, each stream in its order', async () => {
+  test('the live tail delivers every event of a run once, each stream in order', async () => {
     const story = tell('whole', 4);
     await appendAndProject(story.events);
     const reader = await readEvents(api, { after: '', run: story.runId });
@@ -210,7 +210,7 @@ describe('the live tail', () => {
     }
   });
 
-  test('resumes after the position of any event without gap or repeat', async () => {
+  test('the live tail resumes after the position of any event without gap or repetition', async () => {
     const story = tell('resume', 5);
     await appendAndProject(story.events);
     const reader = await readEvents(api, { after: '', run: story.runId });
@@ -227,7 +227,7 @@ describe('the live tail', () => {
     );
   });
 
-  test('goes on with what arrives, woken by notice alone, through many small appends and breaks of the reader', async () => {
+  test('the live tail follows many small appends through reconnections of its reader, woken by notifications alone', async () => {
     const story = tell('arriving', 12);
     let reader = await readEvents(notifiedOnly, { run: story.runId });
     const seen: ReadEvent[] = [];
@@ -244,7 +244,7 @@ describe('the live tail', () => {
     expect(idsOf(seen).sort()).toEqual(idsOf(story.events).sort());
   });
 
-  test('of one tree, and of some types, holds nothing else', async () => {
+  test('the live tail of one tree or of some types delivers nothing else', async () => {
     const story = tell('chosen', 3);
     await appendAndProject(story.events);
     const [tree] = story.treeIds;
@@ -258,7 +258,7 @@ describe('the live tail', () => {
     await ofTypes.leave();
   });
 
-  test('gives a released event at the place of its release, to who followed the log past the place where it waited', async () => {
+  test('the live tail delivers a released event at the place of its release, also to a reader past its first place', async () => {
     const story = new Story('released to a subscriber');
     const tree = story.tree(story.run(), 'a');
     const rollout = story.rollout(tree);
@@ -300,7 +300,7 @@ describe('the live tail', () => {
     await again.leave();
   });
 
-  test('reads no more than its reader takes', async () => {
+  test('the live tail reads no more than its reader consumes', async () => {
     const story = tell('slow', 100);
     await appendAndProject(story.events);
     api.statements();
@@ -313,7 +313,7 @@ describe('the live tail', () => {
     await slow.leave();
   });
 
-  test('ends its wait when the reader leaves', async () => {
+  test('the live tail stops waiting when the reader leaves', async () => {
     const story = tell('leaving', 1);
     await appendAndProject(story.events);
     const before = waiting;
@@ -335,7 +335,7 @@ describe('the live tail', () => {
     [{ after: 'trees.2:0' }, /after names partition 2 of trees, which has 0, 1/],
     [{ types: ['StepsTaken'] }, /no event type; `espalier schemas` lists them/],
     [{ run: '1' }, /run must be a UUID/],
-  ])('by %p is refused', async (variables, message) => {
+  ])('the live tail refuses the argument %p', async (variables, message) => {
     await expect(readEvents(api, variables).then((reader) => reader.take(1))).rejects.toThrow(message);
   });
 });

@@ -17,7 +17,7 @@ afterAll(async () => {
   await platform.close();
 });
 
-test('abandon gives up the next batch of a policy, once, and says of others why not', async () => {
+test('espalier abandon ends the next batch of a policy once, and explains why others cannot be abandoned', async () => {
   const story = new Story('given up');
   const { batchIds } = tellBatches(story, { policyId: 'given up', batches: 2 });
   await appendTold(platform.log, story.events);

@@ -79,7 +79,7 @@ async function faults(): Promise<readonly unknown[]> {
   ];
 }
 
-describe('search, revise, release and export, one command each', () => {
+describe('search, revision, release and export from the command line', () => {
   test.each([
     ['the linear policy, judged by the planner', () => ['--policy', 'linear', ...SMALL], 'planner'],
     [
@@ -88,7 +88,7 @@ describe('search, revise, release and export, one command each', () => {
       'self',
     ],
   ])(
-    '%s',
+    'one command each searches, revises, releases and exports with %s',
     async (_, collecting, judge) => {
       const { run, collected, revised, released, rows } = await sequence(collecting(), judge);
       expect(collected).toMatchObject({ run, state: 'completed', trees: 3 });
@@ -118,7 +118,7 @@ describe('search, revise, release and export, one command each', () => {
   );
 });
 
-test('a collection whose model answers nonsense says how many rollouts failed, and why', async () => {
+test('a collection whose model answers nonsense reports how many rollouts failed, and why', async () => {
   server.fail({ kind: 'body', body: '{"choices": "none"}' });
   const policy = JSON.stringify({ kind: 'openai', baseUrl: server.url, model: 'crafter', attempts: 1 });
   const printed = await espalier('collect', '--policy', policy, '--tasks', '1', '--rollouts', '2', '--concurrency', '1');

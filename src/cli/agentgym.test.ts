@@ -21,7 +21,7 @@ afterAll(() => Promise.all(servers.map((server) => server.close())));
 const check = (...args: string[]) => runEspalier(['agentgym', 'check', ...args], {});
 
 describe('espalier agentgym check', () => {
-  test('says what is behind a URL and how to name it, and creates nothing there', async () => {
+  test('the check describes what runs behind a URL and how to name it, and creates nothing there', async () => {
     const { stdout, code } = await check(textcraft.url);
     expect(code).toBe(0);
     expect(stdout).toMatch(
@@ -32,7 +32,7 @@ describe('espalier agentgym check', () => {
     expect(textcraft.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
   });
 
-  test('tells fingerprint and openings when asked to open, and knows both environments of LMRL-Gym by either URL', async () => {
+  test('the check with --open shows fingerprint and openings, and recognises both environments of LMRL-Gym by either URL', async () => {
     const opened = await check('--open', `sciworld@${sciworld.url}`);
     expect(opened.stdout).toMatch(
       / {2}snapping {4}yes, .*\n {2}fingerprint [0-9a-f]{64}\n {2}openings {4}a task opens alike every time\n/,
@@ -42,7 +42,7 @@ describe('espalier agentgym check', () => {
     expect(names).toEqual(['maze', 'wordle']);
   });
 
-  test('tells whether tasks that start at the same time open as they do alone, and what a run does about it', async () => {
+  test('the check shows whether tasks started at the same time open as they do alone, and what a run does about it', async () => {
     const shared = await startAgentGymServer(sharedRandomTextcraft(await openTextCraft()).world);
     servers.push(shared);
     const blamed = await check('--open', `textcraft@${shared.url}`);
@@ -53,7 +53,7 @@ describe('espalier agentgym check', () => {
     expect(sound.stdout).toMatch(/ {2}at once {5}tasks that start at the same time open as they do alone \(160 tried\)\n/);
   });
 
-  test('says what is wrong in one line: nobody there, another environment, no such name, no URL', async () => {
+  test('the check reports a missing server, another environment, an unknown name or a malformed URL in one line', async () => {
     const nobody = `http://127.0.0.1:${await freePort()}`;
     for (const [argument, message] of [
       [nobody, /^espalier: .*127\.0\.0\.1:\d+.*\n$/],

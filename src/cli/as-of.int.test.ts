@@ -36,7 +36,7 @@ const released = (name: string, ...more: string[]) =>
   done('dataset', 'release', '--name', name, '--out', join(platform.home, `${name}.jsonl`), ...more);
 
 describe('--as-of', () => {
-  test('exports and releases what the record held then, byte for byte, however much came after', async () => {
+  test('exports and releases hold what the record held then, byte for byte, whatever followed', async () => {
     await done('revise', '--run', run);
     const then = formatPosition(await platform.log.ends(TOPICS));
     await exported('then-parquet', '--format', 'parquet');
@@ -66,7 +66,7 @@ describe('--as-of', () => {
     expect(bytes('again.jsonl')).toEqual(bytes('then.jsonl'));
   }, 240_000);
 
-  test('draws a tree as it was at a time, and its search after its first simulations', async () => {
+  test('--as-of draws a tree as it was at a time, and its search after its first simulations', async () => {
     const { rows } = await sql<{ tree: string; second: Date }>`
       select stream as tree, occurred_at as second from events where type = 'StepTaken' and correlation_id = ${run}
       order by "offset" offset 1 limit 1`.execute(platform.database.db);
@@ -82,7 +82,7 @@ describe('--as-of', () => {
     await expect(done('tree', tree, '--as-of', '2020-01-01')).rejects.toThrow(`there was no tree ${tree} then`);
   }, 120_000);
 
-  test('gives the account of samples as it was, and refuses what is no moment of the record', async () => {
+  test('--as-of shows the account of samples as it was, and refuses what is not a moment of the record', async () => {
     expect(await done('ledger', '--as-of', '2020-01-01')).toContain('no policy is trained yet');
     await expect(done('ledger', '--as-of', 'runs.0:1000000')).rejects.toThrow('the position lies beyond what is journalled');
     env = { ...env, ESPALIER_ASOF_LIMIT: '3' };

@@ -52,7 +52,7 @@ async function refusal(
   return { code, line };
 }
 
-describe('a wrong place', () => {
+describe('wrong addresses', () => {
   test.each([
     [
       'an address of a database that is none',
@@ -76,14 +76,14 @@ describe('a wrong place', () => {
       { ESPALIER_BLOBS: join(process.cwd(), 'package.json') },
       /cannot write to .*package\.json.*ESPALIER_BLOBS/,
     ],
-  ])('%s is named with the remedy', async (_name, changes, message) => {
+  ])('%s is refused with the remedy', async (_name, changes, message) => {
     const { code, line } = await refusal(['status'], changes);
     expect(line).toMatch(message);
     expect(line).not.toContain('secret');
     expect(code).toBe(1);
   });
 
-  test('a database that does not know the user, or does not exist, is named', async () => {
+  test('a database that is missing or does not know the user is named', async () => {
     const stranger = new URL(platform.databaseUrl);
     stranger.username = 'stranger';
     stranger.password = 'secret';
@@ -97,7 +97,7 @@ describe('a wrong place', () => {
     }
   });
 
-  test('a port in use is named by whoever serves, and the embedded database that was started is stopped', async () => {
+  test('a port in use is named by every server, and the embedded database that was started is stopped', async () => {
     const home = await mkdtemp(join(tmpdir(), 'espalier-taken-'));
     try {
       const { DATABASE_URL: _given, ...embedded } = env;
@@ -117,11 +117,11 @@ describe('a wrong place', () => {
   });
 });
 
-describe('a wrong command line', () => {
+describe('wrong command lines', () => {
   test.each([
     ['an unknown command', ['frobnicate'], /unknown command 'frobnicate'/],
     ['an unknown option', ['collect', '--nope'], /unknown option '--nope'/],
-  ])('%s is told, with exit code 2', async (_name, args, message) => {
+  ])('%s is refused with exit code 2', async (_name, args, message) => {
     const { code, line } = await refusal(args);
     expect(line).toMatch(message);
     expect(code).toBe(2);
@@ -143,25 +143,25 @@ describe('a wrong command line', () => {
       /nothing is quarantined at trees\.0:1; .espalier quarantine list./,
     ],
     ['a place', ['quarantine', 'release', 'trees'], /"trees" is no place; a place looks like trees\.0:41/],
-  ])('%s that there is not is told, with what there is', async (_name, args, message) => {
+  ])('%s that does not exist is refused with those that exist', async (_name, args, message) => {
     const { code, line } = await refusal(args);
     expect(line).toMatch(message);
     expect(code).toBe(1);
   });
 });
 
-describe('a wrong file', () => {
+describe('wrong files', () => {
   test.each([
     ['half a line', 'half.jsonl', /line 1: .*nothing was imported/],
     ['no file', 'missing.jsonl', /cannot read .*missing\.jsonl: there is no such file/],
-  ])('to import, %s, is told by name and line', async (_name, file, message) => {
+  ])('an import of %s is refused with the name of the file and the line', async (_name, file, message) => {
     const { code, line } = await refusal(['import', join(files, file)]);
     expect(line).toMatch(message);
     expect(line).toContain(join(files, file));
     expect(code).toBe(1);
   });
 
-  test('to export into that is there already, or whose folder is not, stays as it is', async () => {
+  test('an export refuses a file that exists, or a folder that does not, and changes neither', async () => {
     const there = await refusal(['export', '--allow-empty', '--out', join(files, 'text.jsonl')]);
     expect(there).toEqual({
       code: 1,

@@ -29,7 +29,7 @@ async function anomalies(): Promise<readonly unknown[]> {
 }
 
 describe('espalier collect', () => {
-  test('told to stop ends after the steps in hand, says how to go on, and then reaches the trees it would have reached', async () => {
+  test('a stopped collection ends after the steps in flight, explains how to resume, and then reaches the trees of an undisturbed run', async () => {
     const appends = await holdAppends(platform, 20);
     const runId = newId();
     const child = startProcess('src/cli/main.ts', [...ARGS, '--run', runId], env);
@@ -53,7 +53,7 @@ describe('espalier collect', () => {
     expect(await anomalies()).toEqual([]);
   });
 
-  test('of a run that another process collects is refused, and leaves that one alone', async () => {
+  test('a second process that collects a run in progress is refused and does not disturb the first', async () => {
     const appends = await holdAppends(platform, 20);
     const runId = newId();
     const first = startProcess('src/cli/main.ts', [...ARGS, '--run', runId], env);
@@ -72,7 +72,7 @@ describe('espalier collect', () => {
     expect(await anomalies()).toEqual([]);
   });
 
-  test('searching by the rules of Agent-R records them in its plan, and goes on by them', async () => {
+  test('a search by the rules of Agent-R records them in its plan and resumes by them', async () => {
     const search = [
       '--search',
       'mcts',
@@ -108,12 +108,12 @@ describe('espalier collect', () => {
     });
   });
 
-  test('by rules without a search is refused', async () => {
+  test('the rules of a search are refused without a search', async () => {
     const lone = await runEspalier(['collect', '--compat', 'agent-r'], env);
     expect(lone).toEqual({ code: 1, stdout: '', stderr: 'espalier: --compat is about how to search: add --search mcts\n' });
   });
 
-  test('under the id of a run that was begun with another plan or seed is refused', async () => {
+  test('a collection under the id of a run with another plan or seed is refused', async () => {
     const runId = newId();
     expect((await runEspalier([...ARGS, '--run', runId], env)).code).toBe(0);
     const digest = await runDigest(platform, runId);

@@ -26,12 +26,12 @@ beforeEach(async () => {
 afterEach(() => rm(checkout, { recursive: true, force: true }));
 
 describe('compiled programs', () => {
-  test('a program runs compiled, with its arguments', async () => {
+  test('a program runs compiled and receives its arguments', async () => {
     expect(await node('bin/espalier.js', 'a', '--b')).toEqual({ code: 0, stdout: 'one a,--b\n', stderr: '' });
     expect((await readdir(join(checkout, 'dist'))).filter((name) => /^[0-9a-f]{16}$/.test(name))).toHaveLength(1);
   });
 
-  test('a worker finds the files beside its source, not beside the bundle', async () => {
+  test('a worker finds the files next to its source, not next to the bundle', async () => {
     expect(await node('bin/run.js', 'workers/echo.ts', 'x')).toEqual({ code: 0, stdout: 'workers/echo.ts x\n', stderr: '' });
   });
 
@@ -41,20 +41,20 @@ describe('compiled programs', () => {
     expect((await node('bin/espalier.js')).stdout).toBe('two, longer \n');
   });
 
-  test('two first starts at the same time both run', async () => {
+  test('two concurrent first starts both run', async () => {
     const both = await Promise.all([node('bin/espalier.js', '1'), node('bin/espalier.js', '2')]);
     expect(both.map(({ stdout }) => stdout)).toEqual(['one 1\n', 'one 2\n']);
     expect((await readdir(join(checkout, 'dist'))).filter((name) => name.startsWith('building-'))).toEqual([]);
   });
 
-  test('an installation that cannot be written to runs the sources and says so', async () => {
+  test('an installation that is not writable runs the sources and reports it', async () => {
     await writeFile(join(checkout, 'dist'), 'a file where the folder would be');
     const { code, stdout, stderr } = await node('bin/espalier.js', 'a');
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'one a\n' });
     expect(stderr).toMatch(/^espalier: starts from its sources, which takes longer: /);
   });
 
-  test('a program that does not exist is refused with an example', async () => {
+  test('an unknown program is refused with an example', async () => {
     expect(await node('bin/run.js', 'workers/nothing.ts')).toEqual({
       code: 2,
       stdout: '',

@@ -52,7 +52,7 @@ async function faults(): Promise<readonly unknown[]> {
 }
 
 describe('espalier dataset', () => {
-  test('a release that was killed with -9 before its event was durable, repeated, is one release of the digest it would have had', async () => {
+  test('a release killed with -9 before its event is durable becomes one release of the same digest when repeated', async () => {
     const whole = await release('whole', 'whole.jsonl');
     expect(whole).toMatchObject({ kind: 'released', dataset: { version: 1, runs: [runId] } });
     // The run has a task of the test split; no line of the release is of it.
@@ -97,7 +97,7 @@ describe('espalier export of mined examples', () => {
     ],
     ['dpo', 'pairs', ['chosen', 'metadata', 'prompt', 'rejected']],
   ])(
-    '%s of %s',
+    'a %s export of %s writes its rows',
     async (format, data, keys) => {
       const out = file(`${format}.jsonl`);
       await done('export', '--format', format, '--data', data, '--run', runId, '--out', out);
@@ -111,7 +111,7 @@ describe('espalier export of mined examples', () => {
     60_000,
   );
 
-  test('data that a format cannot tell is refused in one line, and no file is made', async () => {
+  test('data that a format cannot express is refused in one line, and no file is created', async () => {
     const { code, stderr } = await runEspalier(
       ['export', '--format', 'dpo', '--data', 'both', '--out', file('never.jsonl')],
       env,
@@ -124,7 +124,7 @@ describe('espalier export of mined examples', () => {
   }, 60_000);
 });
 
-test('espalier import takes a search tree of the published program and gives pairs of it', async () => {
+test('espalier import reads a search tree of the published program, and pairs are mined from it', async () => {
   const source = file('search_results_7.json');
   copyFileSync(new URL('../usecases/datasets/import/fixtures/search_results_7.json', import.meta.url), source);
   const report = JSON.parse(await done('--json', 'import', source, '--environment', 'textcraft')) as {

@@ -13,7 +13,7 @@ afterEach(async () => {
   await platform.close();
 });
 
-test('the crash demo kills trainer and projector in the middle, and shows a ledger that balances and a run that replays equal', async () => {
+test('the crash demo kills trainer and projector midway, and shows a ledger that balances and a run that replays equal', async () => {
   const { code, stdout, stderr } = await runEspalier(['demo', '--crash'], environmentOf(platform));
   if (code !== 0) throw new Error(stderr);
   const kills = stdout.match(/kill -9 .*/g) ?? [];

@@ -26,7 +26,7 @@ async function shown(): Promise<string> {
     .replaceAll(/\d+\.\d s|\(\d+\/s\)|queryable \d+ ms|[\d,]+ bytes, sha256 \w+|127\.0\.0\.1:\d+/g, '…');
 }
 
-test('the demo shows a search with visits and values and a revision that held, and of one seed always the same', async () => {
+test('the demo shows a search with visits and values and a verified revision, and repeats itself for the same seed', async () => {
   const first = await shown();
   expect(first).toMatch(/^● Goal: craft .*\. {2}\d+ visits, value 0\.\d\d$/m);
   expect(first).toMatch(/executed, [1-9]\d* held and \d+ did not\.\nThe shortest that held/);

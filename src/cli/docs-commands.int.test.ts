@@ -37,13 +37,13 @@ afterAll(async () => {
   await platform.close();
 });
 
-describe('the commands of the documentation that are marked to be run', () => {
-  test('there are some, each a command of espalier', () => {
+describe('runnable commands of the documentation', () => {
+  test('the documentation has runnable commands, each a command of espalier', () => {
     expect(commands.length).toBeGreaterThan(3);
     expect(commands.filter(({ line }) => !line.startsWith('npx espalier '))).toEqual([]);
   });
 
-  test.each(commands)('$line ($name) ends with success on a record of one run', async ({ line }) => {
+  test.each(commands)('$line ($name) succeeds on a record of one run', async ({ line }) => {
     const { code, stderr } = await runEspalier(line.split(/\s+/).slice(2), environmentOf(platform));
     expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
   });

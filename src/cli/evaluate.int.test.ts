@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const RANDOM = ['evaluate', '--policy', 'random', '--split', 'test', '--tasks', '5', '--max-steps', '4', '--rollouts', '3'];
 
-test('evaluate measures the test split, draws it, and goes on behind its failures', async () => {
+test('evaluate measures the test split, plots it, and continues past failures', async () => {
   const plot = join(platform.home, 'depths.svg');
   const first = await runEspalier(['--json', ...RANDOM, '--plot', plot], env);
   expect(first.code).toBe(0);
@@ -46,7 +46,7 @@ test('evaluate measures the test split, draws it, and goes on behind its failure
   expect(table.stdout).toMatch(/^success +\d+\.\d% +\d+\.\d% – \d+\.\d%$/m);
 }, 60_000);
 
-test('what cannot be evaluated is refused in one line with the remedy', async () => {
+test('a policy that cannot be evaluated is refused in one line with the remedy', async () => {
   const refusals = [
     [['--split', 'nope'], '--split: textcraft has no task of the split "nope"; leave it out for all tasks'],
     [['--tasks', '0,1', '--split', 'test'], '--split chooses among all tasks; leave it out, or --tasks'],
@@ -61,7 +61,7 @@ test('what cannot be evaluated is refused in one line with the remedy', async ()
   }
 }, 60_000);
 
-test('self-train compares methods as a table and a drawing', async () => {
+test('self-train compares methods in a table and a plot', async () => {
   const plot = join(platform.home, 'methods.svg');
   const sizes =
     '--seeds 2 --iterations 1 --tasks 3 --search-iterations 2 --max-depth 8 --test-tasks 3 --rollouts 1 --max-steps 6';

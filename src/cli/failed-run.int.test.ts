@@ -35,8 +35,8 @@ async function recordedEnd(runId: string) {
   return { state: runs.find(({ run }) => run === runId)?.state, ...(await row.executeTakeFirstOrThrow()) };
 }
 
-describe('a run of which nothing could go on', () => {
-  test('collected: ends as failed with the reasons counted, exit code 1, the same when it is asked for again', async () => {
+describe('a run without any usable rollout', () => {
+  test('a collection without any usable rollout ends as failed with the counted reasons and exit code 1, also when repeated', async () => {
     nonsense(2);
     const run = newId();
     const args = ['collect', '--policy', policy(), '--tasks', '1', '--rollouts', '2', '--concurrency', '1', '--run', run];
@@ -57,7 +57,7 @@ describe('a run of which nothing could go on', () => {
     expect(await countEvents(platform)).toBe(events);
   }, 60_000);
 
-  test('searched: ends as failed when no search could take a step', async () => {
+  test('a search run in which no search takes a step ends as failed', async () => {
     nonsense(2);
     const search = ['--search', 'mcts', '--iterations', '2', '--candidates', '2', '--tasks', '2', '--concurrency', '1'];
     const { code, stdout } = await runEspalier(['--json', 'collect', '--policy', policy(), ...search], env);
@@ -71,7 +71,7 @@ describe('a run of which nothing could go on', () => {
     expect([again.code, again.stdout]).toEqual([1, expect.stringContaining(said.message)]);
   }, 60_000);
 
-  test('evaluated: is not measured, since failures say nothing of what the policy achieves', async () => {
+  test('an evaluation without any usable rollout has no result, since failures measure nothing of the policy', async () => {
     nonsense(3);
     const args = ['evaluate', '--policy', policy(), '--tasks', '3', '--concurrency', '1'];
     const { code, stdout } = await runEspalier(['--json', ...args], env);
@@ -84,7 +84,7 @@ describe('a run of which nothing could go on', () => {
   }, 60_000);
 });
 
-test('a run of which a part failed ends as completed, and its share is said where the run is', async () => {
+test('a run in which some rollouts failed ends as completed, and shows the share of failures', async () => {
   nonsense(1);
   const args = ['--policy', policy(), '--tasks', '1', '--rollouts', '2', '--concurrency', '1', '--max-steps', '3'];
   const { code, stdout } = await runEspalier(['--json', 'collect', ...args], env);
@@ -101,7 +101,7 @@ test('a run of which a part failed ends as completed, and its share is said wher
   ]);
 }, 60_000);
 
-describe('a policy that cannot act in the environment is refused before anything is recorded', () => {
+describe('a policy that cannot act in the environment', () => {
   test.each([
     ['collect', ['collect', '--policy', 'random', '--environment', 'tool-env'], 'random', 'lists no admissible actions'],
     ['evaluate', ['evaluate', '--policy', 'linear', '--environment', 'tool-env'], 'linear', 'lists no admissible actions'],
@@ -111,7 +111,7 @@ describe('a policy that cannot act in the environment is refused before anything
       'mine',
       'lists no admissible actions',
     ],
-  ])('by %s', async (_name, args, named, why) => {
+  ])('%s refuses a policy that cannot act, before anything is recorded', async (_name, args, named, why) => {
     const { code, stdout, stderr } = await runEspalier(args, env);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toContain(

@@ -28,7 +28,7 @@ async function collect(...more: readonly string[]): Promise<string> {
   return (JSON.parse(stdout) as { run: string }).run; // as the command prints it
 }
 
-test('two processes and two runs that show the same histories make one set of segments, each told once', async () => {
+test('two processes and two runs that show the same histories record each segment once', async () => {
   const runs = [await collect(...IMAGES), await collect(...IMAGES)];
   const { db } = platform.database;
   const shown = await db.selectFrom('history_images').select(['run_id', 'image_id']).execute();
@@ -47,7 +47,7 @@ test('two processes and two runs that show the same histories make one set of se
 }, 60_000);
 
 describe('espalier compression-sweep', () => {
-  test('counts a run in text as if its histories had been images, and the same run in images alike', async () => {
+  test('the sweep counts a text run as if its histories were images, and an image run the same way', async () => {
     const rowsOf = async (run: string, ...more: readonly string[]) => {
       const { stdout } = await runEspalier(['--json', 'compression-sweep', '--run', run, '--cf', '1,1.2,2,5', ...more], env);
       return (JSON.parse(stdout) as { rows: { factor: number; tokens: number }[] }).rows; // as the command prints it
@@ -61,7 +61,7 @@ describe('espalier compression-sweep', () => {
 });
 
 describe('espalier render', () => {
-  test('draws a text, and its PNG holds the pixels that the image id names', async () => {
+  test('render draws a text, and its PNG holds the pixels that the image id names', async () => {
     const [text, out] = [join(platform.home, 'h.txt'), join(platform.home, 'h.png')];
     await writeFile(text, '[Observation]: A room. 木 \u0007 \u200f [Action]: look\n\n[Observation]: A desk. [Action]: open it\n');
     const { stdout } = await runEspalier(['--json', 'render', '--cf', '1.2', '--out', out, text], env);
@@ -74,14 +74,14 @@ describe('espalier render', () => {
   test.each([
     ['0', '--cf takes a number from 1 to 1000000000000, not "0"'],
     ['NaN', '--cf takes a number from 1 to 1000000000000, not "NaN"'],
-  ])('refuses the factor %s', async (cf, words) => {
+  ])('render refuses the factor %s', async (cf, words) => {
     const text = join(platform.home, 'h.txt');
     await writeFile(text, 'a');
     const { code, stderr } = await runEspalier(['render', '--cf', cf, text], env);
     expect([code, stderr]).toEqual([1, `espalier: ${words}\n`]);
   });
 
-  test('a line of a megabyte at a factor of a billion is a small image that says what it left out', async () => {
+  test('a line of a megabyte at a factor of a billion becomes a small image that shows what it left out', async () => {
     const text = join(platform.home, 'h.txt');
     await writeFile(text, 'word '.repeat(200_000));
     const { stdout } = await runEspalier(['--json', 'render', '--cf', '1e9', text], env);

@@ -22,7 +22,7 @@ async function append(story: Story): Promise<void> {
   await platform.log.append(records);
 }
 
-test('ledger shows an account whose lines add up, and fails when samples were named that nobody produced', async () => {
+test('ledger shows an account whose lines add up, and fails when a batch names samples that nobody produced', async () => {
   const story = new Story('counted');
   tellLineage(story, POLICY);
   const runId = story.run('run', { config: { training: { policyId: POLICY, channel: 'train' } } });

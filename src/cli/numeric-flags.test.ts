@@ -14,7 +14,7 @@ async function options(): Promise<[string, Option][]> {
   return of(program, 'espalier');
 }
 
-test('every option that is read as a number refuses what is none in one sentence that names the option', async () => {
+test('every numeric option refuses a value that is not a number in one sentence that names the option', async () => {
   const read: string[] = [];
   for (const [name, { long, parseArg, argChoices, defaultValue }] of await options()) {
     if (!parseArg || argChoices) continue; // of choices commander itself names the option
@@ -35,14 +35,17 @@ test('every option that is read as a number refuses what is none in one sentence
   );
 });
 
-describe('a number of a command line', () => {
-  test.each(['0.25', '.5', '1.', '1e-2', '+1', '-0'])('may be %j', (text) => {
+describe('numbers on the command line', () => {
+  test.each(['0.25', '.5', '1.', '1e-2', '+1', '-0'])('%j is accepted as a number from 0 to 1', (text) => {
     expect(numberBetween('--exploration', 0, 1)(text)).toBe(Number(text));
   });
 
-  test.each(['', ' ', 'abc', '0x1', 'Infinity', 'NaN', '1,5', '2', '-0.1', '1 2'])('is not %j', (text) => {
-    expect(() => numberBetween('--exploration', 0, 1)(text)).toThrow(
-      `--exploration takes a number from 0 to 1, not ${JSON.stringify(text)}`,
-    );
-  });
+  test.each(['', ' ', 'abc', '0x1', 'Infinity', 'NaN', '1,5', '2', '-0.1', '1 2'])(
+    '%j is refused as a number from 0 to 1',
+    (text) => {
+      expect(() => numberBetween('--exploration', 0, 1)(text)).toThrow(
+        `--exploration takes a number from 0 to 1, not ${JSON.stringify(text)}`,
+      );
+    },
+  );
 });

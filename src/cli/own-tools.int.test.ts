@@ -92,7 +92,7 @@ const rewardsOf = (runId: string) =>
     .orderBy('component')
     .execute();
 
-test('a tool and a reward of one’s own work as the guide says: collected, paid, scored again', async () => {
+test('a tool and a reward of one’s own work as the guide describes: collected, rewarded and scored again', async () => {
   const count = '<tool_call>{"name": "count_letter", "arguments": {"word": "strawberry", "letter": "r"}}</tool_call>';
   const { code, stdout, stderr, runId } = await collect(await saying([count]), GUIDE, '3', '2');
   expect([code, stderr.includes('rror')]).toEqual([0, false]);
@@ -108,11 +108,11 @@ test('a tool and a reward of one’s own work as the guide says: collected, paid
   expect(scored.stdout).toContain('6 rewards assigned, 0 revised, 0 already in force');
 }, 120_000);
 
-describe('what goes wrong with tools is recorded, bounded and explained, and the episode goes on', () => {
+describe('faulty tools', () => {
   const environment = () =>
     `tool-env:profile=v0.1;tools=${join(folder, 'unruly.mjs')};reward=${join(folder, 'unruly.mjs')}#nothing;tasks=./examples/letters.jsonl;max-turns=8;tool-timeout=1`;
 
-  test('tools that throw, hang, answer ten megabytes or pay NaN, and a reward that is NaN', async () => {
+  test('tools that throw, hang, answer ten megabytes or pay NaN, and a reward of NaN, are recorded, and the episode continues', async () => {
     const { code, runId, summary } = await collect(await saying(TURNS), environment(), '1', '1');
     expect([code, summary]).toEqual([0, '1 rollouts, 5 steps, 0 succeeded']);
     const [threw, hung, flooded, paid] = await callsOf(runId);
@@ -136,7 +136,7 @@ describe('what goes wrong with tools is recorded, bounded and explained, and the
     expect(await db.selectFrom('quarantine').select('reason').execute()).toEqual([]);
   }, 120_000);
 
-  test('calls that are no JSON, have wrong arguments, or name a tool that there is not', async () => {
+  test('calls with broken JSON, wrong arguments or an unknown tool are recorded, and the episode continues', async () => {
     const { code, runId, summary } = await collect(await saying(MALFORMED), environment(), '1', '1');
     expect([code, summary]).toEqual([0, '1 rollouts, 3 steps, 0 succeeded']);
     const [wrong, unknown, ...more] = await callsOf(runId);

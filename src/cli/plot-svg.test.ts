@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { plotSvg } from './plot-svg.ts';
 
-test('a plot is one SVG element with a line per series, a circle per point, a bar per interval, and names that cannot break it', () => {
+test('a plot is one SVG element with a line per series, a circle per point and a bar per interval, and escapes its names', () => {
   const svg = plotSvg({
     title: 'a < b & "c"',
     x: { label: 'iteration', ticks: [0, 1] },
@@ -30,7 +30,7 @@ test('a plot is one SVG element with a line per series, a circle per point, a ba
   expect(svg).toContain('<line x1="537.5" y1="206" x2="537.5" y2="48" stroke="#0072b2" stroke-width="1.5"/>');
 });
 
-test('a single place has room too', () => {
+test('a plot has room for a single place on its axis', () => {
   const svg = plotSvg({
     title: 'one',
     x: { label: 'depth', ticks: [3] },

@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 describe('espalier prepare', () => {
-  test('says what was read, left out, drawn and written', async () => {
+  test('prepare shows what was read, left out, drawn and written', async () => {
     const out = join(folder, 'hotpot');
     const args = [
       'prepare',
@@ -44,7 +44,7 @@ describe('espalier prepare', () => {
     expect((await readdir(out)).sort()).toEqual(['manifest.json', 'tasks.jsonl', 'test.parquet', 'train.parquet']);
   });
 
-  test('gives its manifest as JSON, and skips broken rows when asked to', async () => {
+  test('prepare prints its manifest as JSON, and skips broken rows on request', async () => {
     const out = join(folder, 'out');
     const file = join(FIXTURES, 'hotpotqa', 'hotpot_dev_distractor_v1.json');
     const args = ['--json', 'prepare', 'gsm8k', '--from', file, '--out', out, '--skip-bad'];
@@ -60,7 +60,7 @@ describe('espalier prepare', () => {
     expect(JSON.parse(taken.stdout)).toEqual(JSON.parse(await readFile(join(out, 'manifest.json'), 'utf8')));
   });
 
-  test('a data set that is not known is a mistake of the command line', async () => {
+  test('an unknown data set is a usage error', async () => {
     const { code, stderr } = await runEspalier(['prepare', 'squad', '--from', folder, '--out', join(folder, 'out')], {});
     expect(code).toBe(2);
     expect(stderr).toContain('Allowed choices are hotpotqa, musique, 2wiki, gsm8k.');

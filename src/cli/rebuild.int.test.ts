@@ -43,7 +43,7 @@ async function status() {
   return JSON.parse(asked.stdout());
 }
 
-test('a rebuild that is killed in the middle goes on where it was, takes over, goes back and is retired', async () => {
+test('a rebuild killed midway resumes, takes over, swaps back and is retired', async () => {
   await givenTrees();
   const { db } = platform.database;
   const stepTree = projections.find(({ name }) => name === 'step-tree');
@@ -99,7 +99,7 @@ test('a rebuild that is killed in the middle goes on where it was, takes over, g
   expect([await retired.ended, retired.stdout()]).toEqual([0, 'dropped step_tree_v1_b2\n']);
 });
 
-test('a way back that is killed in the middle leaves the version to go back to', async () => {
+test('a swap back that is killed midway leaves the version to swap back to', async () => {
   await givenTrees();
   const { db } = platform.database;
   expect(await rebuild().ended).toBe(0);
@@ -128,7 +128,7 @@ test.each([
   [['--to', '1', '--back'], `option '--back' cannot be used with option '--to <version>'`],
   [['--repair', '--retire'], `option '--retire' cannot be used with option '--repair'`],
   [['--retire', '--to', '1'], `option '--retire' cannot be used with option '--to <version>'`],
-])('a rebuild with %j is a command line that cannot be understood, and drops and swaps nothing', async (flags, message) => {
+])('a rebuild with %j is a usage error, and neither drops nor swaps anything', async (flags, message) => {
   const stepTree = projections.find(({ name }) => name === 'step-tree');
   if (!stepTree) throw new Error('there is a projection step-tree');
   const { version } = await openBuild(platform.database, platform.log, stepTree);
@@ -139,7 +139,7 @@ test.each([
   expect(standing).toEqual([{ version, state: 'building' }]);
 });
 
-test('a replay of projections ends with exit code 1 where a table differs, names the row, and is on record at the run', async () => {
+test('a replay of projections exits with 1 where a table differs, names the row, and is recorded at the run', async () => {
   await givenTrees();
   const { db } = platform.database;
   const [run] = await db.selectFrom('runs').select('run_id').execute();

@@ -66,7 +66,7 @@ async function done(run: string) {
 }
 
 describe('espalier replay fork', () => {
-  test('killed with -9 goes on with --run and comes to the same rollouts as one that was not', async () => {
+  test('a fork killed with -9 resumes with --run and reaches the rollouts of an undisturbed one', async () => {
     const undisturbed = newId();
     const { code, stdout } = await runEspalier(forkArgs(undisturbed), env);
     expect(code).toBe(0);
@@ -101,7 +101,7 @@ describe('espalier replay fork', () => {
     expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
   });
 
-  test('from no step at all, and by a run that no fork began, is refused with what to do', async () => {
+  test('a fork without a step, or with the id of a run that is not a fork, is refused with the remedy', async () => {
     expect(await runEspalier(['replay', 'fork'], env)).toMatchObject({ code: 1, stderr: expect.stringContaining('--from') });
     const other = await runEspalier(['replay', 'fork', '--run', origin], env);
     expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('not one that `replay fork` began') });

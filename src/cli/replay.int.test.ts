@@ -27,12 +27,12 @@ async function replay(mode: string, ...more: readonly string[]) {
 }
 
 describe('espalier replay environment', () => {
-  test('finds every observation, reward, end and state of a bushy run again', async () => {
+  test('the replay finds every observation, reward, end and state of a branching run again', async () => {
     const { code, said } = await replay('environment');
     expect([code, said]).toEqual([0, expect.stringMatching(/^equal: environment, [1-9][0-9]+ compared$/)]);
   });
 
-  test('names the step and field of an observation that was changed on record', async () => {
+  test('the replay names the step and field of a recorded observation that was changed', async () => {
     const { db } = platform.database;
     const step = await db.selectFrom('steps').select(['step_id', 'observation']).where('depth', '=', 2).executeTakeFirstOrThrow();
     const change = (observation: string) =>
@@ -47,7 +47,7 @@ describe('espalier replay environment', () => {
     }
   });
 
-  test('in another world says that the fingerprints differ', async () => {
+  test('a replay in another world reports that the fingerprints differ', async () => {
     const { code, stdout } = await replay('environment', '--environment', 'search-qa:seed=2');
     expect(code).toBe(1);
     expect(stdout).toContain('serverFingerprint');
@@ -56,14 +56,14 @@ describe('espalier replay environment', () => {
 });
 
 describe('espalier replay images', () => {
-  test('draws every image again, and the replay stands on record with what it found', async () => {
+  test('the replay draws every image again and is recorded with its result', async () => {
     const { code, said } = await replay('images');
     expect([code, said]).toEqual([0, expect.stringMatching(/^equal: images, [1-9][0-9]* compared$/)]);
     const replays = await readReplays(platform.database.db, [run]);
     expect(replays.filter(({ mode }) => mode === 'images')).toMatchObject([{ outcome: 'equal', differing: 0 }]);
   });
 
-  test('names the step whose segment has another text than it was drawn from', async () => {
+  test('the replay names the step whose segment text was changed', async () => {
     const { db } = platform.database;
     const { segment_id: id, text } = await db.selectFrom('segments').select(['segment_id', 'text']).executeTakeFirstOrThrow();
     const change = (to: string) => db.updateTable('segments').set({ text: to }).where('segment_id', '=', id).execute();
@@ -79,7 +79,7 @@ describe('espalier replay images', () => {
 });
 
 describe('espalier replay training', () => {
-  test('ends in equal with every version, stands on record, and names a version that differs with exit code 1', async () => {
+  test('the replay of every version is equal and recorded, and a version that differs is named with exit code 1', async () => {
     const train = [
       'train',
       '--policy',
@@ -116,7 +116,7 @@ describe('espalier replay training', () => {
   });
 });
 
-test('a run that is not there, and one that names no environment, are refused by name', async () => {
+test('an unknown run and a run without an environment are refused by name', async () => {
   const { code, stderr } = await runEspalier(['replay', 'environment', '--run', '00000000-0000-4000-8000-000000000000'], env);
   expect([code, stderr]).toEqual([1, expect.stringContaining('there is no run 00000000-0000-4000-8000-000000000000')]);
 });

@@ -19,7 +19,7 @@ async function revise(...words: readonly string[]): Promise<void> {
   }
 }
 
-describe('options of the two modes of revise', () => {
+describe('the options of the two modes of revise', () => {
   test.each<[readonly string[], RegExp]>([
     [['--no-verify'], /^--mode faithful goes by the published rules: leave out --no-verify$/],
     [['--signal', 'turn'], /leave out --signal$/],
@@ -31,11 +31,11 @@ describe('options of the two modes of revise', () => {
     [['--data-type', 'all'], /Allowed choices are centric, good/],
     [['--max-token-length', '60'], /--max-token-length takes a whole number from 61/],
     [['--seed', '-1'], /--seed takes a whole number from 0/],
-  ])('faithful refuses %j', async (words, message) => {
+  ])('faithful mode refuses %j', async (words, message) => {
     await expect(revise(...FAITHFUL, ...OUT, ...words)).rejects.toThrow(message);
   });
 
-  test('faithful wants a file', async () => {
+  test('faithful mode needs an output file', async () => {
     await expect(revise(...FAITHFUL)).rejects.toThrow('--mode faithful writes rows to a file: name it with --out FILE');
   });
 
@@ -46,11 +46,11 @@ describe('options of the two modes of revise', () => {
     [['--data-type', 'good']],
     [['--max-token-length', '4000']],
     [['--force']],
-  ])('sound refuses %j, which belongs to the other', async (words) => {
+  ])('sound mode refuses %j, which belongs to faithful mode', async (words) => {
     await expect(revise(...words)).rejects.toThrow(`${words[0]} goes with --mode faithful`);
   });
 
-  test('there is no third mode', async () => {
+  test('a third mode is refused', async () => {
     await expect(revise('--mode', 'exact')).rejects.toThrow('Allowed choices are sound, faithful');
   });
 });

@@ -54,7 +54,7 @@ async function faults(): Promise<readonly unknown[]> {
 }
 
 describe('espalier revise', () => {
-  test('killed with -9 goes on with the same command and comes to what it would have come to', async () => {
+  test('a revise command killed with -9 is repeated and reaches the result of an undisturbed one', async () => {
     const whole = await runEspalier(['--json', 'revise', '--run', await collected()], env);
     const { run: _, ...expected } = JSON.parse(whole.stdout) as Printed; // as the command prints it
     expect(expected).toMatchObject({ state: 'completed', trees: 2 });
@@ -82,7 +82,7 @@ describe('espalier revise', () => {
     expect(await faults()).toEqual([]);
   });
 
-  test('faithful, killed with -9 leaves no file under the name, and the same command writes what it would have written', async () => {
+  test('a faithful revise killed with -9 leaves no file, and the same command writes the file of an undisturbed one', async () => {
     const runId = await collected('--compat', 'agent-r');
     const out = join(platform.home, 'rows.jsonl');
     const command = ['revise', '--run', runId, '--mode', 'faithful', '--judge', 'planner', '--out', out];
@@ -106,7 +106,7 @@ describe('espalier revise', () => {
     expect(await faults()).toEqual([]);
   });
 
-  test('tells what came out, a subject a line', async () => {
+  test('revise prints its results, one subject per line', async () => {
     const { stdout, code } = await runEspalier(['revise', '--run', await collected(), '--judge', 'direct', '--no-verify'], env);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^run \S+ revised, completed: 2 of 2 trees\n {2}pairs {6}\d+ of \d+ good and \d+ bad trajectories\n/);
@@ -114,7 +114,7 @@ describe('espalier revise', () => {
     expect(stdout).toContain('verified   0; rejected: none\n');
   });
 
-  test('refuses thresholds and runs that cannot be meant, in one line that says what to do', async () => {
+  test('revise refuses impossible thresholds and runs in one line with the remedy', async () => {
     const runId = await collected();
     await refuses([
       [
@@ -127,7 +127,7 @@ describe('espalier revise', () => {
     ]);
   });
 
-  test('refuses judges and environments that are not there, in one line that says what to do', async () => {
+  test('revise refuses unknown judges and environments in one line with the remedy', async () => {
     const runId = await collected();
     const gone = '{"kind":"openai","model":"m","baseUrl":"http://127.0.0.1:1/v1","attempts":1}';
     await refuses([

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { rewardWeights } from './reward-weights.ts';
 
-test('components and weights are read as they are written', () => {
+test('components and weights are read as written', () => {
   expect(rewardWeights('environment=1, answer-f1=-0.1')).toEqual({ environment: 1, 'answer-f1': -0.1 });
 });
 
@@ -13,6 +13,6 @@ test.each([
   ['environment=1=2', /not "environment=1=2"/],
   ['environment=1,environment=2', /not "environment=2"/],
   ['environment=1,', /not ""/],
-])('%s is refused, and the part that is wrong is named', (text, message) => {
+])('%s is refused and the wrong part is named', (text, message) => {
   expect(() => rewardWeights(text)).toThrow(message);
 });

@@ -31,7 +31,7 @@ const start = (platform: Home) =>
   startProcess('src/cli/main.ts', ['--json', 'self-train', '--run', id, ...SIZES.split(' ')], environmentOf(platform));
 
 describe('espalier self-train', () => {
-  test('killed with -9 while it searches, mines, releases and trains, it ends with the table and the releases of the undisturbed one, nothing twice', async () => {
+  test('a self-training killed with -9 at each stage reaches the table and releases of an undisturbed one, and repeats nothing', async () => {
     const [calm, killed] = [await open(), await open()];
     const undisturbed = start(calm);
     const random = createRandom(5);

@@ -26,7 +26,7 @@ const collecting = (tasks: number, ...more: readonly string[]): ChildProcess =>
   );
 
 test.each(['SIGKILL', 'SIGTERM'] as const)(
-  'a collection goes on when `up`, which started the server of the folder, ends by %s',
+  'a collection continues when `up`, which started the server of the folder, ends by %s',
   async (signal) => {
     const up = startProcess('src/cli/main.ts', ['up'], env);
     await until(async () => up.stdout().includes('GraphQL'));
@@ -40,7 +40,7 @@ test.each(['SIGKILL', 'SIGTERM'] as const)(
   },
 );
 
-test('a collection goes on when another one, which started the server of the folder, is done', async () => {
+test('a collection continues when another one, which started the server of the folder, ends', async () => {
   const first = collecting(25, '--name', 'short');
   await first.saying(/^collecting: /);
   const second = collecting(60, '--name', 'long');

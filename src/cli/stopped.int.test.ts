@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const SMALL = ['--tasks', '3', '--rollouts', '3', '--max-steps', '12', '--seed', '5'];
 
-describe('a command that is stopped says so as JSON where it was asked for, and ends with the code of the signal', () => {
+describe('a stopped command', () => {
   const run = newId();
   test.each([
     ['collect', ['collect', '--policy', 'planner:0.4', ...SMALL, '--run', run], 'SIGINT', 130, { run, plannedTrees: 3 }],
@@ -38,19 +38,22 @@ describe('a command that is stopped says so as JSON where it was asked for, and 
       143,
       { policyId: 'mine', version: 0 },
     ],
-  ] as const)('%s', async (_name, args, signal, code, said) => {
-    const appends = await holdAppends(platform, 20);
-    const child = startProcess('src/cli/main.ts', ['--json', ...args], env);
-    await appends.held();
-    child.kill(signal);
-    await child.saying(/stopping after the work in progress/);
-    await appends.release();
-    expect(await child.ended).toBe(code);
-    expect(child.stdout().trimEnd().split('\n')).toHaveLength(1);
-    expect(JSON.parse(child.stdout())).toMatchObject({ ...said, state: 'stopped' });
-  });
+  ] as const)(
+    '%s reports its stop as JSON on request and exits with the code of the signal',
+    async (_name, args, signal, code, said) => {
+      const appends = await holdAppends(platform, 20);
+      const child = startProcess('src/cli/main.ts', ['--json', ...args], env);
+      await appends.held();
+      child.kill(signal);
+      await child.saying(/stopping after the work in progress/);
+      await appends.release();
+      expect(await child.ended).toBe(code);
+      expect(child.stdout().trimEnd().split('\n')).toHaveLength(1);
+      expect(JSON.parse(child.stdout())).toMatchObject({ ...said, state: 'stopped' });
+    },
+  );
 
-  test('one that has no result yet says only that', async () => {
+  test('a stopped command without a result reports only the stop', async () => {
     const value = new TextEncoder().encode('unreadable'); // it is set aside, which takes the lock of a cursor like any other
     await platform.log.append([{ topic: 'runs', key: 'k', value }]);
     const holder = await connect(platform.databaseUrl);
@@ -67,7 +70,7 @@ describe('a command that is stopped says so as JSON where it was asked for, and 
 });
 
 describe('a closed pipe', () => {
-  test.each(['stdout', 'stderr'] as const)('of %s ends no collection', async (closed) => {
+  test.each(['stdout', 'stderr'] as const)('a closed %s does not end a collection', async (closed) => {
     const runId = newId();
     const args = ['collect', '--policy', 'planner:0.4', ...SMALL, '--run', runId];
     const child = spawn(process.execPath, [...nodeArguments('src/cli/main.ts'), ...args], {

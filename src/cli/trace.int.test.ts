@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const espalier = (...args: readonly string[]) => runEspalier([...args], environmentOf(platform));
 
-test('trace says what an id is, where its event lies in the log, and what came of it', async () => {
+test('trace shows what an id is, where its event lies in the log, and what resulted from it', async () => {
   const { code, stdout } = await espalier('trace', 'web-a@1');
   expect(code).toBe(0);
   expect(stdout).toMatch(/^policy version web-a@1: trained on /);
@@ -33,12 +33,12 @@ test('trace says what an id is, where its event lies in the log, and what came o
   expect(stdout).toMatch(/^web-a@3 +descends$/m);
 });
 
-test('trace of an id that nothing has exits 1 and says what was looked for', async () => {
+test('trace of an unknown id exits with 1 and names the id', async () => {
   const { code, stderr } = await espalier('trace', '00000000-0000-4000-8000-000000000000');
   expect([code, stderr]).toEqual([1, expect.stringContaining('looked for run, tree, step, rollout')]);
 });
 
-test('recall gives every list whole as JSON, and refuses two things at once', async () => {
+test('recall prints every list whole as JSON, and refuses two subjects at once', async () => {
   const { code, stdout } = await espalier('--json', 'recall', '--run', run);
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ asked: { kind: 'run', runId: run }, runs: [run], trees: 3, rollouts: 9 });
@@ -46,7 +46,7 @@ test('recall gives every list whole as JSON, and refuses two things at once', as
   expect([two.code, two.stderr]).toEqual([1, expect.stringContaining('name one thing to recall')]);
 });
 
-test('trace and recall show what the record held at a position, and nothing that came after', async () => {
+test('trace and recall show what the record held at a position, and nothing later', async () => {
   const { rows } = await sql<{ position: string }>`
     select string_agg(topic || '.' || partition || ':' || next, ',') as position
     from (select topic, partition, max("offset") + 1 as next from events where topic in ('runs', 'trees') group by 1, 2) e`.execute(
@@ -64,14 +64,14 @@ test('trace and recall show what the record held at a position, and nothing that
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('nothing on record has the id "web-a@1"')]);
 });
 
-test('diff-rewards counts what other judgements change, by component', async () => {
+test('diff-rewards counts by component what other judgements change', async () => {
   const { code, stdout } = await espalier('diff-rewards', '--run', run);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^\d of 9 rollouts have another return, \d another advantage by grpo@1, in \d of 3 groups/);
   expect(stdout).toMatch(/^environment +\d+ +\d+ +/m);
 });
 
-test('diff-rewards refuses a position that the log does not have, with what it has', async () => {
+test('diff-rewards refuses a position outside the log and shows the end of the log', async () => {
   const misspelt = await espalier('diff-rewards', '--run', run, '--at', 'treez.0:1', '--and', 'trees.0:1');
   expect([misspelt.code, misspelt.stderr]).toEqual([
     1,
@@ -81,7 +81,7 @@ test('diff-rewards refuses a position that the log does not have, with what it h
   expect([beyond.code, beyond.stderr]).toEqual([1, expect.stringMatching(/--and lies past the end of the log, .*trees\.1:\d/)]);
 });
 
-test('replay scores finds the returns of a run again, and puts that on record', async () => {
+test('replay scores finds the returns of a run again and records the result', async () => {
   const { code, stdout } = await espalier('replay', 'scores', '--run', run);
   expect([code, stdout.split('\n')[0]]).toEqual([0, 'equal: scores, 9 compared']);
   expect(await readReplays(platform.database.db, [run])).toMatchObject([{ mode: 'scores', outcome: 'equal', compared: 9 }]);

@@ -60,7 +60,7 @@ async function someEvent() {
 }
 
 describe('espalier verify', () => {
-  test('finds a record intact that nobody touched', async () => {
+  test('verify finds an untouched record intact', async () => {
     const { code, stdout } = await verify();
     expect([code, stdout]).toEqual([
       0,
@@ -68,7 +68,7 @@ describe('espalier verify', () => {
     ]);
   });
 
-  test('names the event of which one byte was changed, and only it', async () => {
+  test('verify names only the event of which one byte was changed', async () => {
     const { id, place, body } = await someEvent();
     const write = (to: string) =>
       sql`update journal_v1.events set body = ${to} where event_id = ${id}`.execute(platform.database.db);
@@ -81,7 +81,7 @@ describe('espalier verify', () => {
     ]);
   });
 
-  test('names an event that was taken away', async () => {
+  test('verify names an event that was removed', async () => {
     const { id, place } = await someEvent();
     await sql`create table public.kept as select * from journal_v1.events where event_id = ${id}`.execute(platform.database.db);
     await sql`delete from journal_v1.events where event_id = ${id}`.execute(platform.database.db);
@@ -90,7 +90,7 @@ describe('espalier verify', () => {
     expect([code, stdout]).toEqual([1, expect.stringContaining(`event missing: ${place} event ${id}\n`)]);
   });
 
-  test('names both of two events that changed places', async () => {
+  test('verify names both of two events that changed places', async () => {
     const { place } = await someEvent();
     const [partition = '', offset = ''] = place.slice('trees.'.length).split('@');
     const swap = (a: number, b: number) =>
@@ -111,7 +111,7 @@ describe('espalier verify', () => {
     expect(stdout).toContain(`event renumbered: trees.${partition}@${second}`);
   });
 
-  test('names an event that was moved behind the end of its partition, where it was and where it is', async () => {
+  test('verify names an event that was moved behind the end of its partition, with its old and its new place', async () => {
     const { id, place } = await someEvent();
     const [partition = '', offset = ''] = place.slice('trees.'.length).split('@');
     const move = (to: number) =>
@@ -124,7 +124,7 @@ describe('espalier verify', () => {
     expect(stdout).toContain(`event inserted: trees.${partition}@1000000 event ${id}\n`);
   });
 
-  test('names the column of an event that contradicts its record: what is looked for by type is not lost unseen', async () => {
+  test('verify names the column of an event that contradicts its record, so that searches by type miss nothing unnoticed', async () => {
     const rename = (from: string, to: string) =>
       sql`update journal_v1.events set type = ${to} where type = ${from}`.execute(platform.database.db);
     await rename('BatchPlanned', 'Nothing');
@@ -135,7 +135,7 @@ describe('espalier verify', () => {
     expect(stdout).toMatch(/(event changed: \S+ event \S+, column type\n){2}/);
   });
 
-  test('names a blob of which one byte was flipped, and the version whose checkpoint it is', async () => {
+  test('verify names a blob of which one byte was flipped, and the version whose checkpoint it is', async () => {
     const { id, blob } = checkpoint;
     const restore = await flip(join(platform.config.blobs, blob.slice(0, 2), blob.slice(2, 4), blob), 3);
     const { code, stdout } = await verify();
@@ -145,7 +145,7 @@ describe('espalier verify', () => {
     expect(stdout).toContain(`checkpoint changed: learner version 1: checkpoint ${id} of version 1 (blob ${blob})`);
   });
 
-  test('names a checkpoint that is gone', async () => {
+  test('verify names a missing checkpoint', async () => {
     const { id, blob } = checkpoint;
     const file = join(platform.config.blobs, blob.slice(0, 2), blob.slice(2, 4), blob);
     await rename(file, `${file}.away`);
@@ -154,7 +154,7 @@ describe('espalier verify', () => {
     expect([code, stdout]).toEqual([1, expect.stringContaining(`checkpoint missing: learner version 1: checkpoint ${id} `)]);
   });
 
-  test('names the batch whose manifest was changed', async () => {
+  test('verify names the batch whose manifest was changed', async () => {
     const { rows } = await sql<{ id: string; batch: string; body: string }>`
       select event_id as id, body::jsonb #>> '{data,batchId}' as batch, body from events where type = 'BatchPlanned' limit 1`.execute(
       platform.database.db,
@@ -171,7 +171,7 @@ describe('espalier verify', () => {
     expect(stdout).toContain(`batch changed: ${planned.batch}`);
   });
 
-  test('names a released file of which one byte was flipped, and which release it was', async () => {
+  test('verify names a released file of which one byte was flipped, and its release', async () => {
     const file = join(platform.home, 'released.jsonl');
     const released = await runEspalier(['dataset', 'release', '--name', 'lessons', '--run', RUN, '--out', file], env);
     expect(released).toMatchObject({ code: 0 });
@@ -182,7 +182,7 @@ describe('espalier verify', () => {
     expect([code, stdout]).toEqual([1, expect.stringMatching(/dataset changed: .*released\.jsonl .*lessons version 1\)/)]);
   });
 
-  test('names the manifest of a released file in which a field was changed, and the field; its name stands for its file', async () => {
+  test('verify names the changed field of a manifest by the name of the released file', async () => {
     const file = join(platform.home, 'told.jsonl');
     const manifest = `${file}.manifest.json`;
     const released = await runEspalier(['dataset', 'release', '--name', 'told', '--run', RUN, '--out', file], env);
@@ -203,7 +203,7 @@ describe('espalier verify', () => {
     expect(await verify(manifest)).toMatchObject({ code: 1, stdout: expect.stringContaining(`dataset missing: ${file}\n`) });
   });
 
-  test('names a file that no release has', async () => {
+  test('verify names a file that no release has', async () => {
     const file = join(platform.home, 'dataset.jsonl');
     await writeFile(file, '{}\n');
     const { code, stdout } = await verify(file);

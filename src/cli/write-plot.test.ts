@@ -19,12 +19,12 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-test('an .svg is the drawing as it is', async () => {
+test('an .svg file holds the plot unchanged', async () => {
   await writePlot(join(folder, 'a.svg'), svg);
   expect(await readFile(join(folder, 'a.svg'), 'utf8')).toBe(svg);
 });
 
-test('a .png shows the drawing: its size, its ground, and the line of the series', async () => {
+test('a .png file shows the plot: its size, its background and the line of the series', async () => {
   await writePlot(join(folder, 'a.PNG'), svg);
   const { data, info } = await sharp(join(folder, 'a.PNG')).raw().toBuffer({ resolveWithObject: true });
   expect(info.width / info.height).toBeCloseTo(720 / 420);
@@ -37,7 +37,7 @@ test('a .png shows the drawing: its size, its ground, and the line of the series
   expect(colours.get('0072b2')).toBeGreaterThan(100);
 });
 
-test('another kind of file is refused before anything is run', () => {
+test('another file type is refused before anything runs', () => {
   expect(plotFile('x/y.svg')).toBe('x/y.svg');
   expect(() => plotFile('y.pdf')).toThrow('--plot takes a file that ends in .svg or .png, not "y.pdf"');
 });

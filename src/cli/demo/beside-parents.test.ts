@@ -8,7 +8,7 @@ const cells = (line: string) => [
   line.slice(74).trim(),
 ];
 
-test('each action of a revision stands beside the one it was taken from; only the reflection and the good suffix are learnt from', () => {
+test('each action of a revision is shown next to its source, and only the reflection and the good suffix are trained on', () => {
   const lines = besideParents({
     ...{
       bad: ['look', 'get 1 stone', 'wait', 'wait', 'wait'],
@@ -29,7 +29,7 @@ test('each action of a revision stands beside the one it was taken from; only th
   ]);
 });
 
-test('what is too wide for its column is cut, so that the columns stay in line', () => {
+test('a text wider than its column is truncated, so that the columns stay aligned', () => {
   const long = 'craft 1 '.repeat(20);
   const [line = ''] = besideParents({ bad: [long], good: [], branch: 0, transition: 0, reflection: 'No.' }).slice(2);
   expect(cells(line)).toEqual([`${long.slice(0, 33)}…`, '·', `${long.slice(0, 33)}…`, '']);

@@ -23,7 +23,7 @@ async function run(path: string): Promise<readonly ConformanceResult[]> {
   return results;
 }
 
-describe('the vectors of Agent-R', () => {
+describe('the Agent-R vectors', () => {
   test('every case of search, draws, pairing and revision passes', async () => {
     const results = await run(folder);
     expect(results.filter(({ status }) => status !== 'passed')).toEqual([]);
@@ -64,7 +64,7 @@ describe('the vectors of Agent-R', () => {
     ['09_tree_on_disk_example.json', '"visits": 7', '"visits": 8'],
     ['10_context_truncation.json', '"messageLimit": 7', '"messageLimit": 9'],
     ['11_xtuner_rewrite.json', '"output": "Ok."', '"output": "Ok!"'],
-  ])('a changed value in %s is seen', async (name, from, to) => {
+  ])('a changed value in %s fails the check', async (name, from, to) => {
     const text = await readFile(join(folder, name), 'utf8');
     expect(text).toContain(from);
     const changed = await mkdtemp(join(tmpdir(), 'agent-r-changed-'));

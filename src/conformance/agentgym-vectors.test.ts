@@ -9,10 +9,10 @@ async function statuses(name: string): Promise<string[]> {
   return found;
 }
 
-test('every published vector of what AgentGym clients post passes', async () => {
+test('every published vector of the requests of AgentGym clients passes', async () => {
   expect(await statuses('15_client_action_normalisation')).toEqual(Array.from({ length: 32 }, () => 'passed'));
 });
 
-test('the examples of set order are skipped, case by case', async () => {
+test('the examples that depend on set order are skipped case by case', async () => {
   expect(await statuses('13_sciworld_action_match')).toEqual(Array.from({ length: 10 }, () => 'skipped'));
 });

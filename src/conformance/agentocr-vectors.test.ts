@@ -18,7 +18,7 @@ async function run(path: string) {
   return results;
 }
 
-describe('the vectors of AgentOCR', () => {
+describe('the AgentOCR vectors', () => {
   test('every picture and every glyph passes', async () => {
     const results = await run(folder);
     expect(results.filter(({ status }) => status !== 'passed')).toEqual([]);
@@ -30,7 +30,7 @@ describe('the vectors of AgentOCR', () => {
     ['render.json', '"vision_tokens": 42', '"vision_tokens": 43', 'alf1 at 1'],
     ['render.json', '"tokens": 9', '"tokens": 4', 'no history'],
     ['glyphs.json', 'AAB8hAAAAAB8', 'AAB8hAAAAAB9', '"!" at 10 px'],
-  ])('a changed value in %s is seen: %s', async (name, from, to, at) => {
+  ])('a changed value in %s fails the check of %s', async (name, from, to, at) => {
     const text = await readFile(join(folder, name), 'utf8');
     expect(text).toContain(from);
     const changed = join(folder, `${name.slice(0, -5)}-changed.json`);

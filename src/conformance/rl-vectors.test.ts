@@ -21,7 +21,7 @@ async function run(path: string): Promise<readonly ConformanceResult[]> {
   return results;
 }
 
-describe('the vectors of reinforcement learning', () => {
+describe('the reinforcement learning vectors', () => {
   test('every case passes within 1e-9', async () => {
     const results = await run(folder);
     expect(results.filter(({ status }) => status !== 'passed')).toEqual([]);
@@ -52,7 +52,7 @@ describe('the vectors of reinforcement learning', () => {
     ['07-value-kl-entropy.json', '0.0010211314341755174', '0.0010212314341755174'],
     ['08-rollout-correction.json', '0.921587660124672', '0.921587690124672'],
     ['12-batching.json', '"sample_mask": [\n     true', '"sample_mask": [\n     false'],
-  ])('a changed value in %s is seen: %j', async (name, from, to) => {
+  ])('a value changed in %s from %j fails the check', async (name, from, to) => {
     const text = await readFile(join(folder, name), 'utf8');
     expect(text).toContain(from);
     const path = join(await mkdtemp(join(tmpdir(), 'rl-changed-')), name);
@@ -61,7 +61,7 @@ describe('the vectors of reinforcement learning', () => {
     await rm(join(path, '..'), { recursive: true });
   });
 
-  test('a name that is expected but not computed fails, and an algorithm that nobody wrote is skipped by its name', async () => {
+  test('a name that is expected but not computed fails, and an unimplemented algorithm is skipped by name', async () => {
     const text = await readFile(join(folder, '12-batching.json'), 'utf8');
     const path = join(await mkdtemp(join(tmpdir(), 'rl-changed-')), '12-batching.json');
     await writeFile(path, text.replace('"sums"', '"totals"').replace('"sequence_workload"', '"sequence_energy"'));

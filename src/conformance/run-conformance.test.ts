@@ -35,7 +35,7 @@ const named = (results: readonly ConformanceResult[], status: ConformanceResult[
   results.filter((result) => result.status === status);
 
 describe('runConformance', () => {
-  test('reads GSM8K strictly where the case says so: commas go, and a number without #### is none', async () => {
+  test('strict GSM8K cases ignore commas and read no number without ####', async () => {
     const pairs = [
       ['Work... #### 1,234', '1234'],
       ['Work... #### 1,234', '1,234'],
@@ -54,7 +54,7 @@ describe('runConformance', () => {
     ]);
   });
 
-  test('scores a root, which has no parent, by its value alone', async () => {
+  test('a root, which has no parent, is scored by its value alone', async () => {
     const cases = [
       { value: 3, visits: 4, parentVisits: null, uct: 0.75 },
       { value: 3, visits: 4, uct: 0.75 },
@@ -66,7 +66,7 @@ describe('runConformance', () => {
     expect((await run(folder)).map(({ status }) => status)).toEqual(['passed', 'passed', 'passed', 'passed', 'failed']);
   });
 
-  test('every published TextCraft and ReAct vector passes, the leak of the old server included', async () => {
+  test('every published TextCraft and ReAct vector passes, including the leak of the old server', async () => {
     await cp(TEXTCRAFT, join(folder, 'agent-r'), { recursive: true, filter: (path) => !path.endsWith('.ts') });
     await cp(REACT, join(folder, 'agent-r', '16_parse_react.json'));
     const results = await run(folder);
@@ -79,7 +79,7 @@ describe('runConformance', () => {
     );
   });
 
-  test('another size or order of what leaks is seen', async () => {
+  test('a leak of another size or order fails the check', async () => {
     await copyChanged('12_textcraft_world.json', (text) => {
       const old = text.indexOf('"traversalOrder"', text.indexOf('"minecraft:gear": {\n     "index"'));
       return text.slice(0, old) + text.slice(old).replace('craft 4 rod using 2 beams', 'craft 4 birch beam using 1 birch trunk');
@@ -91,7 +91,7 @@ describe('runConformance', () => {
     ]);
   });
 
-  test('a changed expectation fails, naming the case, what was expected and what came', async () => {
+  test('a changed expectation fails and names the case, the expected and the actual value', async () => {
     await copyChanged('12_textcraft_world.json', (text) => text.replace('"minecraft:gear": 3,', '"minecraft:gear": 2,'));
     await copyChanged('12_textcraft_sessions.json', (text) => text.replace('Got 2 birch trunk', 'Took 2 birch trunk'));
     const failures = named(await run(folder), 'failed');
@@ -102,7 +102,7 @@ describe('runConformance', () => {
     expect(failures[0]?.detail).toMatch(/^expected .*Took 2.*, got .*Got 2/);
   });
 
-  test('sessions need the world file beside them', async () => {
+  test('sessions need the world file next to them', async () => {
     await copyChanged('12_textcraft_sessions.json', (text) => text);
     expect(await run(folder)).toEqual([
       {
@@ -114,7 +114,7 @@ describe('runConformance', () => {
     ]);
   });
 
-  test('a file that no check knows is skipped with the reason', async () => {
+  test('a file without a check is skipped with the reason', async () => {
     await writeFile(join(folder, '99_unheard_of.json'), '{}');
     await writeFile(join(folder, 'README.md'), '');
     expect(await run(folder)).toEqual([
@@ -134,7 +134,7 @@ describe('runConformance', () => {
     ['another shape', '{"cases": [{"input": 3}]}'],
     ['no case', '{"cases": []}'],
     ['null', 'null'],
-  ])('a malformed file is one failed case that names it: %s', async (_what, text) => {
+  ])('a malformed file (%s) is one failed case that names it', async (_what, text) => {
     await writeFile(join(folder, '16_parse_react.json'), text);
     const results = await run(folder);
     expect(results).toEqual([
@@ -154,7 +154,7 @@ describe('runConformance', () => {
     expect(named(results, 'passed')).toHaveLength(5);
   });
 
-  test('a single file will do', async () => {
+  test('a single file is accepted in place of a folder', async () => {
     expect((await run(REACT)).map(({ file, status }) => [file, status])).toEqual(
       Array.from({ length: 5 }, () => ['16_parse_react.json', 'passed']),
     );
@@ -166,7 +166,7 @@ describe('runConformance', () => {
 });
 
 describe('conformanceMain', () => {
-  test('tells failures and skips by case, passes by file, and ends with the counts', async () => {
+  test('conformanceMain prints failures and skips by case, passes by file, and the counts at the end', async () => {
     await cp(REACT, join(folder, '16_parse_react.json'));
     await writeFile(join(folder, '17_parse.json'), '{}');
     await writeFile(join(folder, '16_parse_react_2.json'), '{');

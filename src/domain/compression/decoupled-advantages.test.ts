@@ -10,12 +10,12 @@ const group = (task: readonly number[], compression: readonly number[], weight: 
     { values: compression, weight, scaling: PUBLISHED_SCALING },
   ]);
 
-test('where all succeed, compression weighs what it was given, and no more', () => {
+test('in a group where all succeed, compression counts with its weight and no more', () => {
   const alone = standardiseGroup(FACTORS, PUBLISHED_SCALING);
   expect(group([10, 10, 10, 10], FACTORS, 0.05)).toEqual(alone.map((advantage) => 0.05 * advantage));
 });
 
-test('in a mixed group compression is not drowned: two successes differ by its weight, not by λ over the deviation of the task', () => {
+test('compression keeps its weight in a mixed group, where λ is not divided by the deviation of the task', () => {
   const [task, compression] = [
     [10, 10, 0, 0],
     [0, Math.log(5), 0, 0],
@@ -26,7 +26,7 @@ test('in a mixed group compression is not drowned: two successes differ by its w
   expect((summed[1] ?? 0) - (summed[0] ?? 0)).toBeLessThan(0.003);
 });
 
-test('the unit of a component does not matter, its weight does', () => {
+test('the weight of a component matters, its unit does not', () => {
   fc.assert(
     fc.property(fc.constantFrom(0.5, 2, 1_024), (unit) => {
       const scaling = { kind: 'deviation', epsilon: 0 } as const;
@@ -37,12 +37,12 @@ test('the unit of a component does not matter, its weight does', () => {
   );
 });
 
-test('components of different lengths are refused; none gives no advantage', () => {
+test('components of different lengths are refused, and no component yields no advantage', () => {
   expect(() => group([1, 2], [1], 1)).toThrow(RangeError);
   expect(decoupledAdvantages([])).toEqual([]);
 });
 
-test('a whitened batch has mean 0 and deviation 1 over all its groups, which keep their shapes', () => {
+test('a whitened batch has mean 0 and deviation 1 over all groups, and each group keeps its shape', () => {
   const whitened = whitenBatch([[1, 2, 3], [], [10, -4]], 0);
   expect(whitened.map((part) => part.length)).toEqual([3, 0, 2]);
   const flat = whitened.flat();

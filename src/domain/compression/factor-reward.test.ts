@@ -26,7 +26,7 @@ test.each([
   expect(totalScore(parts)).toBeCloseTo(score, 9);
 });
 
-test('an iteration where the schedule is off, the last step, and a failure under the published μ = 0 have no term', () => {
+test('an iteration outside the schedule, the last step and a failure under the published μ = 0 have no term', () => {
   expect(factorReward({ ...step, active: false }, script)).toBe(0);
   expect(factorReward({ ...step, endsEpisode: true }, script)).toBe(0);
   expect(factorReward({ ...step, success: false }, script)).toBe(0);
@@ -41,7 +41,7 @@ test.each([0, 0.99, 5.01, 1e9, Number.NaN, Number.POSITIVE_INFINITY, -1])('a fac
   expect(() => factorReward({ ...step, factor }, script)).toThrow(RangeError);
 });
 
-test('an invalid action in a failed ALFWorld episode scores −0.1, and the parts stay apart', () => {
+test('an invalid action in a failed ALFWorld episode scores −0.1, and its components stay separate', () => {
   const parts = scoreParts({ episodeReturn: 0, compression: 0, valid: false, penalty: INVALID_PENALTY.alfworld });
   expect(parts).toEqual({ task: 0, compression: 0, invalid: -0.1 });
   expect(totalScore(parts)).toBe(-0.1);

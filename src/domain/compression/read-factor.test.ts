@@ -36,11 +36,11 @@ const ROWS: readonly Row[] = [
   ['İ<compression>2</compression>', '2', 2, 2, null],
 ];
 
-test.each(ROWS)('%j holds %j, the number %d, and gives %d (%s)', (response, text, parsed, factor, fault) => {
+test.each(ROWS)('%j contains %j, the number %d, and is read as %d (%s)', (response, text, parsed, factor, fault) => {
   expect(readFactor(response)).toEqual({ text, parsed, factor, fault });
 });
 
-test('every factor lies in the range, and a number in the range is itself', () => {
+test('every factor is clamped to the range, and a number in the range is unchanged', () => {
   fc.assert(
     fc.property(fc.double(), (number) => {
       const { factor } = readFactor(tagged(String(number)));

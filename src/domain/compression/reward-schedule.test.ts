@@ -14,15 +14,15 @@ const activeIterations = (schedule: RewardSchedule, iterations: number): number[
   return active;
 };
 
-describe('the schedule', () => {
+describe('the reward schedule', () => {
   // specification of AgentOCR, V8
-  test('rewards compression in 18 of 150 iterations as scripted and in 30 as in the paper', () => {
+  test('the schedule rewards compression in 18 of 150 iterations as scripted and in 30 as in the paper', () => {
     expect(activeIterations(startSchedule(COMPRESSION_PRESETS['published-script'].every), 150)).toHaveLength(18);
     expect(activeIterations(startSchedule(COMPRESSION_PRESETS.paper.every), 150)).toHaveLength(30);
     expect(activeIterations(startSchedule(8), 24)).toEqual([8, 16, 24]);
   });
 
-  test('goes on after a resume where it was recorded, whenever that was', () => {
+  test('a resumed schedule continues where it was recorded', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 12 }), fc.nat(60), fc.nat(60), (every, before, after) => {
         let schedule = startSchedule(every);
@@ -34,7 +34,7 @@ describe('the schedule', () => {
     );
   });
 
-  test('does not move when an iteration is tried again', () => {
+  test('the schedule does not move when an iteration is repeated', () => {
     const schedule = { every: 8, n: 7 };
     expect(nextIteration(schedule)).toEqual(nextIteration(schedule));
     expect(nextIteration(schedule)).toEqual({ schedule: { every: 8, n: 8 }, active: true });

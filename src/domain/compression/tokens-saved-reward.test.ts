@@ -23,7 +23,7 @@ const STAIRCASE = [
   [5.0, 42],
 ] as const;
 
-test('a factor that saves no token earns nothing, though its logarithm would', () => {
+test('a factor that saves no token earns nothing, although its logarithm would', () => {
   for (const [factor, tokens] of STAIRCASE) {
     const published = factorReward({ factor, success: true, active: true, endsEpisode: false }, paid);
     if (tokens === 182) expect(saved(182, tokens)).toBe(0);
@@ -32,27 +32,27 @@ test('a factor that saves no token earns nothing, though its logarithm would', (
   }
 });
 
-test('two factors on one tread of the staircase earn the same', () => {
+test('two factors on the same level of the staircase earn the same', () => {
   const earned = STAIRCASE.map(([, tokens]) => saved(182, tokens));
   expect(new Set(earned).size).toBe(new Set(STAIRCASE.map(([, tokens]) => tokens)).size);
 });
 
-test('an image that grows by being compressed earns and pays nothing', () => {
+test('an image that grows when compressed neither earns nor pays', () => {
   expect(saved(14, 20)).toBe(0);
   expect(tokensSavedReward({ image: { tokensWhole: 14, tokens: 20 }, success: false, active: true }, paid)).toBe(0);
 });
 
-test('a failure pays for what it saved', () => {
+test('a failure pays for what its factor saves', () => {
   const reward = tokensSavedReward({ image: { tokensWhole: 182, tokens: 91 }, success: false, active: true }, paid);
   expect(reward).toBeCloseTo(-0.1 * Math.log(2), 15);
 });
 
-test('where no image followed, or the schedule is off, there is no term', () => {
+test('a step without a later image, or outside the schedule, has no term', () => {
   expect(tokensSavedReward({ image: null, success: true, active: true }, paid)).toBe(0);
   expect(tokensSavedReward({ image: { tokensWhole: 9, tokens: 4 }, success: true, active: false }, paid)).toBe(0);
 });
 
-test('more saved never earns less', () => {
+test('a factor that saves more never earns less', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 9_999 }),

@@ -10,8 +10,8 @@ const conversation = fc.record({
   history: fc.array(fc.record({ response: fc.string(), observation: fc.string() }), { minLength: 1, maxLength: 6 }),
 });
 
-describe('a training chat', () => {
-  test('any trajectory: each reply stands behind exactly the prompt that the policy saw', () => {
+describe('training chats', () => {
+  test('each reply of any trajectory follows exactly the prompt that the policy saw', () => {
     fc.assert(
       fc.property(conversation, (told) => {
         const chat = weightedChat(
@@ -29,7 +29,7 @@ describe('a training chat', () => {
     );
   });
 
-  test('any trajectory: only assistant messages carry a weight, in the order of the turns', () => {
+  test('only assistant messages of any trajectory carry a weight, in the order of the turns', () => {
     fc.assert(
       fc.property(conversation, fc.infiniteStream(fc.constantFrom(0 as const, 1 as const)), (told, stream) => {
         const weights = told.history.map(() => (stream.next().value ?? 0) as 0 | 1); // the stream does not end
@@ -50,12 +50,12 @@ describe('the weight of a turn', () => {
   });
   const rollout = { rolloutId: 'mine', policyId: 'student' };
 
-  test('a turn of the rollout’s policy is trained on, wherever it was taken; another policy’s is context', () => {
+  test('a turn of the rollout’s policy is trained on wherever it was taken; a turn of another policy is context', () => {
     const turns = [turn('other', 'student'), turn(null, 'student'), turn('mine', 'student'), turn('mine', 'guide')];
     expect(turnWeights(turns, rollout, 'policy')).toEqual([1, 1, 1, 0]);
   });
 
-  test('under `own`, only what the rollout itself took', () => {
+  test('the rule `own` trains only on the turns that the rollout itself took', () => {
     const turns = [turn('other', 'student'), turn(null, 'student'), turn('mine', 'student'), turn('mine', 'guide')];
     expect(turnWeights(turns, rollout, 'own')).toEqual([0, 0, 1, 0]);
   });

@@ -7,11 +7,11 @@ import { type Episode, measureEpisodes } from './measure-episodes.ts';
 const bootstrap = { confidence: 0.95, resamples: 500, seed: 1 };
 
 describe('bootstrapInterval', () => {
-  test('of values that are all the same is that value', () => {
+  test('the interval of equal values is that value', () => {
     expect(bootstrapInterval([[0.5], [0.5], [0.5]], bootstrap)).toEqual({ low: 0.5, high: 0.5 });
   });
 
-  test('holds the mean of what was seen and stays within its range', () => {
+  test('the interval contains the observed mean and stays within the observed range', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 1 }), { minLength: 1, maxLength: 40 }), fc.nat(), (values, seed) => {
         const { low, high } = bootstrapInterval(
@@ -28,7 +28,7 @@ describe('bootstrapInterval', () => {
     );
   });
 
-  test('covers the true rate of coins about as often as its confidence says', () => {
+  test('the interval covers the true rate of coins about as often as its confidence promises', () => {
     const coins = createRandom('coins');
     let covered = 0;
     for (let experiment = 0; experiment < 300; experiment++) {
@@ -40,14 +40,14 @@ describe('bootstrapInterval', () => {
     expect(covered / 300).toBeLessThan(0.985);
   });
 
-  test('draws by its seed alone, and whole groups: ten equal episodes of a task tell no more than one', () => {
+  test('the bootstrap depends on its seed alone and draws whole groups: ten equal episodes of a task count as one', () => {
     const values = [[0], [1], [1], [0], [1]];
     expect(bootstrapInterval(values, bootstrap)).toEqual(bootstrapInterval(values, bootstrap));
     const tenfold = values.map(([value = 0]) => Array.from({ length: 10 }, () => value));
     expect(bootstrapInterval(tenfold, bootstrap)).toEqual(bootstrapInterval(values, bootstrap));
   });
 
-  test('refuses what has no interval', () => {
+  test('a sample without an interval is refused', () => {
     expect(() => bootstrapInterval([], bootstrap)).toThrow('nothing to resample');
     expect(() => bootstrapInterval([[1]], { ...bootstrap, confidence: 95 })).toThrow('between 0 and 1, not 95');
     expect(() => bootstrapInterval([[1]], { ...bootstrap, resamples: 0 })).toThrow('1 or more, not 0');
@@ -60,7 +60,7 @@ describe('measureEpisodes', () => {
     ...part,
   });
 
-  test('tells means, loops and success by depth', () => {
+  test('measureEpisodes returns means, loops and success by depth', () => {
     const measures = measureEpisodes(
       [
         episode('a', { return: 1, success: true, actions: ['get 1 x', 'craft'] }),
@@ -84,7 +84,7 @@ describe('measureEpisodes', () => {
     ]);
   });
 
-  test('is the same in any order of the episodes', () => {
+  test('the order of the episodes does not change the result', () => {
     const one = fc.record({
       taskId: fc.constantFrom('a', 'b', 'c'),
       taskDepth: fc.constantFrom(1, 2, null),

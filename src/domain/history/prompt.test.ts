@@ -15,7 +15,7 @@ const conversation = {
 const one = (): number => 1;
 
 describe('promptMessages', () => {
-  test('starts with the instruction and ends with the observation where the agent stands', () => {
+  test('a prompt starts with the instruction and ends with the current observation', () => {
     expect(promptMessages(conversation)).toEqual([
       { role: 'system', content: 'Craft things.' },
       { role: 'user', content: 'Goal: craft stick.' },
@@ -28,7 +28,7 @@ describe('promptMessages', () => {
     ]);
   });
 
-  test('an empty instruction gives no system message', () => {
+  test('an empty instruction adds no system message', () => {
     expect(promptMessages({ ...conversation, instruction: '', history: [] })).toEqual([
       { role: 'user', content: 'Goal: craft stick.' },
     ]);
@@ -57,7 +57,7 @@ describe('trimTurns', () => {
     expect(trimTurns(messages, 8, one)).toEqual({ kind: 'fits', messages, trimmed: null, tokens: 8 });
   });
 
-  test('one token too many drops the oldest reply together with its own observation', () => {
+  test('one token over the limit drops the oldest reply together with its own observation', () => {
     const trimmed = trimTurns(messages, 7, one);
     expect(trimmed).toEqual({
       kind: 'fits',
@@ -72,11 +72,11 @@ describe('trimTurns', () => {
     expect(trimTurns(messages, 3, one)).toEqual({ kind: 'too-long', headTokens: 2, newestTurnTokens: 2, limit: 3 });
   });
 
-  test('a head alone above the limit fails instead of looping', () => {
+  test('a head above the limit fails instead of looping', () => {
     expect(trimTurns(messages.slice(0, 2), 1, one)).toEqual({ kind: 'too-long', headTokens: 2, newestTurnTokens: 0, limit: 1 });
   });
 
-  test('what fits is the longest suffix of turns behind the whole head', () => {
+  test('trimming keeps the longest suffix of turns that fits after the whole head', () => {
     const turn = fc.record({ response: fc.string(), observation: fc.string() });
     const length = (message: ChatMessage): number => message.content.length + 1;
     fc.assert(
@@ -97,7 +97,7 @@ describe('trimTurns', () => {
     );
   });
 
-  test('dropTurns drops the oldest but never the newest', () => {
+  test('dropTurns drops the oldest turns but never the newest', () => {
     expect(dropTurns(messages, 1)).toEqual({
       messages: [...messages.slice(0, 2), ...messages.slice(4)],
       trimmed: { from: 0, to: 1 },
@@ -106,7 +106,7 @@ describe('trimTurns', () => {
     expect(dropTurns(messages.slice(0, 2), 1)).toEqual({ messages: messages.slice(0, 2), trimmed: null });
   });
 
-  test('the estimate counts bytes, so a text without blanks or in another script is not underrated', () => {
+  test('the estimate counts bytes, so that a text without blanks or in another script is not underestimated', () => {
     expect(approximateTokens({ role: 'user', content: 'abcdef' })).toBe(6);
     expect(approximateTokens({ role: 'user', content: '木木' })).toBe(6);
   });

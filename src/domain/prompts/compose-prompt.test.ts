@@ -37,7 +37,7 @@ const parts = (prompt: ComposedPrompt): string[] =>
 const textOf = (prompt: ComposedPrompt): string => parts(prompt).at(-1) ?? '';
 
 describe('the shown history', () => {
-  test('in ALFWorld a record is what the agent saw and then did, on one line, every line break a blank', () => {
+  test('a record of ALFWorld is one line of what the agent saw and did, and each line break becomes a blank', () => {
     const { records, historyText } = composePrompt('alfworld', home);
     expect(records).toEqual([
       '[Observation]: You are in a room.  Your task is to: put some spraybottle on toilet. [Action]: go to cabinet 1',
@@ -47,7 +47,7 @@ describe('the shown history', () => {
     expect(historyText).toBe(records.join('\n'));
   });
 
-  test('in Search a record is what the agent did and what that brought, and an empty line follows each', () => {
+  test('a record of Search is what the agent did and its result, followed by an empty line', () => {
     const { records, historyText } = composePrompt('search-qa', quest);
     expect(records).toEqual([
       '<search>Teide</search> <information>{"result": "Doc 1: Tenerife"}</information>',
@@ -56,12 +56,12 @@ describe('the shown history', () => {
     expect(historyText).toBe(`${records[0]}\n\n${records[1]}\n`);
   });
 
-  test('an answer that could not be read and brought nothing leaves a blank record', () => {
+  test('an unreadable answer without a result leaves a blank record', () => {
     const blank = { ...quest, ...pastSteps('q', [{ action: '', observation: '' }]) };
     expect(composePrompt('search-qa', blank).historyText.trim()).toBe('');
   });
 
-  test('its length is that of the last steps asked for', () => {
+  test('the history contains the requested number of last steps', () => {
     const whole = composePrompt('alfworld', home).records;
     for (const length of [0, 1, 2, 3, 9])
       expect(composePrompt('alfworld', { ...home, historyLength: length }).records).toEqual(
@@ -73,7 +73,7 @@ describe('the shown history', () => {
     expect(() => composePrompt('alfworld', { ...home, historyLength })).toThrow(RangeError);
   });
 
-  test('the last result of a search is in it, the last observation of ALFWorld is not', () => {
+  test('the history contains the last result of a search, but not the last observation of ALFWorld', () => {
     expect(composePrompt('search-qa', quest).historyText).toContain('Canary Islands');
     expect(composePrompt('alfworld', home).historyText).not.toContain('Nothing happens.');
     expect(textOf(composePrompt('alfworld', home))).toContain('You are at step 4. What you see now:\nNothing happens.');
@@ -81,7 +81,7 @@ describe('the shown history', () => {
 });
 
 describe('image mode', () => {
-  test('puts the image first, and no word of the history into the text', () => {
+  test('image mode puts the image first and no word of the history into the text', () => {
     for (const name of NAMES) {
       const prompt = composePrompt(name, { ...home, mode: 'image' });
       expect(prompt.messages.map((message) => message.role)).toEqual(['user']);
@@ -91,14 +91,14 @@ describe('image mode', () => {
     }
   });
 
-  test('sends no image at the first step, or a blank one where that is asked for', () => {
+  test('image mode sends no image at the first step, or a blank one on request', () => {
     expect(parts(composePrompt('alfworld', opening(home)))).toHaveLength(1);
     const published = composePrompt('alfworld', { ...opening(home), emptyHistory: 'blank-image' });
     expect(parts(published)).toEqual(['[history-image]', textOf(composePrompt('alfworld', opening(home)))]);
     expect(published.historyText).toBe('');
   });
 
-  test('asks for a factor at every step when compression is on, and only then', () => {
+  test('image mode asks for a factor at every step when compression is on, and only then', () => {
     for (const name of NAMES) {
       for (const input of [home, opening(home)]) {
         const asked = textOf(composePrompt(name, input));
@@ -111,7 +111,7 @@ describe('image mode', () => {
 });
 
 describe('text mode', () => {
-  test('writes the history out, and asks for no factor even when told to: there is no image', () => {
+  test('text mode writes out the history and never asks for a factor, since there is no image', () => {
     for (const name of NAMES) {
       const prompt = composePrompt(name, { ...home, mode: 'text', compression: true });
       expect(parts(prompt)).toHaveLength(1);
@@ -122,19 +122,19 @@ describe('text mode', () => {
   });
 });
 
-test('actions are listed as quoted strings, one a line, without help', () => {
+test('the prompt lists actions as quoted strings, one per line, without `help`', () => {
   expect(textOf(composePrompt('alfworld', home))).toContain("What you can do now:\n['go to cabinet 2'\n 'look']");
   expect(textOf(composePrompt('alfworld', { ...home, admissibleActions: null }))).not.toContain('What you can do now');
 });
 
-test('the task is named once: by the opening where it holds it, else by the prompt', () => {
+test('the prompt names the task once: in the opening if that contains it, else separately', () => {
   const count = (text: string): number => text.split(home.task).length - 1;
   expect(count(textOf(composePrompt('alfworld', opening(home))))).toBe(1);
   expect(count(textOf(composePrompt('alfworld', home)))).toBe(1);
   expect(textOf(composePrompt('alfworld', { ...opening(home), observation: 'A room.' }))).toContain(`Your task: ${home.task}`);
 });
 
-test('TextCraft is told its opening again once the shown history has lost it', () => {
+test('a TextCraft prompt repeats the opening once the shown history has lost it', () => {
   const opened = home.steps[0]?.observation ?? 'none';
   expect(textOf(composePrompt('textcraft', { ...home, historyLength: 2 }))).toContain(
     `What you were told at the start:\n${opened}`,

@@ -3,9 +3,15 @@ import fc from 'fast-check';
 import { parseThoughtAction } from './parse-thought-action.ts';
 
 const rows: readonly (readonly [rule: string, response: string, thought: string, action: string, wellFormatted: boolean])[] = [
-  ['thought and action on their lines', 'Thought: I need reed\nAction: get 2 reed', 'I need reed', 'get 2 reed', true],
-  ['labels on lines of their own', 'Thought:\nI need reed\n\nAction:\nget 2 reed\n', 'I need reed', 'get 2 reed', true],
-  ['an action alone', 'Action: inventory', '', 'inventory', true],
+  [
+    'a thought and an action are read from their lines',
+    'Thought: I need reed\nAction: get 2 reed',
+    'I need reed',
+    'get 2 reed',
+    true,
+  ],
+  ['labels may occupy lines of their own', 'Thought:\nI need reed\n\nAction:\nget 2 reed\n', 'I need reed', 'get 2 reed', true],
+  ['an action needs no thought', 'Action: inventory', '', 'inventory', true],
   ['an invented observation is cut off', 'Thought: t\nAction: get 1 a\nObservation: Got 1 a', 't', 'get 1 a', false],
   [
     'the last marker counts',
@@ -15,9 +21,9 @@ const rows: readonly (readonly [rule: string, response: string, thought: string,
     false,
   ],
   ['numbered labels are labels', 'Thought 1: t\nAction 1: get 1 a', 't', 'get 1 a', true],
-  ['a list number is taken off', 'Action: 1. craft 1 rod using 2 beam', '', 'craft 1 rod using 2 beam', true],
-  ['marks at the end of a turn, quotes and a full stop are taken off', 'Action: `get 1 a.`. </s>', '', 'get 1 a', true],
-  ['bold marks around the whole are taken off', 'Action: **get 1 a**', '', 'get 1 a', true],
+  ['a list number is removed', 'Action: 1. craft 1 rod using 2 beam', '', 'craft 1 rod using 2 beam', true],
+  ['end-of-turn marks, quotes and a full stop are removed', 'Action: `get 1 a.`. </s>', '', 'get 1 a', true],
+  ['bold marks around the whole action are removed', 'Action: **get 1 a**', '', 'get 1 a', true],
   ['runs of blanks become one', 'Action:  get  2\treed', '', 'get 2 reed', true],
   ['names keep their characters', 'Action: get 1 minecraft:oak_logs', '', 'get 1 minecraft:oak_logs', true],
   ['without a marker the last line with text is the action', 'I will look.\ninventory\n\n', 'I will look.', 'inventory', false],
@@ -29,7 +35,7 @@ test.each(rows)('%s', (_rule, response, thought, action, wellFormatted) => {
   expect(parseThoughtAction(response)).toEqual({ thought, action, wellFormatted });
 });
 
-test('no response throws, and an action is one line without blanks around it', () => {
+test('no response throws, and an action is one line without surrounding blanks', () => {
   const piece = fc.constantFrom(
     'Action:',
     'Thought:',
@@ -59,7 +65,7 @@ test('no response throws, and an action is one line without blanks around it', (
   );
 });
 
-test('quotes are taken off as by the pattern with a back reference, in one pass', () => {
+test('quotes are removed in one pass, as by the pattern with a back reference', () => {
   const asPattern = (line: string) =>
     line
       .replace(/ ?\.$/, '')

@@ -32,7 +32,7 @@ const check = (name: TemplateName, [, response, action, valid, factor, flags]: R
 const ALFWORLD_PUBLISHED: readonly Row[] = [
   ['an action is read in lower case', `${T}<action>Go To Desk 1</action>${cf('1.5')}`, 'go to desk 1', true, 1.5, []],
   ['a missing factor is 1 and no fault', `${T}${A}`, 'look', true, 1, []],
-  ['no thought is no valid answer, and its factor is still read', `${A}${cf('2.0')}`, 'look', false, 2, ['no-think']],
+  ['an answer without a thought is invalid, and its factor is still read', `${A}${cf('2.0')}`, 'look', false, 2, ['no-think']],
   ['a factor above the range is 5', `${T}${A}${cf('7')}`, 'look', true, 5, []],
   ['a factor below the range is 1', `${T}${A}${cf('0.5')}`, 'look', true, 1, []],
   ['nan is no factor', `${T}${A}${cf('nan')}`, 'look', true, 1, []],
@@ -48,14 +48,14 @@ const ALFWORLD_PUBLISHED: readonly Row[] = [
     ['repeated-compression-tag'],
   ],
   [
-    'two actions are none, and no factor',
+    'two actions count as none, and have no factor',
     `${T}${A}<action>go</action>${cf('2')}`,
     '',
     false,
     1,
     ['repeated-action-tag', 'factor-forced'],
   ],
-  ['a thought in upper case is none', `<THINK>x</THINK>${A}`, 'look', false, 1, ['no-think']],
+  ['a thought tag in upper case does not count', `<THINK>x</THINK>${A}`, 'look', false, 1, ['no-think']],
   [
     'an action that the world does not list is still valid',
     `${T}<action>fly to the moon</action>`,
@@ -72,10 +72,10 @@ const ALFWORLD_MORE: readonly Row[] = [
   ['tags of the action count in any case', `${T}<ACTION>Look</Action>`, 'look', true, 1, []],
   ['Python white space around an action is stripped', `${T}<action>\u001c\u0085look\u00a0</action>`, 'look', true, 1, []],
   ['an answer without an action has none', T, '', false, 1, ['no-action']],
-  ['an action that is never closed is none', `${T}<action>look`, '', false, 1, ['no-action']],
+  ['an unclosed action does not count', `${T}<action>look`, '', false, 1, ['no-action']],
   ['empty tags are a valid action', `${T}<action> </action>`, '', true, 1, ['empty-action']],
   ['two thoughts are one too many', `${T}${T}${A}`, 'look', false, 1, ['repeated-think-tag']],
-  ['a thought that is never closed is none', `<think>${A}`, 'look', false, 1, ['no-think']],
+  ['an unclosed thought does not count', `<think>${A}`, 'look', false, 1, ['no-think']],
   ['a repeated tag counts in any case', `${T}${A}<Action>${cf('2')}`, '', false, 1, ['repeated-action-tag', 'factor-forced']],
   [
     'a second opening compression tag is one too many',
@@ -86,7 +86,7 @@ const ALFWORLD_MORE: readonly Row[] = [
     ['repeated-compression-tag'],
   ],
   ['kana is no ideograph', `<think>かな</think>${A}`, 'look', true, 1, []],
-  ['all that is broken is told', `${A}${A}看`, '', false, 1, ['repeated-action-tag', 'no-think', 'cjk', 'factor-forced']],
+  ['every fault is flagged', `${A}${A}看`, '', false, 1, ['repeated-action-tag', 'no-think', 'cjk', 'factor-forced']],
 ];
 
 const SEARCH_PUBLISHED: readonly Row[] = [
@@ -100,7 +100,7 @@ const SEARCH_PUBLISHED: readonly Row[] = [
     ['factor-forced'],
   ],
   [
-    'of an answer and a search the search stands, not valid',
+    'an answer next to a search yields the search, flagged as invalid',
     `<answer>b</answer><search>a</search>${cf('2')}`,
     '<search>a</search>',
     false,
@@ -113,7 +113,7 @@ const SEARCH_PUBLISHED: readonly Row[] = [
 
 const SEARCH_MORE: readonly Row[] = [
   [
-    'of two searches the first stands, not valid',
+    'the first of two searches is read and flagged as invalid',
     '<search>a</search><search>b</search>',
     '<search>a</search>',
     false,
@@ -129,7 +129,7 @@ const SEARCH_MORE: readonly Row[] = [
     ['search-and-answer'],
   ],
   [
-    'of two answers the first stands, not valid, without a factor',
+    'the first of two answers is read and flagged as invalid, without a factor',
     `<answer>a</answer><answer>b</answer>${cf('2')}`,
     '<answer>a</answer>',
     false,
@@ -138,20 +138,13 @@ const SEARCH_MORE: readonly Row[] = [
   ],
   ['a closing tag before the opening one cuts the search off', '</search><search>a</search>', '', false, 1, ['no-action']],
   ['a query keeps its line breaks', '<search>a\nb</search>', '<search>a\nb</search>', true, 1, []],
-  ['thoughts and scripts are not asked for', '<search>看</search>', '<search>看</search>', true, 1, []],
+  ['neither a thought nor a script is required', '<search>看</search>', '<search>看</search>', true, 1, []],
   ['a repeated factor is no fault here', `<search>a</search>${cf('2')}${cf('3')}`, '<search>a</search>', true, 2, []],
 ];
 
 const TEXTCRAFT: readonly Row[] = [
-  ['a command with its factor', `Thought: t\nAction: get 2 reed\n${cf('1.4')}`, 'get 2 reed', true, 1.4, []],
-  [
-    "the factor on the command's own line is taken out",
-    `Thought: t\nAction: get 2 reed ${cf('1.4')}`,
-    'get 2 reed',
-    true,
-    1.4,
-    [],
-  ],
+  ['a command is read with its factor', `Thought: t\nAction: get 2 reed\n${cf('1.4')}`, 'get 2 reed', true, 1.4, []],
+  ['a factor on the line of the command is removed', `Thought: t\nAction: get 2 reed ${cf('1.4')}`, 'get 2 reed', true, 1.4, []],
   [
     'an invented observation is cut off',
     `Action: get 1 a\nObservation: b${cf('2')}`,
@@ -160,7 +153,7 @@ const TEXTCRAFT: readonly Row[] = [
     2,
     ['not-well-formatted'],
   ],
-  ['no command', `Thought: t\nAction:\n${cf('2')}`, '', false, 2, ['no-action']],
+  ['a missing command is flagged', `Thought: t\nAction:\n${cf('2')}`, '', false, 2, ['no-action']],
 ];
 
 describe('ALFWorld', () => {
@@ -173,7 +166,7 @@ describe('TextCraft', () => {
   test.each(TEXTCRAFT)('%s', (...row) => check('textcraft', row));
 });
 
-test('the thought is what stands in its tags, or else before the first other tag', () => {
+test('the thought is the content of its tags, or else the text before the first other tag', () => {
   const thought = (response: string): string => projectResponse('alfworld', response, { compression: false }).thought;
   expect(thought(`<think> a\nb </think>${A}`)).toBe('a\nb');
   expect(thought(`I look. ${A}`)).toBe('I look.');
@@ -181,7 +174,7 @@ test('the thought is what stands in its tags, or else before the first other tag
   expect(projectResponse('textcraft', 'Thought: t\nAction: inventory', { compression: false }).thought).toBe('t');
 });
 
-test('no answer of any form throws; the factor stays in its range and a flag tells why an answer is not valid', () => {
+test('no answer throws; the factor stays in its range, and a flag explains why an answer is invalid', () => {
   const piece = fc.constantFrom('<think>', '</think>', '<action>', '</action>', '<search>', '</search>', '<answer>', '</answer>');
   const more = fc.constantFrom(
     '<compression>',

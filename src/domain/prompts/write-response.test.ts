@@ -7,16 +7,19 @@ const factor = fc.double({ min: 1, max: 5, noNaN: true });
 const command = fc.constantFrom('look', 'go to desk 1', 'take mug 2 from shelf 1', 'inventory', 'get 2 oak logs');
 
 describe('writeResponse', () => {
-  test.each(['alfworld', 'textcraft'] as const)('in %s is read back as the action and factor that it was written for', (name) => {
-    fc.assert(
-      fc.property(command, factor, (action, asked) => {
-        const response = writeResponse(name, { thought: 'This is next.', action, factor: asked });
-        expect(projectResponse(name, response, { compression: true })).toMatchObject({ action, valid: true, factor: asked });
-      }),
-    );
-  });
+  test.each(['alfworld', 'textcraft'] as const)(
+    'a %s response is read back as the action and factor that it was written for',
+    (name) => {
+      fc.assert(
+        fc.property(command, factor, (action, asked) => {
+          const response = writeResponse(name, { thought: 'This is next.', action, factor: asked });
+          expect(projectResponse(name, response, { compression: true })).toMatchObject({ action, valid: true, factor: asked });
+        }),
+      );
+    },
+  );
 
-  test('in search-qa is read back as the query, and as the answer whose factor is always 1', () => {
+  test('a search-qa response is read back as its query, or as its answer with factor 1', () => {
     const search = writeResponse('search-qa', { thought: 't', action: '<search>who?</search>', factor: 1.5 });
     expect(projectResponse('search-qa', search, { compression: true })).toMatchObject({
       action: '<search>who?</search>',
@@ -30,7 +33,7 @@ describe('writeResponse', () => {
     });
   });
 
-  test('without a factor holds no tag of one', () => {
+  test('a response without a factor contains no compression tag', () => {
     expect(writeResponse('textcraft', { thought: 't', action: 'look', factor: null })).toBe('Thought: t\nAction: look');
   });
 });

@@ -7,7 +7,7 @@ import { createPythonRandom } from './python-random.ts';
  * `conformance/agent-r-vectors.test.ts`.
  */
 describe('createPythonRandom', () => {
-  test('random() draws what CPython draws', () => {
+  test('random() draws the numbers that CPython draws', () => {
     const stream = createPythonRandom(123);
     expect([1, 2, 3, 4].map(() => stream.random())).toEqual([
       0.052363598850944326, 0.08718667752263232, 0.4072417636703983, 0.10770023493843905,
@@ -22,7 +22,7 @@ describe('createPythonRandom', () => {
     ]);
   });
 
-  test('a seed of more than 32 bits uses all of its words, and the sign does not count', () => {
+  test('a seed of more than 32 bits uses all of its words, and its sign does not count', () => {
     const wide = createPythonRandom(2 ** 40 + 7);
     expect([wide.random(), wide.randint(-5, 5), wide.choice([...'abcdef']), wide.getrandbits(53)]).toEqual([
       0.6137037779936511,
@@ -35,7 +35,7 @@ describe('createPythonRandom', () => {
     expect(createPythonRandom(7).random()).toBe(0.32383276483316237);
   });
 
-  test('seed 0 is a seed, and the state is twisted again after 624 words', () => {
+  test('seed 0 is a valid seed, and the state is twisted again after 624 words', () => {
     const zero = createPythonRandom(0);
     expect([zero.random(), ...[1, 2, 3, 4].map(() => zero.randbelow(1000003))]).toEqual([
       0.8444218515250481, 794772, 933488, 441001, 42450,
@@ -45,7 +45,7 @@ describe('createPythonRandom', () => {
     expect([five.random(), five.randbelow(2 ** 40 + 1)]).toEqual([0.9117617826415582, 479134390181]);
   });
 
-  test('every draw keeps within its bounds, and a shuffle keeps its items', () => {
+  test('every draw stays within its bounds, and a shuffle keeps its items', () => {
     fc.assert(
       fc.property(
         fc.maxSafeInteger(),
@@ -61,7 +61,7 @@ describe('createPythonRandom', () => {
     );
   });
 
-  test('what cannot be drawn is refused', () => {
+  test('an impossible draw is refused', () => {
     const stream = createPythonRandom(1);
     expect(() => stream.choice([])).toThrow(RangeError);
     expect(() => stream.randbelow(0)).toThrow(RangeError);

@@ -6,12 +6,12 @@ import { seedFrom } from './seed-from.ts';
 const seeds = fc.oneof(fc.string(), fc.maxSafeNat());
 
 describe('createRandom', () => {
-  test('draws the same numbers on every machine', () => {
+  test('createRandom draws the same numbers on every machine', () => {
     const random = createRandom(7);
     expect([random.int(1000), random.int(1000), random.int(1000), random.next()]).toEqual([247, 422, 644, 0.1603987405322339]);
   });
 
-  test('an equal seed gives an equal stream, another seed another one', () => {
+  test('equal seeds yield equal streams, and other seeds other streams', () => {
     fc.assert(
       fc.property(seeds, seeds, (one, other) => {
         const draw = (seed: string | number) => Array.from({ length: 8 }, createRandom(seed).next).join();
@@ -21,7 +21,7 @@ describe('createRandom', () => {
     );
   });
 
-  test('next stays in [0, 1) and int below n', () => {
+  test('next() stays in [0, 1) and int(n) below n', () => {
     fc.assert(
       fc.property(seeds, fc.integer({ min: 1, max: 2 ** 32 }), (seed, n) => {
         const random = createRandom(seed);
@@ -32,14 +32,14 @@ describe('createRandom', () => {
     );
   });
 
-  test('int is even: 60,000 draws of a die lie within five standard deviations', () => {
+  test('int() is uniform: 60,000 draws of a die lie within five standard deviations', () => {
     const random = createRandom('die');
     const counts = [0, 0, 0, 0, 0, 0];
     for (let i = 0; i < 60_000; i++) counts[random.int(6)]!++; // int(6) is 0..5
     for (const count of counts) expect(Math.abs(count - 10_000)).toBeLessThan(5 * Math.sqrt(60_000 * (1 / 6) * (5 / 6)));
   });
 
-  test('shuffle keeps the items and leaves its argument alone', () => {
+  test('shuffle() keeps the items and does not change its argument', () => {
     fc.assert(
       fc.property(seeds, fc.array(fc.nat()), (seed, items) => {
         const before = [...items];
@@ -50,7 +50,7 @@ describe('createRandom', () => {
     );
   });
 
-  test('a fork does not depend on what was drawn before it, and differs from its parent and its siblings', () => {
+  test('a fork does not depend on earlier draws, and differs from its parent and its siblings', () => {
     const drawn = createRandom('x');
     drawn.next();
     const values = [
@@ -70,13 +70,13 @@ describe('createRandom', () => {
 });
 
 describe('seedFrom', () => {
-  test('gives the same number on every machine', () => {
+  test('seedFrom returns the same number on every machine', () => {
     expect([seedFrom(), seedFrom('run', 'task', 0, 1), seedFrom('é𐀀')]).toEqual([
       2552497302625745, 6410444335728397, 7510936802162809,
     ]);
   });
 
-  test('is a safe integer, and neither the kind nor the borders of parts are lost', () => {
+  test('a seed is a safe integer that depends on the kind and the borders of its parts', () => {
     const part = fc.oneof(fc.string(), fc.integer());
     fc.assert(
       fc.property(fc.array(part), fc.array(part), (one, other) => {

@@ -22,25 +22,28 @@ test.each<[string, string]>([
   ['<tool_call>{}</tool_call>', 'R\n<tool_call>{}</tool_call>'],
   ['I run it.\n<code>\nprint(1)\n</code>', 'R\nI run it.\n<code>\nprint(1)\n</code>'],
   ['<answer>x</answer>', 'R\n<answer>x</answer>'],
-])('the thought of %j begins with the reflection in its own form', (reply, reflected) => {
+])('the reflection is inserted at the start of the thought of %j, in its own form', (reply, reflected) => {
   expect(beginThought('R', reply)).toBe(reflected);
 });
 
-describe('what reads a reply reads the same action in it, as well formed', () => {
-  test.each(['alfworld', 'search-qa', 'textcraft'] as const)('the template %s', (name) => {
-    const action = name === 'search-qa' ? '<search>a river</search>' : 'get 1 log';
-    for (const thought of ['I think.', '']) {
-      const reply = writeResponse(name, { thought, action, factor: 1.5 });
-      const read = projectResponse(name, beginThought('I erred.', reply), { compression: true });
-      expect(read).toEqual({
-        ...projectResponse(name, reply, { compression: true }),
-        thought: thought === '' ? 'I erred.' : 'I erred. I think.',
-      });
-      expect(read.valid).toBe(true);
-    }
-  });
+describe('the action of a reply with a reflection', () => {
+  test.each(['alfworld', 'search-qa', 'textcraft'] as const)(
+    'the template %s reads the same well-formed action with and without the reflection',
+    (name) => {
+      const action = name === 'search-qa' ? '<search>a river</search>' : 'get 1 log';
+      for (const thought of ['I think.', '']) {
+        const reply = writeResponse(name, { thought, action, factor: 1.5 });
+        const read = projectResponse(name, beginThought('I erred.', reply), { compression: true });
+        expect(read).toEqual({
+          ...projectResponse(name, reply, { compression: true }),
+          thought: thought === '' ? 'I erred.' : 'I erred. I think.',
+        });
+        expect(read.valid).toBe(true);
+      }
+    },
+  );
 
-  test.each(TOOL_PROFILES)('the tool calls of profile %s', (profile) => {
+  test.each(TOOL_PROFILES)('profile %s reads the same tool calls with and without the reflection', (profile) => {
     const tools = { names: ['search', 'python'], problemOf: () => null };
     const call = '<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>';
     const made = profile === 'retool' ? '<code>\nprint(1)\n</code>' : call;
@@ -51,13 +54,13 @@ describe('what reads a reply reads the same action in it, as well formed', () =>
     }
   });
 
-  test('labels', () => {
+  test('labels are read the same with and without the reflection', () => {
     for (const reply of ['Thought: I go.\nAction: go', 'Thought:\nAction: go', 'Action: go', 'Thought 1: x\nAction 1: go'])
       expect(parseThoughtAction(beginThought('I erred.', reply))).toMatchObject({ action: 'go', wellFormatted: true });
   });
 });
 
-test('a label before a tag makes it a reply with labels', () => {
+test('a label before a tag makes a reply one with labels', () => {
   expect(replyFormOf('Thought: I go.\nAction: <search>x</search>')).toBe('labels');
   expect(replyFormOf('<think>Thought: no label</think>')).toBe('tags');
 });

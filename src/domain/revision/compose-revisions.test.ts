@@ -31,7 +31,7 @@ function transitionsOf({ bad }: Pairing, moods: readonly number[]): ReadonlyMap<
 const letters = (revision: Revision) =>
   revision.turns.map(({ observation, loss }) => `${observation.replace('obs ', '')}${loss ? '+' : '-'}`).join(' ');
 
-describe('revisions composed soundly', () => {
+describe('sound revisions', () => {
   const fork = pairPaths(
     plant([
       { words: 'stgh', shared: 0, score: 1 },
@@ -40,13 +40,13 @@ describe('revisions composed soundly', () => {
     THRESHOLD_DEFAULTS,
   );
 
-  test('an error found after the branch: bad steps up to it, then the good steps from the branch', () => {
+  test('an error after the branch keeps the bad steps up to it, followed by the good steps from the branch', () => {
     const { revisions } = composeRevisions(fork.pairs, transitionsOf(fork, [2]), options);
     expect(revisions.map(letters)).toEqual(['s- t- b- g+ h+']);
     expect(revisions[0]).toMatchObject({ branch: 2, transition: 2, clamped: false, revisionLength: 3, reward: 1, cause: 'bad' });
   });
 
-  test('an error found at a shared step moves to the first step that differs, or drops the pair; published, the shared steps come twice', () => {
+  test('an error at a shared step moves to the first differing step or drops the pair; as published, the shared steps come twice', () => {
     const early = transitionsOf(fork, [0]);
     const { revisions } = composeRevisions(fork.pairs, early, options);
     expect(revisions.map(letters)).toEqual(['s- t- b- g+ h+']);
@@ -58,7 +58,7 @@ describe('revisions composed soundly', () => {
     expect(published.map(({ observation }) => observation)).toEqual(['obs s', 'ok.', 'obs t', 'obs g', 'obs h']);
   });
 
-  test('the signal is a thought of the first good reply, or a turn of its own as published', () => {
+  test('the signal becomes a thought of the first good reply, or a turn of its own as published', () => {
     const transitions = transitionsOf(fork, [2]);
     const [thought] = composeRevisions(fork.pairs, transitions, options).revisions;
     const sentence = REFLECTIONS[thought?.reflection ?? -1];
@@ -77,14 +77,14 @@ describe('revisions composed soundly', () => {
     });
   });
 
-  test('an unreadable judge or none drops the pair with the reason', () => {
+  test('a pair is dropped with the reason when its judge is unreadable or missing', () => {
     const [bad = ''] = fork.bad.map(({ leafStepId }) => leafStepId);
     const unparsed = new Map<string, Transition>([[bad, { index: 0, cause: 'unparsed', judged: 1 }]]);
     expect(composeRevisions(fork.pairs, unparsed, options).dropped).toEqual([{ pair: fork.pairs[0], reason: 'unparsed' }]);
     expect(composeRevisions(fork.pairs, new Map(), options).dropped).toEqual([{ pair: fork.pairs[0], reason: 'not-judged' }]);
   });
 
-  test('bad trajectories that part after their error give one revision', () => {
+  test('bad trajectories that diverge after their error yield one revision', () => {
     const tree = plant([
       { words: 'g', shared: 0, score: 1 },
       { words: 'bx', shared: 0, score: 0 },
@@ -100,7 +100,7 @@ describe('revisions composed soundly', () => {
   const beforeBranch = fc.constantFrom('clamp' as const, 'drop' as const);
   const moods = fc.array(fc.nat(3), { minLength: 1, maxLength: 5 });
 
-  test('any tree, any verdicts: every pair is a revision or dropped with a reason, and the transition is never before the branch', () => {
+  test('every pair of any tree becomes a revision or is dropped with a reason, and no transition lies before the branch', () => {
     fc.assert(
       fc.property(anyTree, moods, signal, beforeBranch, (tree, mood, form, rule) => {
         const pairing = pairPaths(tree, { alpha: 0.25, beta: 0.125 });
@@ -116,7 +116,7 @@ describe('revisions composed soundly', () => {
     );
   });
 
-  test('any tree, any verdicts: nothing of the bad trajectory is trained on, and all of the good one behind the branch is', () => {
+  test('any revision trains on nothing of the bad trajectory and on all of the good one after the branch', () => {
     fc.assert(
       fc.property(anyTree, moods, signal, (tree, mood, form) => {
         const pairing = pairPaths(tree, { alpha: 0.25, beta: 0.125 });
@@ -135,7 +135,7 @@ describe('revisions composed soundly', () => {
     );
   });
 
-  test('any revision: xtuner trains on exactly the replies marked for it, in their order', () => {
+  test('xtuner trains on exactly the marked replies of any revision, in order', () => {
     fc.assert(
       fc.property(anyTree, moods, signal, (tree, mood, form) => {
         const pairing = pairPaths(tree, { alpha: 0.25, beta: 0.125 });
@@ -153,12 +153,12 @@ describe('revisions composed soundly', () => {
 });
 
 describe('reflections', () => {
-  test('there are twenty, each of one line and its own', () => {
+  test('there are twenty distinct reflections of one line each', () => {
     expect(new Set(REFLECTIONS).size).toBe(20);
     for (const sentence of REFLECTIONS) expect(sentence).toMatch(/^\S.*\.$/);
   });
 
-  test('a draw is fixed by seed, tree and leaves, and reaches all twenty', () => {
+  test('a draw depends on seed, tree and leaves, and reaches all twenty', () => {
     const draw = (i: number) => drawReflection(1, { treeId: 't', goodLeafStepId: 'g', badLeafStepId: String(i) });
     const drawn = Array.from({ length: 400 }, (_, i) => draw(i));
     expect(drawn).toEqual(Array.from({ length: 400 }, (_, i) => draw(i)));
@@ -166,7 +166,7 @@ describe('reflections', () => {
   });
 });
 
-test('metrics: revision length of judged revisions only, causes and clamps counted', () => {
+test('the metrics average the revision length of judged revisions only, and count causes and clamps', () => {
   const revision = (cause: Revision['cause'], revisionLength: number, transition: number, clamped: boolean): Revision => ({
     goodLeafStepId: 'g',
     badLeafStepId: 'b',

@@ -8,21 +8,21 @@ const steps = leafPaths(plant([{ words: 'abc', shared: 0, score: 0 }]))[0]?.step
 const next = (...verdicts: Verdict[]) => nextTransitionStep(steps, 'TASK', verdicts);
 
 describe('the search for the first error', () => {
-  test('asks for one step after the other while they are accepted', () => {
+  test('the search asks about one step after the other while the judge accepts them', () => {
     expect(next()).toMatchObject({ kind: 'judge', index: 0, slots: { action: 'act a', log: '' } });
     expect(next('good', 'uncertain')).toMatchObject({ kind: 'judge', index: 2, slots: { action: 'act c' } });
   });
 
-  test('ends at the first bad step; its place is the revision length', () => {
+  test('the search ends at the first bad step, whose place is the revision length', () => {
     expect(next('good', 'bad')).toEqual({ kind: 'found', transition: { index: 1, cause: 'bad', judged: 2 } });
     expect(next('good', 'bad', 'bad')).toEqual(next('good', 'bad'));
   });
 
-  test('keeps the whole trajectory when no step is bad, and says that none was found', () => {
+  test('the search keeps the whole trajectory when no step is bad, and reports that no error was found', () => {
     expect(next('good', 'good', 'uncertain')).toEqual({ kind: 'found', transition: { index: 2, cause: 'none-bad', judged: 3 } });
   });
 
-  test('a reply that cannot be read is not a bad step: by rule it goes on, or stops without an error found', () => {
+  test('an unreadable reply is not a bad step: depending on the rule the search continues, or stops without an error', () => {
     expect(next('unparsed')).toMatchObject({ kind: 'judge', index: 1 });
     expect(nextTransitionStep(steps, 'TASK', ['good', 'unparsed'], 'stop')).toEqual({
       kind: 'found',
@@ -30,7 +30,7 @@ describe('the search for the first error', () => {
     });
   });
 
-  test('without a judge the whole trajectory is kept and nothing was judged', () => {
+  test('a search without a judge keeps the whole trajectory and judges nothing', () => {
     expect(directTransition(steps)).toEqual({ index: 2, cause: 'direct', judged: 0 });
   });
 });

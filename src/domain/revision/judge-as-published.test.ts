@@ -10,7 +10,7 @@ const next = (replies: readonly string[], maxTokenLength: number | null = null) 
   nextPublishedJudging(steps, 'TASK', replies, maxTokenLength);
 
 describe('a walk by the published rules', () => {
-  test('asks step by step while a reply says good or uncertain, and keeps what it was told', () => {
+  test('the walk asks step by step while a reply says good or uncertain, and keeps the replies', () => {
     expect(next([])).toMatchObject({ kind: 'judge', index: 0, slots: { taskDescription: 'TASK', log: '', action: 'act a' } });
     expect(next(['Judgement: not good', 'UNCERTAIN'])).toMatchObject({ kind: 'judge', index: 2, slots: { action: 'act c' } });
     expect(next([' \nWhy.\nJudgement: Bad \n', 'Judgement: Good'])).toEqual({
@@ -22,12 +22,12 @@ describe('a walk by the published rules', () => {
     });
   });
 
-  test('an empty reply rejects, and a trajectory without a rejected step is kept whole', () => {
+  test('an empty reply rejects the step, and a trajectory without a rejected step is kept whole', () => {
     expect(next(['good', ''])).toMatchObject({ judging: { kept: 2, feedback: [{}, { judgement: '' }] } });
     expect(next(['good', 'good', 'good'])).toMatchObject({ judging: { kept: 3, feedback: [{}, {}, {}] } });
   });
 
-  test('a log of more words than MAX_TOKEN_LENGTH − 60 loses six characters at a time, in the middle of words', () => {
+  test('a log of more words than MAX_TOKEN_LENGTH − 60 loses six characters at a time, also within words', () => {
     const log = 'Action: act a\nObservation: obs a';
     expect(cutLogAsPublished(log, null)).toBe(log);
     expect(cutLogAsPublished(log, 66)).toBe(log); // six words
@@ -38,7 +38,7 @@ describe('a walk by the published rules', () => {
     expect(() => cutLogAsPublished(log, 59)).toThrow(RangeError);
   });
 
-  test('any log: the cut is the one that cutting one by one comes to', () => {
+  test('the cut of any log equals the result of cutting one by one', () => {
     const piece = fc.constantFrom('a', 'bc', ' ', '\n', '🜂', '日');
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 60 }), fc.nat(20), (pieces, words) => {

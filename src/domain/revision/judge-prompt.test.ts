@@ -6,7 +6,7 @@ import { plant } from './revision-testing.ts';
 const steps = leafPaths(plant([{ words: 'abc', shared: 0, score: 0 }]))[0]?.steps ?? [];
 
 describe('a question to the judge', () => {
-  test('tells the task, the earlier steps and the step to judge, by its action without the thought', () => {
+  test('the question shows the task, the earlier steps and the step to judge, by its action without the thought', () => {
     expect(judgeSlots('TASK', steps, 2)).toEqual({
       taskDescription: 'TASK',
       log: 'Action: act a\nObservation: obs a\nAction: act b\nObservation: obs b',
@@ -16,7 +16,7 @@ describe('a question to the judge', () => {
     expect(() => judgeSlots('TASK', steps, 3)).toThrow(RangeError);
   });
 
-  test('is one user message; the log stands between the task and the current step, and without log there is no empty line', () => {
+  test('the question is one user message with the log between task and current step, and without an empty line if there is no log', () => {
     const messages = judgePrompt(judgeSlots('TASK', steps, 1));
     expect(messages).toEqual([{ role: 'user', content: expect.any(String) }]);
     expect(messages[0]?.content).toContain(
@@ -25,7 +25,7 @@ describe('a question to the judge', () => {
     expect(judgePrompt(judgeSlots('TASK', steps, 0))[0]?.content).toContain('Task Description: TASK\nCurrent_Action: act a\n');
   });
 
-  test('a log too long loses whole steps, the oldest first', () => {
+  test('a log that is too long loses whole steps, the oldest first', () => {
     expect(fitJudgeLog('TASK', steps, 2, 12)).toMatchObject({ leftOut: 0, slots: judgeSlots('TASK', steps, 2) });
     expect(fitJudgeLog('TASK', steps, 2, 11)).toMatchObject({
       leftOut: 1,

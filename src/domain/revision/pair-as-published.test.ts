@@ -5,7 +5,7 @@ import { pairAsPublished } from './pair-as-published.ts';
 import { plant } from './revision-testing.ts';
 
 describe('pairing as published', () => {
-  test('another seed of the shuffle gives the same pairs in another order', () => {
+  test('another seed of the shuffle yields the same pairs in another order', () => {
     const tree = plant([...'abcdef'].map((words, i) => ({ words, shared: 0, score: i / 8 })));
     const thresholds = { alpha: 0.1, beta: 0 };
     const order = (seed?: number) =>
@@ -15,7 +15,7 @@ describe('pairing as published', () => {
     expect(order(123)).toEqual(order());
   });
 
-  test('alpha is compared with the value of the leaf, beta with the averages', () => {
+  test('alpha is compared with the value of the leaf, and beta with the averages', () => {
     const step = (stepId: string, parentStepId: string | null, visits: number, valueSum: number): SearchedStep => ({
       ...{ stepId, parentStepId, visits, valueSum, score: 0, disaster: false, terminal: true },
       ...{ response: stepId, action: stepId, observation: stepId },

@@ -11,7 +11,7 @@ const named = (pairs: readonly { good: LeafPath; bad: LeafPath }[]) => pairs.map
 const thresholds = fc.record({ alpha: fc.constantFrom(0.125, 0.5, 1), beta: fc.constantFrom(0, 0.125, 0.25) });
 
 describe('sound pairing', () => {
-  test('a reward of exactly alpha is good and a gap of exactly beta is wide enough, in decimals', () => {
+  test('a reward of exactly alpha is good, and a gap of exactly beta is wide enough, in decimals', () => {
     const tree = plant([
       { words: 'x', shared: 0, score: 0.7 },
       { words: 'y', shared: 0, score: 0.5 },
@@ -30,7 +30,7 @@ describe('sound pairing', () => {
     expect(pairAsPublished(tree, { alpha: 1, beta: 0.2 }).accepted).toEqual([]);
   });
 
-  test('equal rewards make no pair even at beta 0, and a tree that earned nothing gives nothing', () => {
+  test('equal rewards make no pair even with beta 0, and a tree that earned nothing yields no pair', () => {
     const equal = [
       { words: 'a', shared: 0, score: 1 },
       { words: 'b', shared: 0, score: 1 },
@@ -53,7 +53,7 @@ describe('sound pairing', () => {
     expect(pairs[0]?.branch).toBe(1);
   });
 
-  test('any tree: no pair twice, thresholds hold, the branch is the first step that differs, every bad path is listed once', () => {
+  test('pairs of any tree are unique, meet the thresholds, branch at the first differing step, and list every bad path once', () => {
     fc.assert(
       fc.property(anyTree, thresholds, (tree, given) => {
         const { good, bad, pairs } = pairPaths(tree, given);
@@ -82,11 +82,11 @@ describe('thresholds', () => {
     [{ alpha: Number.NaN, beta: 0.2 }, 'alpha is NaN'],
     [{ alpha: 0.5, beta: -0.1 }, 'beta is -0.1'],
     [{ alpha: 0.5, beta: 20 }, 'beta is 20'],
-  ])('%j are refused with the reason', (given, reason) => {
+  ])('the thresholds %j are refused with the reason', (given, reason) => {
     expect(refuseThresholds(given)).toContain(reason);
   });
 
-  test('those of all three iterations of the paper are taken', () => {
+  test('the thresholds of all three iterations of the paper are accepted', () => {
     expect([0.5, 0.7, 1].map((alpha) => refuseThresholds({ alpha, beta: 0.2 }))).toEqual([null, null, null]);
   });
 });

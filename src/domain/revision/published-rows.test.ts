@@ -15,7 +15,7 @@ const [good, bad] = leafPaths(
 ).map(({ steps }) => steps);
 const losses = (messages: readonly { readonly loss?: boolean }[]) => messages.map(({ loss }) => loss);
 
-test('a failed trajectory is trained on as published, and masked soundly', () => {
+test('a failed trajectory is trained on as published, and masked in sound mode', () => {
   const given = {
     taskNum: '7',
     opening,
@@ -32,7 +32,7 @@ test('a failed trajectory is trained on as published, and masked soundly', () =>
   expect(row).toMatchObject({ task_num: '7', task_description: 'TASK', revise: false, revise_feedback: '' });
 });
 
-test('a good row trains on every reply behind the first observation', () => {
+test('a good row trains on every reply after the first observation', () => {
   expect(goodRow('7', opening, good ?? [], true)).toEqual({
     task_num: '7',
     revise_log: [
@@ -44,7 +44,7 @@ test('a good row trains on every reply behind the first observation', () => {
   });
 });
 
-test('xtuner: a conversation without a system text has none, and a reply to nobody is refused', () => {
+test('an xtuner conversation without a system text has none, and a reply without a prompt is refused', () => {
   const messages = goodRow('7', opening, good ?? [], true).revise_log;
   expect(toXtuner(messages, 'keep')).toEqual({ conversation: [{ input: 'TASK', output: 'Thought: think g\nAction: act g' }] });
   expect(() => toXtuner([{ role: 'assistant', content: 'x' }], 'keep')).toThrow(RangeError);

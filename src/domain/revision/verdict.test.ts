@@ -27,7 +27,7 @@ describe('parseVerdict', () => {
     ['The agent repeats itself. It was good before.\n\n$\\boxed{Bad}$', 'bad'],
     ['\\boxed{Good} at first, then \\boxed{\\textbf{bad}}', 'bad'],
     ['Judgement: the step is wrong, so \\boxed{Bad}', 'bad'],
-  ])('%j is %s', (reply, verdict) => {
+  ])('%j is read as %s', (reply, verdict) => {
     expect(parseVerdict(reply)).toBe(verdict);
   });
 
@@ -50,7 +50,7 @@ describe('parseVerdict', () => {
   });
 });
 
-test('as published, the substring decides: "not good" accepts, the US spelling searches the whole rationale', () => {
+test('the published rule follows the substring: "not good" accepts, and the US spelling searches the whole rationale', () => {
   expect(parseVerdictAsPublished('Judgement: not good').verdict).toBe('good');
   expect(parseVerdictAsPublished('This was good thinking. Judgment: Bad').verdict).toBe('good');
   expect(parseVerdictAsPublished('').verdict).toBe('bad');

@@ -38,7 +38,7 @@ test('every character of Python’s string.punctuation is deleted, and no other'
   expect(ascii.filter((c) => normalizeAnswer(`x${c}y`) === 'xy').join('')).toBe(punctuation);
 });
 
-test('a normalised answer stays what it is, save that deleting may make an article', () => {
+test('normalisation is idempotent, except that a deletion may leave an article', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('a', 'n', 'the', ' ', 'x', '.', 'é', '\u0085') }), (text) => {
       const normal = normalizeAnswer(text);
@@ -57,25 +57,25 @@ describe('exact match', () => {
     ['Canary Islands', ['Canary'], false],
     ['Malaga', ['Málaga'], false],
     ['', [], false],
-  ])('%j against %j is %j', (prediction, golds, matched) => {
+  ])('%j compared with %j is %j', (prediction, golds, matched) => {
     expect(exactMatch(prediction, golds)).toBe(matched);
   });
 });
 
 describe('the last answer', () => {
-  test('of two answers the last counts', () => {
+  test('the last of two answers counts', () => {
     expect(scoreLastAnswer('<answer>wrong</answer> so <answer> Canary </answer>', ['canary'])).toBe(1);
     expect(scoreLastAnswer('<answer>canary</answer> so <answer>wrong</answer>', ['canary'])).toBe(0);
   });
 
-  test('without a complete tag nothing is scored, not even against an empty gold', () => {
+  test('an answer without a complete tag scores nothing, not even against an empty gold', () => {
     for (const text of ['canary', '<answer>canary', '<ANSWER>canary</ANSWER>']) {
       expect(lastAnswer(text)).toBeNull();
       expect(scoreLastAnswer(text, ['canary', ''])).toBe(0);
     }
   });
 
-  test('an answer may be several lines', () => {
+  test('an answer may span several lines', () => {
     expect(lastAnswer('<answer>a\nb</answer>')).toBe('a\nb');
   });
 });

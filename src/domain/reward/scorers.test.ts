@@ -24,8 +24,8 @@ const episode = (own: Partial<ScoredEpisode> = {}): ScoredEpisode => ({
 });
 const scored = (name: string, own: Partial<ScoredEpisode> = {}) => findScorer(name)?.score(episode(own)).value;
 
-describe('names', () => {
-  test('a bare name means the first revision, another revision is named, and nothing else is found', () => {
+describe('names of scorers', () => {
+  test('a bare name selects the first revision, @ selects another one, and nothing else is found', () => {
     expect(findScorer('qa-em-format')?.revision).toBe('legacy-1');
     expect(findScorer('qa-em-format@report-1')?.revision).toBe('report-1');
     expect(findScorer('qa-em-format@legacy')).toBeNull();
@@ -34,7 +34,7 @@ describe('names', () => {
     expect(new Set(listScorers().split(', ')).size).toBe(SCORERS.length);
   });
 
-  test('a data set has the scorer that Agent-R1 gives it', () => {
+  test('a data set has the scorer that Agent-R1 assigns to it', () => {
     expect(scorerOfSource('hotpotqa/hotpot_qa').name).toBe('qa-em-format');
     expect(scorerOfSource('openai/gsm8k').name).toBe('gsm8k-format');
     expect(scorerOfSource('BytedTsinghua-SIA/DAPO-Math-17k').name).toBe('retool');
@@ -67,11 +67,11 @@ test.each<[string, Partial<ScoredEpisode>, number]>([
   ['environment-outcome', { environmentScore: 0.25 }, 0.25],
   ['invalid-action', { invalidActions: 3 }, -0.1 * 3],
   ['compression', { responses: ['<compression>2</compression>', 'end'], success: true }, 0.01 * Math.log(2)],
-])('%s', (name, own, value) => {
+])('%s scores its example as expected', (name, own, value) => {
   expect(scored(name, own)).toBeCloseTo(value, 12);
 });
 
-test('whatever is scored, every scorer gives a finite number', () => {
+test('every scorer returns a finite number for any input', () => {
   for (const text of ['', '<answer>', '</answer><think>', '<|im_start|>assistant\n', '\ud800', '<think>'.repeat(20_000)])
     for (const { score } of SCORERS)
       for (const golds of [[], [''], ['Paris']]) {
@@ -80,17 +80,17 @@ test('whatever is scored, every scorer gives a finite number', () => {
       }
 });
 
-test('a gold answer that normalises to nothing is in everything, as published', () => {
+test('a gold answer that normalises to nothing is contained in every answer, as published', () => {
   expect(scoreQaFormat(chatOf(answer), ['the'], 'legacy').answer).toBe(1);
 });
 
-test('F1 counts repeated words once for each time that both have them', () => {
+test('F1 counts a repeated word once for each time that both texts contain it', () => {
   expect(answerF1('x x y', ['x x'])).toBeCloseTo(0.8, 12);
   expect(answerF1('', ['the'])).toBe(1);
   expect(answerF1('x', [])).toBe(0);
 });
 
-test('of a solution the last 300 code points count', () => {
+test('only the last 300 code points of a solution count', () => {
   expect(scoreGsm8k(`#### 7${' '.repeat(294)}`, '7', 'strict')).toBe(1);
   expect(scoreGsm8k(`#### 7${'😀'.repeat(294)}`, '7', 'strict')).toBe(1);
   expect(scoreGsm8k(`#### 7${'😀'.repeat(295)}`, '7', 'strict')).toBe(0);

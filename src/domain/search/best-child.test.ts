@@ -8,27 +8,27 @@ const choose = (children: ReturnType<typeof node>[], tieBreak: TieBreak, simulat
   bestChild(parent, children, { exploration: 0.25, tieBreak, simulation });
 
 describe('bestChild', () => {
-  test('an unvisited child goes before every score, a terminal one is never chosen', () => {
+  test('an unvisited child precedes every score, and a terminal one is never chosen', () => {
     expect(choose([node(1, 1), node(0, 0), node(0, 0, true)], { kind: 'first' })).toBe(1);
     expect(choose([node(5, 5, true), node(1, 0)], { kind: 'first' })).toBe(1);
     expect(choose([node(5, 5, true)], { kind: 'first' })).toBeNull();
   });
 
-  test('scores in the last bit apart tie soundly, but not as published', () => {
+  test('scores that differ in the last bit tie in sound mode, but not as published', () => {
     const bit = node(2, 1 + 2 ** -52);
     expect(bestPositions(6, [node(2, 1), bit], 0.25, 1e-12)).toEqual([0, 1]);
     expect(bestPositions(6, [node(2, 1), bit], 0.25, 0)).toEqual([1]);
     expect(choose([node(2, 1), bit], { kind: 'first' })).toBe(0);
   });
 
-  test('a seeded tie is drawn from seed, simulation and node, and every child gets its turn', () => {
+  test('a seeded tie is drawn from seed, simulation and node, and reaches every child', () => {
     const tied = [node(0, 0), node(0, 0), node(0, 0)];
     const drawn = Array.from({ length: 60 }, (_, simulation) => choose(tied, { kind: 'seeded', seed: 1 }, simulation));
     expect(Array.from({ length: 60 }, (_, simulation) => choose(tied, { kind: 'seeded', seed: 1 }, simulation))).toEqual(drawn);
     expect(new Set(drawn)).toEqual(new Set([0, 1, 2]));
   });
 
-  test('a draw sees the pool and where the walk stands; a position outside is refused', () => {
+  test('a draw receives the pool and the position of the walk, and a position outside the pool is refused', () => {
     const seen: unknown[] = [];
     const draw = (tie: unknown) => seen.push(tie);
     expect(choose([node(1, 1, true), node(1, 1), node(1, 1)], { kind: 'drawn', draw }, 7)).toBe(2);
@@ -37,6 +37,6 @@ describe('bestChild', () => {
   });
 });
 
-test('a root, which has no parent, scores its mean value alone', () => {
+test('a root, which has no parent, is scored by its mean value alone', () => {
   expect(uctScore({ visits: 4, valueSum: 3 }, null)).toBe(0.75);
 });

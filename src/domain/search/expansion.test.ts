@@ -17,16 +17,21 @@ describe('gradeOutcome', () => {
       0,
       { score: 0.5, end: 'terminated' },
     ],
-    ['so does a cut', { ...going, score: 0.5, truncated: true }, 0, { score: 0.5, end: 'truncated' }],
-    ['at the limit a node may still be expanded', { ...going, score: 0.5 }, 2, { score: 0.5, end: 'none' }],
-    ['one deeper it is cut off with the score it has', { ...going, score: 0.5 }, 3, { score: 0.5, end: 'depth' }],
+    [
+      'a truncation by the environment keeps its score',
+      { ...going, score: 0.5, truncated: true },
+      0,
+      { score: 0.5, end: 'truncated' },
+    ],
+    ['a node at the depth limit may still be expanded', { ...going, score: 0.5 }, 2, { score: 0.5, end: 'none' }],
+    ['a node one deeper is cut off with its score', { ...going, score: 0.5 }, 3, { score: 0.5, end: 'depth' }],
   ])('%s', (_rule, outcome, parentDepth, graded) => {
     expect(gradeOutcome(outcome, parentDepth, 3)).toEqual(graded);
   });
 });
 
 describe('chooseCandidates', () => {
-  test('the same reply is dropped for the first; the same action after another thought is kept and marked', () => {
+  test('a repeated reply is dropped in favour of the first; the same action after another thought is kept and marked', () => {
     const [a, b, c, d] = [
       { ordinal: 0, response: 'think\nAction: x', action: 'x' },
       { ordinal: 1, response: 'other\nAction: x', action: 'x' },
@@ -43,7 +48,7 @@ describe('chooseCandidates', () => {
     });
   });
 
-  test('any replies: every candidate is kept or dropped, and no two kept ones are the same', () => {
+  test('every candidate of any replies is kept or dropped, and no two kept ones are the same', () => {
     const replies = fc.array(fc.constantFrom('x', 'y', 'z'), { maxLength: 8 });
     fc.assert(
       fc.property(replies, (actions) => {

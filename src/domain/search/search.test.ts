@@ -31,7 +31,7 @@ function endsBelow(state: SearchState, node: SearchNode): readonly SearchNode[] 
   return childrenOf(state, node).flatMap((child) => endsBelow(state, child));
 }
 
-describe('a finished search', () => {
+describe('finished searches', () => {
   test('visits count the ends at or below a node, and values sum their scores', () => {
     fc.assert(
       fc.property(fc.nat(), params, (seed, given) => {
@@ -45,7 +45,7 @@ describe('a finished search', () => {
     );
   });
 
-  test('a node is terminal exactly when it ended or all of its children are', () => {
+  test('a node is terminal exactly when it ended or all of its children are terminal', () => {
     fc.assert(
       fc.property(fc.nat(), params, (seed, given) => {
         const state = searched(seed, given);
@@ -72,7 +72,7 @@ describe('a finished search', () => {
     );
   });
 
-  test('it walked all its simulations, or nothing was left to explore', () => {
+  test('a search ends after all its simulations, or when nothing is left to explore', () => {
     fc.assert(
       fc.property(fc.nat(), params, (seed, given) => {
         const state = searched(seed, given);
@@ -85,8 +85,8 @@ describe('a finished search', () => {
   });
 });
 
-describe('a killed search', () => {
-  test('any kills at any facts: the record ends as if nothing had been', () => {
+describe('killed searches', () => {
+  test('a search killed at any facts ends with the record of an undisturbed one', () => {
     fc.assert(
       fc.property(fc.nat(), params, fc.array(fc.nat(12), { maxLength: 12 }), (seed, given, lives) => {
         expect(searchThroughKills(seed, given, lives)).toEqual(searchThroughKills(seed, given, []));
@@ -94,7 +94,7 @@ describe('a killed search', () => {
     );
   });
 
-  test('facts folded one by one or together give the same search, and leave the one before as it was', () => {
+  test('facts folded one by one or together yield the same search, and leave the earlier state unchanged', () => {
     const facts = searchThroughKills(3, SEARCH_DEFAULTS, []);
     const start = startSearch('root');
     expect(facts.reduce((state, fact) => applySearchFacts(state, [fact]), start)).toEqual(applySearchFacts(start, facts));
@@ -102,7 +102,7 @@ describe('a killed search', () => {
     expect(facts.length).toBeGreaterThan(50);
   });
 
-  test('an expansion that was cut off is asked for again, with the children that are there', () => {
+  test('an interrupted expansion is requested again with the children that exist', () => {
     const state = applySearchFacts(startSearch('root'), [child('a', 'root')]);
     const step = nextSearchStep(state, SEARCH_DEFAULTS);
     expect(step).toEqual({
@@ -116,8 +116,8 @@ describe('a killed search', () => {
   });
 });
 
-describe('one step after the other', () => {
-  test('children that ended are backed up in order before the walk goes down', () => {
+describe('the order of steps', () => {
+  test('finished children are backed up in order before the walk descends', () => {
     const facts: SearchFact[] = [
       child('a', 'root', { score: 0.5, end: 'terminated' }),
       child('b', 'root', { ordinal: 1 }),
@@ -133,7 +133,7 @@ describe('one step after the other', () => {
     expect(nextSearchStep(state, SEARCH_DEFAULTS)).toMatchObject({ kind: 'expand', stepId: 'b', path: ['root', 'b'] });
   });
 
-  test('a node without a usable reply is stuck: it ends with the score it has, and the search goes on', () => {
+  test('a node without a usable reply is stuck: it ends with its score, and the search continues', () => {
     let state = applySearchFacts(startSearch('root'), [
       child('a', 'root', { score: 0.25 }),
       { kind: 'node-expanded', simulation: 0, stepId: 'root' },
@@ -153,7 +153,7 @@ describe('one step after the other', () => {
   });
 });
 
-describe('a broken record is refused', () => {
+describe('broken records', () => {
   const expanded: SearchFact[] = [child('a', 'root'), { kind: 'node-expanded', simulation: 0, stepId: 'root' }];
   const backUp = (path: string[], leafStepId: string): SearchFact => ({
     kind: 'backed-up',
@@ -163,14 +163,14 @@ describe('a broken record is refused', () => {
     path,
   });
   test.each<[string, SearchFact, string]>([
-    ['a child twice', child('a', 'a'), 'added twice'],
+    ['a child that is added twice', child('a', 'a'), 'added twice'],
     ['a child of an expanded node', child('b', 'root'), 'no more children'],
-    ['a child of nobody', child('b', 'x'), 'no node x'],
-    ['an expansion twice', { kind: 'node-expanded', simulation: 0, stepId: 'root' }, 'expanded twice'],
+    ['a child of an unknown node', child('b', 'x'), 'no node x'],
+    ['a second expansion of a node', { kind: 'node-expanded', simulation: 0, stepId: 'root' }, 'expanded twice'],
     ['a path that begins elsewhere', backUp(['a'], 'a'), 'no path from the root'],
     ['a path that ends elsewhere', backUp(['root'], 'a'), 'no path from the root'],
     ['a path with a hole', backUp(['root', 'root', 'a'], 'a'), 'does not hang'],
-  ])('%s', (_what, fact, reason) => {
+  ])('%s is refused', (_what, fact, reason) => {
     expect(() => applySearchFacts(startSearch('root'), [...expanded, fact])).toThrow(reason);
   });
 });

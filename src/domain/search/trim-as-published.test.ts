@@ -7,12 +7,12 @@ const chat = (...contents: string[]) =>
 const count = (messages: readonly ChatMessage[]) => messages.length;
 
 describe('trimAsPublished', () => {
-  test('the oldest observation goes with the next reply, so the first reply meets a later observation', () => {
+  test('trimming drops the oldest observation with the next reply, so that the first reply follows a later observation', () => {
     const trimmed = trimAsPublished(chat('s', 'i', 'Ok.', 'o0', 'r1', 'o1', 'r2', 'o2'), 6, count);
     expect(trimmed).toEqual({ kind: 'fits', messages: chat('s', 'i', 'Ok.', 'o0', 'r1', 'o2') });
   });
 
-  test('where the published program would loop for ever, it says so', () => {
+  test('a trim that would loop for ever in the published program is reported', () => {
     expect(trimAsPublished(chat('s', 'i', 'Ok.', 'o0'), 3, count)).toEqual({ kind: 'too-long', limit: 3 });
   });
 });

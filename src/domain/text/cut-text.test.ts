@@ -6,14 +6,14 @@ const text = fc.array(fc.constantFrom('a', 'é', '😀', '\u{1F333}'), { maxLeng
 const length = fc.nat({ max: 30 });
 
 describe('cutText', () => {
-  test('keeps a text that is short enough, and takes a pair away whole where the cut would halve it', () => {
+  test('cutText keeps a short text, and drops a surrogate pair whole where the cut would split it', () => {
     expect(cutText('ab😀', 4)).toBe('ab😀');
     expect(cutText('ab😀', 3)).toBe('ab');
     expect(cutText('ab😀', 2)).toBe('ab');
     expect(cutText('😀', 0)).toBe('');
   });
 
-  test('gives the longest beginning, and cutFront the longest end, that is well-formed and no longer than asked for', () => {
+  test('cutText returns the longest well-formed beginning, and cutFront the longest well-formed end, within the length', () => {
     fc.assert(
       fc.property(text, length, (given, limit) => {
         const [start, end] = [cutText(given, limit), cutFront(given, limit)];
@@ -28,7 +28,7 @@ describe('cutText', () => {
   });
 });
 
-test('ranges that adjoin are well-formed and give the whole text when they are put together', () => {
+test('adjoining ranges are well-formed and concatenate to the whole text', () => {
   fc.assert(
     fc.property(text, fc.integer({ min: 1, max: 5 }), (given, size) => {
       const parts: string[] = [];

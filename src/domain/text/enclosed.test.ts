@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { findEnclosed } from './enclosed.ts';
 
-test('finds what the pattern would find', () => {
+test('the reader finds what the pattern finds', () => {
   const piece = fc.constantFrom('<a>', '</a>', '<A>', '</A>', 'x', '\n', 'İ', '<a', '>');
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
@@ -22,6 +22,6 @@ test('finds what the pattern would find', () => {
   );
 });
 
-test('a hundred thousand open tags are passed once', () => {
+test('a hundred thousand open tags are scanned once', () => {
   expect(findEnclosed('<a>'.repeat(100_000), 'a', 'any-case')).toEqual([]);
 });

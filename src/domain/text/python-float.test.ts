@@ -60,11 +60,11 @@ const READ: readonly (readonly [string, number | null])[] = [
   ['1\u066b5', null],
 ];
 
-test.each(READ)('float(%j)', (text, number) => {
+test.each(READ)('float(%j) is read as in Python', (text, number) => {
   expect(parsePythonFloat(text)).toBe(number);
 });
 
-test('what JavaScript writes is read as the same number', () => {
+test('numbers written by JavaScript are read as the same numbers', () => {
   fc.assert(
     fc.property(fc.double(), (number) => {
       // String writes -0 as "0".
@@ -79,7 +79,7 @@ test('a text of a million characters is read in one pass', () => {
   expect(parsePythonFloat(`${'1_'.repeat(500_000)}1`)).toBe(Number.POSITIVE_INFINITY);
 });
 
-test('digits stand in runs of ten in this Unicode too, so a digit is its place in its run', () => {
+test('digits form runs of ten in this version of Unicode, so that a digit is its place in its run', () => {
   const broken: number[] = [];
   let run = 0;
   for (let code = 0; code <= 0x10ffff; code++) {

@@ -36,14 +36,14 @@ describe('profile seed', () => {
       -0.05,
       true,
     ],
-  ])('%s', (response, answer, reward, valid) => {
+  ])('the call %s is answered and penalised as in the seed profile', (response, answer, reward, valid) => {
     expect(plan('seed', response)).toEqual({
       kind: 'calls',
       calls: [expect.objectContaining({ kind: 'refused', answer, reward, valid })],
     });
   });
 
-  test('the first pair counts, its content is stripped as Python strips', () => {
+  test('the first pair of tags counts, and its content is stripped as in Python', () => {
     expect(answers('seed', `${good}${other}`)).toEqual(['{"query": "x"}']);
     expect(answers('seed', good.replace('>{', '>\u00a0{'))).toEqual(['{"query": "x"}']);
     expect(answers('nous', good.replace('>{', '>\u00a0{'))).toEqual(['Error: JSONDecodeError']);
@@ -51,7 +51,7 @@ describe('profile seed', () => {
 });
 
 describe('profile nous', () => {
-  test('the first call is executed, all of them when told so', () => {
+  test('the nous profile executes the first call, or all of them on request', () => {
     expect(answers('nous', `${good}${other}`)).toEqual(['{"query": "x"}']);
     expect(answers('nous', `${good}<tool_call>{</tool_call>${other}`, true)).toEqual([
       '{"query": "x"}',
@@ -60,18 +60,18 @@ describe('profile nous', () => {
     ]);
   });
 
-  test.each(['5', 'null', '[]', '"name"', '{"name": 5, "arguments": {}}'])('%s has no name', (json) => {
+  test.each(['5', 'null', '[]', '"name"', '{"name": 5, "arguments": {}}'])('%s has no tool name', (json) => {
     expect(answers('nous', `<tool_call>${json}</tool_call>`)).toEqual(['Error: No tool name']);
   });
 });
 
 describe('profile v0.1', () => {
-  test('all calls are executed, malformed ones vanish, and with none left the answer is final', () => {
+  test('profile v0.1 executes all calls, drops malformed ones, and treats a text without any left as final', () => {
     expect(answers('v0.1', `${good}<tool_call>{</tool_call>${other}`)).toEqual(['{"query": "x"}', '{"query": "y"}']);
     expect(answers('v0.1', '<tool_call>{</tool_call>')).toBe('final');
   });
 
-  test('an unknown tool is told which there are', () => {
+  test('a call of an unknown tool is answered with the known tools', () => {
     expect(answers('v0.1', '<tool_call>{"name": "nope", "arguments": {}}</tool_call>')).toEqual([
       "Error: tool 'nope' not found. Available tools: [search, python]",
     ]);
@@ -87,19 +87,19 @@ test('profile retool calls python with its blocks', () => {
 });
 
 test.each<[ToolProfile]>([['seed'], ['nous'], ['retool'], ['v0.1']])(
-  'in profile %s a text without a call is final',
+  'a text without a call is final in profile %s',
   (profile) => {
     for (const text of ['', 'no call', '<tool_call>{"name": "search"', '</tool_call><tool_call>'])
       expect(plan(profile, text)).toEqual({ kind: 'final' });
   },
 );
 
-test('of ten thousand calls thirty-two are executed and the rest is answered as one', () => {
+test('thirty-two of ten thousand calls are executed, and the rest is answered as one', () => {
   const said = answers('v0.1', good.repeat(10_000));
   expect(said).toHaveLength(33);
   expect(said.at(-1)).toBe('Error: only the first 32 calls of a turn are executed');
 });
 
-test('a hundred thousand open tags are passed once', () => {
+test('a hundred thousand open tags are scanned once', () => {
   expect(plan('nous', '<tool_call>'.repeat(100_000)).kind).toBe('final');
 });

@@ -33,11 +33,11 @@ test.each<[string, unknown]>([
   ['{"a" 1}', 'broken'],
   ['', 'broken'],
   ['1 2', 'broken'],
-])('%j', (text, value) => {
+])('the JSON text %j is read as in Python', (text, value) => {
   expect(readValue(text)).toEqual(value);
 });
 
-test('what JavaScript writes is read as it was', () => {
+test('JSON written by JavaScript is read unchanged', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(readValue(JSON.stringify(value))).toEqual(JSON.parse(JSON.stringify(value)));
@@ -45,23 +45,23 @@ test('what JavaScript writes is read as it was', () => {
   );
 });
 
-test('a name of the prototype is a name like any other', () => {
+test('a name of the prototype is an ordinary name', () => {
   const read = readValue('{"__proto__": {"polluted": 1}, "constructor": 2}');
   expect(Object.getOwnPropertyNames(read)).toEqual(['__proto__', 'constructor']);
   expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
 });
 
-test('floats are told from integers, of a repeated name those of the last value', () => {
+test('floats are distinguished from integers, and the last value of a repeated name counts', () => {
   const read = readPythonJson('{"a": 1.0, "b": [1, 2e0, {"c/d~": -0.5}], "e": 7, "a": 2, "e": 7.0}');
   expect(read.kind === 'value' ? [...read.floats] : null).toEqual(['/b/1', '/b/2/c~1d~0', '/e']);
 });
 
-test('the text of a member is kept as it was written, big integers too', () => {
+test('the text of a member is kept as written, big integers included', () => {
   const read = readPythonJson('{"name": "x", "arguments": {"n": 123456789012345678901234567890 , "x": NaN} }');
   expect(read.kind === 'value' ? read.members.get('arguments') : null).toBe('{"n": 123456789012345678901234567890 , "x": NaN}');
 });
 
-test('depth is bounded, length is not', () => {
+test('the depth of JSON is bounded, its length is not', () => {
   expect(readValue('['.repeat(100_000))).toBe('broken');
   expect(readValue(`${'['.repeat(200)}1${']'.repeat(200)}`)).not.toBe('broken');
   expect(readValue(`"${'x'.repeat(2_000_000)}"`)).toHaveLength(2_000_000);

@@ -35,7 +35,7 @@ test.each<[string, string | null]>([
   ['{}', 'Missing required parameter: s'],
   ['[]', 'Arguments must be a dictionary'],
   ['"s"', 'Arguments must be a dictionary'],
-])('%s', (text, message) => {
+])('the arguments %s are validated as in Python', (text, message) => {
   const read = readPythonJson(text);
   expect(read.kind === 'value' ? validateSeedArguments(read.value, schema, read.floats) : 'broken').toBe(message);
 });

@@ -6,8 +6,8 @@ function step(stepId: string, parentStepId: string | null, action: string, termi
   return { stepId, parentStepId, action, termination, observation };
 }
 
-describe('a drawing', () => {
-  test('merges siblings that did the same, joins stretches without a fork, and counts successes', () => {
+describe('drawings', () => {
+  test('a drawing merges siblings with the same action, joins stretches without a fork, and counts successes', () => {
     const tree = growTree([
       step('root', null, '', 'none', 'Commands:\n\nGoal: craft rod.'),
       step('a1', 'root', 'get 1 wood'),
@@ -22,7 +22,7 @@ describe('a drawing', () => {
     });
   });
 
-  test('gives every step a line that ends in its id where that is asked for', () => {
+  test('a drawing shows a line per step that ends in its id, on request', () => {
     const tree = growTree([
       step('root', null, '', 'none', 'Goal.'),
       step('a1', 'root', 'get 1 wood'),
@@ -39,7 +39,7 @@ describe('a drawing', () => {
     ]);
   });
 
-  test('elides the middle of a long stretch and says how many lines it leaves out', () => {
+  test('a drawing elides the middle of a long stretch and shows how many lines it omits', () => {
     const chain = Array.from({ length: 8 }, (_, i) => step(`c${i}`, i === 0 ? 'root' : `c${i - 1}`, `do ${i}`));
     const tree = growTree([step('root', null, '', 'none', 'Goal.'), ...chain, step('other', 'root', 'wait')]);
     expect(drawTree(tree, new Set(), { lines: 2 })).toEqual({
@@ -48,7 +48,7 @@ describe('a drawing', () => {
     });
   });
 
-  test('of a search tells visits and mean values, the most visited branch first', () => {
+  test('the drawing of a search shows visits and mean values, the most visited branch first', () => {
     const tree = growTree([
       step('root', null, '', 'none', 'Goal: craft rod.'),
       step('a', 'root', 'inventory'),

@@ -6,15 +6,15 @@ import { growTree, leavesOf, pathTo, type TreeStep, walkDown } from './grow-tree
 const step = (stepId: string, parentStepId: string | null): TreeStep => ({ stepId, parentStepId });
 const bushy = [step('a', null), step('b', 'a'), step('c', 'a'), step('d', 'b'), step('e', 'b')];
 
-describe('growing a tree', () => {
-  test('every step knows its parent and its children in row order', () => {
+describe('growTree', () => {
+  test('every step links to its parent and, in row order, to its children', () => {
     const { root, nodes } = growTree(bushy);
     expect(root.step.stepId).toBe('a');
     expect(nodes.get('b')?.children.map((child) => child.step.stepId)).toEqual(['d', 'e']);
     expect(nodes.get('d')?.parent?.step.stepId).toBe('b');
   });
 
-  test('leaves are the steps nobody went on from; a path runs root first', () => {
+  test('leaves are the steps without children, and a path runs from the root', () => {
     const tree = growTree(bushy);
     expect(leavesOf(tree).map((leaf) => leaf.stepId)).toEqual(['c', 'd', 'e']);
     expect(pathTo(tree, 'e').map((s) => s.stepId)).toEqual(['a', 'b', 'e']);
@@ -38,14 +38,14 @@ describe('growing a tree', () => {
     expect(() => pathTo(growTree(bushy), 'x')).toThrow('no step x');
   });
 
-  test('a chain deeper than the stack is walked', () => {
+  test('a chain deeper than the call stack is walked', () => {
     const chain = Array.from({ length: 50_000 }, (_, i) => step(`s${i}`, i === 0 ? null : `s${i - 1}`));
     const tree = growTree(chain);
     expect([...walkDown(tree.root)]).toHaveLength(50_000);
     expect(pathTo(tree, 's49999')).toHaveLength(50_000);
   });
 
-  test('any tree: each path follows the parents of its end up to the root', () => {
+  test('each path of any tree follows the parents of its end up to the root', () => {
     fc.assert(
       fc.property(arbitraryTree, ({ steps }) => {
         const tree = growTree(steps);
@@ -59,7 +59,7 @@ describe('growing a tree', () => {
     );
   });
 
-  test('any tree: a walk down meets every step once, parents first', () => {
+  test('a walk down any tree visits every step once, parents first', () => {
     fc.assert(
       fc.property(arbitraryTree, ({ steps }) => {
         const met = new Set<string>();

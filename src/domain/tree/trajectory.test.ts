@@ -21,7 +21,7 @@ const index = indexRewards([
 ]);
 
 describe('trajectories of a tree', () => {
-  test('every finished rollout gives its root-to-leaf path; one under way gives none', () => {
+  test('every finished rollout yields its root-to-leaf path, and an unfinished one yields none', () => {
     const found = [...trajectoriesOf(tree, rollouts)].map(({ rollout, path }) => [
       rollout.rolloutId,
       ...path.map((s) => s.stepId),
@@ -32,7 +32,7 @@ describe('trajectories of a tree', () => {
     ]);
   });
 
-  test('the return sums the rewards of the path, shared steps included, and those on the rollout itself', () => {
+  test('the return sums the rewards of the path, shared steps included, and those of the rollout itself', () => {
     const [one, two] = [...trajectoriesOf(tree, rollouts)];
     if (!one || !two) throw new Error('two rollouts are finished');
     expect(returnOf(one, index)).toBe(1.25);
@@ -40,7 +40,7 @@ describe('trajectories of a tree', () => {
     expect(sumByComponent(rewardsAlong(two, index))).toEqual({ format: 0.75, outcome: -1 });
   });
 
-  test('components are listed in one order, whatever order their rewards came in', () => {
+  test('components are listed in one order, whatever the order of their rewards', () => {
     const reward = (component: string) => ({ stepId: null, rolloutId: 'one', component, value: 1 });
     expect(JSON.stringify(sumByComponent([reward('b'), reward('a')]))).toBe('{"a":1,"b":1}');
   });

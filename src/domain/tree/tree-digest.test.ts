@@ -31,7 +31,7 @@ function renamed(tree: ToldTree, prefix: string): ToldTree {
 }
 
 describe('the digest of a tree', () => {
-  test('ids and the order of arrival do not count', () => {
+  test('neither ids nor the order of arrival change the digest', () => {
     fc.assert(
       fc.property(arbitraryTree, fc.nat(), (tree, seed) => {
         const other = renamed(tree, 'x');
@@ -47,7 +47,7 @@ describe('the digest of a tree', () => {
   });
 
   test.each(['response', 'thought', 'action', 'observation', 'termination'] as const)(
-    'any change of a step’s %s counts',
+    'a change of the %s of a step changes the digest',
     (field) => {
       fc.assert(
         fc.property(arbitraryTree, fc.nat(), (tree, at) => {
@@ -59,7 +59,7 @@ describe('the digest of a tree', () => {
     },
   );
 
-  test('any change of a reward counts: its value, its component, its absence', () => {
+  test('a change of a reward’s value, component or presence changes the digest', () => {
     fc.assert(
       fc.property(
         arbitraryTree.filter((tree) => tree.rewards.length > 0),
@@ -76,7 +76,7 @@ describe('the digest of a tree', () => {
     );
   });
 
-  test('any change of an outcome counts, and a rollout twice is not a rollout once', () => {
+  test('a changed outcome and a repeated rollout change the digest', () => {
     fc.assert(
       fc.property(
         arbitraryTree.filter((tree) => tree.rollouts.length > 0),
@@ -90,7 +90,7 @@ describe('the digest of a tree', () => {
     );
   });
 
-  test('the same steps in another shape count as another tree', () => {
+  test('the same steps in another shape have another digest', () => {
     const tree = fc.sample(arbitraryTree, { numRuns: 1, seed: 1 })[0];
     const same = tree?.steps[0];
     if (!tree || !same) throw new Error('a tree has a root');
@@ -100,11 +100,14 @@ describe('the digest of a tree', () => {
     expect(digest({ ...bare, steps: chain })).not.toBe(digest({ ...bare, steps: fan }));
   });
 
-  test.each(['environment', 'serverFingerprint', 'alias', 'goal', 'instruction'] as const)('the task’s %s counts', (field) => {
-    fc.assert(
-      fc.property(arbitraryTree, (tree) => {
-        expect(digest({ ...tree, [field]: 'other' })).not.toBe(digest(tree));
-      }),
-    );
-  });
+  test.each(['environment', 'serverFingerprint', 'alias', 'goal', 'instruction'] as const)(
+    'the %s of the task changes the digest',
+    (field) => {
+      fc.assert(
+        fc.property(arbitraryTree, (tree) => {
+          expect(digest({ ...tree, [field]: 'other' })).not.toBe(digest(tree));
+        }),
+      );
+    },
+  );
 });

@@ -91,7 +91,7 @@ const JUDGED: readonly (readonly [string, string, boolean])[] = [
   ['9^(1/2)', '3', false],
 ];
 
-test.each(JUDGED)('%s for %s: %s, as MathRuler says', (given, gold, verdict) => {
+test.each(JUDGED)('the comparison of %s with %s is %s, as in MathRuler', (given, gold, verdict) => {
   expect(equivalentAnswers(given, gold)).toBe(verdict);
 });
 
@@ -103,7 +103,7 @@ test.each([
   [String.raw`\boxed{}`, ''],
   [String.raw`\boxed{a}b}`, 'a'],
   [String.raw`\boxed 5`, 'None'],
-])('of %s the box holds %s', (text, content) => {
+])('the box of %s contains %s', (text, content) => {
   expect(boxedContent(text)).toBe(content);
 });
 
@@ -123,7 +123,7 @@ const { expression } = fc.letrec<{ expression: { readonly text: string; readonly
 }));
 
 describe('the exact computation', () => {
-  test('finds an expression equal to itself written otherwise, and to nothing that has another value', () => {
+  test('the computation equates every expression with a rewritten form of itself, and with no other value', () => {
     fc.assert(
       fc.property(expression, expression, (a, b) => {
         fc.pre(readExpression(a.text) !== null && readExpression(b.text) !== null); // too large ones are given up on
@@ -138,7 +138,7 @@ describe('the exact computation', () => {
     );
   });
 
-  test('of anything a model may box ends, soon, with an answer', () => {
+  test('the computation of any boxed text ends soon with an answer', () => {
     const piece = fc.constantFrom(
       ...String.raw`\frac \sqrt { } ( ) [ ] ^ ^9 9 x y pi ! / * - + , . = \text{ \begin{pmatrix} \end & ~ e9`.split(' '),
       '\\',

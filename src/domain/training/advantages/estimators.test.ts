@@ -52,12 +52,12 @@ function batchesFor({ variant }: Readonly<Record<string, unknown>>): typeof some
 }
 
 describe('every estimator', () => {
-  test('stands in the list of modes that are tested here', () => {
+  test('the list of tested modes includes every estimator', () => {
     // The optimal token baseline takes no split trajectories: its tests stand beside it.
     expect(new Set(EVERY_MODE.map(([name]) => name).concat('optimal_token_baseline'))).toEqual(new Set(Object.keys(ESTIMATORS)));
   });
 
-  test.each(EVERY_MODE)('%s %o: padding at the end of rows, whatever it holds, changes no trained token', (name, options) => {
+  test.each(EVERY_MODE)('%s %o ignores padding at the end of rows, whatever it holds', (name, options) => {
     fc.assert(
       fc.property(batchesFor(options), fc.double({ min: -9, max: 9, noNaN: true }), (batch, garbage) => {
         fc.pre(batch.masks.flatMap((mask) => [...mask]).reduce((a, b) => a + b, 0) > 1);
@@ -80,7 +80,7 @@ describe('every estimator', () => {
 
   // Where each trajectory counts once, its score is that of its first row: there the order does matter.
   test.each(EVERY_MODE.filter(([, { over }]) => over !== 'trajectories'))(
-    '%s %o: the order of rows does not matter',
+    'the result of %s %o does not depend on the order of rows',
     (name, options) => {
       fc.assert(
         fc.property(batchesFor(options), fc.infiniteStream(fc.nat()), (batch, keys) => {
@@ -112,7 +112,7 @@ describe('every estimator', () => {
     },
   );
 
-  test('records its name, revision and every option, also those that were not given', () => {
+  test('an estimator records its name, revision and every option, defaults included', () => {
     expect(configured('gae', { gamma: 0.5 })).toMatchObject({
       name: 'gae',
       revision: '1',
@@ -128,7 +128,7 @@ describe('every estimator', () => {
     ['gae', { gamma: '1' }, /gamma is a number/],
     ['gae', { gamma: Number.NaN }, /gamma is a number/],
     ['grpo', { scale: 'variance' }, /scale is one of std, none, floored-std, not variance/],
-  ])('%s with %o is refused', (name, options, reason) => {
+  ])('%s with the options %o is refused', (name, options, reason) => {
     expect(configureEstimator(name, options)).toEqual({ kind: 'refused', reason: expect.stringMatching(reason) });
   });
 });
@@ -152,7 +152,7 @@ function merged(batch: EstimatorBatch): EstimatorBatch {
   };
 }
 
-describe('a trajectory', () => {
+describe('advantages of a trajectory', () => {
   test.each([
     ['gae', { variant: 'token-across-steps', gamma: 0.9, lambda: 0.8 }, { variant: 'carry', gamma: 0.9, lambda: 0.8 }],
     ['reinforce_plus_plus', { gamma: 0.9 }, { gamma: 0.9 }],
@@ -163,7 +163,7 @@ describe('a trajectory', () => {
     ['opo', {}, { over: 'rows' }],
     ['gpg', {}, { over: 'rows' }],
     ['pass_at_k', {}, { over: 'rows' }],
-  ])('gets the same advantages from %s as one row and as a row for each step', (name, asSteps, asRow) => {
+  ])('%s yields the same advantages for one row as for a row per step', (name, asSteps, asRow) => {
     fc.assert(
       fc.property(someBatch, (batch) => {
         const whole = merged(batch);
@@ -175,7 +175,7 @@ describe('a trajectory', () => {
     );
   });
 
-  test('of several turns earns what the turns behind it earn by the default of gae, as one row and as a row for each turn', () => {
+  test('a turn earns the rewards of later turns by the default of gae, in one row as in a row per turn', () => {
     // Two rollouts of two turns: the first ends with 1, the second with nothing; the critic says 0.5 everywhere.
     const rows = [[0], [1], [0], [0]];
     const values = givenRows(rows.map(() => [0.5]));
@@ -194,7 +194,7 @@ describe('a trajectory', () => {
       });
   });
 
-  test('of several rows is refused by REINFORCE++ as shipped, unless rows are told to stand alone', () => {
+  test('REINFORCE++ as shipped refuses a trajectory of several rows, unless rows are declared independent', () => {
     const batch = givenBatch([[0], [1]], [[1], [1]], { trajectories: ['t', 't'], steps: [0, 1] });
     expect(configured('reinforce_plus_plus', { variant: 'shipped' }).estimate(batch)).toMatchObject({ kind: 'refused' });
     expect(configured('reinforce_plus_plus', { variant: 'shipped', over: 'rows' }).estimate(batch)).toMatchObject({
@@ -203,7 +203,7 @@ describe('a trajectory', () => {
     expect(configured('reinforce_plus_plus').estimate(batch)).toMatchObject({ returns: givenRows([[1], [1]]) });
   });
 
-  test('of several rows is refused by the optimal token baseline', () => {
+  test('the optimal token baseline refuses a trajectory of several rows', () => {
     const rows = [[0], [1]];
     const batch = givenBatch(rows, [[1], [1]], {
       trajectories: ['t', 't'],

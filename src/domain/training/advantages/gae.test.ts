@@ -16,7 +16,7 @@ const inputOf = ({
 };
 
 describe('GAE', () => {
-  test('carried and compact agree on every trained token', () => {
+  test('the carried and the compact variant agree on every trained token', () => {
     fc.assert(
       fc.property(someBatch, (batch) => {
         const [carried, compact] = [carryGae(inputOf(batch), decay), compactGae(inputOf(batch), decay)];
@@ -26,7 +26,7 @@ describe('GAE', () => {
     );
   });
 
-  test('dense and carried agree where every token is trained', () => {
+  test('the dense and the carried variant agree where every token is trained', () => {
     fc.assert(
       fc.property(someBatch, (batch) => {
         const input = { ...inputOf(batch), masks: batch.masks.map((mask) => new Uint8Array(mask.length).fill(1)) };
@@ -35,7 +35,7 @@ describe('GAE', () => {
     );
   });
 
-  test('what a critic says of untrained tokens does not reach the trained ones', () => {
+  test('values of untrained tokens do not influence the trained ones', () => {
     fc.assert(
       fc.property(someBatch, fc.double({ min: -99, max: 99, noNaN: true }), (batch, garbage) => {
         const input = inputOf(batch);
@@ -48,7 +48,7 @@ describe('GAE', () => {
   test.each([
     ['inside', [1, 0, 1]],
     ['after', [1, 1, 0]],
-  ])('dense is refused when an untrained token stands %s', (_where, mask) => {
+  ])('the dense variant refuses an untrained token that lies %s', (_where, mask) => {
     const found = configureEstimator('gae', { variant: 'dense' });
     const batch = givenBatch([[0, 0, 1]], [mask], { values: givenRows([[1, 9, 1]]) });
     expect(found.kind === 'configured' && found.estimator.estimate(batch)).toEqual({
@@ -57,13 +57,13 @@ describe('GAE', () => {
     });
   });
 
-  test('dense is computed when no untrained token follows a trained one', () => {
+  test('the dense variant is computed when no untrained token follows a trained one', () => {
     const found = configureEstimator('gae', { variant: 'dense' });
     const batch = givenBatch([[0, 0, 1]], [[0, 1, 1]], { values: givenRows([[1, 0.5, 0.25]]) });
     expect(found.kind === 'configured' && found.estimator.estimate(batch)).toMatchObject({ kind: 'estimated' });
   });
 
-  test('a row that a limit cut goes on with the value of its last state; one that ended does not', () => {
+  test('a truncated row is bootstrapped with the value of its last state, and a terminated one is not', () => {
     const input = { rewards: givenRows([[0], [0]]), values: givenRows([[1], [1]]), masks: [Uint8Array.of(1), Uint8Array.of(1)] };
     const { raw, returns } = carryGae({ ...input, bootstraps: [0, 2] }, { gamma: 0.5, lambda: 1 });
     expect(raw).toEqual(givenRows([[-1], [0]]));
@@ -73,7 +73,7 @@ describe('GAE', () => {
     expect(tokenGaeAcrossSteps({ ...input, bootstraps: [0, 2] }, order, { gamma: 0.5, lambda: 1 }).raw).toEqual(raw);
   });
 
-  test('over steps of one token each, tokens across steps and steps are the same', () => {
+  test('the token and the step variants agree over steps of one token each', () => {
     fc.assert(
       fc.property(someBatch, (batch) => {
         const first = (rows: readonly Float64Array[]) => rows.map((row) => row.slice(0, 1));

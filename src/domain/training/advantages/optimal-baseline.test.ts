@@ -11,7 +11,7 @@ const input = {
   rolloutWeights: null,
 };
 
-test('at each place the baseline weighs the returns of its group by the variance gathered on the way there', () => {
+test('the baseline of each position weighs the returns of its group by the variance accumulated so far', () => {
   // w: row 0 ½ then 0.875, row 1 0.875 then ½. At place 0 the baseline is (1·0.5 + 0·0.875)/1.375; at place 1 only row 0 was
   // trained.
   const { advantages, returns } = optimalBaseline(input);

@@ -18,13 +18,13 @@ const published: Partitions = JSON.parse(readFileSync(new URL('../fixtures/balan
 const someLengths = fc.array(fc.nat(500), { minLength: 1, maxLength: 40 });
 
 describe('balanced partitions', () => {
-  test('are those that verl makes, ties and all', () => {
+  test('partitions equal those of verl, ties included', () => {
     for (const { lengths, k, equal, partitions } of published.cases) {
       expect(balancePartition(lengths, k, equal ? 'equal' : 'free')).toEqual(partitions);
     }
   });
 
-  test('hold every item once; equal counts are equal', () => {
+  test('partitions contain every item once, and equal counts stay equal', () => {
     fc.assert(
       fc.property(someLengths, fc.integer({ min: 1, max: 6 }), (lengths, k) => {
         const even = lengths.slice(0, lengths.length - (lengths.length % k));
@@ -46,13 +46,13 @@ describe('balanced partitions', () => {
     [[1, 2], 0, 'free', /into 0 parts/],
     [[], 1, 'free', /0 items/],
     [[1, 2, 3], 2, 'equal', /3 items do not divide evenly into 2 parts/],
-  ] as const)('%o into %i %s parts is refused', (weights, k, counts, reason) => {
+  ] as const)('partitioning %o into %i %s parts is refused', (weights, k, counts, reason) => {
     expect(() => balancePartition(weights, k, counts)).toThrow(reason);
   });
 });
 
 describe('micro-batches', () => {
-  test('hold every row once, none is empty, and none is over the budget', () => {
+  test('micro-batches contain every row once, and none is empty or over the budget', () => {
     fc.assert(
       fc.property(someLengths, fc.integer({ min: 500, max: 2_000 }), (lengths, budget) => {
         const plan = planMicroBatches(lengths, budget);
@@ -66,7 +66,7 @@ describe('micro-batches', () => {
     );
   });
 
-  test('are as few as the tokens ask for where that fits', () => {
+  test('the number of micro-batches is the least that the tokens need, where they fit', () => {
     expect(planMicroBatches([5, 5, 5, 5], 10)).toEqual({
       kind: 'planned',
       batches: [
@@ -77,7 +77,7 @@ describe('micro-batches', () => {
     expect(planMicroBatches([], 10)).toEqual({ kind: 'planned', batches: [] });
   });
 
-  test('a row that is longer than the budget is refused, with its place', () => {
+  test('a row longer than the budget is refused with its place', () => {
     expect(planMicroBatches([5, 11], 10)).toEqual({ kind: 'refused', reason: 'row 1 has 11 tokens, more than the budget of 10' });
   });
 });
@@ -85,7 +85,7 @@ describe('micro-batches', () => {
 describe('mini-batches of trajectories', () => {
   const someTrajectories = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g'), { minLength: 1, maxLength: 30 });
 
-  test('every real row stands once, trajectories stay whole, ranks are even, and totals count no padding', () => {
+  test('mini-batches contain every real row once, keep trajectories whole, fill ranks evenly, and count no padding in totals', () => {
     fc.assert(
       fc.property(
         someTrajectories,
@@ -121,13 +121,13 @@ describe('mini-batches of trajectories', () => {
     );
   });
 
-  test('nothing to plan is an empty plan; a size of 0 is refused', () => {
+  test('a plan of nothing is empty, and a size of 0 is refused', () => {
     expect(planTrajectoryBatches([], [], { miniBatchSize: 2, ranks: 2 })).toEqual({ ranks: [[], []], miniBatches: [] });
     expect(() => planTrajectoryBatches(['a'], [1], { miniBatchSize: 0, ranks: 1 })).toThrow('positive integers');
   });
 });
 
-test('admission never goes below nothing: more outstanding than slots waits, it does not drop', () => {
+test('admission never falls below zero: requests beyond the slots wait and are not dropped', () => {
   expect(admissionBudget({ miniBatchSize: 4, requireBatches: 1, trigger: 1, staleness: 0 }, 9)).toEqual({
     required: 4,
     most: 4,

@@ -9,7 +9,7 @@ const drifted: fc.Arbitrary<RolloutLogProbs> = somePolicyInput.map(({ logProbs, 
 });
 
 describe('importance weights', () => {
-  test.each(['token', 'sequence'] as const)('%s: of a policy that did not move are 1 and keep the whole sample', (level) => {
+  test.each(['token', 'sequence'] as const)('%s weights of an unchanged policy are 1 and keep the whole sample', (level) => {
     fc.assert(
       fc.property(drifted, ({ trainer, masks }) => {
         const found = importanceWeights({ trainer, rollout: trainer, masks }, { level, threshold: 2, normalise: 'none' });
@@ -21,7 +21,7 @@ describe('importance weights', () => {
   });
 
   test.each(['token', 'sequence'] as const)(
-    '%s: lie in 0..threshold, are 0 outside the mask, and their share of the sample in 0..1',
+    '%s weights lie in 0..threshold, are 0 outside the mask, and keep a share of the sample in 0..1',
     (level) => {
       fc.assert(
         fc.property(drifted, (input) => {
@@ -46,7 +46,7 @@ describe('importance weights', () => {
     },
   );
 
-  test('normalised over the batch their mean is 1', () => {
+  test('weights normalised over the batch have mean 1', () => {
     fc.assert(
       fc.property(drifted, (input) => {
         const { weights } = importanceWeights(input, { level: 'token', threshold: 2, normalise: 'batch' });
@@ -56,7 +56,7 @@ describe('importance weights', () => {
     );
   });
 
-  test('one weight that outweighs the others leaves a small part of the sample', () => {
+  test('one dominant weight leaves a small part of the sample', () => {
     const input = {
       trainer: givenRows([[0, -9, -9, -9]]),
       rollout: givenRows([[0, 0, 0, 0]]),
@@ -69,8 +69,8 @@ describe('importance weights', () => {
   });
 });
 
-describe('rejection', () => {
-  test('of several rules each must hold: together they keep what every one keeps', () => {
+describe('rejection rules', () => {
+  test('several rules together keep what every single rule keeps', () => {
     fc.assert(
       fc.property(drifted, (input) => {
         const [one, two, both] = [
@@ -83,7 +83,7 @@ describe('rejection', () => {
     );
   });
 
-  test('a policy that did not move loses nothing', () => {
+  test('an unchanged policy loses no token', () => {
     fc.assert(
       fc.property(drifted, ({ trainer, masks }) => {
         const rules = parseRejectionRules('token_k1,token_k3,seq_sum_k1,seq_mean_k2,seq_max_k2', '1.1');
@@ -92,7 +92,7 @@ describe('rejection', () => {
     );
   });
 
-  test('tells the part of tokens and rows that it took; rows that had none are not counted', () => {
+  test('the metrics count the share of rejected tokens and rows, ignoring rows without any', () => {
     const input = {
       trainer: givenRows([[0, 0], [3, 0], [0]]),
       rollout: givenRows([[0, 0], [0, 0], [0]]),
@@ -122,7 +122,7 @@ describe('rejection', () => {
     ['token_k1', '1_2_3', /the bound of token_k1/],
     ['token_k2', '1_2', /upper bound only/],
     ['token_k1,token_k2,token_k3', '1,2', /3 options need 3 bounds or one, not 2/],
-  ])('%s with %j is refused', (options, bounds, reason) => {
+  ])('the rule %s with bound %j is refused', (options, bounds, reason) => {
     expect(() => parseRejectionRules(options, bounds)).toThrow(reason);
   });
 });

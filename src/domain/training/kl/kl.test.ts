@@ -5,17 +5,17 @@ import { tokenKl } from './kl-penalty.ts';
 import { penaliseRewards } from './penalise-rewards.ts';
 
 describe('KL of a token', () => {
-  test.each(['k1', 'abs', 'k3'] as const)('%s+ keeps the value and takes the slope of k2', (kind) => {
+  test.each(['k1', 'abs', 'k3'] as const)('%s+ keeps the value and takes the gradient of k2', (kind) => {
     expect(tokenKl(`${kind}+`, -1, -3)).toEqual({ value: tokenKl(kind, -1, -3).value, slope: tokenKl('k2', -1, -3).slope });
   });
 
-  test('k3 pushes no more where its clamps hold it', () => {
+  test('k3 has no gradient where its clamps apply', () => {
     expect(tokenKl('k3', -30, -1)).toEqual({ value: 10, slope: 0 });
     expect(tokenKl('k3', -5, -1)).toEqual({ value: 10, slope: 0 });
     expect(tokenKl('k3', -0.5, -30)).toEqual({ value: 10, slope: 0 });
   });
 
-  test('in expectation under π, k1 and k3 are the KL itself', () => {
+  test('k1 and k3 equal the KL divergence in expectation under π', () => {
     const [p, q] = [
       [0.2, 0.3, 0.5],
       [0.4, 0.4, 0.2],
@@ -28,7 +28,7 @@ describe('KL of a token', () => {
   });
 });
 
-test('KL in the reward is taken from trained tokens only, and measured as the mean of the rows', () => {
+test('the KL penalty applies to trained tokens only, and its metric is the mean over rows', () => {
   const { rewards, currentKl } = penaliseRewards(
     {
       scores: givenRows([
@@ -57,7 +57,7 @@ test('KL in the reward is taken from trained tokens only, and measured as the me
   expect(currentKl).toBeCloseTo((1.5 + 0.5) / 2, 7); // a row's mean divides by its count + 1e-8
 });
 
-test('an adaptive controller moves by at most a fifth of rows/horizon; a fixed one never', () => {
+test('an adaptive controller changes by at most a fifth of rows/horizon, and a fixed one never', () => {
   const adaptive = { kind: 'adaptive', beta: 1, target: 0.1, horizon: 100 } as const;
   expect(adjustController(adaptive, 9, 50)).toEqual({ ...adaptive, beta: 1.1 });
   expect(adjustController(adaptive, 0, 50)).toEqual({ ...adaptive, beta: 0.9 });

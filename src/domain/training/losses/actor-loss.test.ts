@@ -28,7 +28,7 @@ test.each(KL_KINDS.filter((kind) => !kind.endsWith('+')))(
   },
 );
 
-test('entropy is rewarded with its coefficient, and its slope per token is what the coefficient and the share make', () => {
+test('entropy is rewarded by its coefficient, and its gradient per token is the coefficient times the share', () => {
   fc.assert(
     fc.property(somePolicyInput, (input) => {
       const entropies = input.logProbs.map((row) => row.map((lp) => -lp));
@@ -47,7 +47,7 @@ test('entropy is rewarded with its coefficient, and its slope per token is what 
   );
 });
 
-test('the parts of the loss are told apart in its metrics', () => {
+test('the metrics show the parts of the loss separately', () => {
   const input: PolicyLossInput = {
     oldLogProbs: givenRows([[-1, -1]]),
     logProbs: givenRows([[-1, -1]]),

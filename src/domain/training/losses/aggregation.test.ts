@@ -6,7 +6,7 @@ import { type Aggregation, type AggregationMode, aggregate, aggregationWeights, 
 const MODES: readonly AggregationMode[] = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'];
 
 describe('aggregation', () => {
-  test('with global denominators, micro-batches and shards add up to the loss of the whole batch, however it is cut', () => {
+  test('micro-batches and shards with global denominators add up to the loss of the whole batch, however it is cut', () => {
     fc.assert(
       fc.property(somePolicyInput, fc.constantFrom(...MODES), fc.nat(), (input, mode, cut) => {
         const { masks, advantages: losses } = input;
@@ -32,7 +32,7 @@ describe('aggregation', () => {
     );
   });
 
-  test('a padding row moves no mean where empty rows are left out, and poisons one where they are counted', () => {
+  test('a padding row changes no mean where empty rows are excluded, and spoils one where they are counted', () => {
     const masks = [Uint8Array.of(1, 1), Uint8Array.of(0, 0)];
     const losses = givenRows([
       [1, 2],
@@ -47,7 +47,7 @@ describe('aggregation', () => {
     expect(aggregate(losses, poisoned)).toBeNaN();
   });
 
-  test.each(MODES)('%s of nothing trained is 0, not NaN', (mode) => {
+  test.each(MODES)('%s of no trained token is 0, not NaN', (mode) => {
     const masks = [Uint8Array.of(0, 0)];
     expect(aggregate(givenRows([[1, 2]]), aggregationWeights(masks, { ...TOKEN_MEAN, mode }))).toBe(0);
     expect(aggregate([], aggregationWeights([], { ...TOKEN_MEAN, mode }))).toBe(0);

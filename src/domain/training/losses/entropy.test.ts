@@ -8,7 +8,7 @@ const someLogits = fc
   .map((values) => Float64Array.from(values));
 
 describe('entropy of logits', () => {
-  test('its gradient, and that of a chosen log-prob, equal the difference quotients', () => {
+  test('the gradients of the entropy and of a chosen log-probability equal the difference quotients', () => {
     fc.assert(
       fc.property(someLogits, fc.nat(), (logits, pick) => {
         const chosen = pick % logits.length;
@@ -20,7 +20,7 @@ describe('entropy of logits', () => {
     );
   });
 
-  test('a masked candidate, logit −∞, takes no part', () => {
+  test('a masked candidate with logit −∞ does not count', () => {
     const open = [1, 2];
     const masked = [1, Number.NEGATIVE_INFINITY, 2];
     expect(entropyOfLogits(masked)).toBeCloseTo(entropyOfLogits(open), 12);
@@ -33,7 +33,7 @@ describe('entropy of logits', () => {
     expect(logSoftmax([1e4, -1e4])[1]).toBe(-2e4);
   });
 
-  test('there is no gradient of a choice that is not there', () => {
+  test('a choice that does not exist has no gradient', () => {
     expect(() => logProbGradient([0, 1], 2)).toThrow(RangeError);
   });
 });

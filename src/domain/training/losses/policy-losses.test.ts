@@ -28,13 +28,13 @@ function staysOffKinks({ logProbs, oldLogProbs }: PolicyLossInput, kinks: readon
   );
 }
 
-describe('the gradient of every policy loss', () => {
+describe('gradients of policy losses', () => {
   test.each<[string, readonly number[]]>([
     ['clipped', [0.8, 1.2]],
     ['dual_clip', [0.8, 1.2, 3]],
     ['sapo', []],
     ['gpg', []],
-  ])('%s: equals the difference quotient of its loss, in every aggregation and with importance weights', (name, kinks) => {
+  ])('the gradient of %s equals its difference quotient, in every aggregation and with importance weights', (name, kinks) => {
     fc.assert(
       fc.property(somePolicyInput, fc.constantFrom(...MODES), (input, mode) => {
         fc.pre(staysOffKinks(input, kinks));
@@ -50,7 +50,7 @@ describe('the gradient of every policy loss', () => {
     );
   });
 
-  test('cispo: equals the difference quotient with the clipped ratio held still, also where the ratio is clipped', () => {
+  test('the gradient of cispo equals the difference quotient with a fixed clipped ratio, also where the ratio is clipped', () => {
     fc.assert(
       fc.property(somePolicyInput, (input) => {
         const { gradient } = evaluate('cispo', input);
@@ -71,7 +71,7 @@ describe('the gradient of every policy loss', () => {
     );
   });
 
-  test('gspo: equals the difference quotient of the loss itself where a row has one advantage', () => {
+  test('the gradient of gspo equals the difference quotient of the loss where a row has one advantage', () => {
     fc.assert(
       fc.property(somePolicyInput, (drawn) => {
         const advantages = drawn.advantages.map((row) => new Float64Array(row.length).fill(row[0] ?? 0));
@@ -85,7 +85,7 @@ describe('the gradient of every policy loss', () => {
     );
   });
 
-  test('on policy every loss but the clipped-away has the slope −A, in its share', () => {
+  test('every unclipped loss has the gradient −A on policy, times its share', () => {
     fc.assert(
       fc.property(somePolicyInput, fc.constantFrom(...Object.keys(POLICY_LOSSES)), (drawn, name) => {
         const input = { ...drawn, logProbs: drawn.oldLogProbs, weights: null };
@@ -98,7 +98,7 @@ describe('the gradient of every policy loss', () => {
     );
   });
 
-  test.each(Object.keys(POLICY_LOSSES))('%s: a token outside the mask moves nothing, even when it holds NaN', (name) => {
+  test.each(Object.keys(POLICY_LOSSES))('a token outside the mask has no influence on %s, even when it holds NaN', (name) => {
     fc.assert(
       fc.property(somePolicyInput, (input) => {
         const broken = (rows: readonly Float64Array[]) =>
@@ -115,7 +115,7 @@ describe('the gradient of every policy loss', () => {
     );
   });
 
-  test('a ratio that ran away is held at −A·c by the dual clip, and pushes no more', () => {
+  test('dual clipping holds an extreme ratio at −A·c, without a gradient', () => {
     const input: PolicyLossInput = {
       oldLogProbs: [Float64Array.of(-5)],
       logProbs: [Float64Array.of(-1)],
@@ -140,7 +140,7 @@ describe('the gradient of every policy loss', () => {
   });
 });
 
-describe('a policy loss refuses', () => {
+describe('refused policy losses', () => {
   const input: PolicyLossInput = {
     oldLogProbs: [Float64Array.of(-1, -1)],
     logProbs: [Float64Array.of(-1, -1)],
@@ -159,7 +159,7 @@ describe('a policy loss refuses', () => {
       /row 0 of advantages holds a number that is not finite/,
     ],
     ['an infinite weight', { weights: [Float64Array.of(1, Number.POSITIVE_INFINITY)] }, /row 0 of weights/],
-  ])('%s', (_what, change, reason) => {
+  ])('a policy loss refuses %s', (_what, change, reason) => {
     expect(dualClip.kind === 'configured' && dualClip.policyLoss.evaluate({ ...input, ...change }, TOKEN_MEAN)).toEqual({
       kind: 'refused',
       reason: expect.stringMatching(reason),
@@ -169,7 +169,7 @@ describe('a policy loss refuses', () => {
   test.each([
     ['ppo', {}, /there is no policy loss ppo; there are clipped, dual_clip, gspo, cispo, sapo, gpg/],
     ['dual_clip', { dualClip: 1 }, /dualClip is a number from 1/],
-  ])('the configuration %s %o', (name, options, reason) => {
+  ])('the configuration %s %o is refused', (name, options, reason) => {
     expect(configurePolicyLoss(name, options)).toEqual({ kind: 'refused', reason: expect.stringMatching(reason) });
   });
 });

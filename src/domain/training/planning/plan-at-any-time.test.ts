@@ -64,7 +64,7 @@ const rulesOf = fc.record({
   band: fc.constantFrom(null, { low: 0.25, high: 0.9 }),
 });
 
-test('the same facts, looked at once or at any times, with acknowledgements at any times, give the same batches and the same rejections', () => {
+test('the same facts yield the same batches and rejections, whenever they are read and acknowledged', () => {
   const looks = fc.array(fc.nat(260), { maxLength: 12 });
   const estimators = fc.constantFrom('grpo', 'remax', 'rloo');
   fc.assert(

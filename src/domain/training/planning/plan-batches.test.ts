@@ -59,14 +59,14 @@ function treesOf(batch: DraftBatch | undefined): readonly string[] {
 }
 
 describe('a batch', () => {
-  test('holds exactly so many whole groups, in ready order; what is left waits', () => {
+  test('a batch contains a fixed number of whole groups in ready order, and the rest waits', () => {
     const decisions = plan([group('a', [0, 1]), group('b', [0, 1]), group('c', [0, 1])], { maxStaleness: 1 });
     expect(batches(decisions)).toHaveLength(1);
     expect(treesOf(batches(decisions)[0])).toEqual(['a', 'b']);
     expect(refusals(decisions)).toEqual({});
   });
 
-  test('is not held up by groups that are slow, unscored or without their greedy sibling', () => {
+  test('a batch does not wait for groups that are slow, unscored or without their greedy sibling', () => {
     const open = group('a', [0, 1], { closedMs: null });
     const unscored = group('b', [0, 1], { samples: [sample('b0', 0, 1), sample('b1', 1, 0, { scoredMs: null })] });
     const decisions = plan([open, unscored, group('c', [0, 1]), group('d', [0, 1])], { unscored: 'wait' });
@@ -76,14 +76,14 @@ describe('a batch', () => {
     expect(batches(greedy)).toHaveLength(1);
   });
 
-  test('is cut into micro-batches within the token budget, every place in one of them', () => {
+  test('a batch is divided into micro-batches within the token budget, every place in exactly one', () => {
     const [batch] = batches(plan([group('a', [0, 1, 2]), group('b', [0, 1])], { tokenBudget: 70 }));
     expect(batch?.tokens).toBe(150);
     expect(batch?.shards.flat().sort()).toEqual([0, 1, 2, 3, 4]);
     for (const shard of batch?.shards ?? []) expect(shard.length * 30).toBeLessThanOrEqual(70);
   });
 
-  test('has an order that the seed and its members decide, not the order in which they closed', () => {
+  test('the order within a batch depends on the seed and its members, not on the order in which groups closed', () => {
     const groups = 'abcdefgh'.split('').map((id) => group(id, [0, 1]));
     const rules = { groupsPerBatch: 8 };
     const forwards = batches(plan(groups, rules));
@@ -93,7 +93,7 @@ describe('a batch', () => {
     expect(forwards[0]?.groups.map(({ treeId }) => treeId)).not.toEqual(closed);
   });
 
-  test('takes further groups until whitening has two tokens', () => {
+  test('a batch takes further groups until whitening has two tokens', () => {
     const single = (id: string) => group(id, [1], { samples: [sample(id, 0, 1, { sampledTokens: 1 })] });
     const rules = { groupsPerBatch: 1, zeroVariance: 'keep' } as const;
     const [batch] = batches(plan([single('a'), single('b')], rules, {}, 'reinforce_plus_plus'));
@@ -102,7 +102,7 @@ describe('a batch', () => {
 });
 
 describe('staleness', () => {
-  test('is measured on the oldest span, against the version that the batch will be trained on', () => {
+  test('staleness is measured on the oldest span, against the version that the batch will be trained on', () => {
     const spans = { oldestVersion: 3, newestVersion: 5 };
     const aged = (id: string) => group(id, [0, 1], { samples: [sample(`${id}0`, 0, 0, spans), sample(`${id}1`, 1, 1, spans)] });
     const state = { newestVersion: 4, planned: 7, trained: 6 }; // batch 6 is out: batch 7 is trained on version 5
@@ -111,13 +111,13 @@ describe('staleness', () => {
     expect(batches(plan([aged('a'), aged('b')], { maxStaleness: null }, { ...state, newestVersion: 99 }))).toHaveLength(1);
   });
 
-  test('strictly on-policy: what is left of a version behind its batch is stale', () => {
+  test('strictly on-policy planning treats the remaining samples of an older version as stale', () => {
     const decisions = plan([group('a', [0, 1]), group('b', [0, 1]), group('c', [0, 1])]);
     expect(batches(decisions)).toHaveLength(1);
     expect(refusals(decisions)).toEqual({ c0: 'stale', c1: 'stale' });
   });
 
-  test('bounds a group that never closes: its members go when they are too old', () => {
+  test('staleness bounds a group that never closes: its members are rejected when they are too old', () => {
     const open = group('a', [0, 1], { closedMs: null });
     expect(plan([open], { maxStaleness: 1 }, { newestVersion: 1 })).toEqual([]);
     expect(refusals(plan([open], { maxStaleness: 1 }, { newestVersion: 2 }))).toEqual({ a0: 'stale', a1: 'stale' });
@@ -131,12 +131,12 @@ describe('staleness', () => {
   });
 });
 
-describe('a member whose record contradicts itself', () => {
+describe('contradictory members', () => {
   const fault = 'rollout a1 took 2 steps by its end, and its path holds 1 of them';
   const broken = group('a', [0, 1, 1], {
     samples: [sample('a0', 0, 0), sample('a1', 1, 1, { recordFault: fault }), sample('a2', 2, 1)],
   });
-  test('is refused with what is wrong, and its group by the rule of groups', () => {
+  test('a member whose record contradicts itself is rejected with the reason, and its group by the group rule', () => {
     const decisions = plan([broken], { groupsPerBatch: 1 });
     expect(refusals(decisions)).toEqual({ a0: 'incomplete-group', a1: 'incomplete-record', a2: 'incomplete-group' });
     expect(decisions).toContainEqual(expect.objectContaining({ rolloutId: 'a1', rule: fault, measured: null }));
@@ -145,8 +145,8 @@ describe('a member whose record contradicts itself', () => {
   });
 });
 
-describe('a batch that was abandoned', () => {
-  test('makes no version: the next ordinal is planned on the base that it was planned on', () => {
+describe('abandoned batches', () => {
+  test('an abandoned batch makes no version, and the next ordinal is planned on the same base', () => {
     const state = { newestVersion: 4, planned: 6, trained: 4, abandoned: 1 }; // one more batch is owed
     const aged = group('a', [0, 1], { samples: [0, 1].map((i) => sample(`a${i}`, i, i, { oldestVersion: 4 })) });
     const decisions = plan([aged], { groupsPerBatch: 1, maxStaleness: 1 }, state);
@@ -162,15 +162,15 @@ describe('the group rule', () => {
   const withFailure = group('a', [0, 1, 1], {
     samples: [sample('a0', 0, 0), sample('a1', 1, 1, { outcome: 'failed' }), sample('a2', 2, 1)],
   });
-  test('all: one unfit member refuses the group', () => {
+  test('the rule `all` rejects a group with one unfit member', () => {
     expect(refusals(plan([withFailure]))).toEqual({ a0: 'incomplete-group', a1: 'failed', a2: 'incomplete-group' });
   });
-  test('at least: enough fit members are the group', () => {
+  test('the rule `at least` accepts a group with enough fit members', () => {
     const decisions = plan([withFailure], { group: { kind: 'at-least', members: 2 }, groupsPerBatch: 1 });
     expect(refusals(decisions)).toEqual({ a1: 'failed' });
     expect(batches(decisions)[0]?.groups).toEqual([{ treeId: 'a', rolloutIds: ['a0', 'a2'] }]);
   });
-  test('replace failed: as many fit members as were planned, the first ones', () => {
+  test('the rule `replace failed` takes the first fit members, as many as were planned', () => {
     const rules = { group: { kind: 'replace-failed' }, groupsPerBatch: 1 } as const;
     const decisions = plan([{ ...withFailure, planned: 1, samples: [...withFailure.samples].reverse().toReversed() }], {
       ...rules,
@@ -179,14 +179,14 @@ describe('the group rule', () => {
     expect(refusals(decisions)).toEqual({ a1: 'failed', a2: 'not-needed' });
     expect(refusals(plan([withFailure], rules))).toMatchObject({ a0: 'incomplete-group' });
   });
-  test('members that failed do not count in the variance of the group', () => {
+  test('failed members do not count in the variance of their group', () => {
     const same = group('a', [1, 1], { samples: [...group('a', [1, 1]).samples, sample('a2', 2, 0, { outcome: 'cancelled' })] });
     const decisions = plan([same], { group: { kind: 'at-least', members: 2 } });
     expect(refusals(decisions)).toEqual({ a0: 'zero-variance', a1: 'zero-variance', a2: 'cancelled' });
   });
 });
 
-describe('a group that is looked at before its batch is full', () => {
+describe('groups read before their batch is full', () => {
   const cut = (id: string) =>
     group(id, [0, 1, 0, 1], {
       samples: [0, 1, 0, 1].map((score, i) =>
@@ -195,7 +195,7 @@ describe('a group that is looked at before its batch is full', () => {
     });
   const rules = { truncated: 'reject', group: { kind: 'at-least', members: 2 } } as const;
 
-  test('keeps its good members when one that a limit cut is on record as refused', () => {
+  test('a group keeps its good members when a truncated one is already recorded as rejected', () => {
     expect(refusals(plan([cut('a')], rules))).toEqual({ a3: 'filtered' });
     const rejected = { reason: 'filtered', rule: 'a limit cut the rollout', measured: 1 } as const;
     const seen = { ...cut('a'), samples: cut('a').samples.map((each, i) => (i === 3 ? { ...each, rejected } : each)) };
@@ -204,7 +204,7 @@ describe('a group that is looked at before its batch is full', () => {
     expect(batches(decisions)[0]?.samples).toBe(5);
   });
 
-  test('is judged without what came after it had closed: a later member, or a later reward where nobody waits for rewards', () => {
+  test('a group is judged without later arrivals: a later member, or a later reward where nobody waits for rewards', () => {
     const members = [sample('a0', 0, 0), sample('a1', 1, 1), sample('a2', 2, 1, { finishedMs: 100 })];
     const decisions = plan([group('a', [0, 1], { samples: members })], { groupsPerBatch: 1 });
     expect(refusals(decisions)).toEqual({ a2: 'not-needed' });
@@ -213,7 +213,7 @@ describe('a group that is looked at before its batch is full', () => {
     expect(refusals(plan([unscored]))).toEqual({ b0: 'incomplete-group', b1: 'unscored' });
   });
 
-  test('takes its place when the last reward that its fit members wait for has come', () => {
+  test('a group becomes ready when the last awaited reward of its fit members arrives', () => {
     const late = (id: string, scoredMs: number, outcome: 'terminated' | 'failed' = 'terminated') =>
       group(id, [0, 1], {
         closedMs: 1,
@@ -228,7 +228,7 @@ describe('a group that is looked at before its batch is full', () => {
   });
 });
 
-test('a group whose unscored member is too old for the next batch waits for its reward no more, and takes its place before later groups', () => {
+test('a group stops waiting for the reward of a member that is too old for the next batch, and precedes later groups', () => {
   const of = (version: number) => ({ oldestVersion: version, newestVersion: version });
   const waiting = group('a', [1, 0], {
     closedMs: 1,
@@ -244,7 +244,7 @@ test('a group whose unscored member is too old for the next batch waits for its 
 });
 
 describe('filters', () => {
-  test('look at the metric of the environment, not at shaped rewards', () => {
+  test('filters read the metric of the environment, not shaped rewards', () => {
     const shaped = group('a', [1, 1], {
       samples: [1, 2].map((i) => sample(`a${i}`, i, 1, { scores: { environment: 1, format: i } })),
     });
@@ -254,7 +254,7 @@ describe('filters', () => {
       'filtered',
     ]);
   });
-  test('refuse by name what cannot be trained on', () => {
+  test('filters reject untrainable members by name', () => {
     const of = (overrides: Partial<PoolSample>, rules: Partial<PlanRules> = {}) =>
       refusals(plan([group('a', [1], { samples: [sample('a', 0, 1, overrides)] })], rules)).a;
     expect(of({ sampledTokens: 0 })).toBe('empty');
@@ -270,7 +270,7 @@ describe('filters', () => {
   });
 });
 
-test('a refusal of a group that was begun is finished, whatever was revised since', () => {
+test('a rejection of a group that was begun is completed, whatever is revised meanwhile', () => {
   const rejected = { reason: 'zero-variance', rule: 'r', measured: 1 } as const;
   const revised = group('a', [0, 1], { samples: [sample('a0', 0, 0, { rejected }), sample('a1', 1, 1)] });
   expect(plan([revised])).toEqual([{ kind: 'reject', treeId: 'a', rolloutId: 'a1', ...rejected }]);

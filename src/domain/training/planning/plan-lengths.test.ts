@@ -27,7 +27,7 @@ function batchesOf(estimator: string, options: Readonly<Record<string, unknown>>
 test.each<[string, Readonly<Record<string, unknown>>]>([
   ['reinforce_step', {}],
   ['gae', { variant: 'step' }],
-])('a batch for %s %o holds two steps at least, however many tokens one step has', (name, options) => {
+])('a batch for %s %o contains at least two steps, however many tokens one step has', (name, options) => {
   expect(batchesOf(name, options, [group('a', 1)])).toEqual([]);
   expect(batchesOf(name, options, [group('a', 1), group('b', 1)])).toEqual([2]);
   expect(batchesOf(name, options, [group('a', 2)])).toEqual([1]);

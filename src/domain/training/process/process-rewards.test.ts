@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { givenRows } from '../training-testing.ts';
 import { addRewards, normaliseOverBatch, placeToolRewards } from './process-rewards.ts';
 
-test('the k-th reward stands on the token that closes the k-th call; surplus on either side and ends outside the row are ignored', () => {
+test('the k-th reward is assigned to the token that closes the k-th call; surplus and ends outside the row are ignored', () => {
   const rows = [
     { callEnds: [1, 3], rewards: [0.1, -0.05] },
     { callEnds: [2, 4, 7], rewards: [-0.1] },

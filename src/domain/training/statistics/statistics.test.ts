@@ -5,14 +5,14 @@ import { maskedMean, maskedSum, maskedVariance, maskedWhiten } from './masked.ts
 import { measure, standardise } from './standardise.ts';
 import { sumOf } from './sum.ts';
 
-describe('sums', () => {
-  test('keep what plain addition loses', () => {
+describe('compensated sums', () => {
+  test('a compensated sum keeps what plain addition loses', () => {
     expect(sumOf([1, 1e100, 1, -1e100])).toBe(2);
     expect(sumOf(Array.from({ length: 10 }, () => 0.1))).toBe(1);
     expect(sumOf([])).toBe(0);
   });
 
-  test('of infinities and NaN are those of plain addition', () => {
+  test('sums of infinities and NaN equal those of plain addition', () => {
     expect(sumOf([1, Number.POSITIVE_INFINITY, 1])).toBe(Number.POSITIVE_INFINITY);
     expect(sumOf([Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])).toBeNaN();
     expect(sumOf([1, Number.NaN])).toBeNaN();
@@ -20,7 +20,7 @@ describe('sums', () => {
 });
 
 describe('masked statistics', () => {
-  test('whitened, the trained tokens have mean 0 and variance 1', () => {
+  test('whitened trained tokens have mean 0 and variance 1', () => {
     fc.assert(
       fc.property(somePolicyInput, ({ masks, advantages }) => {
         fc.pre(
@@ -39,7 +39,7 @@ describe('masked statistics', () => {
     );
   });
 
-  test('without a trained token the mean is 0 and the variance an error', () => {
+  test('a row without trained tokens has mean 0, and its variance is an error', () => {
     const [rows, masks] = [[Float64Array.of(5, 6)], [Uint8Array.of(0, 0)]];
     expect(maskedMean(rows, masks)).toBe(0);
     expect(() => maskedVariance(rows, masks)).toThrow('mask sum is zero');

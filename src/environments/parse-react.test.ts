@@ -7,16 +7,16 @@ const { cases } = JSON.parse(readFileSync(new URL('./fixtures/16_parse_react.jso
 };
 
 describe('parseReact', () => {
-  test.each(cases)('splits as the original does: $input', ({ input, thought, action }) => {
+  test.each(cases)('parseReact splits $input as the original does', ({ input, thought, action }) => {
     expect(parseReact(input)).toEqual({ thought, action });
   });
 
-  test('without a marker all is thought, as it stands', () => {
+  test('a text without a marker is all thought, unchanged', () => {
     expect(parseReact(' look around ')).toEqual({ thought: ' look around ', action: '' });
     expect(parseReact('Thought: search[ is a button')).toEqual({ thought: '', action: 'Thought: search[ is a button' });
   });
 
-  test('the thought is what lies between the first two thought markers', () => {
+  test('the thought is the text between the first two thought markers', () => {
     expect(parseReact('x Thought: a Thought: b Action: c')).toEqual({ thought: 'a', action: 'c' });
   });
 });

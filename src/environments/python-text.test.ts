@@ -15,6 +15,6 @@ const REPRS: readonly (readonly [string, string])[] = [
   ['\ufeff', "'\\ufeff'"],
 ];
 
-test.each(REPRS)('repr of %j', (text, written) => {
+test.each(REPRS)('repr of %j equals that of Python', (text, written) => {
   expect(pythonRepr(text)).toBe(written);
 });

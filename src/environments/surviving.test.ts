@@ -17,14 +17,14 @@ async function played() {
 }
 
 describe('rebuildEnvironment', () => {
-  test('brings a new environment to where the other stood', async () => {
+  test('rebuildEnvironment brings a new environment to the state of the old one', async () => {
     const path = await played();
     const rebuilt = await rebuildEnvironment(kind, path);
     expect(rebuilt).toMatchObject({ kind: 'rebuilt', last: { observation: 'Could not execute dance' } });
     expect(await rebuildEnvironment(kind, { ...path, steps: [] })).toMatchObject({ kind: 'rebuilt', last: null });
   });
 
-  test('says at which step another world answers, and with what', async () => {
+  test('rebuildEnvironment reports the step at which another world answers differently, and its answer', async () => {
     const path = await played();
     const steps = path.steps.map((step, i) => (i === 1 ? { ...step, observation: 'Inventory: [reed] (1) ' } : step));
     expect(await rebuildEnvironment(kind, { ...path, steps })).toEqual({

@@ -44,7 +44,7 @@ describe('the short form of a policy', () => {
   });
 });
 
-describe('a policy configuration', () => {
+describe('policy configurations', () => {
   test.each([
     [{ kind: 'oracle' }, 'kind', 'must be one of random, planner, linear, live, openai'],
     [null, 'configuration', ''],
@@ -53,7 +53,7 @@ describe('a policy configuration', () => {
     [{ kind: 'openai', model: 'm', baseUrl: 'ftp://h' }, 'baseUrl', 'must be an http or https address'],
     [{ kind: 'openai', model: 'm', baseUrl: 'http://h/v1', timeoutMs: 400_000 }, 'timeoutMs', '300000'],
     [{ kind: 'openai', model: 'm', baseUrl: 'http://h/v1', apiKey: 'secret' }, 'apiKey', 'is not a field'],
-  ])('%j is refused by its field', (value, field, message) => {
+  ])('the configuration %j is refused by its field', (value, field, message) => {
     let caught: unknown;
     try {
       parsePolicySpec(value);
@@ -65,7 +65,7 @@ describe('a policy configuration', () => {
 });
 
 describe('createPolicy', () => {
-  test('gives each kind its name and version', async () => {
+  test('createPolicy opens each kind with its name and version', async () => {
     const file = join(folder, 'weights.bin');
     await writeFile(file, encodeWeights({ ...zeroWeights(), version: 4 }));
     const refs = await Promise.all(
@@ -82,7 +82,7 @@ describe('createPolicy', () => {
     ]);
   });
 
-  test('weights that are missing or are another file are refused by name', async () => {
+  test('missing or foreign weights are refused by name', async () => {
     const other = join(folder, 'notes.txt');
     await writeFile(other, 'not weights, but longer than a header');
     await expect(createPolicy({ kind: 'linear', weightsFile: join(folder, 'none') })).rejects.toMatchObject({

@@ -22,7 +22,7 @@ function request(planAround: PlanAround | null = null, words = 3): JudgeRequest 
   return { steps, index: 2, slots: judgeSlots('Make it.', steps, 2), planAround: async () => planAround };
 }
 
-describe('the judge that plans', () => {
+describe('the planner as judge', () => {
   test.each([
     ['good', 3, 2, true],
     ['good', null, 2, true],
@@ -32,7 +32,7 @@ describe('the judge that plans', () => {
     ['bad', 3, null, true],
     ['bad', 3, 3, false],
   ] as const)(
-    'calls a step %s that leaves %s actions where there are %s, executed: %s',
+    'a step is %s when the plan has %s actions before it and %s after it, executed: %s',
     async (verdict, before, after, executable) => {
       const judged = await planJudge('w').judge(request({ before, after, executable }), never);
       expect(judged.verdict).toBe(verdict);
@@ -40,7 +40,7 @@ describe('the judge that plans', () => {
     },
   );
 
-  test('strictly, calls a step bad that brings the goal no nearer, under another name', async () => {
+  test('the strict judge, named differently, calls a step bad that does not shorten the plan', async () => {
     const strict = planJudge('w', 'strict');
     const around = (after: number) => request({ before: 3, after, executable: true });
     expect([(await strict.judge(around(3), never)).verdict, (await strict.judge(around(2), never)).verdict]).toEqual([
@@ -52,11 +52,11 @@ describe('the judge that plans', () => {
     expect(strict.name).not.toBe(planJudge('w').name);
   });
 
-  test('says that it cannot judge where nothing can be planned', async () => {
+  test('the judge reports that it cannot judge where there is no plan', async () => {
     await expect(planJudge('w').judge(request(null), never)).rejects.toMatchObject({ name: 'JudgeUnfit' });
   });
 
-  test('is another one in another world', () => {
+  test('the judge of another world has another name', () => {
     expect(planJudge('x').revision).not.toBe(planJudge('y').revision);
   });
 });
@@ -71,7 +71,7 @@ describe('a model as judge', () => {
     return { server, judge };
   }
 
-  test('is asked by one user message at temperature 0, and its label is read', async () => {
+  test('the model is asked with one user message at temperature 0, and its label is read', async () => {
     const { server, judge } = await given({});
     const asked = request();
     expect(await judge.judge(asked, never)).toEqual({ verdict: 'good', reply: 'Closer.\nJudgement: <Good>' });
@@ -85,14 +85,14 @@ describe('a model as judge', () => {
   });
 
   test.each(['', 'Bad. It is not good.', '??', 'Judgement: <Good/Bad/Uncertain>'])(
-    'that answers %j said nothing',
+    'the answer %j is no verdict',
     async (reply) => {
       const { judge } = await given({ reply: () => reply });
       expect(await judge.judge(request(), never)).toEqual({ verdict: 'unparsed', reply });
     },
   );
 
-  test('is told less of the log when all of it is too long, the oldest steps first', async () => {
+  test('a log that is too long loses its oldest steps first', async () => {
     const { server, judge } = await given({ contextTokens: 330 });
     expect((await judge.judge(request(null, 60), never)).verdict).toBe('good');
     const [first, last] = [server.requests.at(0), server.requests.at(-1)].map((one) => one?.body?.messages[0]?.content ?? '');
@@ -101,12 +101,12 @@ describe('a model as judge', () => {
     expect(last).toContain('Current_Action: do c\n');
   });
 
-  test('that could not answer at any length is an error', async () => {
+  test('a model that cannot answer at any length is an error', async () => {
     const { judge } = await given({ contextTokens: 20 });
     await expect(judge.judge(request(), never)).rejects.toMatchObject({ name: 'PolicyError', code: 'context-overflow' });
   });
 
-  test('is another judge when it may say more, so that a verdict that was cut off is not kept', async () => {
+  test('another output limit makes another judge, so that a truncated verdict is not reused', async () => {
     const revisions = await Promise.all(
       [{}, { maxTokens: 50 }, { maxTokens: 500 }].map(async (s) => (await given({}, s)).judge.revision),
     );
@@ -114,8 +114,8 @@ describe('a model as judge', () => {
   });
 });
 
-describe('the name of a judge', () => {
-  test('self is the model that acted', () => {
+describe('names of judges', () => {
+  test('`self` names the model that acted', () => {
     const acting = 'openai:qwen@http://127.0.0.1:1/v1';
     expect(parseJudgeText('self', acting)).toEqual({ kind: 'model', text: acting });
     expect(parseJudgeText('planner', acting)).toEqual({ kind: 'planner' });
@@ -128,11 +128,11 @@ describe('the name of a judge', () => {
     ['nobody', null, /there is no "nobody"; name planner/],
     ['{"kind":"random"}', null, /there is no/],
     ['openai:m', null, /needs a model and an address/],
-  ] as const)('%s in a run of %s is refused with what to write', (text, acting, message) => {
+  ] as const)('%s in a run of %s is refused with the remedy', (text, acting, message) => {
     expect(() => parseJudgeText(text, acting)).toThrow(message);
   });
 
-  test('direct asks nobody', async () => {
+  test('`direct` asks no judge', async () => {
     expect(await createJudge({ kind: 'direct' }, 'w')).toBeNull();
   });
 });

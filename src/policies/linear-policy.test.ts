@@ -68,7 +68,7 @@ describe('linear softmax', () => {
     expect(pick(logProbs, 1 - 2 ** -53)).toBe(2);
   });
 
-  test('scores 30 candidates in under a millisecond', () => {
+  test('the policy scores 30 candidates in under a millisecond', () => {
     const many = Array.from({ length: 30 }, (_, i) => `craft ${i} oak planks using ${i} oak logs, 2 iron ingot`);
     const weights = drawnWeights(1);
     let best = Number.POSITIVE_INFINITY; // the best of many rounds: a busy machine may slow some of them, not all
@@ -82,7 +82,7 @@ describe('linear softmax', () => {
 });
 
 describe('linear policy', () => {
-  test('an act names its candidate by position, with the exact log-probability it was drawn with', async () => {
+  test('an act names its candidate by position, with the exact log-probability of the draw', async () => {
     const weights = drawnWeights(3, 7);
     const policy = linearPolicy(weights);
     expect(policy.ref).toEqual({ policyId: 'linear', version: 7 });
@@ -93,13 +93,13 @@ describe('linear policy', () => {
     }
   });
 
-  test('an equal seed gives equal acts, another seed others', async () => {
+  test('equal seeds yield equal acts, and other seeds others', async () => {
     const draw = (seed: number) => linearPolicy(drawnWeights(3)).act(anActRequest({ n: 20, seed }), never);
     expect(await draw(5)).toEqual(await draw(5));
     expect(await draw(5)).not.toEqual(await draw(6));
   });
 
-  test('a temperature of its own goes before that of the request', async () => {
+  test('a temperature of the policy overrides that of the request', async () => {
     const [act] = await linearPolicy(drawnWeights(3), { temperature: 0, policyId: 'greedy' }).act(
       anActRequest({ temperature: 9 }),
       never,
@@ -107,7 +107,7 @@ describe('linear policy', () => {
     expect(act?.tokens?.logProbs).toEqual([-0]);
   });
 
-  test('refuses a state without candidates', async () => {
+  test('a state without candidates is refused', async () => {
     await expect(linearPolicy(zeroWeights()).act(anActRequest({ admissibleActions: null }), never)).rejects.toMatchObject({
       code: 'no-candidates',
     });
@@ -115,7 +115,7 @@ describe('linear policy', () => {
 });
 
 describe('gradient of the log-probability', () => {
-  test('equals finite differences in every weight that it names, and is zero elsewhere', () => {
+  test('the gradient equals finite differences in every weight that it names, and is zero elsewhere', () => {
     fc.assert(
       fc.property(
         fc.integer(),
@@ -144,7 +144,7 @@ describe('gradient of the log-probability', () => {
     );
   });
 
-  test('has no value at temperature 0 or for a candidate that does not exist', () => {
+  test('the gradient is undefined at temperature 0 and for a candidate that does not exist', () => {
     expect(() => gradientLogProb(zeroWeights(), request, candidates, 0, 0)).toThrow(RangeError);
     expect(() => gradientLogProb(zeroWeights(), request, candidates, 6, 1)).toThrow(RangeError);
   });
@@ -168,7 +168,7 @@ describe('gradient of the log-probability', () => {
 });
 
 describe('demand read from recipes', () => {
-  test('follows recipes down to what can be gotten, through groups and counts', () => {
+  test('the demand follows recipes down to raw materials, through groups and counts', () => {
     const { missing } = demandOf(request);
     expect([...missing]).toEqual([
       ['stick', { count: 1, hop: 0 }],
@@ -177,7 +177,7 @@ describe('demand read from recipes', () => {
     ]);
   });
 
-  test('what is held is no longer missing, and crafting consumes it', () => {
+  test('a held item is no longer missing, and crafting consumes it', () => {
     const history = [
       { action: 'get 2 oak logs', observation: 'Got 2 oak logs' },
       { action: 'craft 4 oak planks using 1 oak logs', observation: 'Crafted 4 minecraft:oak_planks' },
@@ -190,7 +190,7 @@ describe('demand read from recipes', () => {
     ]);
   });
 
-  test('texts without recipes demand nothing, and a recipe that needs itself ends', () => {
+  test('texts without recipes demand nothing, and the demand of a recipe that needs itself ends', () => {
     expect(demandOf({ goal: 'find the key', firstObservation: 'A room.', history: [] }).missing.size).toBe(0);
     const loop = { goal: 'a', firstObservation: 'craft 1 a using 1 b\ncraft 1 b using 1 a', history: [] };
     expect([...demandOf(loop).missing.keys()]).toEqual(['a', 'b']);
@@ -198,19 +198,19 @@ describe('demand read from recipes', () => {
 });
 
 describe('weights as bytes', () => {
-  test('come back the same, version and all', () => {
+  test('weights are read back unchanged, version included', () => {
     const weights = drawnWeights(9, 12);
     const back = decodeWeights(encodeWeights(weights));
     expect(back).toEqual(weights);
     expect(weightsDigest(back)).toBe(weightsDigest(weights));
   });
 
-  test('have one digest on every machine, and another for another version', () => {
+  test('weights have one digest on every machine, and another for another version', () => {
     expect(weightsDigest(zeroWeights())).toBe('415880dd68c1ed60e1a116aaf3b8477d79855b4dba7e8b2263528a858c4d1709');
     expect(weightsDigest({ ...zeroWeights(), version: 1 })).not.toBe(weightsDigest(zeroWeights()));
   });
 
-  test('are refused when they are another file, of other features, cut, or not finite', () => {
+  test('weights of another file or other features, truncated or not finite, are refused', () => {
     const good = encodeWeights(zeroWeights());
     const broken = (at: number, ...bytes: number[]): Uint8Array => {
       const copy = good.slice();

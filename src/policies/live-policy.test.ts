@@ -20,7 +20,7 @@ function source() {
   };
 }
 
-test('every act is stamped with the version that drew it, and a newer one takes over between two steps', async () => {
+test('every act is stamped with the version that drew it, and a newer version takes over between two steps', async () => {
   const versions = source();
   const policy = await livePolicy(versions, { policyId: 'p' }, never);
   const stamps = async () => (await policy.act({ ...request, n: 2 }, never)).map((act) => act.policy);
@@ -33,7 +33,7 @@ test('every act is stamped with the version that drew it, and a newer one takes 
   expect(policy.ref).toEqual({ policyId: 'p', version: 3 });
 });
 
-test('a pinned policy stays at its version, an older one never comes back, and closing closes the source', async () => {
+test('a pinned policy keeps its version, an older version never returns, and close closes the source', async () => {
   const versions = source();
   const policy = await livePolicy(versions, { policyId: 'p' }, never);
   versions.set(2);

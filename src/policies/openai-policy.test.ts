@@ -49,8 +49,8 @@ async function given(
 const turns = (count: number): { response: string; action: string; observation: string }[] =>
   Array.from({ length: count }, (_, i) => ({ response: `Action: act${i}`, action: `act${i}`, observation: `seen ${i}` }));
 
-describe('a request to the model server', () => {
-  test('carries the prompt, the sampling settings and the key, and asks for token ids', async () => {
+describe('requests to the model server', () => {
+  test('a request carries the prompt, the sampling settings and the key, and asks for token ids', async () => {
     const { server, policy } = await given(
       { apiKey: 'sk-1', model: 'qwen' },
       { apiKey: 'sk-1', topP: 0.9, maxTokens: 50, stop: ['Observation:'] },
@@ -79,28 +79,28 @@ describe('a request to the model server', () => {
     expect(server.requests[0]?.headers.authorization).toBe('Bearer sk-1');
   });
 
-  test('leaves out what only open servers know, when told so', async () => {
+  test('a request omits the fields that only open servers know, when configured so', async () => {
     const { server, policy } = await given({}, { tokenIds: 'none' });
     await policy.act(anActRequest(), never);
     expect(Object.keys(JSON.parse(server.requests[0]?.text ?? ''))).toEqual(['model', 'messages', 'temperature', 'n', 'seed']);
     expect(server.requests[0]?.headers.authorization).toBeUndefined();
   });
 
-  test('holds history as the record will: half surrogates and NUL replaced', async () => {
+  test('a request contains the history as recorded, with half surrogates and NUL replaced', async () => {
     const { server, policy } = await given();
     await policy.act(anActRequest({ history: [{ response: 'Action: \ud83d', action: 'a', observation: 'x\0y' }] }), never);
     expect(server.requests[0]?.body?.messages.slice(2).map((message) => message.content)).toEqual(['Action: \ufffd', 'x\ufffdy']);
   });
 
-  test('puts the instruction into the first user message for models without a system role', async () => {
+  test('the instruction moves into the first user message for models without a system role', async () => {
     const { server, policy } = await given({}, { systemRole: 'merged' });
     await policy.act(anActRequest({ history: turns(1) }), never);
     expect(server.requests[0]?.body?.messages.map((message) => message.role)).toEqual(['user', 'assistant', 'user']);
   });
 });
 
-describe('the acts of an answer', () => {
-  test('are the choices in order, with the call that gave them', async () => {
+describe('acts of an answer', () => {
+  test('the acts are the choices in order, with the call that produced them', async () => {
     const { policy } = await given({ model: 'qwen' });
     const acts = await policy.act(anActRequest({ n: 3 }), never);
     expect(acts.map((act) => act.response)).toEqual([
@@ -127,7 +127,7 @@ describe('the acts of an answer', () => {
   });
 
   test.each(['token_ids', 'token-text', 'meta_info'] as const)(
-    'hold the sampled ids and log-probabilities of the %s dialect',
+    'the acts hold the sampled ids and log-probabilities of the %s dialect',
     async (tokenIds) => {
       const { policy } = await given({ tokenIds });
       const [act] = await policy.act(anActRequest({ n: 2 }), never);
@@ -137,7 +137,7 @@ describe('the acts of an answer', () => {
     },
   );
 
-  test('a reply cut at maxTokens says length, and one cut at a stop text says stop', async () => {
+  test('a reply cut at maxTokens ends as `length`, and one cut at a stop text as `stop`', async () => {
     const { policy } = await given({}, { maxTokens: 20, stop: ['Action:'] });
     expect((await policy.act(anActRequest(), never))[0]).toMatchObject({ response: 'Thought: 1\n', finishReason: 'stop' });
     const other = await given({}, { maxTokens: 2 });
@@ -148,7 +148,7 @@ describe('the acts of an answer', () => {
     });
   });
 
-  test('a server that ignores n is asked for the rest, with other seeds', async () => {
+  test('a server that ignores n is asked for the rest with other seeds', async () => {
     const { server, policy } = await given();
     server.fail({ kind: 'fewer', choices: 2 }, { kind: 'fewer', choices: 1 });
     const acts = await policy.act(anActRequest({ n: 4 }), never);
@@ -165,7 +165,7 @@ describe('the acts of an answer', () => {
     ]);
   });
 
-  test('a server that refuses more than one choice is asked for one at a time, by the seeds of the rest, and is not asked for more again', async () => {
+  test('a server that refuses more than one choice is asked one at a time with the remaining seeds, and never for more again', async () => {
     const { server, policy } = await given();
     server.fail({ kind: 'status', status: 400, body: '{"error":"n must be 1"}' });
     const acts = await policy.act(anActRequest({ n: 3 }), never);
@@ -183,7 +183,7 @@ describe('the acts of an answer', () => {
     ]);
   });
 
-  test('a server that refuses another field refuses the single request too, and is asked for many the next time', async () => {
+  test('a server that refuses another field refuses the single request too, and is asked for several the next time', async () => {
     const { server, policy } = await given();
     const refusal = { kind: 'status', status: 400, body: '{"error":"unknown field return_token_ids"}' } as const;
     server.fail(refusal, refusal);
@@ -195,7 +195,7 @@ describe('the acts of an answer', () => {
     expect(server.requests.map((request) => request.body?.n)).toEqual([2, 1, 2]);
   });
 
-  test('lengths that do not add up to the server’s total are not guessed', async () => {
+  test('lengths that do not add up to the total of the server are not guessed', async () => {
     const { server, policy } = await given();
     const choice = { message: { content: 'hi' }, logprobs: { content: [{ token: 'hi', logprob: -1 }] } };
     server.fail({
@@ -210,7 +210,7 @@ describe('the acts of an answer', () => {
     });
   });
 
-  test('ids without matching log-probabilities keep the ids alone', async () => {
+  test('ids without matching log-probabilities are kept alone', async () => {
     const { server, policy } = await given();
     const choice = { message: { content: null }, token_ids: [1, 2], logprobs: { content: [{ token: 'x', logprob: -1 }] } };
     server.fail({ kind: 'body', body: JSON.stringify({ choices: [choice] }) });
@@ -222,8 +222,8 @@ describe('the acts of an answer', () => {
   });
 });
 
-describe('a failing server', () => {
-  test.each([408, 409, 429, 500, 502, 503])('status %i is tried again, with growing waits', async (status) => {
+describe('failing model servers', () => {
+  test.each([408, 409, 429, 500, 502, 503])('status %i is retried with growing waits', async (status) => {
     const { server, policy, waits } = await given();
     server.fail({ kind: 'status', status }, { kind: 'status', status });
     const [act] = await policy.act(anActRequest(), never);
@@ -232,7 +232,7 @@ describe('a failing server', () => {
     expect(new Set(server.requests.map((request) => request.text)).size).toBe(1);
   });
 
-  test('a reset connection is tried again, before the answer or within it', async () => {
+  test('a reset connection is retried, before the answer or within it', async () => {
     const { server, policy } = await given();
     server.fail({ kind: 'reset', when: 'before-headers' }, { kind: 'reset', when: 'within-body' });
     expect((await policy.act(anActRequest(), never))[0]?.call?.attempts).toBe(3);
@@ -261,7 +261,7 @@ describe('a failing server', () => {
     expect(waits).toEqual([]);
   });
 
-  test('ends when the attempts are spent, and says what the last one met', async () => {
+  test('a request fails after its last attempt and reports what that one met', async () => {
     const { server, policy, waits } = await given({}, { attempts: 3 });
     server.fail(...Array.from({ length: 3 }, () => ({ kind: 'status', status: 503, body: '{"message":"loading"}' }) as const));
     await expect(policy.act(anActRequest(), never)).rejects.toMatchObject({
@@ -273,7 +273,7 @@ describe('a failing server', () => {
     expect(waits).toHaveLength(2);
   });
 
-  test('a server that is not there is named with the reason', async () => {
+  test('a missing server is named with the reason', async () => {
     const { server, policy } = await given({}, { attempts: 2 });
     await server.close();
     open.length = 0;
@@ -283,13 +283,13 @@ describe('a failing server', () => {
     });
   });
 
-  test('a silent server is given up after the time limit, and tried again', async () => {
+  test('a silent server is given up after the time limit, and retried', async () => {
     const { server, policy } = await given({}, { timeoutMs: 50 });
     server.fail({ kind: 'silent' });
     expect((await policy.act(anActRequest(), never))[0]?.call?.attempts).toBe(2);
   });
 
-  test('an abort ends a request under way with its own reason, and nothing is sent after it', async () => {
+  test('an abort ends a request in flight with its own reason, and nothing is sent after it', async () => {
     const { server, policy } = await given();
     server.fail({ kind: 'silent' });
     const stop = new AbortController();
@@ -306,7 +306,7 @@ describe('a failing server', () => {
     [{ apiKey: 'sk-other' }, {}, 'status 401: Incorrect API key provided.; check the API key'],
     [{}, { model: 'lama' }, 'status 404: The model `lama` does not exist.; check the model'],
     [{}, { stop: ['a'], topP: 7 }, 'status 400'],
-  ])('a final refusal is not repeated and keeps the server’s words (%j)', async (server, options, message) => {
+  ])('a final refusal is not retried and keeps the words of the server (%j)', async (server, options, message) => {
     const { policy, waits, server: started } = await given({ model: 'qwen', ...server }, options);
     await expect(policy.act(anActRequest(), never)).rejects.toMatchObject({
       code: 'refused',
@@ -317,7 +317,7 @@ describe('a failing server', () => {
     expect(waits).toEqual([]);
   });
 
-  test('the key stays out of every message', async () => {
+  test('no message contains the key', async () => {
     const { policy } = await given({ apiKey: 'sk-right' }, { apiKey: 'sk-wrong' });
     await expect(policy.act(anActRequest(), never)).rejects.toMatchObject({ message: expect.not.stringContaining('sk-wrong') });
   });
@@ -347,10 +347,10 @@ describe('a failing server', () => {
   });
 });
 
-describe('a prompt longer than the context', () => {
+describe('prompts longer than the context', () => {
   const head = [anActRequest().instruction, anActRequest().firstObservation].flatMap(tokensOf).length;
 
-  test('loses its oldest turns on the server’s word, and the act says which', async () => {
+  test('a prompt loses its oldest turns when the server asks for it, and the act records which', async () => {
     const { server, policy, waits } = await given({ contextTokens: head + 6 * 4 + 10 }, { maxTokens: 10 });
     const [act] = await policy.act(anActRequest({ history: turns(12) }), never);
     expect(server.requests.map((request) => request.body?.messages.length)).toEqual([26, 20, 14]);
@@ -363,7 +363,7 @@ describe('a prompt longer than the context', () => {
     expect(waits).toEqual([]);
   });
 
-  test('fails clearly when the head and the newest turn alone are too long', async () => {
+  test('a prompt whose head and newest turn are too long fails with the reason', async () => {
     const { server, policy } = await given({ contextTokens: head });
     await expect(policy.act(anActRequest({ history: turns(3) }), never)).rejects.toMatchObject({
       code: 'context-overflow',
@@ -372,7 +372,7 @@ describe('a prompt longer than the context', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  test('is trimmed before sending where a limit is set', async () => {
+  test('a prompt is trimmed before sending where a limit is set', async () => {
     const countTokens = (message: { content: string }): number => tokensOf(message.content).length;
     const { server, policy } = await given({}, { maxPromptTokens: head + 8, countTokens });
     const [act] = await policy.act(anActRequest({ history: turns(5) }), never);
@@ -390,7 +390,7 @@ describe('a prompt longer than the context', () => {
     "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens in the messages, Please reduce the length of the messages.",
     'The decoder prompt (length 9000) is longer than the maximum model length of 8192.',
     'max_tokens must be at least 1, got -186.',
-  ])('is recognised in the words of other servers: %s', async (message) => {
+  ])('the message "%s" of another server is recognised', async (message) => {
     const { server, policy } = await given();
     server.fail({
       kind: 'status',
@@ -402,12 +402,12 @@ describe('a prompt longer than the context', () => {
 });
 
 describe('back-off', () => {
-  test('doubles from half a second to half a minute, and jitter takes away at most half', () => {
+  test('the wait doubles from half a second to half a minute, and jitter removes at most half', () => {
     expect([1, 2, 3, 6, 7, 20].map((attempt) => backoffMs(attempt, 0))).toEqual([250, 500, 1_000, 8_000, 15_000, 15_000]);
     expect([1, 7].map((attempt) => backoffMs(attempt, 1 - 2 ** -53))).toEqual([500, 30_000]);
   });
 
-  test('a Retry-After that is past or no time is not waited for', () => {
+  test('a Retry-After in the past or without a time is not waited for', () => {
     const read = (value: string) => retryAfterMs((name) => new Headers({ 'retry-after': value }).get(name), Date.UTC(2026, 0, 1));
     expect([read('Wed, 31 Dec 2025 00:00:00 GMT'), read('soon'), read('1.5')]).toEqual([0, null, 1_500]);
     expect(retryAfterMs(() => null, 0)).toBeNull();

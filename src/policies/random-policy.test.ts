@@ -10,7 +10,7 @@ const actions = async (policy: Policy, request: ActRequest): Promise<string[]> =
   (await policy.act(request, never)).map(actionOf);
 
 describe('random policy', () => {
-  test('draws every admissible action about equally often', async () => {
+  test('the random policy draws every admissible action about equally often', async () => {
     const request = anActRequest({ n: 6_000 });
     const drawn = await actions(randomPolicy(), request);
     for (const action of request.admissibleActions ?? []) {
@@ -19,13 +19,13 @@ describe('random policy', () => {
     }
   });
 
-  test('an equal seed gives equal acts, another seed others', async () => {
+  test('equal seeds yield equal acts, and other seeds others', async () => {
     const draw = (seed: number) => randomPolicy().act(anActRequest({ n: 20, seed }), never);
     expect(await draw(5)).toEqual(await draw(5));
     expect(await draw(5)).not.toEqual(await draw(6));
   });
 
-  test('writes a thought and an action as a model would', async () => {
+  test('the random policy writes a thought and an action as a model would', async () => {
     expect(await randomPolicy().act(anActRequest({ admissibleActions: ['inventory'] }), never)).toEqual([
       {
         response: 'Thought: I draw one of 1 possible actions.\nAction: inventory',
@@ -36,7 +36,7 @@ describe('random policy', () => {
     ]);
   });
 
-  test('refuses a state without candidates and says why', async () => {
+  test('the random policy refuses a state without candidates with the reason', async () => {
     for (const [admissibleActions, why] of [
       [null, 'lists no admissible actions'],
       [[], 'says that no action is admissible'],
@@ -46,13 +46,13 @@ describe('random policy', () => {
     }
   });
 
-  test('stops on an aborted signal', async () => {
+  test('the random policy stops on an aborted signal', async () => {
     await expect(randomPolicy().act(anActRequest(), AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
   });
 });
 
 describe('planner policy', () => {
-  test('without epsilon plays the expert first, then every other action once, then repeats', async () => {
+  test('the planner without epsilon plays the expert first, then every other action once, then repeats', async () => {
     const request = anActRequest({ n: 8 });
     const played = await actions(plannerPolicy({ epsilon: 0 }), request);
     expect(played[0]).toBe('get 1 oak logs');
@@ -60,7 +60,7 @@ describe('planner policy', () => {
     expect(played.slice(6)).toEqual(played.slice(0, 2));
   });
 
-  test('errs as often as epsilon says', async () => {
+  test('the planner errs as often as epsilon says', async () => {
     const policy = plannerPolicy({ epsilon: 0.3 });
     let expert = 0;
     for (let seed = 0; seed < 4_000; seed++)
@@ -69,12 +69,12 @@ describe('planner policy', () => {
     expect(Math.abs(expert / 4_000 - rate)).toBeLessThan(5 * Math.sqrt((rate * (1 - rate)) / 4_000));
   });
 
-  test('plays the expert even where the environment lists no actions', async () => {
+  test('the planner plays the expert also where the environment lists no actions', async () => {
     const request = anActRequest({ admissibleActions: null, n: 2 });
     expect(await actions(plannerPolicy({ epsilon: 1 }), request)).toEqual(['get 1 oak logs', 'get 1 oak logs']);
   });
 
-  test('draws where there is no way to the goal, and refuses when there is nothing to draw either', async () => {
+  test('the planner draws where there is no way to the goal, and refuses when nothing can be drawn', async () => {
     const lost = { expertAction: async () => null };
     const played = await actions(plannerPolicy({ epsilon: 0 }), anActRequest({ ...lost, n: 6 }));
     expect(new Set(played).size).toBe(6);
@@ -82,7 +82,7 @@ describe('planner policy', () => {
     await expect(asked).rejects.toMatchObject({ code: 'no-candidates' });
   });
 
-  test('an epsilon that is no probability is refused', () => {
+  test('an epsilon that is not a probability is refused', () => {
     for (const epsilon of [-0.1, 1.1, Number.NaN]) expect(() => plannerPolicy({ epsilon })).toThrow(RangeError);
   });
 });

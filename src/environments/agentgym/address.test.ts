@@ -3,7 +3,7 @@ import { parseAddress } from './address.ts';
 import { parseTaskList } from './task-number.ts';
 
 describe('parseAddress', () => {
-  test('reads server, URL, tasks and options', () => {
+  test('parseAddress reads server, URL, tasks and options', () => {
     expect(parseAddress('agentgym:sciworld@http://host:36001/lab?timeout=600&limit=4&snap=agent-r#0-2,300')).toEqual({
       server: 'sciworld',
       url: 'http://host:36001/lab',
@@ -26,7 +26,7 @@ describe('parseAddress', () => {
     ['agentgym:textcraft@http://h#0-2000000', 'more than 1000000 tasks'],
     ['agentgym:textcraft@http://h?timeout=0#0', 'timeout=0 is no option'],
     ['agentgym:textcraft@http://h?colour=red#0', 'colour=red is no option'],
-  ])('refuses %s and shows the right form', (text, reason) => {
+  ])('parseAddress refuses %s and shows the right form', (text, reason) => {
     expect(() => parseAddress(text)).toThrow(reason);
     expect(() => parseAddress(text)).toThrow('write agentgym:NAME@URL#TASKS');
   });

@@ -45,7 +45,7 @@ async function fingerprintOf(world: () => GymWorld, name: ServerName = 'sciworld
 
 describe('checkServer', () => {
   test.each(SERVER_NAMES)(
-    'knows %s by its own routes and words, with or without a published list, and creates nothing',
+    'checkServer recognises %s by its routes and texts, with or without a published list, and creates nothing',
     async (name) => {
       for (const publishesRoutes of [true, false]) {
         const server = await serve(WORLDS[name], { publishesRoutes });
@@ -61,7 +61,7 @@ describe('checkServer', () => {
     },
   );
 
-  test('refuses every other environment, and says which one it is', async () => {
+  test('checkServer refuses every other environment and names the one it found', async () => {
     for (const actual of SERVER_NAMES) {
       const server = await serve(WORLDS[actual]);
       for (const asked of SERVER_NAMES) {
@@ -75,21 +75,21 @@ describe('checkServer', () => {
     }
   });
 
-  test('says what a stranger says', async () => {
+  test('checkServer reports the answer of an unknown server', async () => {
     const { url } = await serve(() => ({ liveness: '<html>It works!</html>', routes: [] }));
     await expect(checkServer(DESCRIPTORS.webshop, callsTo(url))).rejects.toThrow(
       'is not WebShop (which says "ok"); it says "<html>',
     );
   });
 
-  test('names the routes that the asked way of playing lacks', async () => {
+  test('checkServer names the routes that the requested mode lacks', async () => {
     const { url } = await serve(sciworldWorld);
     await expect(openAgentGym({ server: 'sciworld', url, tasks: ['0'], snap: 'agent-r' })).rejects.toThrow(
       'lacks the routes /valid_action_object_combinations, /look_around, /inventory',
     );
   });
 
-  test('nobody there is told at once', async () => {
+  test('an unreachable server is reported at once', async () => {
     const server = await startAgentGymServer(sciworldWorld);
     await server.close();
     await expect(openAgentGym({ server: 'sciworld', url: server.url, tasks: ['0'] })).rejects.toMatchObject({
@@ -101,11 +101,11 @@ describe('checkServer', () => {
 });
 
 describe('the fingerprint of a server', () => {
-  test('is the same after a restart, whatever tasks a run asks for', async () => {
+  test('the fingerprint survives a restart and does not depend on the tasks of a run', async () => {
     expect(await fingerprintOf(sciworldWorld)).toBe(await fingerprintOf(sciworldWorld, 'sciworld', ['2']));
   });
 
-  test('differs where tasks open otherwise, and where routes differ', async () => {
+  test('the fingerprint differs where openings or routes differ', async () => {
     const prints = await Promise.all([
       fingerprintOf(() => textcraftWorld(local, 0), 'textcraft'),
       fingerprintOf(() => textcraftWorld(local, 1), 'textcraft'),
@@ -115,7 +115,7 @@ describe('the fingerprint of a server', () => {
     expect(new Set(prints).size).toBe(4);
   });
 
-  test('leaves out openings that do not repeat, and says so', async () => {
+  test('the fingerprint excludes openings that do not repeat, and reports them', async () => {
     let resets = 0;
     const leaking = (): GymWorld => {
       const world = sciworldWorld();

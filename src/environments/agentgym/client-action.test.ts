@@ -2,14 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import { clientAction } from './client-action.ts';
 
 describe('clientAction', () => {
-  test('sends the bare action of Agent-R as it is in 2025-03, and as nothing since 2025-09', () => {
+  test('clientAction sends the bare action of Agent-R unchanged in 2025-03, and as nothing since 2025-09', () => {
     for (const family of ['segment', 'textcraft', 'babyai'] as const) {
       expect(clientAction(family, '2025-03', 'look around')).toEqual({ kind: 'post', action: 'look around' });
       expect(clientAction(family, '2025-09', 'look around')).toEqual({ kind: 'post', action: '' });
     }
   });
 
-  test('segment clients took the first of two actions in 2025-03, and take the last since 2025-09', () => {
+  test('segment clients send the first of two actions in 2025-03, and the last since 2025-09', () => {
     const text = 'Thought: t\nAction: open door\nAction: go to hall</s>';
     expect(clientAction('segment', '2025-03', text)).toEqual({ kind: 'post', action: 'open door' });
     // five characters cut for four
@@ -20,7 +20,7 @@ describe('clientAction', () => {
     expect(clientAction('segment', '2025-09', 'click[buy now]')).toEqual({ kind: 'post', action: 'click[buy now]' });
   });
 
-  test('a raw client posts all it is given', () => {
+  test('a raw client posts its whole input', () => {
     expect(clientAction('raw', '2025-09', '<think>x</think> <search>y</search>')).toEqual({
       kind: 'post',
       action: '<think>x</think> <search>y</search>',

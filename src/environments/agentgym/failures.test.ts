@@ -41,8 +41,8 @@ const start = (alias = '0') => environment.reset({ alias, seed: 0 });
 const count = (path: string) => server.requests.filter(({ route }) => route === path).length;
 const sent = (path: string) => server.requests.filter(({ route }) => route === path).map(({ body }) => body);
 
-describe('a task that is not there', () => {
-  test('is told without a request when the plan does not list it', async () => {
+describe('unknown tasks', () => {
+  test('a task outside the plan is refused without a request', async () => {
     await given('sciworld');
     const before = server.requests.length;
     for (const alias of ['3', '-1', '00', 'boil']) {
@@ -51,14 +51,14 @@ describe('a task that is not there', () => {
     expect(server.requests).toHaveLength(before);
   });
 
-  test.each(['sciworld', 'webshop'] as const)('is told when the server says so in its way: %s', async (name) => {
+  test.each(['sciworld', 'webshop'] as const)('an unknown task is reported in the words of %s', async (name) => {
     await given(name);
     await expect(start('70')).rejects.toMatchObject({ code: 'unknown-task', retryable: false });
     expect((await start('1')).goal).toMatch(/melt|blue/);
   });
 });
 
-describe('an answer that makes no sense', () => {
+describe('malformed answers', () => {
   test.each<[string, string, Fault, string]>([
     [
       'malformed JSON',
@@ -66,7 +66,7 @@ describe('an answer that makes no sense', () => {
       { kind: 'body', body: '{"observation": "a' },
       'POST /step did not answer JSON but {"observation": "a',
     ],
-    ['nothing', '/step', { kind: 'body', body: '' }, 'POST /step did not answer JSON but nothing'],
+    ['an empty body', '/step', { kind: 'body', body: '' }, 'POST /step did not answer JSON but nothing'],
     [
       'a missing field',
       '/step',
@@ -83,7 +83,7 @@ describe('an answer that makes no sense', () => {
     ['a refused body', '/step', { kind: 'status', status: 422, body: '{"detail":[]}' }, 'POST /step answered HTTP 422'],
     ['an opening of another shape', '/reset', { kind: 'body', body: '["a", null]' }, '/reset answered another shape'],
     ['an unforeseen error text', '/reset', { kind: 'body', body: '{"error": "disk full"}' }, 'cannot start task 0: disk full'],
-  ])('is a clear error: %s', async (_what, path, fault, message) => {
+  ])('a server that answers with %s is a clear error', async (_what, path, fault, message) => {
     await given('textcraft');
     if (path === '/step') await start();
     server.fail(path, fault);
@@ -95,7 +95,7 @@ describe('an answer that makes no sense', () => {
     });
   });
 
-  test('to a create is a clear error too', async () => {
+  test('a malformed answer to a create is a clear error too', async () => {
     await given('textcraft');
     server.fail('/create', { kind: 'body', body: '{"error": "out of memory"}' }, { kind: 'body', body: '7' });
     await expect(kind.create()).rejects.toThrow('TextCraft cannot create an environment: out of memory');
@@ -103,8 +103,8 @@ describe('an answer that makes no sense', () => {
   });
 });
 
-describe('a step over which the server fails', () => {
-  test('is an observation while the environment is there, for both families', async () => {
+describe('steps on which the server fails', () => {
+  test('a failed step is an observation while the environment exists, for both families', async () => {
     await given('webshop');
     await start();
     const crashed = await environment.step('click[crash]');
@@ -115,7 +115,7 @@ describe('a step over which the server fails', () => {
     expect((await environment.step('search[cup]')).executable).toBe(true);
   });
 
-  test('with HTTP 200 and an error is an observation that keeps what was earned', async () => {
+  test('an error with HTTP 200 is an observation that keeps what was earned', async () => {
     await given('sciworld');
     await start();
     await environment.step('focus on water');
@@ -126,7 +126,7 @@ describe('a step over which the server fails', () => {
     });
   });
 
-  test('three times in a row is an error', async () => {
+  test('a third failure in a row is an error', async () => {
     await given('webshop');
     await start();
     for (const _ of [1, 2]) expect((await environment.step('click[crash]')).executable).toBe(false);
@@ -136,7 +136,7 @@ describe('a step over which the server fails', () => {
     });
   });
 
-  test('after the end is an error, not an observation', async () => {
+  test('a failure after the end is an error, not an observation', async () => {
     await given('sciworld');
     await start();
     await environment.step('focus on agent');
@@ -147,8 +147,8 @@ describe('a step over which the server fails', () => {
   });
 });
 
-describe('a server that does not answer', () => {
-  test('in time ends the step with an error that may be mended elsewhere; the step is not sent again', async () => {
+describe('unresponsive servers', () => {
+  test('a step without an answer in time ends with a recoverable error and is not sent again', async () => {
     await given('textcraft', { timeoutMs: 800 });
     await start();
     server.fail('/step', { kind: 'silent', acts: false });
@@ -161,7 +161,7 @@ describe('a server that does not answer', () => {
   });
 
   test.each(['before-headers', 'within-body'] as const)(
-    'wholly: a step cut off %s may have been executed, and is never repeated',
+    'a step cut off %s may have been executed and is never repeated',
     async (when) => {
       await given('textcraft', { patienceMs: 5_000 });
       await start();
@@ -173,7 +173,7 @@ describe('a server that does not answer', () => {
     },
   );
 
-  test('a reset that was cut off is sent again, for it forgets what was', async () => {
+  test('a reset that was cut off is sent again, since it discards the earlier state', async () => {
     await given('textcraft', { patienceMs: 5_000 });
     const before = count('/reset');
     server.fail('/reset', { kind: 'cut', when: 'before-headers', acts: true }, { kind: 'cut', when: 'within-body', acts: true });
@@ -182,7 +182,7 @@ describe('a server that does not answer', () => {
   });
 
   test.each([408, 425, 429])(
-    'a step that is put off with HTTP %i is sent again; not before the server asks for it',
+    'a step deferred with HTTP %i is sent again, but not before the time that the server asks for',
     async (status) => {
       await given('textcraft', { patienceMs: 5_000 });
       await start();
@@ -195,20 +195,17 @@ describe('a server that does not answer', () => {
     },
   );
 
-  test.each([502, 504])(
-    'a step over which a proxy lost its server (HTTP %i) is no observation: the episode is gone',
-    async (status) => {
-      await given('textcraft', { patienceMs: 5_000 });
-      await start();
-      server.fail('/step', { kind: 'status', status, body: 'Bad Gateway' });
-      await expect(environment.step('inventory')).rejects.toMatchObject({
-        ...{ code: 'gone', retryable: true, message: expect.stringContaining('whether it was executed is unknown') },
-      });
-      expect(count('/step')).toBe(1);
-    },
-  );
+  test.each([502, 504])('a step answered by a proxy with HTTP %i is not an observation: the episode is lost', async (status) => {
+    await given('textcraft', { patienceMs: 5_000 });
+    await start();
+    server.fail('/step', { kind: 'status', status, body: 'Bad Gateway' });
+    await expect(environment.step('inventory')).rejects.toMatchObject({
+      ...{ code: 'gone', retryable: true, message: expect.stringContaining('whether it was executed is unknown') },
+    });
+    expect(count('/step')).toBe(1);
+  });
 
-  test('what is put off (503) is sent again while patience lasts', async () => {
+  test('a step deferred with 503 is sent again up to the limit', async () => {
     await given('textcraft', { patienceMs: 5_000 });
     await start();
     server.fail('/step', { kind: 'status', status: 503, body: 'busy' });
@@ -216,7 +213,7 @@ describe('a server that does not answer', () => {
     expect(count('/step')).toBe(2);
   });
 
-  test('and is closed: every call says so, and closing does not throw', async () => {
+  test('every call after the close reports it, and a second close does not throw', async () => {
     await given('textcraft');
     await start();
     await server.close();
@@ -228,8 +225,8 @@ describe('a server that does not answer', () => {
   });
 });
 
-describe('a server that was started again', () => {
-  test.each(['textcraft', 'sciworld', 'webshop'] as const)('has lost the episode: %s', async (name) => {
+describe('restarted servers', () => {
+  test.each(['textcraft', 'sciworld', 'webshop'] as const)('a restarted %s server has lost the episode', async (name) => {
     await given(name);
     await start();
     server.restart();
@@ -238,7 +235,7 @@ describe('a server that was started again', () => {
     expect((await environment.step('inventory')).observation).not.toBe('');
   });
 
-  test('and gave our id to another environment: ours never plays in it', async () => {
+  test('a restarted server may assign our id to another environment, in which ours never acts', async () => {
     await given('sciworld');
     await start();
     await environment.step('focus on water');
@@ -261,7 +258,7 @@ function livesOf({ requests }: AgentGymServer): unknown[][] {
   return lives;
 }
 
-describe('surviving', () => {
+describe('surviving environments', () => {
   async function givenSurviving(name: keyof typeof WORLDS, options: Partial<AgentGymOptions> = {}): Promise<void> {
     server = await startAgentGymServer(WORLDS[name]);
     kind = surviving(await open(name, options));
@@ -272,7 +269,7 @@ describe('surviving', () => {
     ['a restart', () => server.restart()],
     ['a step that was executed but cut off', () => server.fail('/step', { kind: 'cut', when: 'within-body', acts: true })],
     ['a step that was executed but not answered in time', () => server.fail('/step', { kind: 'silent', acts: true })],
-  ])('goes on where it was after %s, and no environment takes a step twice', async (_what, harm) => {
+  ])('an episode continues after %s, and no environment executes a step twice', async (_what, harm) => {
     await givenSurviving('sciworld', { timeoutMs: 1_000 });
     await start();
     await environment.step('focus on water');
@@ -288,7 +285,7 @@ describe('surviving', () => {
     expect(livesOf(server).at(-1)).toEqual(['focus on water', 'activate stove']);
   });
 
-  test('gives up after its tries', async () => {
+  test('recovery ends after its attempts', async () => {
     await givenSurviving('textcraft', { timeoutMs: 500 });
     await start();
     const silent: Fault = { kind: 'silent', acts: false };
@@ -297,7 +294,7 @@ describe('surviving', () => {
     expect(count('/step')).toBe(3);
   });
 
-  test('refuses to go on in another world: the task opens otherwise after the restart', async () => {
+  test('recovery refuses another world, in which the task opens differently after the restart', async () => {
     let seed = 0;
     server = await startAgentGymServer((): GymWorld => textcraftWorld(local, seed++));
     kind = surviving(await open('textcraft'));
@@ -309,15 +306,15 @@ describe('surviving', () => {
     });
   });
 
-  test('a mistake of the caller is not tried again', async () => {
+  test('a caller’s mistake is not retried', async () => {
     await givenSurviving('sciworld');
     await expect(start('99')).rejects.toMatchObject({ code: 'unknown-task' });
     await expect(environment.step('look around')).rejects.toMatchObject({ code: 'gone', retryable: false });
   });
 });
 
-describe('the environments on a server', () => {
-  test('are lent again and closed at the end, all of them', async () => {
+describe('the pool of environments on a server', () => {
+  test('environments are reused and all closed at the end', async () => {
     await given('sciworld');
     const others = [await kind.create(), await kind.create()];
     for (const one of others) await one.close();
@@ -335,7 +332,7 @@ describe('the environments on a server', () => {
     await expect(kind.create()).rejects.toMatchObject({ code: 'gone', retryable: false });
   });
 
-  test('are never more than the limit; who asks for more waits until one comes back', async () => {
+  test('the pool never exceeds its limit, and a request beyond it waits until one is returned', async () => {
     await given('sciworld', { limit: 2 });
     const second = await kind.create();
     const order: string[] = [];
@@ -352,7 +349,7 @@ describe('the environments on a server', () => {
     expect(count('/create')).toBe(2);
   });
 
-  test('a broken one makes room for a new one', async () => {
+  test('a broken environment frees its place', async () => {
     await given('sciworld', { limit: 1, timeoutMs: 800 });
     await start();
     const waiting = kind.create();
@@ -363,7 +360,7 @@ describe('the environments on a server', () => {
     expect([count('/create'), count('/close')]).toEqual([2, 1]);
   });
 
-  test('a wait in which nothing moves ends with an error, and so do waits at the end of the run', async () => {
+  test('a wait without progress ends with an error, as do waits at the end of the run', async () => {
     await given('sciworld', { limit: 1, idleLimitMs: 60 });
     await expect(kind.create()).rejects.toMatchObject({
       ...{ code: 'unreachable', retryable: true, message: expect.stringContaining('all 1 environments') },
@@ -374,7 +371,7 @@ describe('the environments on a server', () => {
     await refused;
   });
 
-  test('that the server cannot take back (no /close) are left alone', async () => {
+  test('environments on a server without /close are left open', async () => {
     await given('webshop');
     await start();
     await environment.close();
@@ -382,7 +379,7 @@ describe('the environments on a server', () => {
     expect(count('/close')).toBe(0);
   });
 
-  test('a server that hangs at the close does not hold up the end for longer than the limit', async () => {
+  test('a server that hangs on close delays the end only up to the limit', async () => {
     await given('sciworld', { timeoutMs: 800 });
     server.fail('/close', { kind: 'silent', acts: true });
     await kind.close();

@@ -33,7 +33,7 @@ async function openingOf(kind: AgentGymKind, alias: string): Promise<string> {
 }
 
 describe('a TextCraft server whose threads share one random state', () => {
-  test('starts one task at a time for all that a process opens there, so that every task opens as it does alone', async () => {
+  test('one process opens one task at a time there, so that every task opens as it does alone', async () => {
     const { shared, kind, open } = await given();
     const alone: string[] = [];
     for (const alias of tasks) alone.push(await openingOf(kind, alias));
@@ -44,7 +44,7 @@ describe('a TextCraft server whose threads share one random state', () => {
     expect(new Set(alone).size).toBe(tasks.length);
   });
 
-  test('is found out by starting tasks at the same time on purpose; a server with tasks of their own is not blamed', async () => {
+  test('concurrent starts expose such a server, and do not flag one with separate state per task', async () => {
     const { shared, kind } = await given();
     const { resets, differ } = await kind.probeStarts();
     expect(resets).toBe(160);
@@ -57,7 +57,7 @@ describe('a TextCraft server whose threads share one random state', () => {
     expect([kind.starts, science.starts]).toEqual(['alone', 'together']);
   });
 
-  test('keeps its fingerprint when another client spoils an opening while it is taken', async () => {
+  test('the fingerprint survives another client that spoils an opening while it is taken', async () => {
     const { shared, kind, open } = await given();
     for (const task of [0, 1, 2]) {
       shared.spoil(task, 1);
@@ -66,7 +66,7 @@ describe('a TextCraft server whose threads share one random state', () => {
     }
   });
 
-  test('is asked once more, alone, before a difference from the record counts', async () => {
+  test('an opening that differs from the record is requested once more alone before the difference counts', async () => {
     const { shared, kind } = await given();
     const recorded = await openingOf(kind, '5');
     const environment = await kind.create();

@@ -40,8 +40,8 @@ function gist({ observation, reward, terminated, success, executable, admissible
 const open = { terminated: false, success: null, executable: true, admissibleActions: null };
 const ended = { ...open, terminated: true };
 
-describe('every server', () => {
-  test('TextCraft: the world of the server, the same texts and rewards as the local one', async () => {
+describe('recorded sessions of every server', () => {
+  test('TextCraft plays the world of the server with the texts and rewards of the local one', async () => {
     const local = await openTextCraft();
     await given('textcraft', () => textcraftWorld(local));
     const here = await local.create();
@@ -68,7 +68,7 @@ describe('every server', () => {
     expect(bodies('/create')).toEqual([{}]); // one environment for all: a reset makes it new
   });
 
-  test('ScienceWorld: description and look, a cumulative score of 100, gains that add up to it', async () => {
+  test('ScienceWorld shows description and look, and splits the cumulative score of 100 into gains', async () => {
     await given('sciworld', sciworldWorld);
     expect(await start('1')).toEqual({
       instruction: INSTRUCTIONS.sciworld,
@@ -91,7 +91,7 @@ describe('every server', () => {
     });
   });
 
-  test('ScienceWorld: a fatal focus ends with nothing, takes back what was earned, and keeps the raw score', async () => {
+  test('a fatal focus in ScienceWorld ends with 0, takes back what was earned, and keeps the raw score', async () => {
     await given('sciworld', sciworldWorld);
     await start('0');
     await environment.step('focus on water');
@@ -103,14 +103,14 @@ describe('every server', () => {
     expect((await environment.step('look around')).reward).toEqual({ value: 0, raw: 0, gain: 0, scale: 100, kind: 'cumulative' });
   });
 
-  test('ScienceWorld: snapping reads the patched routes and sends the valid action', async () => {
+  test('snapping in ScienceWorld reads the patched routes and sends the valid action', async () => {
     await given('sciworld', () => sciworldWorld(true), { snap: 'agent-r' });
     await start('0');
     expect((await environment.step('focus on the water')).observation).toBe('You focus on water.');
     expect(bodies('/step')).toEqual([{ id: 0, action: 'focus on water' }]);
   });
 
-  test('WebShop: the reset answers an array, the reward comes with the purchase, half a match is no success', async () => {
+  test('WebShop answers a reset with an array, pays on purchase, and does not count half a match as success', async () => {
     await given('webshop', webshopWorld);
     expect(kind.report.canClose).toBe(false);
     const { observation, goal } = await start('0');
@@ -135,7 +135,7 @@ describe('every server', () => {
     }
   });
 
-  test('ALFWorld: the actions stand below every observation, and the list is handed on', async () => {
+  test('ALFWorld lists the actions below every observation, and the list is passed on', async () => {
     await given('alfworld', alfworldWorld);
     const actions = ['go to desk 1', 'put mug 1 in/on desk 1', 'look'];
     const list = `\nAVAILABLE ACTIONS: ${actions.join(',')}`;
@@ -152,7 +152,7 @@ describe('every server', () => {
     expect(bodies('/reset').at(-1)).toEqual({ id: 0, game: 0, world_type: 'Text' });
   });
 
-  test('BabyAI: the list of actions is read from the observation; every end is a success', async () => {
+  test('BabyAI lists its actions in the observation, and every end is a success', async () => {
     await given('babyai', babyaiWorld);
     const opening = await start('0');
     expect(opening.goal).toBe('go to the red ball');
@@ -166,7 +166,7 @@ describe('every server', () => {
     });
   });
 
-  test('SearchQA: a bare text, tags as actions, and another try after a wrong answer', async () => {
+  test('SearchQA opens with a bare text, takes tags as actions, and permits another try after a wrong answer', async () => {
     await given('searchqa', searchqaWorld);
     expect((await start('0')).goal).toBe('what is the capital of France');
     const wrong = await environment.step('<answer>Lyon</answer>');
@@ -176,7 +176,7 @@ describe('every server', () => {
     expect(bodies('/create')).toEqual([{ id: 0 }]);
   });
 
-  test('Maze: a reward below 0 is nothing, not fatal; the address may end in /maze as for the Python client', async () => {
+  test('Maze treats a reward below 0 as zero, not as fatal, and its address may end in /maze as for the Python client', async () => {
     server = await startAgentGymServer(lmrlgymWorld);
     kind = await openAgentGym({ server: 'maze', url: `${server.url}/maze`, tasks: ['4', '9'] });
     environment = await kind.create();
@@ -190,7 +190,7 @@ describe('every server', () => {
     });
   });
 
-  test('Wordle: the first observation names the game and its words, or all tasks would look like one', async () => {
+  test('Wordle names the game and its words in the first observation, so that tasks differ', async () => {
     await given('wordle', lmrlgymWorld);
     const openings = [await start('0'), await start('1')].map(({ observation }) => observation);
     expect(openings).toEqual(
@@ -201,7 +201,7 @@ describe('every server', () => {
 });
 
 describe('actions of the published clients', () => {
-  test('are sent as they would have been, and refused without a request where the client refuses', async () => {
+  test('actions are sent as by the published clients, and refused without a request where those refuse', async () => {
     await given('babyai', babyaiWorld, { client: '2025-09' });
     await start('0');
     const before = server.requests.length;

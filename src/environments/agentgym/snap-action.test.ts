@@ -13,26 +13,26 @@ const room = { validActions: vectors.validActions, look: 'You see a thermometer.
 
 describe('snapAction', () => {
   test.each(vectors.cases)(
-    'chooses as the published code where no tie decides: $prediction',
+    'the choice of $prediction equals that of the published code where no tie decides',
     ({ prediction, recent, chosen }) => {
       expect(snapAction(prediction, room, recent)).toBe(chosen);
     },
   );
 
-  test('among candidates that share as many words and are as long, the first by code point wins, however they are listed', () => {
+  test('the first by code point wins among candidates with as many common words and equal length, however they are listed', () => {
     const validActions = ['pour cup', 'fill cup', 'move cup'];
     expect(snapAction('empty cup', { ...room, validActions })).toBe('fill cup');
     expect(snapAction('empty cup', { ...room, validActions: validActions.toReversed() })).toBe('fill cup');
   });
 
-  test('focus is only offered on what is in sight or carried, never on a room', () => {
+  test('a focus is only offered on visible or carried objects, never on a room', () => {
     const validActions = ['focus on cup', 'focus on unicorn', 'focus on kitchen'];
     expect(snapAction('focus on cup', { ...room, validActions })).toBe('focus on cup');
     expect(snapAction('focus on unicorn', { ...room, validActions })).toBe('focus on cup');
     expect(snapAction('focus on kitchen', { ...room, validActions, look: 'the kitchen' })).toBe('focus on cup');
   });
 
-  test('the order and repetition of the valid actions never matter', () => {
+  test('the order and repetition of the valid actions do not matter', () => {
     const words = fc.constantFrom('open', 'door', 'to', 'kitchen', 'cup', 'move', 'focus', 'on', 'jar');
     const action = fc.array(words, { minLength: 1, maxLength: 4 }).map((list) => list.join(' '));
     fc.assert(

@@ -19,7 +19,7 @@ function requests(gate: StartGate) {
 }
 
 describe('StartGate', () => {
-  test('a request alone waits for those under way, and later ones wait for it', async () => {
+  test('an exclusive request waits for those in flight, and later ones wait for it', async () => {
     const { began, start, end } = requests(new StartGate());
     const [a, b] = [start('a', 'together'), start('b', 'together')];
     const c = start('c', 'alone');
@@ -37,13 +37,13 @@ describe('StartGate', () => {
     await end('d', d);
   });
 
-  test('a request that fails lets the next one in', async () => {
+  test('a failed request admits the next one', async () => {
     const gate = new StartGate();
     await expect(gate.pass('alone', () => Promise.reject(new Error('lost')))).rejects.toThrow('lost');
     expect(await gate.pass('alone', async () => 'next')).toBe('next');
   });
 
-  test('is one for each server of a process', () => {
+  test('a process has one gate per server', () => {
     expect(startGateOf(new URL('http://127.0.0.1:1'))).toBe(startGateOf(new URL('http://127.0.0.1:1/')));
     expect(startGateOf(new URL('http://127.0.0.1:1'))).not.toBe(startGateOf(new URL('http://127.0.0.1:2')));
   });

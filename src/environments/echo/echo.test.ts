@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { openEnvironment } from '../open-environment.ts';
 
-describe('the echo', () => {
-  test('shows a character and pays for the answer that is it, in rungs', async () => {
+describe('the echo environment', () => {
+  test('the echo shows a character and rewards the same character in the answer, by degrees', async () => {
     const kind = await openEnvironment('echo');
     expect(kind.taskAliases).toEqual([...'0123456789']);
     for (const [answer, value] of [
@@ -22,7 +22,7 @@ describe('the echo', () => {
     }
   });
 
-  test('other characters are another world', async () => {
+  test('other characters make another world', async () => {
     const [digits, letters] = [await openEnvironment('echo'), await openEnvironment('echo:ab')];
     expect(letters.taskAliases).toEqual(['a', 'b']);
     expect(letters.fingerprint).not.toBe(digits.fingerprint);

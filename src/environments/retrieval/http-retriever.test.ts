@@ -30,8 +30,8 @@ async function open(options: Partial<HttpRetrieverOptions> = {}): Promise<Retrie
 const asked = () => server.requests.length - 1; // without the probe
 const status = (code: number) => ({ kind: 'status', status: code }) as const;
 
-describe('the protocol', () => {
-  test('asks for one query at a time with topk and scores, and gives documents with their scores', async () => {
+describe('the retrieval protocol', () => {
+  test('a search sends one query with topk and scores, and returns documents with their scores', async () => {
     const retriever = await open();
     expect(await retriever.search(['volcano', 'small bird'], 2)).toEqual(await local.search(['volcano', 'small bird'], 2));
     expect(server.requests.slice(1)).toEqual(
@@ -43,7 +43,7 @@ describe('the protocol', () => {
     expect(asked()).toBe(2);
   });
 
-  test('sends all queries at once to a server that takes lists', async () => {
+  test('a search sends all queries at once to a server that accepts lists', async () => {
     const lists = await startRetrieveServer(local, 'queries');
     try {
       const retriever = await open({ urls: [lists.url], dialect: 'queries' });
@@ -54,7 +54,7 @@ describe('the protocol', () => {
     }
   });
 
-  test('reads bare documents, ids that are numbers and documents without an id', async () => {
+  test('a search reads bare documents, numeric ids and documents without an id', async () => {
     const retriever = await open();
     server.fail({
       kind: 'body',
@@ -68,19 +68,19 @@ describe('the protocol', () => {
     ]);
   });
 
-  test('cuts off what is more than was asked for', async () => {
+  test('results beyond topk are discarded', async () => {
     const retriever = await open();
     server.fail({ kind: 'body', body: JSON.stringify({ result: [DOCUMENTS] }) });
     expect((await retriever.search(['x'], 2))[0]).toHaveLength(2);
   });
 
-  test('no query is no request', async () => {
+  test('an empty list of queries sends no request', async () => {
     const retriever = await open();
     expect(await retriever.search([], 3)).toEqual([]);
     expect(asked()).toBe(0);
   });
 
-  test('the fingerprint is that of the documents found, not of the address', async () => {
+  test('the fingerprint depends on the documents found, not on the address', async () => {
     const twin = await startRetrieveServer(await openLocalRetriever(DOCUMENTS));
     const other = await startRetrieveServer(await openLocalRetriever(DOCUMENTS.slice(0, 1)));
     try {
@@ -94,15 +94,15 @@ describe('the protocol', () => {
   });
 });
 
-describe('failures that may pass', () => {
-  test('HTTP 408, 425, 429, 5xx, a cut connection and silence are tried again', async () => {
+describe('transient failures', () => {
+  test('HTTP 408, 425, 429, 5xx, a cut connection and silence are retried', async () => {
     const retriever = await open({ timeoutMs: 1_000 });
     server.fail(...[408, 425, 429, 500, 502, 503, 504].map(status), { kind: 'cut' }, { kind: 'silent' });
     expect((await retriever.search(['volcano'], 1))[0]?.[0]?.id).toBe('3');
     expect(asked()).toBe(10);
   });
 
-  test('after ten attempts the failure stands', async () => {
+  test('a failure is final after ten attempts', async () => {
     const retriever = await open();
     server.fail(...Array.from({ length: 12 }, () => status(503)));
     await expect(retriever.search(['volcano'], 1)).rejects.toMatchObject({
@@ -113,7 +113,7 @@ describe('failures that may pass', () => {
     expect(asked()).toBe(10);
   });
 
-  test('several servers take turns, and one that is down is passed over', async () => {
+  test('several servers take turns, and one that is down is skipped', async () => {
     const second = await startRetrieveServer(local);
     const retriever = await open({ urls: [server.url, second.url] });
     for (let i = 0; i < 3; i++) await retriever.search(['bird'], 1);
@@ -123,7 +123,7 @@ describe('failures that may pass', () => {
   });
 });
 
-describe('a server that asks to be left alone', () => {
+describe('servers that ask for a pause', () => {
   const START = Date.parse('Sun, 06 Nov 1994 08:49:37 GMT');
   const put = (code: number, retryAfter: string) =>
     ({ kind: 'status', status: code, headers: { 'retry-after': retryAfter } }) as const;
@@ -149,7 +149,7 @@ describe('a server that asks to be left alone', () => {
   test.each([
     [429, '30'],
     [503, 'Sun, 06 Nov 1994 08:50:07 GMT'],
-  ])('HTTP %i with Retry-After %s is asked again after 30 s, not before', async (code, retryAfter) => {
+  ])('HTTP %i with Retry-After %s is retried after 30 s, not before', async (code, retryAfter) => {
     const { waits, options } = clock();
     const retriever = await open(options);
     server.fail(put(code, retryAfter));
@@ -157,7 +157,7 @@ describe('a server that asks to be left alone', () => {
     expect([asked(), waits]).toEqual([2, [1_000, 29_000]]);
   });
 
-  test('is not asked by another search either, and another server is asked meanwhile', async () => {
+  test('a pausing server is not asked by another search either, and another server is asked meanwhile', async () => {
     const second = await startRetrieveServer(local);
     try {
       const { waits, options } = clock();
@@ -171,7 +171,7 @@ describe('a server that asks to be left alone', () => {
     }
   });
 
-  test('for longer than two minutes is reported at once with the time, as unreachable', async () => {
+  test('a pause of more than two minutes is reported at once with its length, as unreachable', async () => {
     const { waits, options } = clock();
     const retriever = await open(options);
     server.fail(put(429, '3600'));
@@ -182,7 +182,7 @@ describe('a server that asks to be left alone', () => {
     expect(waits).toEqual([1_000]);
   });
 
-  test('at the opening is waited for: it is there', async () => {
+  test('a server that asks for a pause at the opening is waited for, since it exists', async () => {
     const { waits, options } = clock();
     server.fail(put(429, '2'), put(503, '1'));
     await open(options);
@@ -190,7 +190,7 @@ describe('a server that asks to be left alone', () => {
   });
 });
 
-describe('failures that are final', () => {
+describe('final failures', () => {
   test.each([
     [400, 'refused'],
     [413, 'refused'],
@@ -198,7 +198,7 @@ describe('failures that are final', () => {
     [401, 'protocol'],
     [404, 'protocol'],
     [501, 'protocol'],
-  ])('HTTP %i is %s: only what is said of the query is the query’s own fault', async (code, kind) => {
+  ])('HTTP %i is classified as %s, and only a complaint about the query counts against the query', async (code, kind) => {
     const retriever = await open();
     server.fail(status(code));
     await expect(retriever.search(['x'], 1)).rejects.toMatchObject({ code: kind });
@@ -210,7 +210,7 @@ describe('failures that are final', () => {
     ['{"result": "nothing"}', 'is not {"result"'],
     ['{"result": []}', '1 queries were answered with 0 lists'],
     ['{"result": [[{"document": {"id": "1"}}]]}', 'is not {"result"'],
-  ])('%s is no retrieval server', async (body, message) => {
+  ])('%s is not a retrieval server', async (body, message) => {
     const retriever = await open();
     server.fail({ kind: 'body', body });
     await expect(retriever.search(['x'], 1)).rejects.toMatchObject({
@@ -220,7 +220,7 @@ describe('failures that are final', () => {
     expect(asked()).toBe(1);
   });
 
-  test('an answer without end is cut off', async () => {
+  test('an endless answer is cut off', async () => {
     const retriever = await open();
     server.fail({ kind: 'body', body: 'x'.repeat(17 * 1024 * 1024) });
     await expect(retriever.search(['x'], 1)).rejects.toMatchObject({
@@ -229,7 +229,7 @@ describe('failures that are final', () => {
     });
   });
 
-  test('a server that is not there, or an address that is none, is told at the opening', async () => {
+  test('a missing server and a malformed address are reported at the opening', async () => {
     const gone = await startRetrieveServer(local);
     await gone.close();
     await expect(open({ urls: [gone.url] })).rejects.toMatchObject({
@@ -240,7 +240,7 @@ describe('failures that are final', () => {
   });
 });
 
-test('a wait ends when the caller gives up, and when the retriever is closed', async () => {
+test('a wait ends when the caller aborts and when the retriever is closed', async () => {
   const retriever = await open({ pauseMs: 60_000 });
   server.fail(status(503), status(503));
   const caller = new AbortController();

@@ -7,8 +7,8 @@ import { fingerprintCorpus, openLocalRetriever } from './local-retriever.ts';
 import { cutPassages } from './passages.ts';
 import { readCorpus } from './read-corpus.ts';
 
-describe('searching in memory', () => {
-  test('the document with the rarer words of the query comes first', async () => {
+describe('search in memory', () => {
+  test('the document with the rarer words of the query ranks first', async () => {
     const retriever = await openLocalRetriever([
       { id: 'a', contents: 'The harbour of Tolmar.' },
       { id: 'b', contents: 'The harbour of Kessin is old.' },
@@ -19,7 +19,7 @@ describe('searching in memory', () => {
     expect(found?.[0]?.score).toBeGreaterThan(found?.[1]?.score ?? Number.NaN);
   });
 
-  test('equal scores are ordered by id, whatever order the documents came in', async () => {
+  test('equal scores are ordered by id, whatever the order of the documents', async () => {
     const documents = ['d', 'b', 'a', 'c'].map((id) => ({ id, contents: 'the same words' }));
     for (const order of [documents, documents.toReversed()]) {
       const [found] = await (await openLocalRetriever(order)).search(['words'], 3);
@@ -37,7 +37,7 @@ describe('searching in memory', () => {
     expect(found.map((documents) => documents[0]?.id)).toEqual(['el', 'ja', 'lig']);
   });
 
-  test('words of scripts without spaces are found inside sentences, alone or beside other scripts', async () => {
+  test('words of scripts without spaces are found inside sentences, alone or next to other scripts', async () => {
     const retriever = await openLocalRetriever([
       { id: 'ja', contents: '東京は日本の首都です。人口は2024年に1400万人。' },
       { id: 'kyoto', contents: '京都は日本の古い首都でした。' },
@@ -60,7 +60,7 @@ describe('searching in memory', () => {
     ['ΟΔΟΣ', 'οδοσ'],
     ['ŒUVRE', 'œuvre'],
     ['ﬁne', 'FINE'],
-  ])('%s is found by %s: case is folded whole', async (written, asked) => {
+  ])('%s is found by %s, since case is folded completely', async (written, asked) => {
     const retriever = await openLocalRetriever([
       { id: 'other', contents: 'nothing of it' },
       { id: 'this', contents: `the word ${written} here` },
@@ -68,7 +68,7 @@ describe('searching in memory', () => {
     expect((await retriever.search([asked], 1))[0]?.[0]?.id).toBe('this');
   });
 
-  test('a word counts once however often a query has it', async () => {
+  test('a word counts once, however often a query repeats it', async () => {
     const retriever = await openLocalRetriever([
       { id: 'a', contents: 'x' },
       { id: 'b', contents: 'y y' },
@@ -76,7 +76,7 @@ describe('searching in memory', () => {
     expect(await retriever.search(['y y y x'], 2)).toEqual(await retriever.search(['x y'], 2));
   });
 
-  test('any query is answered: with documents of the corpus, best first, or with none', async () => {
+  test('any query returns documents of the corpus, best first, or none', async () => {
     const retriever = await openLocalRetriever([
       { id: 'a', contents: 'constructor __proto__ toString' },
       { id: 'b', contents: 'x y z' },
@@ -91,7 +91,7 @@ describe('searching in memory', () => {
     expect((await retriever.search(['__proto__'], 1))[0]?.[0]?.id).toBe('a');
   });
 
-  test('the fingerprint names another world where words are cut otherwise than before, and the same one where they are not', () => {
+  test('the fingerprint changes for a corpus whose words are cut differently than before, and for no other', () => {
     const plain = [{ id: 'a', contents: 'The harbour of Tolmar, Ärger und Öl.' }];
     expect(fingerprintCorpus(plain)).toBe('ee03b54132ea38f98a7f7052c4b8c38a9457eb010707d86c84af40a0cc32a84a');
     for (const [contents, digest] of [
@@ -112,7 +112,7 @@ describe('searching in memory', () => {
   });
 });
 
-describe('reading a corpus folder', () => {
+describe('corpus folders', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'corpus-'));
@@ -123,7 +123,7 @@ describe('reading a corpus folder', () => {
     await writeFile(join(folder, name), text);
   };
 
-  test('lines, texts and folders in it become documents; other and hidden files do not', async () => {
+  test('lines, texts and nested folders become documents; other and hidden files do not', async () => {
     await given('b.jsonl', '\uFEFF{"id": 5, "contents": "five"}\r\n\n{"title": "Six", "text": "six words"}');
     await given('a/tale-of-two.txt', 'It was.\n');
     await given('readme.md', '# Notes\n\nOne.\n');
@@ -145,12 +145,12 @@ describe('reading a corpus folder', () => {
     ['an id twice', '{"id": 1, "contents": "x"}\n{"id": "1", "contents": "y"}', 'c.jsonl:2: the id "1" is that of'],
     ['a line without end', `{"id": "1", "contents": "${'x'.repeat(5 * 1024 * 1024)}`, 'c.jsonl:1: is longer than'],
     ['nothing', '\n\n', 'holds no .jsonl, .txt or .md file with text'],
-  ])('%s is refused by file and line', async (_what, text, message) => {
+  ])('a corpus with %s is refused by file and line', async (_what, text, message) => {
     await given('c.jsonl', text);
     await expect(readCorpus(folder)).rejects.toMatchObject({ name: 'CorpusError', message: expect.stringContaining(message) });
   });
 
-  test('too many documents, a text too long and a folder that is none are refused', async () => {
+  test('too many documents, an oversized text and a missing folder are refused', async () => {
     await given('c.jsonl', '{"contents": "x"}\n{"contents": "y"}\n{"contents": "z"}');
     await expect(readCorpus(folder, { documents: 2 })).rejects.toThrow('c.jsonl:3: the corpus has more than 2 documents');
     await given('d.txt', 'x'.repeat(100));

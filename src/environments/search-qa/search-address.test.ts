@@ -8,7 +8,7 @@ import { openLocalRetriever } from '../retrieval/local-retriever.ts';
 import { parseSearchAddress } from './search-address.ts';
 import { generateWorld } from './world/generate-world.ts';
 
-describe('the name of an environment of searching', () => {
+describe('addresses of search environments', () => {
   const world = { seed: 1, size: 10 };
   test.each([
     ['search-qa', { source: { kind: 'world' }, questions: null, world, manner: 'sound' }],
@@ -30,7 +30,7 @@ describe('the name of an environment of searching', () => {
         manner: 'sound',
       },
     ],
-  ])('%s is read', (text, address) => {
+  ])('the address %s is read', (text, address) => {
     expect(parseSearchAddress(text)).toEqual(address);
   });
 
@@ -46,12 +46,12 @@ describe('the name of an environment of searching', () => {
     ['search-qa:corpus=a;retriever=http://b;questions=c', 'exclude each other'],
     ['search-qa:corpus=a;questions=c;seed=2', 'seed and size are for the generated world'],
     ['search-qa:manner=best', 'manner=best must be sound or as-published'],
-  ])('%s is refused', (text, message) => {
+  ])('the address %s is refused', (text, message) => {
     expect(() => parseSearchAddress(text)).toThrow(message);
   });
 });
 
-describe('opened by name', () => {
+describe('search environments opened by address', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'search-qa-'));
@@ -104,13 +104,13 @@ describe('opened by name', () => {
     });
   });
 
-  test('a file or folder that is not there is told', async () => {
+  test('a missing file or folder is reported', async () => {
     const form = await questionsFile('{"question": "a", "answer": "b"}');
     await expect(openEnvironment(form.replace('q.jsonl', 'r.jsonl'))).rejects.toThrow('r.jsonl: cannot be read (ENOENT)');
     await expect(openEnvironment(form.replace('corpus;', 'none;'))).rejects.toThrow('none: cannot be read as a folder (ENOENT)');
   });
 
-  test('the generated questions are played by the planner over a server that has their corpus', async () => {
+  test('the planner plays the generated questions over a server that has their corpus', async () => {
     const local = await openLocalRetriever(generateWorld(3, 2).documents);
     const server = await startRetrieveServer(local);
     const kind = await openEnvironment(`search-qa:seed=3;size=2;retriever=${server.url}`);

@@ -34,8 +34,8 @@ const failing = (code: SearchFailure['code']): Retriever => ({
   },
 });
 
-describe('a turn', () => {
-  test('opens with the question', async () => {
+describe('turns', () => {
+  test('an episode opens with the question', async () => {
     const environment = await openSearchQa({ questions: [QUESTION], retriever: local }).create();
     expect(await environment.reset({ alias: 'q', seed: 5 })).toMatchObject({
       observation: 'Question: Who rules the realm of Ñandú?',
@@ -63,7 +63,7 @@ describe('a turn', () => {
     });
   });
 
-  test('a search without result says so', async () => {
+  test('a search without results reports that', async () => {
     const { observation } = await (await start()).step('<search>zzz</search>');
     expect(observation).toBe('<information>{"result": "No search results found."}</information>');
   });
@@ -73,7 +73,7 @@ describe('a turn', () => {
     ['<answer>An Old Queen</answer>', true],
     ['<answer>Ada</answer>', false],
     ['<answer></answer>', false],
-  ])('%s ends the episode and is compared once normalised', async (action, success) => {
+  ])('%s ends the episode and is compared after normalisation', async (action, success) => {
     expect(await (await start()).step(action)).toMatchObject({
       observation: '',
       terminated: true,
@@ -83,7 +83,7 @@ describe('a turn', () => {
     });
   });
 
-  test('the fourth turn is the last: a search there is not made, and the episode is cut off', async () => {
+  test('the fourth turn is the last: its search is not executed, and the episode is truncated', async () => {
     let searches = 0;
     const counting: Retriever = {
       ...local,
@@ -104,7 +104,7 @@ describe('a turn', () => {
     await expect(environment.step('<answer>Queen Ada</answer>')).rejects.toMatchObject({ code: 'gone' });
   });
 
-  test('what is neither search nor answer uses a turn and is told so', async () => {
+  test('a response that is neither search nor answer uses a turn, and the model learns why', async () => {
     const environment = await start();
     for (const nonsense of ['', 'look around', '<search> </search>']) {
       const { executable, observation } = await environment.step(nonsense);
@@ -117,14 +117,14 @@ describe('a turn', () => {
   });
 });
 
-describe('the two manners', () => {
-  test('sound: a document that holds an answer tag wins nothing', async () => {
+describe('the sound and the published mode', () => {
+  test('in sound mode, an answer tag within a document wins nothing', async () => {
     const environment = await start({ maxTurns: 2 });
     expect((await environment.step('<search>trap</search>')).observation).toContain('<answer>Queen Ada</answer>');
     expect(await environment.step('<search>trap</search>')).toMatchObject({ success: false, reward: { value: 0 } });
   });
 
-  test('as published: the last answer tag in the chat counts, a document’s too', async () => {
+  test('as published, the last answer tag in the chat counts, also that of a document', async () => {
     const environment = await start({ maxTurns: 2, manner: 'as-published' });
     await environment.step('<search>trap</search>');
     expect(await environment.step('<search>trap</search>')).toMatchObject({
@@ -134,11 +134,11 @@ describe('the two manners', () => {
     });
   });
 
-  test('as published: nonsense shows nothing', async () => {
+  test('as published, nonsense shows nothing', async () => {
     expect(await (await start({ manner: 'as-published' })).step('hm')).toMatchObject({ observation: '', executable: false });
   });
 
-  test('a server that fails is a fault of the world, and the turn is not used', async () => {
+  test('a server failure is an environment fault, and the turn is not used', async () => {
     let down = true;
     const recovering: Retriever = {
       ...local,
@@ -157,7 +157,7 @@ describe('the two manners', () => {
     for (let i = 0; i < 3; i++) expect(await environment.step('<search>trap</search>')).toMatchObject({ truncated: false });
   });
 
-  test('a refused query, and as published every failure, is an observation', async () => {
+  test('a refused query is an observation, and as published every failure is', async () => {
     const error = '<information>{"result": "Search error: HTTP 418: teapot"}</information>';
     expect(await (await start({ retriever: failing('refused') })).step('<search>x</search>')).toMatchObject({
       observation: error,
@@ -176,7 +176,7 @@ test.each([
   expect((await start()).parse(response)).toEqual({ thought, action, wellFormatted });
 });
 
-test('equal histories have equal states, others others, and a copy goes its own way', async () => {
+test('equal histories have equal states, different ones different states, and a copy is independent', async () => {
   const actions = ['<search>trap</search>', '<search>ñandú</search>', 'hm', '<answer>Ada</answer>'];
   const hash = async (path: readonly string[]) => {
     const environment = await start();
@@ -197,7 +197,7 @@ test('equal histories have equal states, others others, and a copy goes its own 
   expect(await environment.step('<search>ñandú</search>')).toMatchObject({ success: null });
 });
 
-test('any text is an action', async () => {
+test('any text is accepted as an action', async () => {
   const random = createRandom(1);
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: 'binary' }), async (text) => {

@@ -34,7 +34,7 @@ const byRandom = (random: Random) => async (candidates: readonly string[]) => ra
 const rate = (played: readonly Played[]) => played.filter(({ success }) => success).length / played.length;
 
 describe('the shipped world', () => {
-  test('is won by its planner, always: one search for each hop, then the answer, every one of them among the candidates', async () => {
+  test('its planner always wins: one search per hop, then the answer, each among the candidates', async () => {
     for (const alias of kind.taskAliases) {
       const played = await play(alias, async (candidates) => {
         const action = (await environment.expertAction?.()) ?? '';
@@ -45,7 +45,7 @@ describe('the shipped world', () => {
     }
   });
 
-  test('is seldom won by chance, but often enough to learn from', async () => {
+  test('a random policy rarely wins, but often enough to learn from', async () => {
     const random = createRandom('chance');
     const played: Played[] = [];
     for (const alias of kind.taskAliases) for (let i = 0; i < 5; i++) played.push(await play(alias, byRandom(random)));
@@ -55,7 +55,7 @@ describe('the shipped world', () => {
     expect(rate(played)).toBeLessThan(0.12);
   });
 
-  test('offers at most 40 candidates, each once, in alphabetical order, the best one always among them, and the same after the same turns', async () => {
+  test('a turn offers at most 40 distinct candidates in alphabetical order, the best one included, the same after the same turns', async () => {
     for (const alias of kind.taskAliases.slice(0, 60)) {
       const wander = (random: Random) => async (candidates: readonly string[]) => {
         const best = (await environment.expertAction?.()) ?? candidates[0];
@@ -72,7 +72,7 @@ describe('the shipped world', () => {
     }
   });
 
-  test('has a plan only while its turns suffice', async () => {
+  test('a plan exists only while the remaining turns suffice', async () => {
     const alias = kind.taskAliases.at(-1) ?? '';
     const opening = await environment.reset({ alias, seed: 0 });
     expect(opening.depth).toBe(3);
@@ -81,7 +81,7 @@ describe('the shipped world', () => {
     expect([await environment.planLength?.(), await environment.expertAction?.()]).toEqual([null, null]);
   });
 
-  test('keeps its fingerprint from release to release', () => {
+  test('its fingerprint is the same from release to release', () => {
     expect(kind.fingerprint).toBe('b6d70a1703e3f7b79205a88b8e4502d0ca88fc753f89d4174dfc0ad1f3a4bf45');
     expect(kind.taskAliases).toHaveLength(360);
   });

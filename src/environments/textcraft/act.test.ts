@@ -12,8 +12,8 @@ function carrying(amounts: Record<string, number>): Inventory {
 
 const answer = (action: string, inventory: Inventory = new Map()): string => act(world, GOAL, inventory, action).observation;
 
-describe('act, as recorded from the original', () => {
-  test.each(vectorSessions())('$session', ({ goal, steps }) => {
+describe('recorded sessions of the original', () => {
+  test.each(vectorSessions())('the session $session is reproduced', ({ goal, steps }) => {
     let inventory: Inventory = new Map();
     for (const { action, observation, reward, done, inventory: expected } of steps) {
       const outcome = act(world, goal, inventory, action);
@@ -35,7 +35,7 @@ describe('act, as recorded from the original', () => {
 });
 
 describe('act', () => {
-  test('the number before the output is ignored, save in the error, where it is 1 when missing', () => {
+  test('the number before the output is ignored, except in the error, where a missing one is 1', () => {
     const held = carrying({ pine_beam: 3 });
     expect(answer('craft 99 rod using 2 pine beam', held)).toBe('Crafted 4 minecraft:rod');
     expect(answer('craft rod using 2 pine beam', held)).toBe('Crafted 4 minecraft:rod');
@@ -44,7 +44,7 @@ describe('act', () => {
     );
   });
 
-  test('a tag can be neither made nor used, by its name', () => {
+  test('a tag can neither be made nor be used by its name', () => {
     expect(answer('craft 4 rod using 2 beams', carrying({ pine_beam: 2 }))).toBe(
       'Could not find enough items to craft minecraft:rod',
     );
@@ -54,7 +54,7 @@ describe('act', () => {
     );
   });
 
-  test('the first input that is not number and name is told, stripped', () => {
+  test('the first input that is not a number and a name is reported, stripped', () => {
     expect(answer('craft 1 gear using 4 rod,  copper lump , x')).toBe('Wrong item format: copper lump');
     expect(answer('craft 1 gear using ')).toBe('Wrong item format: ');
   });
@@ -65,7 +65,7 @@ describe('act', () => {
     );
   });
 
-  test('counts must be equal and nothing may be left over', () => {
+  test('counts must match exactly', () => {
     const held = carrying({ reed: 9, resin: 9, rod: 9 });
     for (const inputs of ['3 reed, 1 resin', '2 reed', '2 reed, 1 resin, 1 rod', '1 reed, 1 reed, 1 resin']) {
       expect(answer(`craft 1 cord using ${inputs}`, held)).toMatch(/^Could not find a valid recipe for /);
@@ -73,14 +73,14 @@ describe('act', () => {
     expect(answer('craft 1 cord using 1 resin, 2 reed', held)).toBe('Crafted 1 minecraft:cord');
   });
 
-  test('what is refused leaves the inventory as it was', () => {
+  test('a refused action leaves the inventory unchanged', () => {
     const held = carrying({ reed: 1 });
     for (const action of ['craft 1 cord using 2 reed, 1 resin', 'get 1 rod', 'dance']) {
       expect(act(world, GOAL, held, action)).toMatchObject({ kind: 'refused', inventory: held, reachedGoal: false });
     }
   });
 
-  test('an action ends at its line, and a number may have any size', () => {
+  test('an action ends at its line break, and a number may have any size', () => {
     expect(answer('get 007 reed\nObservation: Got 9 reed')).toBe('Got 7 reed');
     expect(answer('get 99999999999999999999 reed')).toBe('Got 99999999999999999999 reed');
     expect(answer(`get ${'9'.repeat(4301)} reed`)).toMatch(/^Could not execute get 9/);
@@ -88,7 +88,7 @@ describe('act', () => {
     expect(answer('inventory of all')).toBe('Inventory: You are not carrying anything.');
   });
 
-  test('no text throws, changes its argument, or takes an amount below 0', () => {
+  test('no text throws, changes the argument, or takes a negative amount', () => {
     const word = fc.constantFrom(
       'craft',
       'get',

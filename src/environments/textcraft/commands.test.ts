@@ -10,7 +10,7 @@ import { buildWorld } from './world.ts';
 const world = buildWorld(await readRecipes(SHIPPED_RECIPES));
 
 describe('chooseShownRecipes', () => {
-  test('shows all that is required, and of what leads astray all up to ten', () => {
+  test('chooseShownRecipes shows all required recipes and up to ten distracting ones', () => {
     const misleading = new Set<number>();
     for (const { item } of listGoals(world)) {
       const required = requiredRecipes(world, item).map(commandOf);
@@ -27,7 +27,7 @@ describe('chooseShownRecipes', () => {
     expect(Math.max(...misleading)).toBeGreaterThan(10); // both sides of the limit were met
   });
 
-  test('the choice and the order are fixed by the seed on every machine', () => {
+  test('the seed determines the choice and the order on every machine', () => {
     const shown = (seed: number) => chooseShownRecipes(vectorWorld(), 'minecraft:gear', createRandom(seed)).map(commandOf);
     expect(shown(1)).toEqual([
       'craft 1 banner using 2 cloths, 1 rod',

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 
 describe('a leaking world', () => {
-  test('grows with every reset of a task, and the one before stays as it was', () => {
+  test('the world grows with every reset of a task, and the earlier one does not change', () => {
     const before = countRecipes(world);
     const once = resetLeakily(world, 'minecraft:gear').world;
     const twice = resetLeakily(once, 'minecraft:gear').world;
@@ -32,7 +32,7 @@ describe('a leaking world', () => {
     expect(countRecipes(world)).toBe(before);
   });
 
-  test('lets what leaked be crafted under the name it leaked to; ours refuses it', () => {
+  test('a leaked recipe crafts under its leaked name, which our world refuses', () => {
     const inventory: Inventory = new Map([['minecraft:birch_trunk', 1n]]);
     const action = 'craft 1 gear using 1 birch trunk';
     expect(act(world, 'minecraft:gear', inventory, action)).toMatchObject({ kind: 'refused' });
@@ -40,7 +40,7 @@ describe('a leaking world', () => {
     expect(leaked).toMatchObject({ kind: 'executed', observation: 'Crafted 4 minecraft:birch_beam', reachedGoal: false });
   });
 
-  test('needs the same commands and has the same goals after any resets', () => {
+  test('the same commands lead to the same goals after any resets', () => {
     const commands = (of: World, goal: string) => requiredRecipes(of, goal).map(commandOf).sort();
     let leaked = world;
     for (const { item } of listGoals(world)) leaked = resetLeakily(leaked, item).world;

@@ -19,19 +19,19 @@ const goals = listGoals(world);
 const planner = createPlanner(world);
 
 describe('the shipped pack', () => {
-  test('is what its table makes, file by file', async () => {
+  test('the pack equals the output of its table, file by file', async () => {
     const files = new Map<string, string>();
     for (const name of await readdir(SHIPPED_RECIPES)) files.set(name, await readFile(join(SHIPPED_RECIPES, name), 'utf8'));
     expect(files).toEqual(new Map(makePack(PACK)));
   });
 
-  test('has at least thirty goals of each depth from one to four', () => {
+  test('the pack has at least thirty goals of each depth from one to four', () => {
     const counts = [1, 2, 3, 4].map((depth) => goals.filter((goal) => goal.depth === depth).length);
     expect(counts).toEqual([42, 40, 37, 32]);
     expect(goals).toHaveLength(42 + 40 + 37 + 32);
   });
 
-  test('has shaped and shapeless recipes, tags, counts, alternatives, several recipes for an item, ignored types and pruned files', async () => {
+  test('the pack has shaped and shapeless recipes, tags, counts, alternatives, several recipes per item, ignored types and pruned files', async () => {
     const texts = await Promise.all(
       (await readdir(SHIPPED_RECIPES)).map((name) => readFile(join(SHIPPED_RECIPES, name), 'utf8')),
     );
@@ -46,14 +46,14 @@ describe('the shipped pack', () => {
     expect(world.recipesByItem.get('minecraft:flax_thread')).toHaveLength(1);
   });
 
-  test('every ingredient can be gotten or made', () => {
+  test('every ingredient can be gathered or crafted', () => {
     const ingredients = [...world.recipesByItem.values()].flat().flatMap((recipe) => recipe.ingredients);
     const canBeHad = (id: string) => isGettable(world, id) || goals.some((goal) => goal.item === id);
     for (const ingredient of ingredients)
       expect([ingredient.id, itemsFor(world, ingredient).some(canBeHad)]).toEqual([ingredient.id, true]);
   });
 
-  test.each(goals)('$item is reached by the planner within 24 actions, each found among the candidates', ({ item, depth }) => {
+  test.each(goals)('the planner reaches $item within 24 actions, each among the candidates', ({ item, depth }) => {
     const plan = planner.plan(item, new Map()) ?? [];
     expect(plan.length).toBeGreaterThan(depth);
     expect(plan.length).toBeLessThanOrEqual(24);

@@ -70,18 +70,18 @@ const file = (result: string, ingredients: RecipeFile['ingredients'], count = 1n
   group,
 });
 
-describe('plan', () => {
-  test.each(listGoals(world))('leads to $item from nothing', ({ item: goal }) => {
+describe('the TextCraft planner', () => {
+  test.each(listGoals(world))('the plan leads to $item from nothing', ({ item: goal }) => {
     expect(reaches(world, goal, new Map(), planner.plan(goal, new Map()) ?? [])).toBe(true);
   });
 
-  test('is as short as brute force finds, from nothing, for depths 1 and 2', () => {
+  test('a plan from nothing is as short as brute force finds for depths 1 and 2', () => {
     expect(shallow).toHaveLength(7);
     for (const { item: goal } of shallow)
       expect([goal, planner.plan(goal, new Map())?.length]).toEqual([goal, bruteForceLength(goal, new Map())]);
   });
 
-  test('is as short as brute force finds from any small inventory', () => {
+  test('a plan from any small inventory is as short as brute force finds', () => {
     const names = ['birch_trunk', 'pine_trunks', 'birch_beam', 'pine_beam', 'reed', 'resin', 'cord', 'copper_lump', 'ingot'];
     const inventories = fc
       .uniqueArray(fc.tuple(fc.constantFrom(...names), fc.bigInt(0n, 4n)), { selector: ([name]) => name })
@@ -96,7 +96,7 @@ describe('plan', () => {
     );
   });
 
-  test('from anywhere it leads to every goal, and each step of it leaves one step less', () => {
+  test('a plan from any state leads to every goal, and each of its steps shortens it by one', () => {
     const start: Inventory = new Map([
       ['minecraft:pine_beam', 3n],
       ['minecraft:cord', 2n],
@@ -114,7 +114,7 @@ describe('plan', () => {
     }
   });
 
-  test('uses what is carried before it gets more: one item of a tag serves a whole ingredient', () => {
+  test('a plan uses carried items before it gathers more, and one item of a tag serves a whole ingredient', () => {
     const held: Inventory = new Map([
       ['minecraft:pine_beam', 1n],
       ['minecraft:birch_beam', 2n],
@@ -122,7 +122,7 @@ describe('plan', () => {
     expect(planner.plan('minecraft:rod', held)).toEqual(['craft 4 rod using 2 birch beam']);
   });
 
-  test('shares the surplus of a batch', () => {
+  test('a plan shares the surplus of a batch', () => {
     const built = buildWorld([
       file('peg', [item('twig')], 4n),
       file('toy', [item('peg', 3n)]),
@@ -136,7 +136,7 @@ describe('plan', () => {
     ]);
   });
 
-  test('takes the recipe that costs less, and a recipe shadowed by an earlier one is not counted on', () => {
+  test('a plan takes the cheaper recipe, and does not rely on a recipe shadowed by an earlier one', () => {
     const tagged = { kind: 'tag' as const, id: 'minecraft:planks', count: 2n };
     const built = buildWorld([
       file('plank', [item('trunk')], 1n, 'planks'),
@@ -149,7 +149,7 @@ describe('plan', () => {
     expect(createPlanner(built).plan('minecraft:rod', new Map())?.at(-1)).toBe('craft 1 rod using 2 plank');
   });
 
-  test('past the limit of the search a plan is still found', () => {
+  test('a plan is found beyond the limit of the search too', () => {
     const planks = (count: bigint) => ({ kind: 'tag' as const, id: 'minecraft:planks', count });
     const woods = ['alder', 'ash', 'beech', 'birch', 'elm', 'larch', 'oak', 'pine'];
     const built = buildWorld([
@@ -163,7 +163,7 @@ describe('plan', () => {
     expect(reaches(built, 'minecraft:hall', new Map(), plan)).toBe(true);
   });
 
-  test('is null where the goal cannot be made', () => {
+  test('a goal that cannot be made has no plan', () => {
     const bed = { kind: 'tag' as const, id: 'minecraft:beds', count: 1n };
     const built = buildWorld([file('red_bed', [bed, item('dye')], 1n, 'beds')]);
     expect(createPlanner(built).plan('minecraft:red_bed', new Map())).toBeNull();

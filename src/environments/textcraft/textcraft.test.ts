@@ -64,7 +64,7 @@ async function playChoices(environment: Environment, choices: readonly string[])
 }
 
 describe('reset', () => {
-  test('opens with the commands shown and the goal, its depth and what can be done', async () => {
+  test('an episode opens with the shown commands, the goal, its depth and the possible actions', async () => {
     const environment = await kind.create();
     const opening = await environment.reset({ alias: '51', seed: 3 });
     expect(opening.observation).toMatch(/^Crafting commands:\n(craft \d+ [^\n]+ using [^\n]+\n)+\nGoal: craft dough\.$/);
@@ -76,7 +76,7 @@ describe('reset', () => {
     expect(opening.instruction).toMatch(/Thought:.*\nAction:/);
   });
 
-  test('an equal task and seed give an equal opening; another seed shows other commands of the same task', async () => {
+  test('equal tasks and seeds have equal openings, and another seed shows other commands for the same task', async () => {
     const [one, other] = [await kind.create(), await (await openTextCraft()).create()];
     for (const alias of ['0', '77', '150']) {
       const opening = await one.reset({ alias, seed: 5 });
@@ -96,7 +96,7 @@ describe('reset', () => {
     await expect(environment.step('inventory')).rejects.toMatchObject({ code: 'gone' });
   });
 
-  test('begins again with nothing carried', async () => {
+  test('a reset starts with an empty inventory', async () => {
     const environment = await start();
     const opening = await environment.reset({ alias: '60', seed: 1 });
     await environment.step('get 1 flax');
@@ -106,7 +106,7 @@ describe('reset', () => {
 });
 
 describe('step', () => {
-  test('the goal ends the episode with a final reward of 1, and stepping on is allowed', async () => {
+  test('the goal ends the episode with a final reward of 1, and further steps are allowed', async () => {
     const environment = await start('51');
     const results = await play(environment, [
       'get 2 salt',
@@ -127,7 +127,7 @@ describe('step', () => {
     expect(results[6]?.reward).toEqual({ value: 1, raw: 1, scale: 1, kind: 'final' });
   });
 
-  test('what is not understood or not possible is an observation, marked as not executable', async () => {
+  test('an unknown or impossible action is an observation, marked as not executable', async () => {
     const results = await play(await start(), [
       '',
       'get 1 dough',
@@ -144,14 +144,14 @@ describe('step', () => {
     ]);
   });
 
-  test('the state hash follows what is carried and not the way there', async () => {
+  test('the state hash depends on the inventory and not on the way there', async () => {
     const hashes = async (...texts: string[]) => (await play(await start(), texts)).at(-1)?.stateHash;
     expect(await hashes('get 1 flax', 'get 2 hide')).toBe(await hashes('get 2 hide', 'dance', 'get 1 flax'));
     expect(await hashes('get 1 flax')).not.toBe(await hashes('get 2 flax'));
     expect((await play(await start('61'), ['inventory']))[0]?.stateHash).not.toBe(await hashes('inventory'));
   });
 
-  test('replayed actions give the same results, whatever they are', async () => {
+  test('any repeated actions have the same results', async () => {
     await fc.assert(
       fc.asyncProperty(actions, fc.nat(150), async (choices, task) => {
         const first = await playChoices(await start(String(task)), choices);
@@ -161,7 +161,7 @@ describe('step', () => {
     );
   });
 
-  test('a clone goes its own way', async () => {
+  test('a clone is independent', async () => {
     await fc.assert(
       fc.asyncProperty(actions, actions, actions, async (before, mine, its) => {
         const original = await start('140');
@@ -191,7 +191,7 @@ describe('step', () => {
 });
 
 describe('openTextCraft', () => {
-  test('the fingerprint is that of the recipes in their order, whatever the files are called', async () => {
+  test('the fingerprint depends on the recipes in their order, whatever the names of the files', async () => {
     const [ab, ba] = [shapeless('raw', 'a'), shapeless('raw', 'b')];
     const smelting = { type: 'minecraft:smelting', ingredient: {}, result: 'x' };
     const one = await openTextCraft({
@@ -208,7 +208,7 @@ describe('openTextCraft', () => {
     expect([await goalOf(one), await goalOf(reversed)]).toEqual(['craft a', 'craft b']);
   });
 
-  test('tasks divide by a rule that is asked for', async () => {
+  test('tasks are split by the requested rule', async () => {
     const splits = async (opened: EnvironmentKind) => {
       const environment = await opened.create();
       const found = [];

@@ -27,7 +27,7 @@ const commandsFor = (built: ReturnType<typeof world>, name: string) =>
   built.recipesByItem.get(`minecraft:${name}`)?.map(commandOf);
 
 describe('parseRecipeFile', () => {
-  test('of alternatives only the first counts, and equal ingredients are merged where the first stood', () => {
+  test('only the first alternative counts, and equal ingredients are merged at the first one', () => {
     const built = world(shapeless([item('a'), [item('b'), item('c')], item('a')], { ...item('x'), count: 3 }));
     expect(commandsFor(built, 'x')).toEqual(['craft 3 x using 2 a, 1 b']);
     expect(built.items.has('minecraft:c')).toBe(false);
@@ -39,7 +39,7 @@ describe('parseRecipeFile', () => {
     expect(commandsFor(built, 'x')).toEqual(['craft 1 x using 2 rod, 4 beams']);
   });
 
-  test('types that are no crafting are ignored, and what is no recipe is malformed with the place named', () => {
+  test('other types are ignored, and a malformed recipe is refused with its place', () => {
     expect(parseRecipeFile({ type: 'minecraft:smelting', whatever: 1 })).toEqual({ kind: 'ignored', type: 'minecraft:smelting' });
     expect(parseRecipeFile(shapeless([{ thing: 1 }], 'minecraft:x'))).toMatchObject({ kind: 'malformed' });
     expect(parseRecipeFile(shapeless([], 'minecraft:x'))).toMatchObject({
@@ -62,13 +62,13 @@ describe('buildWorld', () => {
     expect(commandsFor(built, 'y')).toEqual(['craft 1 y using 1 tin block, 1 a']);
   });
 
-  test('of two recipes that make each other the first listed survives', () => {
+  test('the first listed of two recipes that make each other survives', () => {
     const [ab, ba] = [shapeless([item('b')], item('a')), shapeless([item('a')], item('b'))];
     expect([...world(ab, ba).recipesByItem.keys()]).toEqual(['minecraft:a']);
     expect([...world(ba, ab).recipesByItem.keys()]).toEqual(['minecraft:b']);
   });
 
-  test('a longer cycle is closed by whichever recipe comes last', () => {
+  test('the last recipe closes a longer cycle', () => {
     const built = world(shapeless([item('a')], item('b')), shapeless([item('b')], item('c')), shapeless([item('c')], item('a')));
     expect([...built.recipesByItem.keys()]).toEqual(['minecraft:b', 'minecraft:c']);
   });
@@ -93,7 +93,7 @@ describe('buildWorld', () => {
 });
 
 describe('listGoals', () => {
-  test('the easiest recipe decides the depth, and its deepest ingredient', () => {
+  test('the easiest recipe determines the depth, by its deepest ingredient', () => {
     const built = world(
       shapeless([item('raw')], item('a')),
       shapeless([item('a'), item('raw')], item('b')),
@@ -107,7 +107,7 @@ describe('listGoals', () => {
     ]);
   });
 
-  test('an item that only itself could make, through a tag, is no goal and does not hang the search', () => {
+  test('an item that only itself can make, through a tag, is not a goal and does not hang the search', () => {
     const built = world(shapeless([tag('beds'), item('dye')], item('red_bed'), 'beds'), shapeless([item('dye')], item('ink')));
     expect(listGoals(built).map(({ item: id }) => id)).toEqual(['minecraft:ink']);
   });

@@ -44,8 +44,8 @@ async function begin(kind: EnvironmentKind): Promise<Environment> {
   return environment;
 }
 
-describe('how an episode ends', () => {
-  test('a response without a call is the final answer: terminated, scored, with its reason', async () => {
+describe('the end of an episode', () => {
+  test('a response without a call is the final answer: terminated and scored, with the reason', async () => {
     const environment = await begin(await open());
     expect(await environment.step(answer('Ann.'))).toMatchObject({
       observation: '',
@@ -59,7 +59,7 @@ describe('how an episode ends', () => {
     await expect(environment.step('more')).rejects.toMatchObject({ code: 'gone' });
   });
 
-  test('the last turn truncates it, and what was said is scored all the same', async () => {
+  test('the last turn truncates the episode, and its text is scored', async () => {
     const environment = await begin(await open({ maxTurns: 2 }));
     expect(await environment.step(call('echo', { text: 'a' }))).toMatchObject({
       terminated: false,
@@ -76,8 +76,8 @@ describe('how an episode ends', () => {
   });
 });
 
-describe('what a call gives', () => {
-  test('its result is framed and cut for the model; the record has the whole', async () => {
+describe('results of calls', () => {
+  test('a result is framed and truncated for the model, and recorded whole', async () => {
     const environment = await begin(await open());
     const result = await environment.step(call('echo', { text: '0123456789😀' }));
     expect(result.observation).toBe('<tool_response>\n0123456789...\n</tool_response>');
@@ -87,7 +87,7 @@ describe('what a call gives', () => {
     expect(result.components).toEqual([]); // nous pays no calls
   });
 
-  test('process rewards are a component of their own, apart from the outcome', async () => {
+  test('process rewards form a component of their own, separate from the outcome', async () => {
     const environment = await begin(await open({ profile: 'v0.1' }));
     const result = await environment.step(call('echo', { text: 'a' }) + call('echo', { text: 'b' }));
     expect(result.components).toMatchObject([{ component: 'tool', value: 0.4, scorer: { name: 'tools-v0.1' } }]);
@@ -102,7 +102,7 @@ describe('what a call gives', () => {
     ['wrong arguments', call('echo', {}), -0.05],
     ['a tool that throws', call('broken', {}), -0.05],
     ['a good call', call('echo', { text: 'x' }), 0.2],
-  ])('in profile seed %s is worth what it was', async (_what, response, value) => {
+  ])('%s earns its published reward in the seed profile', async (_what, response, value) => {
     const broken: Tool = {
       ...echo,
       name: 'broken',
@@ -115,7 +115,7 @@ describe('what a call gives', () => {
     expect(result).toMatchObject({ terminated: false, truncated: false });
   });
 
-  test('ten megabytes are cut before they are kept', async () => {
+  test('ten megabytes are truncated before they are kept', async () => {
     const big: Tool = { ...echo, execute: () => '😀'.repeat(2_500_000) };
     const environment = await begin(await open({}, [big]));
     const result = await environment.step(call('echo', { text: 'x' }));
@@ -123,7 +123,7 @@ describe('what a call gives', () => {
     expect(Buffer.byteLength(result.toolCalls?.[0]?.output ?? '')).toBe(16_384 * 4 + 3);
   });
 
-  test('a tool whose server is away is no answer: the step is an error, and the turn is not used', async () => {
+  test('an unavailable tool server fails the step, and the turn is not used', async () => {
     let away = true;
     const asking: Tool = {
       ...echo,
@@ -152,7 +152,7 @@ describe('what a call gives', () => {
     await expect(step).rejects.toThrow('enough');
   });
 
-  test('a tool that hangs is an error that the model is told and the record keeps', async () => {
+  test('a tool that hangs is an error shown to the model and recorded', async () => {
     const hanging: Tool = { ...echo, execute: () => new Promise(() => undefined) };
     const environment = await begin(await open({ toolTimeoutMs: 30, maxResponse: 100 }, [hanging]));
     const result = await environment.step(call('echo', { text: 'x' }));
@@ -162,7 +162,7 @@ describe('what a call gives', () => {
     ]);
   });
 
-  test('a reward that is no number counts 0; the record says why and the model is not told', async () => {
+  test('a reward that is not a number counts 0, with the reason recorded and not shown to the model', async () => {
     const paying: Tool = { ...echo, reward: () => Number.NaN };
     const environment = await begin(await open({ profile: 'v0.1' }, [paying]));
     const result = await environment.step(call('echo', { text: 'x' }));
@@ -174,7 +174,7 @@ describe('what a call gives', () => {
   });
 });
 
-test('a copy goes its own way', async () => {
+test('a copy is independent', async () => {
   const environment = await begin(await open());
   await environment.step(call('echo', { text: 'x' }));
   const copy = await environment.clone?.();
@@ -199,11 +199,11 @@ describe('rewards of one’s own', () => {
     ['a number', 'export const mine = ({ answer, golds }) => (golds.includes(answer) ? 2 : 0);', 2, true],
     ['a number below 1', 'export const mine = () => 0.5;', 0.5, false],
     ['a promise', 'export const mine = async ({ chat }) => ({ value: chat.length > 0 ? 0.25 : 0, success: true });', 0.25, true],
-  ])('%s is taken', async (_what, source, value, success) => {
+  ])('%s is accepted as a reward', async (_what, source, value, success) => {
     expect(await scoredBy(source)).toMatchObject({ reward: { value }, success, reason: 'final_answer' });
   });
 
-  test('a reward whose judge is away is no reward: the step is an error', async () => {
+  test('a reward whose judge is unavailable fails the step', async () => {
     const source = `export const mine = () => { throw Object.assign(new Error('no judge'), { name: 'ToolUnavailable' }); };`;
     await expect(scoredBy(source)).rejects.toMatchObject({
       name: 'EnvironmentError',
@@ -217,14 +217,14 @@ describe('rewards of one’s own', () => {
     ['a text', 'export const mine = () => "1";', 'it gave string'],
     ['nothing', 'export const mine = () => undefined;', 'it gave undefined'],
     ['an error', 'export const mine = () => { throw new Error("no judge"); };', 'no judge'],
-  ])('%s is refused: the reward is 0 and the end says why', async (_what, source, reason) => {
+  ])('a reward function that returns %s counts 0, and the end of the episode explains why', async (_what, source, reason) => {
     const result = await scoredBy(source);
     expect(result).toMatchObject({ reward: { value: 0 }, success: null, terminated: true });
     expect(result.reason).toContain(`final_answer; reward refused: ${reason}`);
   });
 });
 
-describe('what cannot be used is told with what can', () => {
+describe('refused addresses', () => {
   test.each([
     ['tool-env:tools=nope', 'there is no tool "nope"; there are search, calculator, python'],
     ['tool-env:tools=./examples/count-letters.ts#nope', 'has no export "nope"; it exports honest, tool'],
@@ -239,7 +239,7 @@ describe('what cannot be used is told with what can', () => {
     ['tool-env:max-turns=0', 'max-turns=0 must be a whole number from 1'],
     ['tool-env:top=1', '"top=1" is no option of tool-env'],
     ['tool-env:tasks=./examples/count-letters.ts', 'count-letters.ts:1: is no JSON'],
-  ])('%s', async (name, message) => {
+  ])('the address %s is refused with the alternatives', async (name, message) => {
     await expect(openEnvironment(name)).rejects.toMatchObject({
       name: 'EnvironmentError',
       message: expect.stringContaining(message),
@@ -247,7 +247,7 @@ describe('what cannot be used is told with what can', () => {
   });
 });
 
-test('the address is read whole', () => {
+test('an address is read with all of its options', () => {
   expect(
     parseToolAddress(
       'tool-env:profile=seed;tools=search, ./a.ts#b;tasks=t.jsonl;retriever=http://a:1,http://b:2;process=no;max-turns=5',
@@ -270,7 +270,7 @@ describe('profile retool', () => {
   });
   afterAll(() => sandbox.close());
 
-  test('runs programs in the sandbox and shows what they print', async () => {
+  test('the sandbox runs programs, and the model sees what they print', async () => {
     const kind = await openEnvironment(`tool-env:profile=retool;sandbox=${sandbox.url};tasks=./examples/letters.jsonl`);
     const environment = await begin(kind);
     const result = await environment.step('I count.\n<code>\nprint(1)\n</code>');
@@ -281,7 +281,7 @@ describe('profile retool', () => {
   });
 });
 
-test('a world of questions is played to the end by who knows the way', async () => {
+test('the planner plays a world of questions to the end', async () => {
   const kind = await openEnvironment('tool-env');
   const environment = await kind.create();
   await environment.reset({ alias: kind.taskAliases[200] ?? '', seed: 0 });

@@ -5,7 +5,7 @@ import { checkArguments } from './check-arguments.ts';
 const check = (parameters: { readonly [name: string]: Json }, given: Json) =>
   checkArguments({ name: 't', parameters }, 'full')({ arguments: given, floats: new Set(), text: '{}' });
 
-describe('the whole schema counts', () => {
+describe('validation by the whole schema', () => {
   const parameters = {
     type: 'object',
     properties: {
@@ -27,14 +27,14 @@ describe('the whole schema counts', () => {
     [{}, "must have required property 'query'"],
     ['query', 'must be object'],
     [null, 'must be object'],
-  ])('%j', (given, problem) => {
+  ])('the arguments %j are validated by the whole schema', (given, problem) => {
     const found = check(parameters, given);
     if (problem === null) expect(found).toBeNull();
     else expect(found).toContain(problem);
   });
 });
 
-test('a pattern that would take for ever is stopped', () => {
+test('a pattern that would run for ever is stopped', () => {
   const parameters = { type: 'object', properties: { x: { type: 'string', pattern: '^(a+)+$' } } };
   expect(check(parameters, { x: 'aaaa' })).toBeNull();
   expect(check(parameters, { x: `${'a'.repeat(60)}!` })).toContain('a pattern took longer than 100 ms');
@@ -44,7 +44,7 @@ test.each<[string, { readonly [name: string]: Json }]>([
   ['an unknown type', { type: 'objekt' }],
   ['a broken pattern', { type: 'object', properties: { x: { type: 'string', pattern: '(' } } }],
   ['a reference to nowhere', { $ref: 'http://example.test/other.json' }],
-])('%s is refused when the tool is opened', (_what, parameters) => {
+])('a schema with %s is refused when the tool is opened', (_what, parameters) => {
   expect(() => check(parameters, {})).toThrow('tool t: its parameters are no JSON Schema');
 });
 

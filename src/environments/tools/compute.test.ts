@@ -22,7 +22,7 @@ test.each([
   ['max(1, 2, 3) - min(4, 5)', -1],
   ['round(2.345, 2)', 2.35],
   ['log(8, 2)', 3],
-])('%s is %d', (expression, value) => {
+])('%s evaluates to %d', (expression, value) => {
   expect(compute(expression)).toBeCloseTo(value, 12);
 });
 
@@ -47,15 +47,15 @@ test.each<[string, number | bigint]>([
   ['floor(1e17) + 1', 100000000000000001n],
   ['round(2**60) % 10', 6],
   ['(-1)**(10**30)', 1],
-])('%s is %s exactly, as in Python', (expression, value) => {
+])('%s evaluates to exactly %s, as in Python', (expression, value) => {
   expect(compute(expression)).toBe(value);
 });
 
-test('the calculator writes every digit of a whole number', () => {
+test('the calculator prints every digit of a whole number', () => {
   expect(calculator().execute({ expression: '2**60 + 1' }, {} as never)).toBe('{"result": 1152921504606846977}');
 });
 
-describe('what is no arithmetic is refused', () => {
+describe('refused calculations', () => {
   test.each([
     ['', 'invalid expression'],
     ['1 +', 'invalid expression'],
@@ -74,11 +74,11 @@ describe('what is no arithmetic is refused', () => {
     ['a = 1', 'invalid expression'],
     ['1'.repeat(1_001), 'longer than 1000'],
     ['('.repeat(500) + ')'.repeat(500), 'invalid expression'],
-  ])('%j', (expression, message) => {
+  ])('%j is refused', (expression, message) => {
     expect(() => compute(expression)).toThrow(message);
   });
 
-  test('any text gives a finite number or a reason', () => {
+  test('any text yields a finite number or a reason', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'0123456789.+-*/%^() e,sqrt'), maxLength: 60 }), (text) => {
         try {
@@ -91,7 +91,7 @@ describe('what is no arithmetic is refused', () => {
   });
 });
 
-describe('what a calculation is paid', () => {
+describe('rewards of calculations', () => {
   test.each([
     ['7', 0.42],
     ['1+1', 0.44],
@@ -100,7 +100,7 @@ describe('what a calculation is paid', () => {
     expect(calculatorReward(expression)).toBeCloseTo(reward, 12);
   });
 
-  test('nothing for nothing, and little for a failure unless as published', () => {
+  test('an empty calculation earns nothing, and a failure earns little only as published', () => {
     const failed = '{"error": "division by zero"}';
     expect(calculator().reward?.({ expression: '' }, failed)).toBe(0);
     expect(calculator().reward?.({ expression: '1/0' }, failed)).toBe(0.05);

@@ -17,13 +17,13 @@ const given = async (name: string, source: string) => {
 };
 const signal = new AbortController().signal;
 
-test('a path is a module, a bare word is the name of a tool', () => {
+test('a path names a module, and a bare word names a tool', () => {
   for (const text of ['./a.ts', '../a.js#b', '/a/b.mjs', 'a.ts', 'a.mts#x', '.\\a'.replace('\\', '/')])
     expect(isModule(text)).toBe(true);
   for (const text of ['search', 'qa-em-format@legacy-1', 'python', '']) expect(isModule(text)).toBe(false);
 });
 
-test('a tool keeps its own this, and its schema is filled up', async () => {
+test('a tool keeps its own `this`, and its schema is completed', async () => {
   const file = await given(
     'counter.mjs',
     'export const tool = { name: "count", description: "Counts.", calls: 0, execute() { return String(++this.calls); } };',
@@ -34,7 +34,7 @@ test('a tool keeps its own this, and its schema is filled up', async () => {
   expect(await tool.execute({}, signal)).toBe('2');
 });
 
-test('its fingerprint is that of its file, and a file that was changed after it was loaded is refused', async () => {
+test('the fingerprint of a tool is that of its file, and a file changed after loading is refused', async () => {
   const source = (said: string) => `export const tool = { name: "say", description: "Says.", execute: () => "${said}" };`;
   const first = await loadTool(await given('say.mjs', source('one')));
   expect((await loadTool(await given('same.mjs', source('one')))).fingerprint).toBe(first.fingerprint);
@@ -42,7 +42,7 @@ test('its fingerprint is that of its file, and a file that was changed after it 
   await expect(loadTool(await given('say.mjs', source('two')))).rejects.toThrow('was changed since this process loaded it');
 });
 
-describe('what is no tool is refused by its field', () => {
+describe('refused tools', () => {
   test.each([
     ['no name', '{ description: "d", execute() {} }', 'name: '],
     ['a name with blanks', '{ name: "a b", description: "d", execute() {} }', 'name: must be 1 to 64'],
@@ -55,12 +55,12 @@ describe('what is no tool is refused by its field', () => {
       'required names',
     ],
     ['null', 'null', 'the export'],
-  ])('%s', async (_what, source, message) => {
+  ])('a tool with %s is refused by its field', async (_what, source, message) => {
     const file = await given(`bad-${Math.random().toString(36).slice(2)}.mjs`, `export const tool = ${source};`);
     await expect(loadTool(file)).rejects.toMatchObject({ name: 'ToolError', message: expect.stringContaining(message) });
   });
 
-  test('a module that cannot be loaded says why', async () => {
+  test('a module that fails to load reports why', async () => {
     const file = await given('throws.mjs', 'throw new Error("no licence");');
     await expect(loadTool(file)).rejects.toThrow('the module cannot be loaded: no licence');
   });

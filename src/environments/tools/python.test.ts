@@ -26,20 +26,20 @@ test.each<[string, { content: string; success: boolean }]>([
   ['x = 1', { content: NO_OUTPUT, success: true }],
   ['1/0', { content: 'before\nZeroDivisionError: division by zero', success: false }],
   ['while True: pass', { content: 'The program took longer than 10 s.', success: false }],
-])('the program %j shows what it did', async (code, result) => {
+])('the program %j shows its output', async (code, result) => {
   expect(await run(code)).toEqual(result);
   expect(server.requests.at(-1)).toEqual({ code, language: 'python', run_timeout: 10, compile_timeout: 10 });
 });
 
-describe('a server in trouble', () => {
-  test('is asked again after what may pass, five times in all', async () => {
+describe('failing sandbox servers', () => {
+  test('a transient failure is retried, up to five attempts in all', async () => {
     server.fail({ kind: 'status', status: 503 }, { kind: 'sandbox-error' }, { kind: 'cut' }, { kind: 'status', status: 429 });
     expect(await run('print(2 + 2)')).toEqual({ content: '4\n', success: true });
     server.fail(...Array.from({ length: 5 }, () => ({ kind: 'sandbox-error' as const })));
     await expect(run('print(2 + 2)')).rejects.toThrow('the sandbox failed: no sandbox is free (tried 5 times)');
   });
 
-  test('is believed at once when it refuses the program, which is shown, or is no sandbox, which makes the tool unavailable', async () => {
+  test('a refused program is shown at once, and a server that is not a sandbox makes the tool unavailable at once', async () => {
     server.fail({ kind: 'status', status: 413 });
     expect(await run('print(1)')).toEqual({ content: expect.stringContaining('HTTP 413'), success: false });
     server.fail({ kind: 'status', status: 404 });
@@ -51,7 +51,7 @@ describe('a server in trouble', () => {
     await expect(run('print(1)')).rejects.toThrow('answered something else: <html>');
   });
 
-  test('is asked again when the pause that it asks for is over; one over two minutes is not waited for', async () => {
+  test('a pause is waited out before the retry, unless it is longer than two minutes', async () => {
     const waits: number[] = [];
     const sleep = async (ms: number) => void waits.push(ms);
     server.fail({ kind: 'status', status: 429, headers: { 'retry-after': '20' } }, { kind: 'status', status: 425 });
@@ -61,7 +61,7 @@ describe('a server in trouble', () => {
     expect(waits).toEqual([20_000, 2]);
   });
 
-  test('that is silent is given up in time', async () => {
+  test('a silent server is given up after the time limit', async () => {
     server.fail({ kind: 'silent' }, { kind: 'silent' });
     await expect(run('print(1)', { requestTimeoutMs: 50, attempts: 2 })).rejects.toThrow(
       'has not answered within 50 ms (tried 2 times)',
@@ -69,7 +69,7 @@ describe('a server in trouble', () => {
   });
 });
 
-test('no more programs run at a time than allowed, and all do in the end', async () => {
+test('the number of concurrent programs is bounded, and all of them run in the end', async () => {
   const one = tool({ concurrency: 2 });
   const runs = Array.from({ length: 5 }, () => one.execute({ code: 'wait' }, signal));
   for (let open = 0; open < 5; ) {
@@ -82,6 +82,6 @@ test('no more programs run at a time than allowed, and all do in the end', async
   expect(server.most()).toBe(2);
 });
 
-test('an address that is no URL is refused', () => {
+test('an address that is not a URL is refused', () => {
   expect(() => python({ url: 'here' })).toThrow(ToolError);
 });

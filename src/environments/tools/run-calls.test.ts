@@ -19,7 +19,7 @@ const call = (name: string, given: ToolCall['arguments'] = {}): ToolCall => ({
 const limits = { timeoutMs: 50, signal: new AbortController().signal, clock: () => 0 };
 const runOne = async (own: Partial<Tool>) => (await runCalls(new Map([['t', tool('t', own)]]), [call('t')], limits))[0];
 
-describe('whatever a tool does is an outcome', () => {
+describe('outcomes of tools', () => {
   test.each<[string, Partial<Tool>, string]>([
     ['throws', { execute: () => Promise.reject(new Error('no such city')) }, 'no such city'],
     ['throws no error', { execute: () => Promise.reject('plain') }, 'plain'],
@@ -31,7 +31,7 @@ describe('whatever a tool does is an outcome', () => {
       { execute: (() => ({ text: 'x' })) as unknown as Tool['execute'] },
       'it gave an object without content',
     ],
-  ])('it %s', async (_what, own, reason) => {
+  ])('a tool that %s is an outcome', async (_what, own, reason) => {
     expect(await runOne(own)).toEqual({ kind: 'failed', reason: expect.stringContaining(reason), durationMs: 0 });
   });
 
@@ -53,7 +53,7 @@ describe('whatever a tool does is an outcome', () => {
     });
   });
 
-  test('the tool hears that its time is up', async () => {
+  test('the tool is notified when its time is up', async () => {
     let heard = false;
     await runOne({
       execute: (_, signal) =>
@@ -68,7 +68,7 @@ describe('whatever a tool does is an outcome', () => {
   });
 });
 
-test('calls of one turn run at the same time, results keep their order', async () => {
+test('calls of one turn run concurrently, and their results keep their order', async () => {
   let release = (): void => undefined;
   const first = new Promise<void>((resolve) => {
     release = resolve;
@@ -81,7 +81,7 @@ test('calls of one turn run at the same time, results keep their order', async (
   expect(outcomes.map((outcome) => (outcome.kind === 'done' ? outcome.output : outcome.reason))).toEqual(['slow', 'quick']);
 });
 
-test('a tool that takes batches gets its calls together, and one result too few is a failure of that call', async () => {
+test('a batching tool receives its calls together, and a missing result is a failure of that call', async () => {
   const batches: number[] = [];
   const batching = tool('b', {
     executeBatch: async (calls) => {

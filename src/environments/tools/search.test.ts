@@ -23,14 +23,14 @@ afterAll(async () => {
   await server.close();
 });
 
-test('over HTTP and in memory it gives the same documents, as JSON', async () => {
+test('the tool returns the same documents as JSON over HTTP and in memory', async () => {
   for (const retriever of [local, remote]) {
     const found = await search(retriever, { topK: 1 }).execute({ query: 'Tolmar' }, signal);
     expect(found).toBe('{"results":["The river of Tolmar."]}');
   }
 });
 
-test('calls of one turn are one request', async () => {
+test('calls of one turn share one request', async () => {
   const before = server.requests.length;
   const found = await search(remote, { topK: 1 }).executeBatch?.(
     [{ query: 'Tolmar' }, { query: 'Kessin' }, { query: '?' }],
@@ -40,7 +40,7 @@ test('calls of one turn are one request', async () => {
   expect(server.requests.slice(before)).toHaveLength(1);
 });
 
-test('what a server refuses of a query is shown to the model; a server that is away, or none, makes the tool unavailable', async () => {
+test('a refused query is shown to the model, and a missing or failing server makes the tool unavailable', async () => {
   server.fail({ kind: 'status', status: 400 });
   expect(await search(remote, { topK: 1 }).execute({ query: 'x' }, signal)).toMatchObject({
     content: expect.stringContaining('{"error":"'),
@@ -52,7 +52,7 @@ test('what a server refuses of a query is shown to the model; a server that is a
   await expect(search(remote, { topK: 1 }).execute({ query: 'x' }, signal)).rejects.toMatchObject({ name: 'ToolUnavailable' });
 });
 
-test('it is paid as the tools of March 2025 were', () => {
+test('a search earns what the tools of March 2025 paid', () => {
   const rewardOf = (pays: 'search' | 'wiki_search', output: string) => search(local, { topK: 1, pays }).reward?.({}, output);
   expect([rewardOf('search', '{"results":[]}'), rewardOf('search', '{"error":"x"}')]).toEqual([0.1, 0]);
   expect([rewardOf('wiki_search', '{"results":[]}'), rewardOf('wiki_search', '{"error":"x"}')]).toEqual([0, -0.1]);

@@ -14,7 +14,7 @@ const situation = {
 };
 
 describe('evidence of a candidate', () => {
-  test('tells where its name stands, which hop it asks for, and whether a sentence links it to the search before', () => {
+  test('the evidence shows where a name occurs, which hop it asks for, and whether a sentence links it to the previous search', () => {
     const opening = createEvidence({ ...situation, history: [] });
     expect(opening('<search>Ada Finch employer</search>')).toBe('question|first|false');
     expect(opening('<search>Ada Finch painter</search>')).toBe('question|unasked|false');
@@ -24,12 +24,12 @@ describe('evidence of a candidate', () => {
     expect(evidence('<answer>Nobody Atall</answer>')).toBe('nowhere|answer|false');
   });
 
-  test('is silent where nothing is searched or answered, so that the features of other worlds stay as they were', () => {
+  test('the evidence is empty where nothing is searched or answered, so that features of other worlds do not change', () => {
     const evidence = createEvidence(situation);
     expect([evidence('get 1 oak logs'), evidence('inventory'), evidence('')]).toEqual([null, null, null]);
   });
 
-  test('separates the linked answer from another that was also read, which words alone do not', () => {
+  test('the evidence separates the linked answer from another one that was also read, which words alone do not', () => {
     const history = [
       ...situation.history.slice(0, 1),
       {

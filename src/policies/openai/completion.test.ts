@@ -7,29 +7,29 @@ function actOf(message: object, finishReason = 'stop') {
   return act;
 }
 
-describe('a reply without content', () => {
+describe('replies without content', () => {
   test.each(['reasoning_content', 'reasoning'])(
-    'is an act of its reasoning (%s), in the tags that the server took away',
+    'a reply of reasoning alone (%s) becomes an act with the tags that the server removed',
     (field) => {
       for (const content of [null, ''])
         expect(actOf({ content, [field]: 'I need a plank.' })?.response).toBe('<think>\nI need a plank.\n</think>');
     },
   );
 
-  test('that was cut while it thought leaves the thought open', () => {
+  test('reasoning that was cut off leaves its tag open', () => {
     expect(actOf({ content: null, reasoning_content: 'I need' }, 'length')).toMatchObject({
       response: '<think>\nI need',
       finishReason: 'length',
     });
   });
 
-  test('is a refusal where the server gives one, and empty where it gives nothing', () => {
+  test('a refusal of the server becomes the act, and an empty reply an empty act', () => {
     expect(actOf({ content: null, refusal: 'I cannot.', reasoning_content: 'Hm.' })?.response).toBe('I cannot.');
     expect(actOf({ content: null, reasoning_content: null })?.response).toBe('');
     expect(actOf({ content: null, reasoning_content: '' })?.response).toBe('');
   });
 });
 
-test('content is the reply as it is, whatever reasoning stands beside it', () => {
+test('content is the whole reply, whatever reasoning accompanies it', () => {
   expect(actOf({ content: 'Action: look', reasoning_content: 'Hm.' })?.response).toBe('Action: look');
 });

@@ -15,8 +15,8 @@ const each = (check: (world: QuestionWorld) => void) =>
     { numRuns: 8 },
   );
 
-describe('any generated world', () => {
-  test('is the same for the same seed, and another for another', () => {
+describe('generated worlds', () => {
+  test('equal seeds generate equal worlds, and other seeds others', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         expect(generateWorld(seed, 2)).toEqual(generateWorld(seed, 2));
@@ -26,7 +26,7 @@ describe('any generated world', () => {
     );
   });
 
-  test('has names that differ once normalised, and no name holds a relation word', () => {
+  test('names differ after normalisation, and none contains a relation word', () => {
     each(({ entities }) => {
       expect(new Set(entities.map(normalizeAnswer)).size).toBe(entities.length);
       const words = new Set(entities.flatMap((name) => name.toLowerCase().split(' ')));
@@ -34,7 +34,7 @@ describe('any generated world', () => {
     });
   });
 
-  test('tells each fact in one document: a relation leads from an entity to one other', () => {
+  test('one document states each fact, and a relation leads from an entity to one other', () => {
     each(({ documents, entities }) => {
       const lexicon = createLexicon(entities);
       const starts = documents.map(({ contents }) => {
@@ -47,7 +47,7 @@ describe('any generated world', () => {
     });
   });
 
-  test('asks questions whose hops follow each other from the named entity to the answer', () => {
+  test('the hops of a question lead from the named entity to the answer', () => {
     each(({ documents, questions, entities }) => {
       const lexicon = createLexicon(entities);
       const texts = new Map(documents.map(({ id, contents }) => [id, contents]));
@@ -64,7 +64,7 @@ describe('any generated world', () => {
     });
   });
 
-  test('finds the document of every hop among the first three', async () => {
+  test('the first three results contain the document of every hop', async () => {
     await fc.assert(
       fc.asyncProperty(worlds, async ({ seed, size }) => {
         const { documents, questions } = generateWorld(seed, size);
@@ -80,7 +80,7 @@ describe('any generated world', () => {
     );
   });
 
-  test('asks in the test split about entities and facts that no training question needs', () => {
+  test('the test split asks about entities and facts that no training question needs', () => {
     each(({ documents, questions, entities }) => {
       const lexicon = createLexicon(entities);
       const texts = new Map(documents.map(({ id, contents }) => [id, contents]));
@@ -94,7 +94,7 @@ describe('any generated world', () => {
     });
   });
 
-  test('has as many questions of one, two and three hops, and distinct aliases', () => {
+  test('questions of one, two and three hops are equally many, and aliases are distinct', () => {
     each(({ questions }) => {
       const counts = [1, 2, 3].map((hops) => questions.filter((question) => question.hops?.length === hops).length);
       expect(counts).toEqual(Array(3).fill(questions.length / 3));
@@ -103,7 +103,7 @@ describe('any generated world', () => {
   });
 });
 
-test('the shipped world stays what it is', () => {
+test('the shipped world does not change', () => {
   const { documents, questions, entities } = generateWorld(SHIPPED_WORLD.seed, SHIPPED_WORLD.size);
   expect([documents.length, questions.length, entities.length]).toEqual([680, 360, 230]);
   expect(questions.filter(({ split }) => split === 'test')).toHaveLength(72);
@@ -111,6 +111,6 @@ test('the shipped world stays what it is', () => {
   expect(fingerprintCorpus(documents)).toBe('4029eb9be03ee1c9bb3d05f087bd7cc3f8e8b5a6d37bc3d4d9f6b027e0a9bed0');
 });
 
-test('a size that makes no world is refused', () => {
+test('a size too small for a world is refused', () => {
   for (const size of [0, 1, 501, 2.5, Number.NaN]) expect(() => generateWorld(1, size)).toThrow('from 2 to 500 realms');
 });

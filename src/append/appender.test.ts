@@ -64,7 +64,7 @@ function step(changes: Partial<Extract<Draft, { type: 'StepTaken' }>['data']>): 
 }
 
 describe('an appender', () => {
-  test('refuses a second topic for a stream, names both, and appends nothing of the call', async () => {
+  test('an appender refuses a second topic for a stream, names both, and appends nothing of the call', async () => {
     const appender = open();
     await appender.append([metric()]);
     const told = new Story('same id');
@@ -86,7 +86,7 @@ describe('an appender', () => {
 });
 
 describe('an appended event', () => {
-  test('carries its topic, key, producer, time and place in the sequence of its stream', async () => {
+  test('an appended event carries its topic, key, producer, time and place in the sequence of its stream', async () => {
     const receipts = await open().append([metric(), metric({ value: 2 })]);
     expect(receipts).toHaveLength(2);
     expect(records.map(({ topic, key }) => ({ topic, key }))).toEqual([
@@ -109,13 +109,13 @@ describe('an appended event', () => {
     );
   });
 
-  test('keeps the id, the cause and the time that its draft names', async () => {
+  test('an appended event keeps the id, the cause and the time that its draft names', async () => {
     const [id, causationId] = [story.id('mine'), story.id('cause')];
     await open().append([{ ...metric(), id, causationId, occurredAt: '2025-05-05T05:05:05.005Z' }]);
     expect(events()).toEqual([expect.objectContaining({ id, causationId, occurredAt: '2025-05-05T05:05:05.005Z' })]);
   });
 
-  test('goes on with the sequence that its producer left', async () => {
+  test('a new appender continues the sequence that its producer left', async () => {
     const asked: string[] = [];
     const appender = open({
       sequenceOf: async (stream) => {
@@ -129,7 +129,7 @@ describe('an appended event', () => {
     expect(asked).toEqual([runId]);
   });
 
-  test('of calls made at the same time keeps the order of the calls, for every stream', async () => {
+  test('events of concurrent calls keep the order of the calls in every stream', async () => {
     // Blobs take their time, so a later call without one could overtake.
     const appender = open();
     const other = story.id('other run');
@@ -148,7 +148,7 @@ describe('an appended event', () => {
 });
 
 describe('text that no store can hold', () => {
-  test('is repaired once, and the event lists where', async () => {
+  test('text that no store can hold is repaired once, and the event lists the repaired paths', async () => {
     await open().append([
       step({
         response: 'a\0b',
@@ -169,7 +169,7 @@ describe('text that no store can hold', () => {
     });
   });
 
-  test('is not mentioned where there is none', async () => {
+  test('an event without repairs does not mention any', async () => {
     await open().append([step({ response: 'whole \u{1F333}' })]);
     expect(events()[0]).not.toHaveProperty('repaired');
   });
@@ -186,7 +186,7 @@ describe('free-form JSON', () => {
   });
   const configOf = (event: Envelope | undefined) => (event?.type === 'RunStarted' ? event.data.config : undefined);
 
-  test('has its keys repaired as its values are; none takes the place of another, and the event lists where', async () => {
+  test('the keys of free-form JSON are repaired as its values are, none replaces another, and the event lists the paths', async () => {
     await open().append([started(JSON.parse('{"k\\ud800":1,"k\\u0000":2,"k\\ufffd":3,"in":[{"\\udfff":"\\ud800"}]}'))]);
     const [event] = events();
     expect(configOf(event)).toEqual({ 'k\uFFFD\uFFFD': 1, 'k\uFFFD\uFFFD\uFFFD': 2, 'k\uFFFD': 3, in: [{ '\uFFFD': '\uFFFD' }] });
@@ -195,13 +195,13 @@ describe('free-form JSON', () => {
     ]);
   });
 
-  test('keeps a key __proto__ as data, beside repaired keys and long texts too', async () => {
+  test('a key __proto__ stays data, also next to repaired keys and long texts', async () => {
     const text = `{"__proto__":{"a\\u0000":1},"b":{"__proto__":5},"long":"${'x'.repeat(70_000)}"}`;
     await open().append([started(JSON.parse(text))]);
     expect(JSON.stringify(configOf(events()[0]))).toBe(text.replace('\\u0000', '\uFFFD'));
   });
 
-  test('keeps long texts and what looks like a blob reference as they were given, and nothing goes to the store', async () => {
+  test('free-form JSON keeps long texts and values that look like a blob reference, and nothing is offloaded', async () => {
     const config = {
       prompt: 'x'.repeat(INLINE_LIMIT + 1),
       tokens: { dtype: 'int32', length: 20_000, bytes: 'A'.repeat(80_000) },
@@ -212,7 +212,7 @@ describe('free-form JSON', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test('any JSON comes back as it was given when its texts can be stored', async () => {
+  test('any JSON whose texts can be stored is read back unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue({ maxDepth: 4 }), async (config) => {
         const { value, repaired } = wellFormed(config);
@@ -228,7 +228,7 @@ describe('free-form JSON', () => {
   });
 });
 
-test('of more repairs than an event can list it lists the first, and paths that are too long are cut', async () => {
+test('an event with more repairs than it can list lists the first ones, and long paths are truncated', async () => {
   const admissibleActions = Array.from({ length: 1_001 }, () => '\ud800');
   await open().append([step({ admissibleActions })]);
   const [event] = events();
@@ -241,7 +241,7 @@ describe('a payload over 64 KiB', () => {
     return typeof text === 'string' ? text : Buffer.from(await blobs.get(text.blob)).toString('utf8');
   }
 
-  test('lies in the blob store, and is read back equal; one of exactly 64 KiB stays in the event', async () => {
+  test('a payload over 64 KiB is stored as a blob and read back equal; one of exactly 64 KiB stays in the event', async () => {
     const long = `${'€'.repeat(INLINE_LIMIT / 3)}ab`; // one byte over, in far fewer characters
     const edge = 'x'.repeat(INLINE_LIMIT);
     await open().append([step({ observation: long, response: edge })]);
@@ -256,7 +256,7 @@ describe('a payload over 64 KiB', () => {
     expect(await textOf(event.data.observation)).toBe(long);
   });
 
-  test('of packed tokens lies there as bytes', async () => {
+  test('a large payload of packed tokens is stored as bytes', async () => {
     const ids = Array.from({ length: 30_000 }, (_, i) => i - 15_000);
     await open().append([step({ tokens: { ids: pack('int32', ids), logProbs: null, mask: null } })]);
     const [event] = events();
@@ -268,7 +268,7 @@ describe('a payload over 64 KiB', () => {
     expect(Buffer.from(await blobs.get(bytes.blob)).readInt32LE(0)).toBe(-15_000);
   });
 
-  test('is durable before the event that names it', async () => {
+  test('a blob is durable before the event that names it', async () => {
     const failing: BlobStore = { ...blobs, put: () => Promise.reject(new Error('no space left')) };
     await expect(open({ blobs: failing }).append([metric(), step({ observation: 'x'.repeat(70_000) })])).rejects.toThrow(
       'no space left',
@@ -276,14 +276,14 @@ describe('a payload over 64 KiB', () => {
     expect(records).toEqual([]);
   });
 
-  test('where none may lie is refused', async () => {
+  test('a large payload is refused in a field that may not hold a blob', async () => {
     await expect(open().append([metric({ metric: 'x'.repeat(70_000) })])).rejects.toThrow(EventRefused);
     expect(records).toEqual([]);
   });
 });
 
 describe('a refused draft', () => {
-  test('names the field; nothing of its call is appended, and the sequence has no hole', async () => {
+  test('a refused draft names the field, appends nothing of its call, and leaves no gap in the sequence', async () => {
     const appender = open();
     await appender.append([metric()]);
     const refused = appender.append([metric(), metric({ metric: '' }), metric()]);
@@ -300,12 +300,12 @@ describe('a refused draft', () => {
     ]);
   });
 
-  test('leaves no blob of a call in which nothing was long', async () => {
+  test('a refused call without long texts leaves no blob', async () => {
     await expect(open().append([metric({ metric: '' })])).rejects.toThrow(EventRefused);
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test('whose configuration is nested without end is refused as one, not as a fault of the program', async () => {
+  test('a configuration nested without end is refused as invalid, not as an internal error', async () => {
     let config: unknown = 'a\ud800';
     for (let i = 0; i < 100_000; i++) config = [config];
     const draft: Draft = {

@@ -17,14 +17,14 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe('put and get', () => {
-  test('a blob lies under its SHA-256 in two levels of folders, and its reference says what it is', async () => {
+  test('a blob is stored under its SHA-256 in two levels of folders, and its reference describes it', async () => {
     const store = openFileBlobStore(folder);
     expect(await store.put(HELLO, 'text/plain')).toEqual({ blob: HELLO_NAME, size: 5, mediaType: 'text/plain' });
     expect(await readFile(join(folder, '2c/f2', HELLO_NAME), 'utf8')).toBe('hello');
     expect(await files(folder)).toEqual([`2c/f2/${HELLO_NAME}`]); // no draft is left
   });
 
-  test('any bytes come back as they were put', async () => {
+  test('any bytes are read back as they were put', async () => {
     const store = openFileBlobStore(folder);
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 5_000 }), async (bytes) => {
@@ -37,7 +37,7 @@ describe('put and get', () => {
     );
   });
 
-  test('a second put changes nothing, not even when many come at once', async () => {
+  test('a second put changes nothing, also when many run at once', async () => {
     const store = openFileBlobStore(folder);
     await store.put(HELLO, 'text/plain');
     const before = await stat(join(folder, '2c/f2', HELLO_NAME));
@@ -49,7 +49,7 @@ describe('put and get', () => {
     expect(await files(folder)).toHaveLength(2);
   });
 
-  test('has tells what is there', async () => {
+  test('the store reports which blobs exist', async () => {
     const store = openFileBlobStore(folder);
     expect(await store.has(HELLO_NAME)).toBe(false);
     await store.put(HELLO, 'text/plain');
@@ -57,12 +57,12 @@ describe('put and get', () => {
   });
 });
 
-describe('what is wrong is refused', () => {
-  test('a blob that is not there', async () => {
+describe('refused blobs', () => {
+  test('a missing blob is refused', async () => {
     await expect(openFileBlobStore(folder).get(HELLO_NAME)).rejects.toBeInstanceOf(BlobMissing);
   });
 
-  test('a blob whose content was changed', async () => {
+  test('a blob with changed content is refused', async () => {
     const store = openFileBlobStore(folder);
     await store.put(HELLO, 'text/plain');
     const path = join(folder, '2c/f2', HELLO_NAME);
@@ -79,13 +79,13 @@ describe('what is wrong is refused', () => {
     `${HELLO_NAME}/`,
     `${HELLO_NAME}\n`,
     HELLO_NAME.slice(1),
-  ])('the name %j', async (name) => {
+  ])('the blob name %j is refused', async (name) => {
     const store = openFileBlobStore(folder);
     await expect(store.get(name)).rejects.toBeInstanceOf(RangeError);
     await expect(store.has(name)).rejects.toBeInstanceOf(RangeError);
   });
 
-  test('a folder that cannot be written to: the put fails and leaves nothing', async () => {
+  test('a put into a folder that is not writable fails and leaves nothing behind', async () => {
     await writeFile(join(folder, '2c'), 'in the way');
     await expect(openFileBlobStore(folder).put(HELLO, 'text/plain')).rejects.toMatchObject({ code: 'ENOTDIR' });
     expect(await readdir(folder)).toEqual(['2c']);

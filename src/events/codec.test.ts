@@ -22,7 +22,7 @@ function refusalOf(decoded: Decoded): unknown {
 }
 
 describe('an event', () => {
-  test.each(TYPES)('%s of any content comes back from its bytes as it was', (type) => {
+  test.each(TYPES)('%s events of any content are read back from their bytes unchanged', (type) => {
     fc.assert(
       fc.property(arbitraryEvent(type, schemas[type]), (event) => {
         const decoded = decode(encode(event));
@@ -33,7 +33,7 @@ describe('an event', () => {
     );
   });
 
-  test('says the same whatever the order of its keys, and another thing when any part of what it says differs', () => {
+  test('canonical bytes do not depend on the order of keys, and differ with any part of the content', () => {
     for (const event of everyEvent()) {
       const turned = JSON.parse(JSON.stringify(event, (_key, value: unknown) => reversed(value)));
       expect(contentHash(turned)).toBe(contentHash(event));
@@ -56,7 +56,7 @@ function reversed(value: unknown): unknown {
 }
 
 describe('canonicalJson', () => {
-  test('writes equal values as equal bytes, and reads back as what it was', () => {
+  test('canonicalJson writes equal values as equal bytes, which are read back unchanged', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = canonicalJson(value);
@@ -67,8 +67,8 @@ describe('canonicalJson', () => {
   });
 });
 
-describe('bytes that are no event', () => {
-  test('of any kind are refused with a reason, never thrown at the reader', () => {
+describe('bytes that are not an event', () => {
+  test('any bytes are refused with a reason, never with an exception', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         expect(decode(bytes)).toEqual({
@@ -79,7 +79,7 @@ describe('bytes that are no event', () => {
     );
   });
 
-  test('that are any JSON are refused', () => {
+  test('arbitrary JSON is refused', () => {
     fc.assert(
       fc.property(fc.json({ noUnicodeString: false }), (text) => {
         expect(decode(Buffer.from(text)).kind).toBe('refused');
@@ -87,7 +87,7 @@ describe('bytes that are no event', () => {
     );
   });
 
-  test('made of an event by changing one place are taken or refused with the path, never thrown', () => {
+  test('an event changed in one place is accepted, or refused with the path, never with an exception', () => {
     const paths = pathsOf(started());
     fc.assert(
       fc.property(fc.constantFrom(...paths), fc.oneof(fc.jsonValue(), fc.constant(undefined)), (path, value) => {
@@ -114,7 +114,7 @@ describe('bytes that are no event', () => {
     ['a version that is no whole number', '{"type":"RunStarted","schemaVersion":1.5}', 'malformed', 'schemaVersion'],
     ['a version of the future', '{"type":"RunStarted","schemaVersion":2}', 'unknown-version', 'schemaVersion'],
     ['a byte order mark and half a character', '\uFEFF{"type":1}', 'malformed', 'type'],
-  ])('such as %s are told by code and path', (_name, text, code, path) => {
+  ])('%s is refused with code and path', (_name, text, code, path) => {
     expect(refusalOf(decode(Buffer.from(text)))).toEqual({ code, path, message: expect.stringMatching(/.{10}/) });
   });
 
@@ -127,7 +127,7 @@ describe('bytes that are no event', () => {
     ['a sequence beyond 2^53', { sequence: 2 ** 53 }, 'sequence'],
     ['a field that is none', { extra: 1 }, ''],
     ['a producer without a name', { producer: { name: '', version: '1' } }, 'producer.name'],
-  ])('such as an event with %s are told by path', (_name, changes, path) => {
+  ])('an event with %s is refused with the path', (_name, changes, path) => {
     expect(refusalOf(parseEnvelope({ ...started(), ...changes }))).toMatchObject({ code: 'invalid', path });
   });
 
@@ -139,13 +139,13 @@ describe('bytes that are no event', () => {
     ['half a surrogate pair', '"name":"run"', '"name":"\\ud83c"', 'data.name'],
     ['the halves the wrong way round', '"config":{}', '"config":{"a":["x","\\udf33\\ud83c"]}', 'data.config.a.1'],
     ['NUL below a key __proto__', '"config":{}', '"config":{"__proto__":{"a":"\\u0000"}}', 'data.config.__proto__.a'],
-  ])('such as an event with %s are told by path', (_name, part, other, path) => {
+  ])('an event whose text has %s is refused with the path', (_name, part, other, path) => {
     const text = JSON.stringify(started());
     expect(text).toContain(part);
     expect(refusalOf(decode(Buffer.from(text.replace(part, other))))).toMatchObject({ code: 'invalid', path });
   });
 
-  test.each([65, 1_000, 20_000, 500_000])('such as an event nested %i deep are refused, with escapes or without', (depth) => {
+  test.each([65, 1_000, 20_000, 500_000])('an event nested %i deep is refused, with escapes or without', (depth) => {
     for (const leaf of ['1', '"\\u0041"', '"\\u0000"']) {
       for (const [open, close] of [
         ['[', ']'],
@@ -160,7 +160,7 @@ describe('bytes that are no event', () => {
 });
 
 describe('hostile keys', () => {
-  test('that no store can keep are replaced when a record of before is read', () => {
+  test('keys that no store can keep are replaced when an older record is read', () => {
     const text = JSON.stringify(started()).replace('"config":{}', '"config":{"a\\u0000b":{"\\ud800":1},"a\\ufffdb":2}');
     const decoded = decode(Buffer.from(text));
     if (decoded.kind !== 'event' || decoded.event.type !== 'RunStarted') throw new Error('it is a RunStarted');
@@ -168,7 +168,7 @@ describe('hostile keys', () => {
     expect(decode(encode(decoded.event))).toEqual(decoded);
   });
 
-  test('stay data: no prototype is touched', () => {
+  test('hostile keys stay data and change no prototype', () => {
     const text = JSON.stringify(started()).replace(
       '"config":{}',
       '"config":{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"toJSON":1,"\\u0041":"\\u0041"}',

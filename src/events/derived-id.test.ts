@@ -4,12 +4,12 @@ import { isUuid } from '../domain/ids.ts';
 import { derivedId } from './derived-id.ts';
 import { newId } from './new-id.ts';
 
-describe('a derived id', () => {
-  test('is the same for the same cause, on every machine and in every version of this program', () => {
+describe('derived ids', () => {
+  test('a derived id is the same for the same cause, on every machine and in every version of this program', () => {
     expect(derivedId('StepTaken', 'a', 1)).toBe('0c0d75b9-1c43-83ec-b200-05b11add77f8');
   });
 
-  test('differs wherever its parts differ, also in where one ends and the next begins', () => {
+  test('a derived id differs wherever its parts or their borders differ', () => {
     const parts = fc.array(fc.oneof(fc.string({ maxLength: 3 }), fc.integer({ min: 0, max: 12 })), { maxLength: 4 });
     fc.assert(
       fc.property(parts, parts, (one, other) => {
@@ -22,7 +22,7 @@ describe('a derived id', () => {
     expect(derivedId('kind', 'a')).not.toBe(derivedId('kinda'));
   });
 
-  test('is a UUID of version 8, and a fresh one of version 7, in the order of time', () => {
+  test('a derived id is a UUID of version 8, and a fresh one of version 7 in the order of time', () => {
     const derived = derivedId('kind', 'é');
     expect(isUuid(derived)).toBe(true);
     expect(derived[14]).toBe('8');

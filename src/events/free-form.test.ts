@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { catalogue, type EventType } from './catalogue.ts';
 import { freeFormFields } from './free-form.ts';
 
-test('the free-form fields of every type are those that its schema says are any JSON', () => {
+test('the free-form fields of every type are those that its schema declares as any JSON', () => {
   const fields = (Object.keys(catalogue) as EventType[]).flatMap((type) =>
     [...freeFormFields(type)].map((path) => `${type} ${path}`),
   );

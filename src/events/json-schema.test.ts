@@ -21,7 +21,7 @@ function accepts(type: EventType, value: unknown): boolean {
 }
 
 describe('the published JSON Schemas', () => {
-  test('are one for every type, in draft 2020-12, with its topic and key', () => {
+  test('every type has one schema in draft 2020-12, with its topic and key', () => {
     expect(Object.keys(schemas).sort()).toEqual([...TYPES].sort());
     for (const type of TYPES)
       expect(schemas[type]).toMatchObject({
@@ -31,7 +31,7 @@ describe('the published JSON Schemas', () => {
       });
   });
 
-  test('describe every type and every field, nested ones and those of list items too, in one sentence each', () => {
+  test('every type and every field, nested ones and list items included, has a description of one sentence', () => {
     const wrong = TYPES.flatMap((type) =>
       fieldsIn(schemas[type], type)
         .filter(({ description }) => !isSentence(description))
@@ -42,11 +42,11 @@ describe('the published JSON Schemas', () => {
       expect(schemas[type]).toHaveProperty('properties.data.description', catalogue[type].data.description);
   });
 
-  test('take an event of every type', () => {
+  test('the schemas accept an event of every type', () => {
     for (const event of everyEvent()) expect([event.type, accepts(event.type, event)]).toEqual([event.type, true]);
   });
 
-  test.each(TYPES)('of %s takes what the codec takes', (type) => {
+  test.each(TYPES)('the schema of %s accepts what the codec accepts', (type) => {
     fc.assert(
       fc.property(arbitraryEvent(type, schemas[type]), (event) => {
         expect(parseEnvelope(event).kind).toBe('event');
@@ -56,7 +56,7 @@ describe('the published JSON Schemas', () => {
     );
   });
 
-  test('refuse what the codec refuses for its shape: a part left out, another kind of value, a field that is none', () => {
+  test('the schemas refuse the shapes that the codec refuses: a missing part, another kind of value, an unknown field', () => {
     for (const event of everyEvent()) {
       const wrong = [
         ...partsLeftOut(event),

@@ -7,7 +7,7 @@ describe('packed arrays', () => {
     ['int32', fc.int32Array(), (n: number) => n],
     ['float32', fc.float32Array(), Math.fround],
     ['uint8', fc.uint8Array(), (n: number) => n],
-  ] as const)('of %s come back bit for bit', (dtype, arbitrary, rounded) => {
+  ] as const)('arrays of %s are read back bit for bit', (dtype, arbitrary, rounded) => {
     fc.assert(
       fc.property(arbitrary, (values) => {
         const packed = pack(dtype, values);
@@ -21,7 +21,7 @@ describe('packed arrays', () => {
     );
   });
 
-  test('are little-endian on every machine', () => {
+  test('packed arrays are little-endian on every machine', () => {
     expect(pack('int32', [1, -2])).toEqual({
       dtype: 'int32',
       length: 2,
@@ -34,11 +34,11 @@ describe('packed arrays', () => {
     ['a token id beyond 32 bits', 'int32', [2 ** 31]],
     ['a mask beyond a byte', 'uint8', [256]],
     ['a negative mask', 'uint8', [-1]],
-  ] as const)('refuse %s', (_name, dtype, values) => {
+  ] as const)('packing refuses %s', (_name, dtype, values) => {
     expect(() => pack(dtype, values)).toThrow(/out of range/);
   });
 
-  test('whose bytes do not fit their length, or lie elsewhere, are refused', () => {
+  test('bytes that do not match their length, or are stored elsewhere, are refused', () => {
     const packed = pack('int32', [1, 2]);
     expect(() => unpack({ ...packed, length: 3 })).toThrow('3 int32 need 12 bytes, got 8');
     expect(() => unpack(packed, Buffer.alloc(7))).toThrow('2 int32 need 8 bytes, got 7');

@@ -19,7 +19,7 @@ describe('upcast', () => {
     },
   };
 
-  test('lifts an event one version at a time to the current one, and leaves the given one alone', () => {
+  test('upcast lifts an event one version at a time to the current one, and does not change its argument', () => {
     const old = { type: 'RunStarted', schemaVersion: 1, data: { name: 'a' } };
     expect(upcast('RunStarted', 1, old, steps)).toEqual({
       ...{ type: 'RunStarted', schemaVersion: 3 },
@@ -32,7 +32,7 @@ describe('upcast', () => {
     expect(old).toEqual({ type: 'RunStarted', schemaVersion: 1, data: { name: 'a' } });
   });
 
-  test('has a step from every version that a type has left behind', () => {
+  test('upcast has a step from every version that a type has left behind', () => {
     for (const [type, { version }] of Object.entries(catalogue))
       for (let v = 1; v < version; v++)
         // a key of the catalogue
@@ -43,7 +43,7 @@ describe('upcast', () => {
 
 describe('frozen fixtures', () => {
   // A new one is told in src/testing/every-event.ts and written by src/testing/write-fixtures.ts.
-  test('there is one of every version of every type', () => {
+  test('every version of every type has a fixture', () => {
     const wanted = Object.entries(catalogue).flatMap(([type, { version }]) =>
       Array.from({ length: version }, (_, i) => `${type}.v${i + 1}.json`),
     );
@@ -59,7 +59,7 @@ describe('frozen fixtures', () => {
     if (version === current) expect(JSON.parse(encode(decoded.event).toString())).toEqual(JSON.parse(bytes.toString()));
   });
 
-  test('those of the current version are what is written today', () => {
+  test('fixtures of the current version equal what is written today', () => {
     for (const event of everyEvent()) {
       const frozen = fixtures.find(({ type, version }) => type === event.type && version === event.schemaVersion);
       expect(JSON.parse(frozen?.bytes.toString() ?? 'null')).toEqual(event);

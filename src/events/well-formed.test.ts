@@ -17,7 +17,7 @@ const value = fc.letrec((tie) => ({
 })).value;
 
 describe('wellFormed', () => {
-  test('leaves only text that can be stored, changes nothing else, and lists every place once', () => {
+  test('wellFormed leaves only storable text, changes nothing else, and lists every place once', () => {
     fc.assert(
       fc.property(fc.record({ text: broken, value }), (given) => {
         const before = structuredClone(given);
@@ -38,7 +38,7 @@ describe('wellFormed', () => {
     );
   });
 
-  test('makes every key storable, keeps every field, and lists the keys that it changed', () => {
+  test('wellFormed makes every key storable, keeps every field, and lists the changed keys', () => {
     const keyed = fc.dictionary(broken, fc.oneof(broken, fc.dictionary(broken, fc.nat(), { maxKeys: 4 })), { maxKeys: 6 });
     fc.assert(
       fc.property(keyed, (given) => {
@@ -54,19 +54,19 @@ describe('wellFormed', () => {
     );
   });
 
-  test('gives what is whole back as it is, without a copy', () => {
+  test('wellFormed returns a sound value itself, without a copy', () => {
     const whole = { a: ['text', { b: '\u{1F333}' }], c: null };
     expect(wellFormed(whole).value).toBe(whole);
   });
 
-  test('copies only the way down to what it repairs', () => {
+  test('wellFormed copies only the path to what it repairs', () => {
     const given = { left: { text: 'whole' }, right: { text: 'a\0' } };
     const { value: repaired } = wellFormed(given);
     expect(repaired).toEqual({ left: { text: 'whole' }, right: { text: 'a\uFFFD' } });
     expect(repaired.left).toBe(given.left);
   });
 
-  test('ends at a depth that no schema takes, however deep it goes on', () => {
+  test('wellFormed stops at a depth that no schema accepts, however deep the value is', () => {
     let deep: unknown = 'a\0';
     for (let i = 0; i < 200_000; i++) deep = [deep];
     expect(wellFormed(deep)).toEqual({ value: deep, repaired: [] });

@@ -42,7 +42,7 @@ test.each([
   expect(error).toEqual({ code, message: expect.stringMatching(message), remedy: expect.any(String) });
 });
 
-test('an event that was whole before the garbage behind it is answered before the connection ends', async () => {
+test('a complete event is answered before the garbage that follows it ends the connection', async () => {
   const story = new Story('unread');
   story.run();
   const body = JSON.stringify(story.events[0]);
@@ -53,7 +53,7 @@ test('an event that was whole before the garbage behind it is answered before th
   expect(await api.records()).toBe(1);
 });
 
-test('garbage that goes on behind a request in hand is not read, and waits for its answer once', () => {
+test('garbage behind a request in flight is not read, and waits for the answer', () => {
   const socket = new Socket();
   const req = Object.assign(new IncomingMessage(socket), { complete: true });
   const res = new ServerResponse(req);
@@ -63,7 +63,7 @@ test('garbage that goes on behind a request in hand is not read, and waits for i
   socket.destroy();
 });
 
-test('a Host that is none is refused before an address is made of it', async () => {
+test('an invalid Host is refused before an address is built from it', async () => {
   const { url } = await api.serve({ api: { graphql: (_req, res) => res.end('answered') } });
   const ask = (host: string) => send(`GET /graphql HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`, url);
   expect(await ask('localhost:1')).toContain('answered');

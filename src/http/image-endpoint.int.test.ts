@@ -26,8 +26,8 @@ afterAll(() => api.close());
 
 const urlOf = (id: string | undefined, url = api.server.url) => `${url}/images/${id}.png`;
 
-describe('POST /v1/events takes histories as images', () => {
-  test('in an order in which each is told after what it names', async () => {
+describe('history images in POST /v1/events', () => {
+  test('histories are accepted in an order in which each event follows those it names', async () => {
     const { status, body } = await api.post(story.events);
     expect([status, body.appended]).toEqual([200, story.events.length]);
     await api.projected(body.position ?? '');
@@ -36,7 +36,7 @@ describe('POST /v1/events takes histories as images', () => {
     expect(await api.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
   });
 
-  test('and refuses specs and segments under names that their content does not give', async () => {
+  test('specs and segments under ids that do not match their content are refused', async () => {
     const other = new Story('misnamed');
     const runId = other.run();
     const renderSpecId = tellRenderSpec(other, runId);
@@ -51,7 +51,7 @@ describe('POST /v1/events takes histories as images', () => {
     ]);
   });
 
-  test('and refuses those that name what is not on record', async () => {
+  test('histories that refer to unrecorded ids are refused', async () => {
     const other = new Story('unknown');
     const tree = other.tree(other.run());
     const { steps: walked } = other.walk(tree, 0, 3, 1);
@@ -70,7 +70,7 @@ describe('POST /v1/events takes histories as images', () => {
 });
 
 describe('GET /images/<id>.png', () => {
-  test('gives the image that the step was shown, pixel by pixel, to be kept for ever', async () => {
+  test('the endpoint serves the image that the step was shown, pixel by pixel, cacheable for ever', async () => {
     for (const id of drawn.imageIds) {
       const response = await fetch(urlOf(id));
       expect(response.status).toBe(200);
@@ -85,13 +85,13 @@ describe('GET /images/<id>.png', () => {
     }
   });
 
-  test('serves a page of images at once', async () => {
+  test('the endpoint serves a page of images concurrently', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => fetch(urlOf(drawn.imageIds[2]))));
     await Promise.all(answers.map((answer) => answer.arrayBuffer()));
     expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200));
   });
 
-  test('says 304 to who has it, and gives the headers alone to HEAD', async () => {
+  test('the endpoint answers 304 to a cached copy, and HEAD with the headers alone', async () => {
     const [id] = drawn.imageIds;
     for (const tag of [`"${id}"`, `W/"${id}"`, `"other", "${id}"`, '*']) {
       const response = await fetch(urlOf(id), { headers: { 'if-none-match': tag } });
@@ -102,7 +102,7 @@ describe('GET /images/<id>.png', () => {
     expect([head.status, Number(head.headers.get('content-length')) > 0]).toEqual([200, true]);
   });
 
-  test('is 404 for an id that no step was shown, kept or not', async () => {
+  test('an id that no step was shown is 404, whether kept or not', async () => {
     for (const headers of [{}, { 'if-none-match': `"${'0'.repeat(64)}"` }]) {
       const response = await fetch(urlOf('0'.repeat(64)), { headers });
       expect([response.status, response.headers.get('cache-control')]).toEqual([404, 'no-store']);
@@ -119,11 +119,11 @@ describe('GET /images/<id>.png', () => {
     `/images/${'a'.repeat(64)}.jpg`,
     `/images/${'a'.repeat(64)}.png%00`,
     `/images/${"a'; drop table segments; --"}.png`,
-  ])('is no path for %s', async (path) => {
+  ])('%s is not a path of an image', async (path) => {
     expect((await fetch(`${api.server.url}${path}`)).status).toBe(404);
   });
 
-  test('is read only, and needs the scope to read off loopback', async () => {
+  test('the endpoint is read-only, and needs the read scope off loopback', async () => {
     const response = await fetch(urlOf(drawn.imageIds[0]), { method: 'POST' });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET']);
     const { key: ingest } = await createKey(api.database.db, { name: 'ingest', scopes: ['ingest'] });
@@ -136,7 +136,7 @@ describe('GET /images/<id>.png', () => {
     expect([await ask(), await ask(ingest), await ask(read)]).toEqual([401, 403, 200]);
   });
 
-  test('shows in the measurements what its cache did', async () => {
+  test('the metrics show the hits of the image cache', async () => {
     const server = await api.serve();
     for (const id of drawn.imageIds.slice(1)) await (await fetch(urlOf(id, server.url))).arrayBuffer();
     const measured = await (await fetch(`${server.url}/metrics`)).text();
@@ -147,7 +147,7 @@ describe('GET /images/<id>.png', () => {
     expect(measured).toContain('espalier_images_rebuilt_total{outcome="image"} 2\n');
   });
 
-  test('is 500 when the record is damaged, and names in answer and log what is', async () => {
+  test('a damaged record is 500, and answer and log name the damage', async () => {
     const lines: string[] = [];
     const server = await api.serve({ api: { logger: createLogger({ level: 'info', write: (line) => lines.push(line) }) } });
     const [id, segmentId] = [drawn.imageIds[2], drawn.segmentIds[1]];

@@ -2,11 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import { isLoopback, refuseForeignPage } from './loopback.ts';
 
 describe('isLoopback', () => {
-  test.each(['127.0.0.1', '127.8.9.1', 'localhost', 'LOCALHOST', '::1', '[::1]'])('%s is this machine only', (host) =>
+  test.each(['127.0.0.1', '127.8.9.1', 'localhost', 'LOCALHOST', '::1', '[::1]'])('%s names this machine only', (host) =>
     expect(isLoopback(host)).toBe(true),
   );
   test.each(['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.evil.example', 'localhost.evil.example', '', '128.0.0.1', '127.1'])(
-    '%s may be reached by others',
+    '%s can be reached from other machines',
     (host) => expect(isLoopback(host)).toBe(false),
   );
 });
@@ -20,7 +20,7 @@ describe('refuseForeignPage', () => {
     ['IPv6 loopback', 'GET', { host: '[::1]:4000' }],
     ['a person who types the address', 'GET', { host, 'sec-fetch-site': 'none' }],
     ['a person who follows a link', 'GET', { host, 'sec-fetch-site': 'cross-site' }],
-  ])('%s may pass', (_name, method, headers) => expect(refuseForeignPage(method, headers)).toBeUndefined());
+  ])('a request from %s is allowed', (_name, method, headers) => expect(refuseForeignPage(method, headers)).toBeUndefined());
 
   test.each([
     ['a rebound name', 'GET', { host: 'evil.example:4000' }, 421],
@@ -31,5 +31,7 @@ describe('refuseForeignPage', () => {
     ['a sandboxed page', 'POST', { host, origin: 'null' }, 403],
     ['a page on another port', 'POST', { host, origin: 'http://127.0.0.1:5173' }, 403],
     ['a form of another site without Origin', 'POST', { host, 'sec-fetch-site': 'cross-site' }, 403],
-  ])('%s is refused', (_name, method, headers, status) => expect(refuseForeignPage(method, headers)?.status).toBe(status));
+  ])('a request with %s is refused', (_name, method, headers, status) =>
+    expect(refuseForeignPage(method, headers)?.status).toBe(status),
+  );
 });

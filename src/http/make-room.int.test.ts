@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-describe('more connections than are held at once', () => {
+describe('connections beyond the limit', () => {
   const opened = async (url: string, text = '') => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
     let received = '';
@@ -27,7 +27,7 @@ describe('more connections than are held at once', () => {
   const half = 'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n{';
   const whole = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
-  test('those that ask nothing make room, the longest waiting first, with the reason', async () => {
+  test('idle connections are evicted, the longest idle first, with the reason', async () => {
     const { url } = await api.serve({ connections: 3 });
     const silent: Awaited<ReturnType<typeof opened>>[] = [];
     for (let i = 0; i < 5; i++) silent.push(await opened(url));
@@ -38,7 +38,7 @@ describe('more connections than are held at once', () => {
     for (const { socket } of silent) socket.destroy();
   });
 
-  test('one that rests between requests goes before one whose body is on its way, without a word', async () => {
+  test('a connection between two requests is evicted silently before one whose body is arriving', async () => {
     const { url } = await api.serve({ connections: 2, api: { graphql: (_, res) => res.end('taken') } });
     const body = await opened(url, half);
     const resting = await opened(url, whole);
@@ -51,7 +51,7 @@ describe('more connections than are held at once', () => {
     for (const { socket } of [body, third]) socket.destroy();
   });
 
-  test('a whole request in hand is never cut; where every connection has one the new one is told to come again', async () => {
+  test('a complete request in flight is never cut; where every connection has one, the new one is asked to come again', async () => {
     const asked: ServerResponse[] = [];
     const { url } = await api.serve({ connections: 1, api: { graphql: (_, res) => void asked.push(res) } });
     const inHand = await opened(url, `${half}   `);
@@ -62,7 +62,7 @@ describe('more connections than are held at once', () => {
     inHand.socket.destroy();
   });
 
-  test('a client that does not read its answer makes room', async () => {
+  test('a client that does not read its answer is evicted', async () => {
     const big = Buffer.alloc(64 * 1_048_576);
     const { url } = await api.serve({ connections: 1, api: { graphql: (_, res) => res.end(big) } });
     const unread = await opened(url);

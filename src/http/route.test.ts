@@ -14,7 +14,7 @@ test.each([
   ['POST', '/v1/events', '/v1/events'],
   ['OPTIONS', '/graphql', '/graphql'],
   ['GET', '/graphql/', '/graphql'],
-])('%s %s goes to %s', (method, path, expected) => {
+])('%s %s is routed to %s', (method, path, expected) => {
   const match = matchRoute(routes, method, path);
   expect(match.kind === 'route' && match.route.path).toBe(expected);
 });

@@ -20,19 +20,19 @@ const graphql: NonNullable<Parameters<TestApi['serve']>[0]>['api'] = {
   graphql: (req, res) => res.end(JSON.stringify({ data: { path: req.url } })),
 };
 
-describe('where the server listens', () => {
-  test('without a key it refuses any address but loopback, and says how to make one', async () => {
+describe('addresses that the server listens on', () => {
+  test('a server without a key refuses any address but loopback, and explains how to create one', async () => {
     for (const host of ['0.0.0.0', '::', '192.0.2.1']) await expect(api.serve({ host })).rejects.toThrow(new BindRefused(host));
     expect(new BindRefused('0.0.0.0').message).toContain('espalier keys create');
   });
 
-  test('with a revoked key only, it still refuses', async () => {
+  test('a server whose only key is revoked refuses other addresses too', async () => {
     const { apiKey } = await createKey(api.database.db, { name: 'gone', scopes: ['admin'] });
     await revokeKey(api.database.db, apiKey.keyId);
     await expect(api.serve({ host: '0.0.0.0' })).rejects.toThrow(BindRefused);
   });
 
-  test('a port in use is one error that names it and the remedy', async () => {
+  test('a port in use is one error with the port and the remedy', async () => {
     const port = Number(new URL(api.server.url).port);
     const error = await api.serve({ port }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ListenFailed);
@@ -62,7 +62,7 @@ describe('keys off loopback', () => {
     ['GET', '/', SCOPES],
     ['GET', '/nothing', SCOPES],
   ];
-  test.each(endpoints)('%s %s opens to its scopes only', async (method, path, opens) => {
+  test.each(endpoints)('%s %s accepts its scopes only', async (method, path, opens) => {
     const ask = async (authorization?: string) => {
       const headers = { 'content-type': 'application/json', ...(authorization ? { authorization } : {}) };
       return (await fetch(url + path, { method, headers, ...(method === 'POST' ? { body: '[]' } : {}) })).status;
@@ -77,7 +77,7 @@ describe('keys off loopback', () => {
     }
   });
 
-  test('a revoked key stops working within the life of the cache', async () => {
+  test('a revoked key stops working within the lifetime of the cache', async () => {
     let now = 0;
     const { key, apiKey } = await createKey(api.database.db, { name: 'short', scopes: ['read'] });
     const server = await api.serve({ host: '0.0.0.0', clock: () => now });
@@ -92,7 +92,7 @@ describe('keys off loopback', () => {
     expect(await ask()).toBe(401);
   });
 
-  test('keys are listed without what would open the endpoint, and stored hashed', async () => {
+  test('a listing of keys omits the secret, and only hashes are stored', async () => {
     const listed = await listKeys(api.database.db);
     expect(listed.find(({ name }) => name === 'ingest')).toEqual({
       keyId: expect.any(String),
@@ -115,8 +115,8 @@ describe('keys off loopback', () => {
   });
 });
 
-describe('on loopback', () => {
-  test('no key is needed, but a wrong one is 401 and one without the scope 403', async () => {
+describe('requests on loopback', () => {
+  test('a request without a key is accepted, a wrong key is 401, and one without the scope is 403', async () => {
     const ask = async (authorization?: string) =>
       (await fetch(`${api.server.url}/metrics`, { headers: authorization ? { authorization } : {} })).status;
     expect(await ask()).toBe(200);
@@ -140,7 +140,7 @@ describe('endpoints', () => {
     for (const path of ['/graphql', '/v1/events', '/v1/schemas', '/healthz', '/readyz', '/metrics']) expect(page).toContain(path);
   });
 
-  test('/graphql is handed to its listener, with a bounded body', async () => {
+  test('/graphql passes requests to its listener, with a bounded body', async () => {
     const { url } = await api.serve({ api: graphql ?? {} });
     const post = async (body: string) => fetch(`${url}/graphql?x=1`, { method: 'POST', body });
     expect(await (await post('{}')).json()).toEqual({ data: { path: '/graphql?x=1' } });
@@ -150,18 +150,18 @@ describe('endpoints', () => {
     expect(await raw(chunked, url)).toMatch(/^HTTP\/1.1 411 /);
   });
 
-  test('/v1/schemas gives a schema for every type', async () => {
+  test('/v1/schemas returns a schema for every type', async () => {
     const schemas = (await (await fetch(`${api.server.url}/v1/schemas`)).json()) as Record<string, object>;
     expect(schemas.StepTaken).toMatchObject({ title: 'StepTaken', type: 'object' });
   });
 
-  test('/healthz and HEAD answer', async () => {
+  test('/healthz answers GET and HEAD', async () => {
     expect(await (await fetch(`${api.server.url}/healthz`)).json()).toEqual({ alive: true });
     const head = await fetch(`${api.server.url}/healthz`, { method: 'HEAD' });
     expect([head.status, await head.text()]).toEqual([200, '']);
   });
 
-  test('a fault of the program is 500 without its details, logged once', async () => {
+  test('an internal error is 500 without details, and is logged once', async () => {
     const lines: string[] = [];
     const { url } = await api.serve({
       logger: createLogger({ form: 'json', write: (line) => void lines.push(line) }),
@@ -177,7 +177,7 @@ describe('endpoints', () => {
   });
 });
 
-describe('readiness and measurements', () => {
+describe('readiness and metrics', () => {
   test('/readyz is 200 with the lag when everything answers, and 503 with the reason when a projection is stopped', async () => {
     const ask = async () => {
       const response = await fetch(`${api.server.url}/readyz`);
@@ -200,7 +200,7 @@ describe('readiness and measurements', () => {
     await stopping.set({ state: 'running', reason: null }).execute();
   });
 
-  test('/readyz says that the log does not answer, and ingestion is 503 worth a retry', async () => {
+  test('/readyz reports a log that does not answer, and ingestion is 503 with a retry', async () => {
     const other = await openTestApi();
     try {
       await other.log.close();
@@ -240,17 +240,17 @@ describe('readiness and measurements', () => {
 });
 
 describe('slow and leaving clients', () => {
-  test('headers that do not arrive are answered 408', async () => {
+  test('incomplete headers are answered with 408', async () => {
     const { url } = await api.serve({ timeouts: { headersMs: 100 } });
     expect(await raw('GET /healthz HTTP/1.1\r\nHost: localhost\r\n', url)).toMatch(/^HTTP\/1.1 408 /);
   });
 
-  test('a body that does not arrive is answered 408', async () => {
+  test('an incomplete body is answered with 408', async () => {
     const { url } = await api.serve({ timeouts: { headersMs: 100, requestMs: 200 } });
     expect(await raw(`${eventsHead(100)}[`, url)).toMatch(/^HTTP\/1.1 408 /);
   });
 
-  test('five hundred clients that stop in the middle of their bodies, plain or gzip, keep nobody out', async () => {
+  test('five hundred clients that stall within their bodies, plain or gzip, block nobody', async () => {
     const { url } = await api.serve({ limits: { ingestRequests: 1 } });
     const slow = Array.from({ length: 500 }, () => connect(Number(new URL(url).port), '127.0.0.1'));
     await Promise.all(
@@ -264,7 +264,7 @@ describe('slow and leaving clients', () => {
     expect(await api.post('[]', {}, url)).toMatchObject({ status: 200 });
   });
 
-  test('a slow body that holds the memory of the others gives way with 408', async () => {
+  test('a slow body that holds the memory of the others is ended with 408', async () => {
     const { url } = await api.serve({ limits: { ingestBytes: 1_000 } });
     const slow = raw(`${eventsHead(990)}${' '.repeat(980)}`, url);
     await eventually(async () => (await api.post(' '.repeat(100), {}, url)).status === 429);
@@ -272,7 +272,7 @@ describe('slow and leaving clients', () => {
     expect(await slow).toMatch(/^HTTP\/1.1 408 .*"code":"too-slow"/s);
   });
 
-  test('operations that do not arrive keep nobody out, and give way where they hold the memory', async () => {
+  test('stalled operations block nobody, and are ended where they hold the memory', async () => {
     const server = await api.serve({
       timeouts: { closeMs: 50 },
       api: { graphql: (req, res) => req.resume().once('end', () => res.end('{}')) },
@@ -290,7 +290,7 @@ describe('slow and leaving clients', () => {
     await Promise.all([...halves, ...slow]);
   });
 
-  test('of many requests at once on one connection so many are answered as may wait, then it ends with 429', async () => {
+  test('one connection has a bounded number of requests waiting, and is ended with 429 beyond it', async () => {
     const received = await raw('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(200));
     const statuses = [...received.matchAll(/^HTTP\/1.1 (\d+)/gm)].map(([, status]) => Number(status));
     expect(statuses.slice(0, -1)).toEqual(statuses.slice(1).map(() => 200));
@@ -301,7 +301,7 @@ describe('slow and leaving clients', () => {
 });
 
 describe('close', () => {
-  test('finishes the request in hand, ends event streams, and takes no new one', async () => {
+  test('close finishes the requests in flight, ends event streams, and accepts no new request', async () => {
     let answer: () => void = () => undefined;
     let arrived: () => void = () => undefined;
     const inHand = new Promise<void>((resolve) => {
@@ -335,7 +335,7 @@ describe('close', () => {
     await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
   });
 
-  test('cuts what does not end within its limit', async () => {
+  test('close cuts what does not end within its limit', async () => {
     const server = await api.serve({ api: { graphql: () => undefined }, timeouts: { closeMs: 50 } });
     const never = fetch(`${server.url}/graphql`);
     const failed = expect(never).rejects.toThrow();

@@ -20,7 +20,7 @@ const { render } = JSON.parse(readFileSync(new URL('./fixtures/render.json', imp
 const records = splitSegments(render.find(({ name }: { name: string }) => name === 'alf5').context, alfworld);
 
 describe('HistoryRenderer', () => {
-  test('five growing histories take 15 segments, of which 10 are hits (V4)', () => {
+  test('five growing histories use 15 segments, of which 10 are cache hits (V4)', () => {
     const renderer = new HistoryRenderer(alfworld);
     const hits = records.map((_, i) =>
       renderer.render({ segments: records.slice(0, i + 1), factor: 1 }).segments.map(({ hit }) => hit),
@@ -37,7 +37,7 @@ describe('HistoryRenderer', () => {
     ).toEqual([false, true]);
   });
 
-  test('whatever caches and stacks hold, the pixels are those of the segments alone', () => {
+  test('the pixels depend on the segments alone, whatever caches and stacks hold', () => {
     const text = fc.constantFrom(...records, 'short', 'ñandú Ķķ Ģ', '中 [Action] 😀', 'z'.repeat(200));
     const request = fc.record({
       texts: fc.array(text, { maxLength: 6 }),
@@ -73,7 +73,7 @@ describe('HistoryRenderer', () => {
     );
   });
 
-  test('400 records of one line: stacked without a limit, or as one picture cut at 4,096 px (V14)', () => {
+  test('400 records of one line are stacked without a limit, or become one image cut at 4,096 px (V14)', () => {
     const lines = Array.from({ length: 400 }, (_, i) => `record ${i}`);
     const { image } = new HistoryRenderer(alfworld).render({ segments: lines, factor: 1 });
     expect([image.width, image.height, visionTokens(image.width, image.height).tokens]).toEqual([402, 4810, 2408]);
@@ -86,7 +86,7 @@ describe('HistoryRenderer', () => {
     expect(new HistoryRenderer(apart).render({ segments: splitSegments(two, apart), factor: 1 }).image.height).toBe(175);
   });
 
-  test('a history that is there and blank is drawn as published, and as no history in crisp (V15)', () => {
+  test('a blank history is drawn as published, and as no history in crisp (V15)', () => {
     const blank = (factor: number) =>
       new HistoryRenderer(search).render({ segments: splitSegments(' \n ', search), factor, empty: 'blank' }).image;
     expect([blank(1).width, blank(1).height]).toEqual([38, 10]);
@@ -98,7 +98,7 @@ describe('HistoryRenderer', () => {
     expect([none.width, none.height, new Set(none.rgb)]).toEqual([56, 56, new Set([255])]);
   });
 
-  test('10,000 records are refused as published, and the newest are kept under a mark in crisp', () => {
+  test('10,000 records are refused as published, and crisp keeps the newest below a mark', () => {
     const lines = Array.from({ length: 10_000 }, (_, i) => `record ${i}`);
     expect(() => new HistoryRenderer(alfworld).render({ segments: lines, factor: 1 })).toThrow(RenderRefused);
     const { image, segments } = new HistoryRenderer(crisp).render({ segments: lines, factor: 1 });
@@ -107,7 +107,7 @@ describe('HistoryRenderer', () => {
     expect([image.width, image.height]).toEqual([392, 4088]);
   });
 
-  test('a factor of 1e9 makes the smallest image, and 0 and NaN are refused', () => {
+  test('a factor of 1e9 produces the smallest image, and 0 and NaN are refused', () => {
     const renderer = new HistoryRenderer(alfworld);
     const { image } = renderer.render({ segments: records, factor: 1e9 });
     expect([image.width, image.height, image.rgb.length]).toEqual([38, 38, 38 * 38 * 3]);
@@ -115,7 +115,7 @@ describe('HistoryRenderer', () => {
       expect(() => renderer.render({ segments: records, factor })).toThrow('a compression factor');
   });
 
-  test('a PNG brings the pixels back', async () => {
+  test('a PNG restores the pixels', async () => {
     const { image } = new HistoryRenderer(crisp).render({ segments: records, factor: 1.2 });
     const { width, height, rgb } = await decodePng(await encodePng(image));
     expect(imageId(width, height, rgb)).toBe(image.imageId);

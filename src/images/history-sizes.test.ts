@@ -21,7 +21,7 @@ describe('historySizes', () => {
     [560, 990, 1.2, '511x903', '521x913', 627],
     [560, 990, 2, '395x700', '405x710', 350],
     [392, 1200, 1.28, '346x1060', '356x1070', 494],
-  ])('%ix%i at %d: resized, then bordered', (width, height, factor, resized, bordered, tokens) => {
+  ])('an image of %ix%i at factor %d is resized, then bordered', (width, height, factor, resized, bordered, tokens) => {
     const sizes = historySizes(width === 392 ? alfworld : search, 'segments', height, factor);
     const written = [sizes.resized, sizes.bordered].map((size) => `${size.width}x${size.height}`);
     expect([...written, visionTokens(sizes.bordered.width, sizes.bordered.height).tokens]).toEqual([resized, bordered, tokens]);
@@ -31,7 +31,7 @@ describe('historySizes', () => {
   test.each([
     [360, { 1: 182, 1.05: 182, 1.1: 182, 1.15: 156, 1.2: 156, 1.28: 156, 1.4: 132, 1.6: 110, 1.8: 110, 2: 90, 3: 64, 5: 42 }],
     [972, { 1: 490, 1.05: 476, 1.1: 462, 1.2: 416, 1.28: 403, 2: 250, 5: 112 }],
-  ])('the staircase of 392x%i', (height, expected) => {
+  ])('the token counts of 392x%i form the published staircase', (height, expected) => {
     const found = Object.keys(expected).map((factor) => {
       const { width: w, height: h } = historySizes(alfworld, 'segments', height, Number(factor)).bordered;
       return [factor, visionTokens(w, h).tokens];
@@ -39,13 +39,13 @@ describe('historySizes', () => {
     expect(Object.fromEntries(found)).toEqual(expected);
   });
 
-  test('no history is a small white image', () => {
+  test('an empty history is a small white image', () => {
     expect(historySizes(alfworld, 'absent', 0, 3).bordered).toEqual({ width: 38, height: 38 });
     expect(historySizes(crisp, 'absent', 0, 3).bordered).toEqual({ width: 56, height: 56 });
     expect(visionTokens(56, 56).tokens).toBe(4);
   });
 
-  test('crisp lands on the grid of the processor at every height and factor, and never costs more for a higher factor', () => {
+  test('crisp matches the grid of the processor at every height and factor, and a higher factor never costs more', () => {
     for (let height = 12; height <= 4078; height += 84) {
       let before = Number.POSITIVE_INFINITY;
       for (const factor of [1, 1.05, 1.1, 1.28, 1.6, 2, 3, 5, 20, 1e9]) {

@@ -25,24 +25,24 @@ describe('wrapText', () => {
     ['a  b   c', 10, ['a  b   c']],
     [`${x70} tail`, 65, ['x'.repeat(65), 'xxxxx', 'tail']],
     [`head ${x70} tail more`, 65, ['head', 'x'.repeat(65), 'xxxxx', 'tail more']],
-  ])('%j', (text, limit, lines) => expect(wrapText(text, limit)).toEqual(lines));
+  ])('the text %j wraps as in the published renderer', (text, limit, lines) => expect(wrapText(text, limit)).toEqual(lines));
 });
 
 describe('renderSegment', () => {
-  test('metrics are those of the published renderer (V1)', () => {
+  test('the metrics equal those of the published renderer (V1)', () => {
     const { layout } = renderSpec('agentocr-search');
     expect([alfworld.layout.lineHeight, alfworld.layout.charactersPerLine]).toEqual([12, 65]);
     expect([layout.lineHeight, layout.charactersPerLine]).toEqual([15, 77]);
   });
 
-  test('markers are coloured, the rest is grey', () => {
+  test('markers are coloured, and the rest is grey', () => {
     const plain = inks(segmentRgb(renderSegment(alfworld, 'nothing happens')));
     expect(plain.coloured).toBe(0);
     expect(plain.grey).toBeGreaterThan(100);
     expect(inks(segmentRgb(renderSegment(alfworld, '[Action]: x'))).coloured).toBeGreaterThan(100);
   });
 
-  test('what the atlas lacks is a counted box as published, and written out in another ink in crisp', () => {
+  test('a character outside the atlas is a counted box as published, and written out in another colour in crisp', () => {
     const boxed = renderSegment(alfworld, 'a 中 😀 b');
     expect([boxed.outside, inks(segmentRgb(boxed)).coloured]).toEqual([2, 0]);
     expect(segmentRgb(boxed)).toEqual(segmentRgb(renderSegment(alfworld, 'a 文 \u0001 b')));

@@ -14,7 +14,7 @@ function memoryStore(): SegmentStore & { readonly kept: Map<string, Uint8Array> 
 }
 
 describe('SegmentCache', () => {
-  test('stays within its bytes by dropping what was not used for longest', () => {
+  test('the cache stays within its bytes by evicting the least recently used segment', () => {
     const cache = new SegmentCache({ maxBytes: 60_000 });
     for (let i = 0; i < 100; i++) {
       cache.get(spec, 'kept in use');
@@ -27,7 +27,7 @@ describe('SegmentCache', () => {
     expect(evictions).toBeGreaterThan(50);
   });
 
-  test('what one process drew another takes from the store', async () => {
+  test('one process takes from the store what another one drew', async () => {
     const store = memoryStore();
     const draw = async () => {
       const renderer = new HistoryRenderer(spec, { cache: new SegmentCache({ store }) });
@@ -42,7 +42,7 @@ describe('SegmentCache', () => {
     expect(store.kept.size).toBe(2);
   });
 
-  test('a flipped byte in a stored segment is found, named, and drawn again', async () => {
+  test('a flipped byte in a stored segment is detected, named, and drawn again', async () => {
     const store = memoryStore();
     const draw = async (damaged: string[]) => {
       const cache = new SegmentCache({ store, onDamaged: (damage) => damaged.push(damage.message) });

@@ -13,7 +13,7 @@ async function pixels(png: Uint8Array) {
   return { width: info.width, height: info.height, at };
 }
 
-test('what is drawn has the colours of the SVG, at twice its size and on white', async () => {
+test('the PNG has the colours of the SVG, twice its size, on white', async () => {
   const { png } = await svgToPng(svg('<rect x="10" y="5" width="20" height="10" fill="#0072b2"/>'));
   const { width, height, at } = await pixels(png);
   expect([width, height]).toEqual([80, 40]);
@@ -21,12 +21,12 @@ test('what is drawn has the colours of the SVG, at twice its size and on white',
   expect(at(2, 2)).toEqual([255, 255, 255]);
 });
 
-test('words are drawn, or said to be missing where the machine has no font', async () => {
+test('words are drawn, or reported as missing where the machine has no font', async () => {
   const bare = await svgToPng(svg(''));
   const worded = await svgToPng(svg('<text x="2" y="16" font-family="sans-serif" font-size="14">Hm</text>'));
   expect(Buffer.from(worded.png).equals(Buffer.from(bare.png))).toBe(worded.words === 'missing');
 });
 
-test('a text that is no SVG is refused', async () => {
+test('a text that is not SVG is refused', async () => {
   await expect(svgToPng('no drawing')).rejects.toThrow();
 });

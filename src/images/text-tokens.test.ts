@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { textTokens } from './text-tokens.ts';
 
-test('a text is counted by a named tokenizer, what looks like a control token as text', async () => {
+test('a named tokenizer counts a text, and treats a control token as text', async () => {
   expect(await textTokens('hello world')).toEqual({ count: 2, tokenizer: 'o200k_base' });
   expect(await textTokens('')).toEqual({ count: 0, tokenizer: 'o200k_base' });
   expect((await textTokens('<|endoftext|>')).count).toBeGreaterThan(1);

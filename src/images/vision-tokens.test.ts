@@ -17,11 +17,11 @@ describe('visionTokens', () => {
     [570, 8000, 560, 7672, 5480],
     [402, 12000, 364, 11200, 5200],
     [38, 10, 112, 56, 8],
-  ])('%ix%i is shown at %ix%i', (width, height, across, down, tokens) => {
+  ])('an image of %ix%i is shown at %ix%i', (width, height, across, down, tokens) => {
     expect(visionTokens(width, height)).toEqual({ tokens, model: { width: across, height: down }, preset: 'qwen2.5-vl' });
   });
 
-  test('another preset is numbers', () => {
+  test('other presets change the numbers', () => {
     expect(visionTokens(640, 640, { ...VISION_PRESETS['qwen3-vl'], name: 'mine', maxPixels: 320 * 320 })).toEqual({
       tokens: 100,
       model: { width: 320, height: 320 },
@@ -34,7 +34,7 @@ describe('visionTokens', () => {
     [28.5, 28],
     [Number.NaN, 28],
     [28, 28 * 201],
-  ])('%dx%d is refused', (width, height) => {
+  ])('a size of %dx%d is refused', (width, height) => {
     expect(() => visionTokens(width, height)).toThrow(RangeError);
   });
 });

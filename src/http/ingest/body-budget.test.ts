@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createBodyBudget, SLOW_MS } from './body-budget.ts';
 
-test('bytes of all bodies count together and come back when one is closed', () => {
+test('the bytes of all bodies count together and are released when one is closed', () => {
   const budget = createBodyBudget(10, () => 0);
   const [a, b] = [budget.open(), budget.open()];
   expect(a.take(6)).toBe(true);
@@ -14,7 +14,7 @@ test('bytes of all bodies count together and come back when one is closed', () =
   expect(b.take(1)).toBe(false);
 });
 
-test('the largest of the bodies that have been arriving for long gives way, and no other', () => {
+test('the largest of the slow bodies is evicted, and no other', () => {
   let now = 0;
   const budget = createBodyBudget(100, () => now);
   const [small, large, whole] = [budget.open(), budget.open(), budget.open()];
@@ -41,7 +41,7 @@ const steps = fc.array(
   { maxLength: 100 },
 );
 
-test('whatever comes, what stands never holds more than the limit, and what arrived is not taken away', () => {
+test('accepted bodies never hold more than the limit, and a body that has arrived is not evicted', () => {
   fc.assert(
     fc.property(steps, (all) => {
       let now = 0;

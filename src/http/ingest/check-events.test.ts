@@ -15,7 +15,7 @@ function problemsOf(values: readonly unknown[]): unknown[] {
 }
 
 describe('checkEvents', () => {
-  test('events that fit keep their place', () => {
+  test('valid events keep their place', () => {
     expect(checkEvents([started])).toEqual({ kind: 'events', events: [{ index: 0, event: started }] });
   });
 
@@ -41,12 +41,12 @@ describe('checkEvents', () => {
 });
 
 describe('dropRepetitions', () => {
-  test('the same event twice is one', () => {
+  test('a repeated event is dropped', () => {
     const sent = [0, 1].map((index) => ({ index, event: structuredClone(started) }));
     expect(dropRepetitions(sent)).toEqual({ kind: 'distinct', events: [sent[0]] });
   });
 
-  test('another content under one id is named with both places', () => {
+  test('different content under one id is refused with both places', () => {
     const other = checkEvents([{ ...started, data: { ...started.data, name: 'other' } }]);
     if (other.kind === 'refused') throw new Error('it fits');
     const result = dropRepetitions([{ index: 0, event: started }, ...other.events.map(({ event }) => ({ index: 1, event }))]);

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createExclusive } from './exclusive.ts';
 
-test('work with a key in common never overlaps, whatever fails, and all of it ends', async () => {
+test('tasks with a common key never overlap, whatever fails, and all of them end', async () => {
   const keys = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 3 });
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(keys, fc.boolean()), { maxLength: 12 }), fc.scheduler(), async (jobs, scheduler) => {
@@ -29,7 +29,7 @@ test('work with a key in common never overlaps, whatever fails, and all of it en
   );
 });
 
-test('work without a key in common runs at once', async () => {
+test('tasks without a common key run concurrently', async () => {
   const exclusive = createExclusive();
   let release: () => void = () => undefined;
   const blocked = exclusive.run(['a'], () => new Promise<void>((resolve) => (release = resolve)));

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { createGate } from './gate.ts';
 
-test('one request too many is not let in until another leaves', () => {
+test('a request beyond the limit waits until another one leaves', () => {
   const gate = createGate(2);
   const first = gate.enter();
   gate.enter();

@@ -40,7 +40,7 @@ async function refused(send: () => Promise<Answer>, status: number, problem?: ob
   return answer;
 }
 
-describe('an id that names a run and a tree', () => {
+describe('one id for a run and a tree', () => {
   const message = (id: string, home: string, topic: string) =>
     `the id ${id} names a stream of topic ${home}, and an event of topic ${topic} would put it in both`;
   /** A story whose tree has the id of its run. */
@@ -51,7 +51,7 @@ describe('an id that names a run and a tree', () => {
     return { run, opened: { ...opened, stream: runId, data: { ...opened.data, treeId: runId } }, runId, tree };
   }
 
-  test('is refused within one request, which appends nothing', async () => {
+  test('the second topic of an id within one request is refused, and nothing is appended', async () => {
     const { run, opened, runId } = twice();
     await refused(() => api.post([run, opened]), 409, {
       index: 1,
@@ -61,7 +61,7 @@ describe('an id that names a run and a tree', () => {
     });
   });
 
-  test('is refused right after the other was appended, and once that is journalled', async () => {
+  test('the second topic of an id is refused right after the first was appended, and after that is journalled', async () => {
     const { run, opened, runId } = twice();
     const { body } = await appended([run]);
     const problem = { index: 0, path: 'data.treeId', message: message(runId, 'runs', 'trees') };
@@ -72,7 +72,7 @@ describe('an id that names a run and a tree', () => {
     await refused(() => api.post([opened], {}, url), 409, problem);
   });
 
-  test('goes to one of two requests that are sent at once', async () => {
+  test('one of two concurrent requests for an id succeeds', async () => {
     const { run: home, opened } = twice();
     await appended([home]);
     const { run, runId } = twice();
@@ -83,8 +83,8 @@ describe('an id that names a run and a tree', () => {
   });
 });
 
-describe('POST /v1/events accepts', () => {
-  test('a story as an array, and answers with a position after which it can be read', async () => {
+describe('accepted bodies of POST /v1/events', () => {
+  test('an array of events is accepted and answered with a position after which it can be read', async () => {
     const { story, tree } = given();
     const { steps } = story.walk(tree, 0, 3, 1);
     const { body } = await appended(story.events);
@@ -93,29 +93,29 @@ describe('POST /v1/events accepts', () => {
     expect(new Set(rows.map((row) => row.step_id))).toEqual(new Set([tree.rootStepId, ...steps]));
   });
 
-  test('one object', async () => {
+  test('a single object is accepted', async () => {
     const { story } = given();
     expect(await api.post(story.events[0] as Envelope)).toMatchObject({ status: 200, body: { accepted: 1, appended: 1 } });
   });
 
-  test('NDJSON', async () => {
+  test('NDJSON is accepted', async () => {
     const { story } = given();
     const lines = story.events.map((event) => JSON.stringify(event)).join('\n');
     const answer = await api.post(`${lines}\n\n`, { 'content-type': 'application/x-ndjson' });
     expect(answer).toMatchObject({ status: 200, body: { accepted: 2, appended: 2, duplicates: 0 } });
   });
 
-  test('gzip', async () => {
+  test('a gzip body is accepted', async () => {
     const { story } = given();
     const answer = await api.post(gzipSync(JSON.stringify(story.events)), { 'content-encoding': 'gzip' });
     expect(answer).toMatchObject({ status: 200, body: { accepted: 2, appended: 2 } });
   });
 
-  test('no events at all', async () => {
+  test('an empty array is accepted', async () => {
     expect(await api.post('[]')).toMatchObject({ status: 200, body: { accepted: 0, appended: 0, duplicates: 0, position: '' } });
   });
 
-  test('a text of 10 MB, which goes to the blob store', async () => {
+  test('a text of 10 MB is accepted and offloaded to the blob store', async () => {
     const { story, tree } = given();
     const observation = 'ü'.repeat(5_000_000);
     const stepId = story.step(tree, null, tree.rootStepId, 1, { observation });
@@ -127,7 +127,7 @@ describe('POST /v1/events accepts', () => {
     expect(Buffer.from(await api.blobs.get(reference?.blob ?? '')).toString('utf8') === observation).toBe(true);
   });
 
-  test('NUL and half surrogates in model text, repaired and said so', async () => {
+  test('NUL and half surrogates in model text are repaired, and the answer reports it', async () => {
     const { story, tree } = given();
     const stepId = story.step(tree, null, tree.rootStepId, 1, { response: 'a\0b', action: '\ud83d' });
     const { body } = await appended(story.events);
@@ -148,7 +148,7 @@ describe('POST /v1/events accepts', () => {
     expect(decoded.kind === 'event' && decoded.event.repaired).toEqual(['data.response', 'data.action']);
   });
 
-  test('the child in its own request right after the parent, whether or not the read models have the parent', async () => {
+  test('a child is accepted in its own request right after the parent, whether or not the read models have the parent', async () => {
     const { story, tree } = given();
     await appended(story.events);
     let parent = tree.rootStepId;
@@ -158,7 +158,7 @@ describe('POST /v1/events accepts', () => {
     }
   });
 
-  test('the child through another server, which waits for the read models', async () => {
+  test('a child is accepted through another server, which waits for the read models', async () => {
     const { story, tree } = given();
     await appended(story.events);
     story.step(tree, null, tree.rootStepId, 1);
@@ -168,8 +168,8 @@ describe('POST /v1/events accepts', () => {
   });
 });
 
-describe('POST /v1/events is idempotent by event id', () => {
-  test('the same events again are accepted and not appended, at once and after the journal has them', async () => {
+describe('idempotence of POST /v1/events', () => {
+  test('repeated events are accepted and not appended, at once and after the journal has them', async () => {
     const { story, tree } = given();
     story.walk(tree, 0, 2, 1);
     const first = await appended(story.events);
@@ -187,20 +187,20 @@ describe('POST /v1/events is idempotent by event id', () => {
     expect(await api.records()).toBe(before);
   });
 
-  test('an event twice in one request is appended once', async () => {
+  test('an event that occurs twice in one request is appended once', async () => {
     const { story } = given();
     const answer = await api.post([...story.events, ...story.events]);
     expect(answer).toMatchObject({ status: 200, body: { accepted: 4, appended: 2, duplicates: 2 } });
   });
 
-  test('a text that was repaired or offloaded is the same content when it is sent again', async () => {
+  test('a repaired or offloaded text counts as the same content when it is sent again', async () => {
     const { story, tree } = given();
     story.step(tree, null, tree.rootStepId, 1, { response: 'a\0b', observation: 'x'.repeat(100_000) });
     await appended(story.events);
     expect(await api.post(story.events)).toMatchObject({ status: 200, body: { appended: 0, duplicates: 3 } });
   });
 
-  test('another content under a known id is 409 naming it, at once and after the journal has it, and refuses the rest', async () => {
+  test('different content under a known id is 409 with the id, at once and after the journal has it, and nothing is appended', async () => {
     const { story } = given();
     const { body } = await appended(story.events.slice(0, 1));
     const [event] = story.events;
@@ -213,14 +213,14 @@ describe('POST /v1/events is idempotent by event id', () => {
     await refused(send(fresh.url), 409, { index: 1, id: event.id, path: 'id' });
   });
 
-  test('two contents under one id in one request are 409', async () => {
+  test('different contents under one id in one request are 409', async () => {
     const { story } = given();
     const [event] = story.events;
     if (event?.type !== 'RunStarted') throw new Error('a story begins with its run');
     await refused(() => api.post([event, { ...event, data: { ...event.data, seed: 99 } }]), 409, { index: 1, id: event.id });
   });
 
-  test('the same request many times at once is appended once', async () => {
+  test('concurrent copies of a request are appended once', async () => {
     const { story, tree } = given();
     story.walk(tree, 0, 3, 1);
     const before = await api.records();
@@ -231,7 +231,7 @@ describe('POST /v1/events is idempotent by event id', () => {
   });
 });
 
-describe('POST /v1/events refuses whole', () => {
+describe('refused bodies of POST /v1/events', () => {
   test.each([
     ['malformed JSON', '[{"id":', 'application/json'],
     ['an empty body', '', 'application/json'],
@@ -239,31 +239,31 @@ describe('POST /v1/events refuses whole', () => {
     ['null', 'null', 'application/json'],
     ['nesting without end', '['.repeat(100_000) + ']'.repeat(100_000), 'application/json'],
     ['NDJSON as JSON', '{}\n{}', 'application/json'],
-  ])('%s (400)', async (_name, body, type) => {
+  ])('%s is refused whole (400)', async (_name, body, type) => {
     await refused(() => api.post(body, { 'content-type': type }), 400);
   });
 
-  test('a request with one invalid event, naming its place, field and id (400)', async () => {
+  test('a request with one invalid event is refused whole with its place, field and id (400)', async () => {
     const { story } = given();
     const [run, tree] = story.events;
     const problem = { index: 1, id: tree?.id, path: 'data.seed' };
     await refused(() => api.post(JSON.stringify([run, { ...tree, data: { ...tree?.data, seed: 'one' } }])), 400, problem);
   });
 
-  test('an unknown type and an unknown version (400)', async () => {
+  test('an unknown type and an unknown version are refused (400)', async () => {
     const { story } = given();
     await refused(() => api.post(JSON.stringify([{ ...story.events[0], type: 'RunBegan' }])), 400, { path: 'type' });
     await refused(() => api.post(JSON.stringify([{ ...story.events[0], schemaVersion: 2 }])), 400, { path: 'schemaVersion' });
   });
 
-  test('NDJSON with a bad line between good ones (400)', async () => {
+  test('NDJSON with one bad line is refused whole (400)', async () => {
     const { story } = given();
     const [run, tree] = story.events.map((event) => JSON.stringify(event));
     const send = () => api.post(`${run}\n{"id":\n${tree}`, { 'content-type': 'application/x-ndjson' });
     await refused(send, 400, { index: 1, message: expect.stringContaining('line 2') });
   });
 
-  test('gzip that is none, or is cut short (400)', async () => {
+  test('invalid or truncated gzip is refused (400)', async () => {
     const whole = gzipSync(JSON.stringify(given().story.events));
     await refused(() => api.post('not gzip', { 'content-encoding': 'gzip' }), 400);
     await refused(() => api.post(whole.subarray(0, whole.length - 9), { 'content-encoding': 'gzip' }), 400);
@@ -273,11 +273,11 @@ describe('POST /v1/events refuses whole', () => {
     ['no event type', { 'content-type': 'text/plain' }],
     ['another charset', { 'content-type': 'application/json; charset=utf-16' }],
     ['another encoding', { 'content-encoding': 'br' }],
-  ])('%s (415)', async (_name, headers) => {
+  ])('%s is refused (415)', async (_name, headers) => {
     await refused(() => api.post('[]', headers), 415);
   });
 
-  test('a body over the limit, announced, streamed, or a gzip bomb (413)', async () => {
+  test('a body over the limit, announced, streamed or as a gzip bomb, is refused (413)', async () => {
     const { url } = await api.serve({ limits: { bodyBytes: 100_000 } });
     const large = Buffer.alloc(3_000_000, ' ');
     await refused(() => api.post(large, {}, url), 413);
@@ -289,12 +289,12 @@ describe('POST /v1/events refuses whole', () => {
     expect(process.memoryUsage().rss - rss).toBeLessThan(150_000_000);
   });
 
-  test('more events than the limit (413)', async () => {
+  test('more events than the limit are refused (413)', async () => {
     const { url } = await api.serve({ limits: { eventsPerRequest: 1 } });
     await refused(() => api.post(given().story.events, {}, url), 413);
   });
 
-  test('an event that stays over the limit of the log (413, naming it)', async () => {
+  test('an event over the limit of the log is refused by name (413)', async () => {
     const { story, runId } = given();
     const words = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`k${i}`, 'x'.repeat(60_000)]));
     const [event] = story.events;
@@ -303,7 +303,7 @@ describe('POST /v1/events refuses whole', () => {
     await refused(() => api.post([{ ...event, data: { ...event.data, config: words } }]), 413, { index: 0, id: event.id });
   });
 
-  test('references to what is not on record (422), by field', async () => {
+  test('references to unrecorded ids are refused by field (422)', async () => {
     const { story, tree, runId } = given();
     const [run, opened] = story.events as [Envelope, Envelope];
     await refused(() => api.post([opened]), 422, { id: opened.id, path: 'data.runId' });
@@ -327,7 +327,7 @@ describe('POST /v1/events refuses whole', () => {
     }
   });
 
-  test('a child before its parent in one request (422)', async () => {
+  test('a child before its parent in one request is refused (422)', async () => {
     const { story, tree } = given();
     const first = story.step(tree, null, tree.rootStepId, 1);
     story.step(tree, null, first, 2);
@@ -335,7 +335,7 @@ describe('POST /v1/events refuses whole', () => {
     await refused(() => api.post([run, opened, two, one]), 422, { index: 2, path: 'data.parentStepId' });
   });
 
-  test('a parent in another tree (422)', async () => {
+  test('a parent in another tree is refused (422)', async () => {
     const { story, tree, runId } = given();
     const other = story.tree(runId, 'other');
     await appended(story.events);
@@ -344,7 +344,7 @@ describe('POST /v1/events refuses whole', () => {
     await refused(() => api.post(story.events.slice(-1)), 422, { path: 'data.parentStepId', message });
   });
 
-  test('a reward that names a step and a rollout that did not take it (422), in one request and in the next', async () => {
+  test('a reward that names a step and a rollout that did not take it is refused, in one request and in the next (422)', async () => {
     const { story, tree } = given();
     const first = story.walk(tree, 0, 1, 1);
     const second = story.walk(tree, 1, 1, 0);
@@ -361,13 +361,13 @@ describe('POST /v1/events refuses whole', () => {
     await appended(story.events.slice(told + 1));
   });
 
-  test('a reference to a payload that nobody stored (422)', async () => {
+  test('a reference to a missing payload is refused (422)', async () => {
     const { story, tree } = given();
     story.step(tree, null, tree.rootStepId, 1, { observation: { blob: 'a'.repeat(64), size: 9, mediaType: 'text/plain' } });
     await refused(() => api.post(story.events), 422, { index: 2, path: 'data.observation' });
   });
 
-  test('more than can be in hand at once (429 with Retry-After)', async () => {
+  test('requests beyond the concurrency limit are refused (429 with Retry-After)', async () => {
     const { url } = await api.serve({ limits: { ingestBytes: 1_024 } });
     const answer = await refused(() => api.post(given().story.events, {}, url), 429);
     expect(answer.headers.get('retry-after')).toBe('1');
@@ -379,7 +379,7 @@ describe('POST /v1/events refuses whole', () => {
   });
 });
 
-test('a blob store that cannot be written is 503 worth a retry, and nothing is appended', async () => {
+test('a blob store that is not writable is 503 with a retry, and nothing is appended', async () => {
   const { url } = await api.serve({ api: { blobs: openFileBlobStore('/dev/null/blobs') } });
   const { story, tree } = given();
   story.step(tree, null, tree.rootStepId, 1, { observation: 'x'.repeat(100_000) });
@@ -387,7 +387,7 @@ test('a blob store that cannot be written is 503 worth a retry, and nothing is a
   expect(answer.headers.get('retry-after')).toBe('2');
 });
 
-test('while nothing projects, what cannot be decided is accepted and counted', async () => {
+test('an undecidable event is accepted and counted while no projector runs', async () => {
   const idle = await openTestApi();
   try {
     const { story, tree } = given();

@@ -14,18 +14,18 @@ describe('mediaOf', () => {
     ['application/json; charset=latin1', undefined],
     ['text/plain', undefined],
     ['', undefined],
-  ])('%s is %s', (type, media) => expect(mediaOf({ 'content-type': type })).toBe(media));
-  test('no type is none', () => expect(mediaOf({})).toBeUndefined());
+  ])('%s is read as %s', (type, media) => expect(mediaOf({ 'content-type': type })).toBe(media));
+  test('a missing type is undefined', () => expect(mediaOf({})).toBeUndefined());
 });
 
 describe('parseBody', () => {
-  test('an object is one value, an array many, a line one each', () => {
+  test('an object is one value, an array many, and each line one', () => {
     expect(parseBody(bytes('{"a":1}'), 'json', 9)).toEqual({ kind: 'values', values: [{ a: 1 }] });
     expect(parseBody(bytes('[1,2]'), 'json', 9)).toEqual({ kind: 'values', values: [1, 2] });
     expect(parseBody(bytes('1\r\n\n [2] \n'), 'ndjson', 9)).toEqual({ kind: 'values', values: [1, [2]] });
   });
 
-  test('of a key that stands twice the last value counts', () => {
+  test('the last value of a repeated key counts', () => {
     expect(parseBody(bytes('{"a":1,"a":2}'), 'json', 9)).toEqual({ kind: 'values', values: [{ a: 2 }] });
   });
 
@@ -48,12 +48,12 @@ describe('parseBody', () => {
     expect(parsed.kind === 'refused' && parsed.reply.status).toBe(status);
   });
 
-  test('what is not UTF-8 is refused', () => {
+  test('a body that is not UTF-8 is refused', () => {
     const parsed = parseBody(Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22), 'json', 9);
     expect(parsed.kind === 'refused' && parsed.reply.status).toBe(400);
   });
 
-  test('values written one per line come back', () => {
+  test('values written one per line are read back', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue(), { minLength: 1, maxLength: 20 }), (values) => {
         const written = values.map((value) => JSON.stringify(value));

@@ -45,8 +45,8 @@ const post = async (body: unknown) => {
   }; // checked by each test
 };
 
-describe('a policy served as a model', () => {
-  test('acts through our own client as it acts in this process: text, token and log-probability', async () => {
+describe('policies served as models', () => {
+  test('a served policy acts through our client as in this process: text, token and log-probability', async () => {
     const client = openAiPolicy({ baseUrl: url, model: 'crafter', actions: 'send' });
     for (const seed of [1, 2, 3]) {
       const asked = { ...request, seed, n: 4 };
@@ -61,7 +61,7 @@ describe('a policy served as a model', () => {
     expect(act?.call?.model).toBe('crafter');
   });
 
-  test('reads the actions from the prompt where they stand in it, and gives no tokens to who asks for none', async () => {
+  test('a served policy reads the actions from the prompt, and returns tokens only on request', async () => {
     const list = `[${candidates.map((action) => `'${action}'`).join('\n ')}]`;
     const content = `${request.firstObservation}\n\nWhat you can do now:\n${list}`;
     const answer = await post({ model: 'crafter', messages: [{ role: 'user', content }], seed: 1, n: 2 });
@@ -88,7 +88,7 @@ describe('a policy served as a model', () => {
       'must be of the user',
     ],
     ['no action to choose from', { admissible_actions: null }, 400, 'was told none'],
-  ])('refuses %s as such servers do', async (_, change, status, message) => {
+  ])('a request with %s is refused as by such servers', async (_, change, status, message) => {
     const body = {
       model: 'crafter',
       messages: [{ role: 'user', content: 'Goal: x' }],
@@ -99,7 +99,7 @@ describe('a policy served as a model', () => {
     expect([answer.status, answer.body.error?.message]).toEqual([status, expect.stringContaining(message)]);
   });
 
-  test('refuses what is no JSON', async () => {
+  test('a body that is not JSON is refused', async () => {
     expect((await post('{')).status).toBe(400);
   });
 });

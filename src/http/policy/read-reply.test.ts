@@ -11,7 +11,7 @@ describe('actionOf', () => {
     ['<action>never closed', '<action>never closed'],
     [' just this ', 'just this'],
     ['Action:', ''],
-  ])('%j says %j', (reply, action) => expect(actionOf(reply)).toBe(action));
+  ])('the reply %j means the action %j', (reply, action) => expect(actionOf(reply)).toBe(action));
 });
 
 describe('goalOf', () => {
@@ -21,7 +21,7 @@ describe('goalOf', () => {
     ['Question:\nWho?', 'Who?'],
     ['The Goal: craft x', ''],
     ['', ''],
-  ])('%j is %j', (opening, goal) => expect(goalOf(opening)).toBe(goal));
+  ])('the prompt %j states the goal %j', (opening, goal) => expect(goalOf(opening)).toBe(goal));
 });
 
 describe('listedIn', () => {
@@ -33,9 +33,9 @@ describe('listedIn', () => {
     ['What you can do now: nothing', null],
     ["What you can do now: ['a' 'b", null],
     ["What you can do now: [x]. What you can do now: ['a']", ['a']],
-  ])('%j lists %j', (message, items) => expect(listedIn(message)).toEqual(items));
+  ])('the prompt %j lists the actions %j', (message, items) => expect(listedIn(message)).toEqual(items));
 
-  test('what is listed a line each comes back', () => {
+  test('actions listed one per line are read back', () => {
     const item = fc.string({ minLength: 1 }).filter((text) => text === text.trim() && !/[\n\r]|']|',$/.test(text));
     fc.assert(
       fc.property(fc.array(item, { minLength: 1, maxLength: 8 }), (items) => {
@@ -54,7 +54,7 @@ test.each([
   ['tags that never close', '<action>'.repeat(MANY / 8)],
   ['blanks behind a name', `\nAction:${' '.repeat(1_900)}\nx`.repeat(500)],
   ['goals without a text', 'Goal:\n'.repeat(MANY / 8)],
-])('%s are read in no time', (_name, text) => {
+])('%s are read in linear time', (_name, text) => {
   const began = performance.now();
   actionOf(text);
   goalOf(text);

@@ -18,7 +18,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-test('packed rows are kept for the next reader, until a reward is revised or there is no room', async () => {
+test('packed rows are cached for the next reader until a reward is revised or the cache is full', async () => {
   const story = new Story('kept');
   const { batchIds, runId } = tellBatches(story, { policyId: 'kept', batches: 2 });
   await givenEvents(database.db, story.events);
@@ -46,7 +46,7 @@ test('packed rows are kept for the next reader, until a reward is revised or the
   expect(await small.get(second, 'step')).not.toBe(kept);
 });
 
-test('rows that could not be read are asked for again, not kept as a fault', async () => {
+test('rows that could not be read are requested again, and the failure is not cached', async () => {
   const story = new Story('lost blob');
   const observation = { blob: 'f'.repeat(64), size: 70_000, mediaType: 'text/plain' };
   const { batchIds } = tellBatches(story, { policyId: 'lost blob' });

@@ -68,8 +68,8 @@ async function given(
 const asking = (policyId: string) => ({ policyId, consumer: 'trainer', ttlMs: 60_000 });
 const result = (version: number) => ({ version, checkpointId: newId(), backend: 'test', weights: sha(`${version}`) });
 
-describe('a trainer elsewhere', () => {
-  test('leases, reads the rows, renews and acknowledges', async () => {
+describe('a remote trainer', () => {
+  test('a trainer leases, reads the rows, renews and acknowledges over HTTP', async () => {
     const { batchIds } = await given('over http');
     const { status, body: lease } = await post('/leases', asking('over http'));
     expect([status, lease]).toEqual([
@@ -110,7 +110,7 @@ describe('a trainer elsewhere', () => {
     expect((await fetch(`${url}${lease.rows}`)).status).toBe(409); // the lease is over, and so is the right to read by it
   });
 
-  test('is told 204 where nothing is planned or another holds the batch, and waits for one when it asks to', async () => {
+  test('a trainer gets 204 where no batch is planned or another one holds it, and waits for a batch on request', async () => {
     await given('busy', { batches: 1 });
     const { body: lease } = await post('/leases', asking('busy'));
     const other = { ...asking('busy'), consumer: 'other' };
@@ -136,25 +136,25 @@ describe('a trainer elsewhere', () => {
       ...([{ policyId: 'p', backend: 'b', weights: sha('w'), kept: { blob: sha('w'), size: 1, mediaType: 'x' } }, 422] as const),
       ...(['unprocessable', /kept\.blob/] as const),
     ],
-  ])('that sends %s is told so', async (_, path, body, status, code, said) => {
+  ])('a trainer that sends %s gets the matching error', async (_, path, body, status, code, said) => {
     const answer = await post(path, body);
     expect([answer.status, answer.body.error?.code]).toEqual([status, code]);
     expect(`${answer.body.error?.message} ${answer.body.error?.remedy}`).toMatch(said);
   });
 
-  test('that sends too much, or another type, is refused', async () => {
+  test('a body of another type or over the limit is refused', async () => {
     expect((await post('/leases', `"${'x'.repeat(1_100_000)}"`)).status).toBe(413);
     expect((await post('/leases', '{}', { 'content-type': 'text/plain' })).status).toBe(415);
   });
 
-  test('needs the scope train where it shows a key', async () => {
+  test('a trainer off loopback needs the scope train', async () => {
     const keyOf = async (scopes: readonly ('read' | 'train')[]) =>
       (await createKey(api.database.db, { name: scopes.join(), scopes })).key;
     const ask = async (key: string) => (await post('/leases', asking('nobody'), { authorization: `Bearer ${key}` })).status;
     expect([await ask(await keyOf(['read'])), await ask(await keyOf(['train']))]).toEqual([403, 404]);
   });
 
-  test('whose batch contradicts itself is told that no reader gets its rows, abandons it, and leases the next one on the same base', async () => {
+  test('a trainer whose batch contradicts itself learns that nobody can read it, abandons it, and leases the next on the same base', async () => {
     let ends = 0;
     const { batchIds } = await given('contradicts itself', {}, (event) =>
       event.type === 'RolloutFinished' && ends++ === 0 ? { ...event, data: { ...event.data, steps: 9 } } : event,
@@ -174,7 +174,7 @@ describe('a trainer elsewhere', () => {
     expect((await fetch(`${url}${next.rows}`)).status).toBe(200);
   });
 
-  test('is abandoned by an operator by its id, when it is the next one', async () => {
+  test('an operator abandons the next batch by its id', async () => {
     const { batchIds } = await given('by its id');
     const [first = '', second = ''] = batchIds;
     expect(await post(`/batches/${second}/abandon`, { reason: 'too large' })).toMatchObject({
@@ -187,7 +187,7 @@ describe('a trainer elsewhere', () => {
     expect((await post(`/batches/${newId()}/abandon`, { reason: 'x' })).status).toBe(404);
   });
 
-  test('is told which layout the record cannot give, and that another is unknown', async () => {
+  test('a layout that the record cannot provide and an unknown one are refused', async () => {
     await given('text observations', { steps: 2 });
     const { body: lease } = await post('/leases', { ...asking('text observations'), layout: 'verl' });
     expect(lease.rows).toMatch(/layout=verl$/);
@@ -206,7 +206,7 @@ describe('a trainer elsewhere', () => {
   });
 });
 
-test('the position that a trainer returns is that of the advantages that are shown of its update, whatever was revised since', async () => {
+test('the position that a trainer returns determines the shown advantages of its update, whatever is revised later', async () => {
   const { runId, batchIds } = await given('positioned', { batches: 1 });
   const { body: lease } = await post('/leases', asking('positioned'));
   const { metadata } = readSafetensors(new Uint8Array(await (await fetch(`${url}${lease.rows}`)).arrayBuffer()));
@@ -233,7 +233,7 @@ test('the position that a trainer returns is that of the advantages that are sho
 
 const python = spawnSync('python3', ['--version']).status === 0;
 (python ? describe : describe.skip)('the trainer of the examples, in Python', () => {
-  test('trains every batch, and loses its lease when it sleeps past the deadline', async () => {
+  test('the example trainer trains every batch, and loses its lease when it sleeps past the deadline', async () => {
     const { lineageId } = await given('sleeper', { batches: 3, members: 2, steps: 2, tokens: 5 });
     const slow = await runTrainer('sleeper', '2.5');
     expect(slow.stdout).toMatch(/^batch 0 of 2 samples, 20 tokens: 409 .*"stale-fence".*\n$/);

@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 describe('appending', () => {
-  test('appends that wait in line share transactions, in the order of the calls', async () => {
+  test('queued appends share transactions, in the order of the calls', async () => {
     const topic = await freshTopic(log);
     const receipts = await Promise.all(numbered(topic, 400).map((one) => log.append([one])));
     expect(receipts.flat().map(({ offset }) => offset)).toEqual(Array.from({ length: 400 }, (_, i) => i));
@@ -42,7 +42,7 @@ describe('appending', () => {
     expect(row?.transactions).toBeLessThanOrEqual(10); // one per flush: the first call alone, then whatever had queued up
   });
 
-  test('appends of several clients over the same partitions never deadlock, and leave no hole in the offsets', async () => {
+  test('concurrent appends over the same partitions never deadlock and leave no gap in the offsets', async () => {
     const topic = await freshTopic(log, 6);
     const keys = Array.from({ length: 24 }, (_, i) => `key-${i}`);
     const clients = [log, await open(database.url), await open(database.url)];
@@ -60,7 +60,7 @@ describe('appending', () => {
     for (const { count, low, high } of rows) expect([low, high]).toEqual([0, count - 1]);
   });
 
-  test('an append whose records lie in several partitions is in the log whole or not at all', async () => {
+  test('an append to several partitions is in the log whole or not at all', async () => {
     const topic = await freshTopic(log, 4);
     const client = await connect(database.url);
     try {
@@ -77,7 +77,7 @@ describe('appending', () => {
     }
   });
 
-  test('a topic keeps its partitions when it is asked for with another number', async () => {
+  test('a topic keeps its partitions when another number is requested', async () => {
     const topic = await freshTopic(log, 3);
     await log.ensureTopics([topic], 5);
     expect((await log.ends([topic])).get(topic)?.size).toBe(3);
@@ -87,12 +87,12 @@ describe('appending', () => {
     await expect(log.ensureTopics([name], 1)).rejects.toBeInstanceOf(RangeError);
   });
 
-  test('a key with a NUL character is refused, for Postgres cannot hold it', async () => {
+  test('a key with a NUL character is refused, since Postgres cannot store it', async () => {
     const topic = await freshTopic(log);
     await expect(log.append([record(topic, 'a\0b')])).rejects.toBeInstanceOf(RangeError);
   });
 
-  test('a batch ends with the record that brings it to 4 MiB, however many records it may have', async () => {
+  test('a batch ends with the record that brings it to 4 MiB, however many records are allowed', async () => {
     const topic = await freshTopic(log);
     await log.append(Array.from({ length: 7 }, () => record(topic, 'k', new Uint8Array(1_000_000))));
     const reader = await watch(log, [topic]);
@@ -103,7 +103,7 @@ describe('appending', () => {
 });
 
 describe('a lost connection', () => {
-  test('appends in line wait for the database, and arrive', async () => {
+  test('queued appends wait for the database and succeed', async () => {
     const topic = await freshTopic(log);
     const client = await open(proxy.url);
     await client.append(numbered(topic, 1));
@@ -114,7 +114,7 @@ describe('a lost connection', () => {
     expect((await Promise.all(waiting)).flat().map(({ offset }) => offset)).toEqual([1, 2]);
   });
 
-  test('a subscription joins again and goes on behind its last answer', async () => {
+  test('a subscription joins again and continues after its last answer', async () => {
     const topic = await freshTopic(log);
     await log.append(numbered(topic, 3));
     const reader = await watch(await open(proxy.url), [topic]);
@@ -127,7 +127,7 @@ describe('a lost connection', () => {
     expect(reader.texts()).toEqual(['k#0', 'k#1', 'k#2', 'k#3', 'k#4', 'k#5']);
   });
 
-  test('when the database stays away, appends and subscriptions fail as unreachable, after their patience', async () => {
+  test('appends and subscriptions fail as unreachable when the database stays away beyond the time limit', async () => {
     const topic = await freshTopic(log);
     const client = await open(proxy.url, 300);
     const reader = await watch(client, [topic]);
@@ -140,7 +140,7 @@ describe('a lost connection', () => {
     await expect(openEmbeddedLog({ url: proxy.url })).rejects.toMatchObject(unreachable);
   });
 
-  test('a close does not wait for the database to come back', async () => {
+  test('close does not wait for the database to return', async () => {
     const topic = await freshTopic(log);
     const client = await open(proxy.url);
     const reader = await watch(client, [topic]);
@@ -149,7 +149,7 @@ describe('a lost connection', () => {
     await expect(reader.subscription.finished).resolves.toBeUndefined();
   });
 
-  test('a member that lost its connection is told, and can not move the cursor of the one that took over', async () => {
+  test('a member that lost its connection is notified, and cannot move the cursor of its successor', async () => {
     const topic = await freshTopic(log);
     await log.append(numbered(topic, 4));
     const working = gate();
@@ -178,7 +178,7 @@ describe('a lost connection', () => {
 });
 
 describe('several processes', () => {
-  test('share the partitions of a group; when one is killed the others take over at once, and what it had not done comes again', async () => {
+  test('processes share the partitions of a group; when one is killed the others take over at once and repeat its unfinished work', async () => {
     const topic = await freshTopic(log, 4);
     const group = fresh('group');
     const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];

@@ -28,7 +28,7 @@ test('every partition belongs to exactly one member that reads its topic, and th
   );
 });
 
-test('topics of one partition are spread over the members', () => {
+test('topics with one partition are spread over the members', () => {
   const topics = [1, 2, 3, 4].flatMap((topicId) => partitions(topicId, 1));
   const members = new Map([1, 2, 3, 4].map((topicId) => [topicId, [70, 50]]));
   expect(shareOf(50, topics, members).size).toBe(2);

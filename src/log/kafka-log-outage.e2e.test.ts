@@ -31,7 +31,7 @@ describeWithKafka('when the broker fails', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test('no acknowledged record is lost or reordered over a kill -9 of the broker; appends and subscriptions go on by themselves', async () => {
+  test('a kill -9 of the broker loses and reorders no acknowledged record, and appends and subscriptions continue by themselves', async () => {
     const log = await openKafkaLog({ brokers: broker().brokers, clientId: 'outage', sessionMs: SESSION_MS });
     const topic = await freshTopic(log, 2);
     const reader = await watch(log, [topic]);
@@ -72,7 +72,7 @@ describeWithKafka('when the broker fails', () => {
     await log.close();
   });
 
-  test('an append that no broker takes in time is refused as unreachable, and everything queued behind it', async () => {
+  test('an append that no broker accepts in time is refused as unreachable, with everything queued behind it', async () => {
     const log = await openKafkaLog({ brokers: broker().brokers, clientId: 'outage', deliveryMs: 100 });
     const topic = await freshTopic(log);
     await log.append([record(topic, 'k', 'before')]);
@@ -92,7 +92,7 @@ describeWithKafka('when the broker fails', () => {
     await log.close();
   });
 
-  test('a broker that freezes makes finished reject as fatal, and close still ends', async () => {
+  test('a frozen broker rejects `finished` as fatal, and close still ends', async () => {
     const log = await openKafkaLog({ brokers: broker().brokers, clientId: 'outage', silenceMs: 1_500 });
     const topic = await freshTopic(log);
     const reader = await watch(log, [topic]);
@@ -106,7 +106,7 @@ describeWithKafka('when the broker fails', () => {
     await log.close();
   });
 
-  test('whoever opens the log while its broker comes back reads its ends', async () => {
+  test('a client that opens the log while its broker restarts reads its ends', async () => {
     const log = await openKafkaLog({ brokers: broker().brokers, clientId: 'outage' });
     const topics: string[] = [];
     for (let i = 0; i < 8; i++) topics.push(await freshTopic(log, 8));
@@ -131,7 +131,7 @@ describeWithKafka('when the broker fails', () => {
     expect(opened).toBeGreaterThan(0);
   });
 
-  test('close ends although the broker is gone', async () => {
+  test('close ends although the broker has gone', async () => {
     const log = await openKafkaLog({ brokers: broker().brokers, clientId: 'outage' });
     const topic = await freshTopic(log);
     const reader = await watch(log, [topic]);
@@ -146,14 +146,14 @@ describeWithKafka('when the broker fails', () => {
     kafka = await startKafka({ folder, port: broker().port });
   });
 
-  test('an address where nobody listens is refused within 10 s, by name', async () => {
+  test('an address without a listener is refused by name within 10 s', async () => {
     const { port, server } = await listen();
     server.close();
     await once(server, 'close');
     await expectUnreachable(`127.0.0.1:${port}`);
   });
 
-  test('an address where something else listens, and never answers, is refused within 10 s, by name', async () => {
+  test('an address whose listener never answers is refused by name within 10 s', async () => {
     const { port, server, sockets } = await listen();
     try {
       await expectUnreachable(`127.0.0.1:${port}`);

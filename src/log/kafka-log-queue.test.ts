@@ -26,7 +26,7 @@ test('every append is answered with the places of its own records, in the order 
   );
 });
 
-test('one send is on its way at a time, and the next takes all that queued up behind it', async () => {
+test('one send is in flight at a time, and the next takes everything queued behind it', async () => {
   const sends: string[][] = [];
   let inFlight = 0;
   const queue = new AppendQueue({
@@ -45,7 +45,7 @@ test('one send is on its way at a time, and the next takes all that queued up be
   expect(sends).toEqual([['0'], ['1', '2', '3']]);
 });
 
-test("no send gives a partition more bytes than a broker's default limit, unless a single record is larger", async () => {
+test('no send brings a partition above the default limit of a broker, unless a single record is larger', async () => {
   const sends: number[] = [];
   const queue = new AppendQueue({
     place,
@@ -61,7 +61,7 @@ test("no send gives a partition more bytes than a broker's default limit, unless
   expect(sends).toEqual([2, 1, 1, 2]);
 });
 
-test('what waits behind a failed send fails with it, and later appends go on', async () => {
+test('appends queued behind a failed send fail with it, and later ones succeed', async () => {
   const failure = new Error('the broker is gone');
   let broken = true;
   const queue = new AppendQueue({
@@ -90,7 +90,7 @@ test('an append that cannot be placed is refused alone', async () => {
   expect([...log.values()]).toEqual([['before', 'after']]);
 });
 
-test('close waits for what was accepted and refuses the rest', async () => {
+test('close waits for accepted appends and refuses further ones', async () => {
   const log = new Map<string, string[]>();
   const queue = queueOver(log, () => turns(3));
   const accepted = queue.append([record('t', 'a', 'accepted')]);

@@ -14,7 +14,7 @@ function shape(batch: FetchedBatch, limit: number): unknown[] {
   return [...sliceBatch(batch, limit)].map(({ from, next, records }) => ({ from, next, offsets: records.map((r) => r.offset) }));
 }
 
-test('a fetch is cut into batches that follow each other', () => {
+test('a fetch is divided into consecutive batches', () => {
   expect(shape(fetched(3, [3, 4, 5, 6, 7], 7), 2)).toEqual([
     { from: 3, next: 5, offsets: [3, 4] },
     { from: 5, next: 7, offsets: [5, 6] },
@@ -22,18 +22,18 @@ test('a fetch is cut into batches that follow each other', () => {
   ]);
 });
 
-test('control records and gaps are passed with the batch before them', () => {
+test('control records and gaps pass with the batch before them', () => {
   expect(shape(fetched(0, [0, 1, 5, 8], 11), 2)).toEqual([
     { from: 0, next: 5, offsets: [0, 1] },
     { from: 5, next: 12, offsets: [5, 8] },
   ]);
 });
 
-test('the first batch says what was asked for, so that a reader sees what the log no longer holds', () => {
+test('the first batch names the requested offset, so that a reader notices what the log has deleted', () => {
   expect(shape(fetched(10, [12], 12), 2)).toEqual([{ from: 10, next: 13, offsets: [12] }]);
 });
 
-test('a fetch without records gives no batch', () => {
+test('a fetch without records yields no batch', () => {
   expect(shape(fetched(4, [], 6), 2)).toEqual([]);
 });
 

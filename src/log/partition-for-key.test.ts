@@ -9,11 +9,11 @@ test.each([
   ['a-little-bit-longer-string', -1486304829],
   ['lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8', -58897971],
   ['abc', 479470107],
-])('murmur2 of %s is what Kafka says', (text, hash) => {
+])('murmur2 of %s equals the value of Kafka', (text, hash) => {
   expect(murmur2(Buffer.from(text))).toBe(hash);
 });
 
-test('a partition is always one of the partitions, and all of them are used', () => {
+test('a key is always assigned to an existing partition, and all partitions are used', () => {
   const used = new Set(Array.from({ length: 1_000 }, (_, i) => partitionForKey(`дерево-${i}`, 7)));
   expect([...used].sort()).toEqual([0, 1, 2, 3, 4, 5, 6]);
 });

@@ -16,16 +16,16 @@ const offsets: fc.Arbitrary<Offsets> = fc
 
 const at = (text: string) => parsePosition(text);
 
-describe('a position', () => {
-  test('comes back from its text as it was', () => {
+describe('positions', () => {
+  test('a position is read back from its text unchanged', () => {
     fc.assert(fc.property(offsets, (position) => expect(parsePosition(formatPosition(position))).toEqual(position)));
   });
 
-  test('is written in one way, whatever the order of its parts', () => {
+  test('a position has one text, whatever the order of its parts', () => {
     expect(formatPosition(at('trees.2:41,runs.0:3,trees.10:1'))).toBe('runs.0:3,trees.2:41,trees.10:1');
   });
 
-  test('without partitions is the empty text', () => {
+  test('a position without partitions is the empty text', () => {
     expect(formatPosition(new Map())).toBe('');
     expect(at('')).toEqual(new Map());
   });
@@ -44,18 +44,18 @@ describe('a position', () => {
     expect(() => parsePosition(text)).toThrow('pass one that this server gave');
   });
 
-  test('longer than any real one is refused unread', () => {
+  test('a position longer than any real one is refused unread', () => {
     expect(() => parsePosition('trees.0:1,'.repeat(30_000))).toThrow('at most 200000 characters');
   });
 });
 
 describe('reached', () => {
-  test('holds when each partition of the target is at or past its offset', () => {
+  test('a position is reached when each of its partitions is at or past its offset', () => {
     expect(reached(at('trees.0:5,trees.1:2'), at('trees.0:5,trees.1:1'))).toBe(true);
     expect(reached(at('trees.0:5,trees.1:2'), at('trees.0:6'))).toBe(false);
   });
 
-  test('a partition without a cursor has read nothing', () => {
+  test('a partition without a cursor counts as unread', () => {
     expect(reached(at(''), at('trees.0:1'))).toBe(false);
     expect(reached(at(''), at('trees.0:0'))).toBe(true);
   });

@@ -48,8 +48,8 @@ const insert = (table: string, rows: readonly Row[]): Promise<void> =>
 const read = async (table: string): Promise<unknown[]> => (await database.pool.query(`select * from ${table} order by id`)).rows;
 const empty = (): Promise<unknown> => database.pool.query('truncate few, many');
 
-describe('inserting rows in bulk', () => {
-  test('COPY and the statement write the same rows, whatever the values hold', async () => {
+describe('bulk inserts', () => {
+  test('COPY and INSERT write the same rows, whatever the values hold', async () => {
     const hostile = fc.oneof(
       fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', '')),
       fc.constantFrom('', '\\', '\\N', '\\.', '\n\\.\n', '\t', '\r\n', 'a\\tb', '"{}', "'", '\u2028', '\u{1F600}'),
@@ -74,7 +74,7 @@ describe('inserting rows in bulk', () => {
     );
   });
 
-  test('a key that is there already is skipped, and so is one that comes twice: the first stands', async () => {
+  test('an existing key is skipped, and the first of two equal keys is kept', async () => {
     await empty();
     await insert('many', [row(7, { "text'": 'before' })]);
     await insert('many', [...Array.from({ length: 150 }, (_, n) => row(n)), row(9, { "text'": 'again' })]);
@@ -84,7 +84,7 @@ describe('inserting rows in bulk', () => {
     expect(rows[9]?.["text'"]).toBe('row 9');
   });
 
-  test('what Postgres cannot hold fails the whole insert with a data error, and the connection goes on', async () => {
+  test('a value that Postgres cannot store fails the whole insert with a data error, and the connection survives', async () => {
     await empty();
     const rows = Array.from({ length: 150 }, (_, n) => row(n, n === 99 ? { n: 2 ** 70 } : {}));
     await expect(insert('many', rows)).rejects.toMatchObject({ code: expect.stringMatching(/^22/) });
@@ -92,7 +92,7 @@ describe('inserting rows in bulk', () => {
     expect((await sql`select 1 as one`.execute(database.db)).rows).toEqual([{ one: 1 }]);
   });
 
-  test('a connection lost in the middle of COPY fails the insert and not the process', async () => {
+  test('a connection lost during COPY fails the insert and not the process', async () => {
     await empty();
     const rows = Array.from({ length: 20_000 }, (_, n) => row(n, { "text'": 'x'.repeat(500) }));
     const lost = database.db.transaction().execute(async (trx) => {

@@ -17,7 +17,7 @@ afterAll(async () => {
   await made.drop();
 });
 
-test('bytes of any kind and size, and none, come back as they were written', async () => {
+test('bytes of any kind and size, also none, are read back as written', async () => {
   const value = fc.option(
     fc.oneof(
       fc.uint8Array({ maxLength: 40 }),
@@ -36,12 +36,12 @@ test('bytes of any kind and size, and none, come back as they were written', asy
   );
 });
 
-test('a statement that fails is thrown, and the connection goes on', async () => {
+test('a failing statement is thrown, and the connection survives', async () => {
   await expect(copyOut(client, 'select 1 / 0')).rejects.toMatchObject({ code: '22012' });
   expect(await copyOut(client, 'select 7::int4')).toEqual([[int4(7)]]);
 });
 
-test('other bytes are refused', () => {
+test('bytes that are not a binary COPY are refused', () => {
   expect(() => readCopy(Buffer.from('PGCOPY, but not quite, and long enough'))).toThrow('not of a binary COPY');
 });
 

@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 describe('starting', () => {
-  test('a new folder becomes a Postgres 18 in UTF-8 and C order, on 127.0.0.1 only, whose commits are synced', async () => {
+  test('a new folder becomes a Postgres 18 in UTF-8 and C order, on 127.0.0.1 only, with synced commits', async () => {
     const server = await start();
     expect(server.started).toBe(true);
     expect(new URL(server.url)).toMatchObject({ hostname: '127.0.0.1', pathname: '/espalier' });
@@ -46,7 +46,7 @@ describe('starting', () => {
     expect(await value(server.url, 'select datcollate from pg_database where datname = current_database()')).toBe('C');
   });
 
-  test('only who can read the password file gets in', async () => {
+  test('only a process that can read the password file gains access', async () => {
     const { url } = await start();
     expect((await stat(join(folder, 'password'))).mode & 0o777).toBe(0o600);
     expect(decodeURIComponent(new URL(url).password)).toBe((await readFile(join(folder, 'password'), 'utf8')).trim());
@@ -55,12 +55,12 @@ describe('starting', () => {
     await expect(connect(wrong.toString())).rejects.toMatchObject({ code: '28P01' });
   });
 
-  test('durability none is for tests: nothing is synced', async () => {
+  test('durability `none` syncs nothing, for tests', async () => {
     const { url } = await start('none');
     expect(await value(url, 'show fsync')).toBe('off');
   });
 
-  test('a closed server keeps what was committed, and its password', async () => {
+  test('a closed server keeps committed data and its password', async () => {
     const first = await start('none');
     await value(first.url, 'create table kept as select 42 as n');
     await first.close();
@@ -73,7 +73,7 @@ describe('starting', () => {
 });
 
 describe('sharing', () => {
-  test('a second process attaches to the running server, and its close leaves the server alone', async () => {
+  test('a second process attaches to the running server, and its close does not stop the server', async () => {
     const owner = await startElsewhere();
     const attached = await start('none');
     expect(attached).toMatchObject({ url: owner.url, started: false });
@@ -81,7 +81,7 @@ describe('sharing', () => {
     expect(await value(attached.url, 'select 1')).toBe(1);
   });
 
-  test('of processes that start at the same moment on a new folder one starts the server and the others attach', async () => {
+  test('one of several processes that start at once in a new folder starts the server, and the others attach', async () => {
     const processes = await Promise.all([startElsewhere(), startElsewhere(), startElsewhere()]);
     expect(processes.filter(({ started }) => started)).toHaveLength(1);
     expect(new Set(processes.map(({ url }) => url)).size).toBe(1);
@@ -90,9 +90,9 @@ describe('sharing', () => {
   });
 });
 
-describe('ending behind its last user', () => {
+describe('the end of the last user', () => {
   test.each(['SIGKILL', 'SIGTERM'] as const)(
-    'the server stops when its only process ends by %s, and what was committed is there',
+    'the server stops when its only process ends by %s, and committed data survives',
     async (signal) => {
       const owner = await startElsewhere();
       await value(owner.url, 'create table kept as select generate_series(1, 1000) as n');
@@ -109,31 +109,28 @@ describe('ending behind its last user', () => {
   test.each([
     ['its process', (pid: number) => pid],
     ['its process group', (pid: number) => -pid],
-  ])(
-    'when %s is killed that started the server, the server stays for the others and stops behind the last',
-    async (_name, target) => {
-      const starter = await startElsewhere({ detached: true });
-      const survivor = await startElsewhere();
-      const attached = await start('none');
-      expect([starter.started, survivor.started, attached.started]).toEqual([true, false, false]);
-      const client = await connect(attached.url);
-      const pid = await postmasterPid();
-      process.kill(target(starter.process.pid ?? 0), 'SIGKILL');
-      await once(starter.process, 'exit');
-      survivor.process.kill('SIGTERM');
-      await once(survivor.process, 'exit');
-      expect((await client.query('select 1 as n')).rows).toEqual([{ n: 1 }]);
-      await client.end();
-      const next = await startElsewhere();
-      expect(next).toMatchObject({ url: attached.url, started: false });
-      await attached.close();
-      expect(exists(pid)).toBe(true);
-      next.process.kill('SIGKILL');
-      await until('the postmaster ended', () => !exists(pid));
-    },
-  );
+  ])('a server outlives the death of %s that started it, and stops after the last user', async (_name, target) => {
+    const starter = await startElsewhere({ detached: true });
+    const survivor = await startElsewhere();
+    const attached = await start('none');
+    expect([starter.started, survivor.started, attached.started]).toEqual([true, false, false]);
+    const client = await connect(attached.url);
+    const pid = await postmasterPid();
+    process.kill(target(starter.process.pid ?? 0), 'SIGKILL');
+    await once(starter.process, 'exit');
+    survivor.process.kill('SIGTERM');
+    await once(survivor.process, 'exit');
+    expect((await client.query('select 1 as n')).rows).toEqual([{ n: 1 }]);
+    await client.end();
+    const next = await startElsewhere();
+    expect(next).toMatchObject({ url: attached.url, started: false });
+    await attached.close();
+    expect(exists(pid)).toBe(true);
+    next.process.kill('SIGKILL');
+    await until('the postmaster ended', () => !exists(pid));
+  });
 
-  test('processes that end in any order, closing or killed, leave the server to those that remain', async () => {
+  test('processes that end in any order, closing or killed, leave the server to the remaining ones', async () => {
     const random = createRandom(7);
     for (let round = 0; round < 2; round++) {
       const users = [await startElsewhere(), ...(await Promise.all([startElsewhere(), startElsewhere()]))];
@@ -147,7 +144,7 @@ describe('ending behind its last user', () => {
     }
   });
 
-  test('who arrives while the last one leaves has a server until it leaves itself', async () => {
+  test('a process that arrives while the last one leaves has a server until it leaves itself', async () => {
     const random = createRandom(11);
     await (await start('none')).close();
     const comeAndGo = async () => {
@@ -165,7 +162,7 @@ describe('ending behind its last user', () => {
     expect(await readdir(join(folder, 'data'))).not.toContain('postmaster.pid');
   });
 
-  test('a server whose guard was killed serves on; the next start takes it over, and it stops behind the last user', async () => {
+  test('a server whose guard was killed keeps running; the next start takes it over, and it stops after the last user', async () => {
     const first = await start('none');
     await killGuardOf(await postmasterPid());
     expect(await value(first.url, 'select 1')).toBe(1);
@@ -184,7 +181,7 @@ describe('ending behind its last user', () => {
     await expect(connect(server.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  test('a process killed while it prepares the folder leaves nothing that a later start stumbles over', async () => {
+  test('a process killed while it prepares the folder does not block a later start', async () => {
     for (const made of ['password', 'data.new-', 'data']) {
       const owner = spawnOwner();
       await until(`${made} was made`, async () => (await readdir(folder)).some((name) => name.startsWith(made)));
@@ -195,7 +192,7 @@ describe('ending behind its last user', () => {
     expect(await value(server.url, 'select 1')).toBe(1);
   });
 
-  test('when the postmaster itself is killed, the same folder starts again', async () => {
+  test('a folder whose postmaster was killed starts again', async () => {
     const first = await start();
     await value(first.url, 'create table kept as select 7 as n');
     process.kill(await postmasterPid(), 'SIGKILL');
@@ -206,7 +203,7 @@ describe('ending behind its last user', () => {
 });
 
 describe('obstacles', () => {
-  test('when it is killed under a statement that computes on, the folder starts again at the same port behind the end of the statement', async () => {
+  test('a folder whose server was killed during a statement starts again at the same port when the statement ends', async () => {
     const first = await start();
     const client = await connect(first.url);
     client.on('error', () => undefined); // its server is killed
@@ -222,7 +219,7 @@ describe('obstacles', () => {
     await client.end().catch(() => undefined);
   });
 
-  test('a postmaster.pid whose number another program has by now is no obstacle', async () => {
+  test('a postmaster.pid whose number belongs to another program does not block a start', async () => {
     await (await start('none')).close();
     const { uid, gid } = await stat(join(folder, 'data'));
     const other = spawn('sleep', ['60'], { ...(process.getuid?.() === 0 ? { uid, gid } : {}), stdio: 'ignore' });
@@ -231,7 +228,7 @@ describe('obstacles', () => {
     expect(await start('none')).toMatchObject({ started: true });
   });
 
-  test('a folder of another major version is refused with both versions and the way out', async () => {
+  test('a folder of another major version is refused with both versions and the remedy', async () => {
     await (await start('none')).close();
     await writeFile(join(folder, 'data/PG_VERSION'), '17\n');
     await expect(start()).rejects.toMatchObject({
@@ -241,7 +238,7 @@ describe('obstacles', () => {
     });
   });
 
-  test('a folder that cannot be made is refused by name, with the way out', async () => {
+  test('a folder that cannot be created is refused by name with the remedy', async () => {
     await writeFile(join(folder, 'file'), '');
     const inside = join(folder, 'file/pg');
     await expect(startEmbeddedPostgres({ folder: inside })).rejects.toMatchObject({
@@ -250,7 +247,7 @@ describe('obstacles', () => {
     });
   });
 
-  test('broken settings in the folder end the start with what Postgres says, not with a wait', async () => {
+  test('broken settings in the folder end the start with the message of Postgres, without a wait', async () => {
     await (await start('none')).close();
     await writeFile(join(folder, 'data/postgresql.conf'), 'no_such_setting = 1\n');
     await expect(start()).rejects.toMatchObject({ code: 'failed', message: expect.stringContaining('no_such_setting') });

@@ -21,13 +21,13 @@ const values: readonly KeyValue[] = [
   '0193d5a0-0000-7000-8000-00000000000a',
 ];
 
-describe('a cursor', () => {
-  test('gives back the keys of its row as they were', () => {
+describe('keyset cursors', () => {
+  test('a cursor restores the keys of its row', () => {
     expect(parseCursor(cursorOf(ordering, values), ordering)).toEqual(values);
     expect(parseCursor(cursorOf(ordering, [null, ...values.slice(1)]), ordering)).toEqual([null, ...values.slice(1)]);
   });
 
-  test('of another ordering is refused by both names', () => {
+  test('a cursor of another ordering is refused with both names', () => {
     const other = { ...ordering, name: 'things/STARTED_ASC' };
     expect(() => parseCursor(cursorOf(other, values), ordering)).toThrow(
       'the cursor belongs to the ordering things/STARTED_ASC, this list is in the ordering things/RETURN_DESC',
@@ -46,16 +46,16 @@ describe('a cursor', () => {
     ['a NUL in a text', 3, 'a\0b'],
     ['a half surrogate in a text', 3, '\ud800'],
     ['an id that is none', 4, 'x'],
-  ])('with %s is refused', (_, index, value) => {
+  ])('a cursor with %s is refused', (_, index, value) => {
     expect(() => parseCursor(cursorOf(ordering, values.with(index, value)), ordering)).toThrow(InvalidCursor);
   });
 
-  test('of too few or too many keys is refused', () => {
+  test('a cursor with too few or too many keys is refused', () => {
     expect(() => parseCursor(cursorOf(ordering, values.slice(1)), ordering)).toThrow(InvalidCursor);
     expect(() => parseCursor(cursorOf(ordering, [...values, '1']), ordering)).toThrow(InvalidCursor);
   });
 
-  test('of any other text is refused, never misread', () => {
+  test('any other text is refused as a cursor, never misread', () => {
     const text = fc.oneof(
       fc.string(),
       fc.jsonValue().map((value) => Buffer.from(JSON.stringify(value)).toString('base64url')),

@@ -20,7 +20,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-test('notices of the channels asked for arrive in the order they were sent, with their payload; others do not', async () => {
+test('notifications of subscribed channels arrive in order with their payload, and others do not', async () => {
   const notices: Notice[] = [];
   open.push(await listen(database.url, ['first', 'second'], (notice) => notices.push(notice)));
   await notify(['first', 'a'], ['third', 'x'], ['second', ''], ['first', 'b']);
@@ -32,7 +32,7 @@ test('notices of the channels asked for arrive in the order they were sent, with
   ]);
 });
 
-test('after a lost connection it listens again, and says so after it does', async () => {
+test('a listener reconnects after a lost connection and reports it afterwards', async () => {
   const seen: string[] = [];
   open.push(
     await listen(proxy.url, ['first'], ({ payload }) => seen.push(payload), {
@@ -50,7 +50,7 @@ test('after a lost connection it listens again, and says so after it does', asyn
   expect(seen).toEqual(['before', 'sent in onReconnect', 'sent in onReconnect']);
 });
 
-test('after close no notice arrives, and no connection is left, also when it was lost', async () => {
+test('a closed listener receives nothing and leaves no connection, also after a loss', async () => {
   const seen: string[] = [];
   const listening = await listen(proxy.url, ['closing'], ({ payload }) => seen.push(payload));
   await listening.close();
@@ -63,7 +63,7 @@ test('after close no notice arrives, and no connection is left, also when it was
   expect(seen).toEqual([]);
 });
 
-test('who waits beyond a count is woken by the next notice, at once by one that came before the wait, and by a reconnection', async () => {
+test('a wait beyond a count is woken by the next notification, by an earlier one at once, and by a reconnection', async () => {
   const notices = await countNotices(proxy.url, ['moved']);
   open.push(notices);
   const never = new AbortController().signal;
@@ -79,7 +79,7 @@ test('who waits beyond a count is woken by the next notice, at once by one that 
   await reconnected;
 });
 
-test('a wait beyond a count ends after its limit, when its signal aborts, and with the close', async () => {
+test('a wait beyond a count ends after its limit, on abort, and on close', async () => {
   const notices = await countNotices(database.url, ['moved']);
   const leaving = new AbortController();
   await notices.beyond(notices.count, 1, leaving.signal);
@@ -93,7 +93,7 @@ test('a wait beyond a count ends after its limit, when its signal aborts, and wi
   expect(notices.count).toBe(0);
 });
 
-test('the first connection fails as it does, and a channel that would need quotes is refused', async () => {
+test('a failing first connection throws, and a channel name that needs quotes is refused', async () => {
   proxy.cut();
   await expect(listen(proxy.url, ['first'], () => undefined)).rejects.toThrow();
   await expect(listen(database.url, ['first; drop table cursors'], () => undefined)).rejects.toBeInstanceOf(RangeError);

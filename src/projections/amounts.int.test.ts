@@ -75,7 +75,7 @@ test('rows and quarantine do not depend on how the log is cut into batches, howe
   );
 });
 
-test('a value beyond the limit waits in the quarantine of all that fold its event, with the field and the limit', async () => {
+test('a value beyond the limit waits in the quarantine of every projection that folds its event, with field and limit', async () => {
   await folded(valued([AMOUNT_LIMIT, 1.1e100, -AMOUNT_LIMIT]), []);
   const waiting = await database.db.selectFrom('quarantine').select(['projection', 'code', 'field', 'reason']).execute();
   const reason = 'must lie between -1e+100 and 1e+100, so that no sum leaves the range of a number';

@@ -226,7 +226,7 @@ async function quarantined() {
 }
 
 describe('read models', () => {
-  test('any cut into batches and any redelivery give the same rows', async () => {
+  test('any batches and any redelivery lead to the same rows', async () => {
     await fc.assert(
       fc.asyncProperty(choices, lates, cuts, async (told, late, cut) => {
         const events = toldLate(tellRun(told).events, late);
@@ -253,7 +253,7 @@ describe('read models', () => {
     );
   }, 300_000);
 
-  test('events appended twice change nothing but the note of it', async () => {
+  test('repeated events change nothing except the note of the repetition', async () => {
     await fc.assert(
       fc.asyncProperty(choices, fc.array(fc.nat(100), { minLength: 1, maxLength: 20 }), async (told, again) => {
         const { events } = tellRun(told);
@@ -274,7 +274,7 @@ describe('read models', () => {
     );
   });
 
-  test('streams may interleave in any way', async () => {
+  test('the interleaving of streams does not change the rows', async () => {
     await fc.assert(
       fc.asyncProperty(choices, fc.infiniteStream(fc.boolean()), async (told, coins) => {
         const { events } = tellRun(told);
@@ -297,7 +297,7 @@ describe('read models', () => {
 });
 
 describe('returns', () => {
-  test('sum the rewards from the root to the leaf and those on the rollout, and follow revisions', async () => {
+  test('a return sums the rewards from the root to the leaf and those of the rollout, and follows revisions', async () => {
     const story = new Story('returns');
     const runId = story.run();
     const tree = story.tree(runId);
@@ -342,7 +342,7 @@ describe('returns', () => {
 });
 
 describe('the journal', () => {
-  test("notes a hole in a producer's sequence and a sequence that went back", async () => {
+  test('the journal notes a gap in the sequence of a producer, and a sequence that regressed', async () => {
     const story = new Story('gaps');
     const runId = story.run();
     for (let i = 0; i < 4; i++) story.tell('MetricRecorded', { runId, metric: 'loss', value: i, at: i }, runId);
@@ -355,7 +355,7 @@ describe('the journal', () => {
     ]);
   });
 
-  test('keeps the first event of an id and quarantines another fact under it', async () => {
+  test('the journal keeps the first event of an id and quarantines another fact under it', async () => {
     const story = new Story('conflict');
     const runId = story.run();
     const first = story.tell('MetricRecorded', { runId, metric: 'loss', value: 1, at: null }, runId);

@@ -64,8 +64,8 @@ async function given(records: Parameters<typeof appendTo>[1], using: readonly Pr
   return log;
 }
 
-describe('an event before its parent', () => {
-  test('waits with its descendants while what comes behind is folded, and is released once the parent is there', async () => {
+describe('events before their parents', () => {
+  test('a child waits with its descendants while later events are folded, and is released once the parent exists', async () => {
     const story = new Story('late');
     const runId = story.run();
     const early = story.tree(runId, 'early');
@@ -104,7 +104,7 @@ describe('an event before its parent', () => {
     expect({ ...released, events: [], stream_producers: [] }).toEqual({ ...inOrder, events: [], stream_producers: [] });
   });
 
-  test('that is released again after it was released changes nothing', async () => {
+  test('a second release of a released event changes nothing', async () => {
     const { log, offset } = await givenEarlyStep();
     const first = appendRelease(log, 'trees', offset);
     await projectSlice(database.db, log, 'trees', first, first + 1);
@@ -120,7 +120,7 @@ describe('an event before its parent', () => {
     expect(await places()).toEqual(closed);
   });
 
-  test('that is released twice in one slice counts once, where it was released first', async () => {
+  test('two releases in one slice count once, at the place of the first', async () => {
     const { log, offset } = await givenEarlyStep();
     const [first, second] = [appendRelease(log, 'trees', offset), appendRelease(log, 'trees', offset)];
     await projectSlice(database.db, log, 'trees', first, second + 1);
@@ -130,7 +130,7 @@ describe('an event before its parent', () => {
     expect(new Set((await places()).map(({ released_offset }) => released_offset))).toEqual(new Set([first]));
   });
 
-  test('waits at the place of its release when it is refused there again, with the reason of then', async () => {
+  test('an event refused again waits at the place of its release, with the new reason', async () => {
     const { log, offset, child } = await givenEarlyStep();
     // Meanwhile another step takes its id.
     appendTo(log, [
@@ -176,7 +176,7 @@ describe('an event before its parent', () => {
 
 const PLACES = ['offset', 'log_offset', 'partition'];
 
-describe('bytes that are no event', () => {
+describe('bytes that are not an event', () => {
   test.each([
     ['no JSON', Buffer.from('hello'), { type: null, code: 'malformed' }],
     ['no UTF-8', Buffer.from([0xff, 0x00, 0x80]), { type: null, code: 'malformed' }],
@@ -188,26 +188,29 @@ describe('bytes that are no event', () => {
       Buffer.from('{"type":"RunStarted","schemaVersion":9}'),
       { type: 'RunStarted', code: 'unknown-version' },
     ],
-  ])('%s, wait in the quarantine of the journal, whole, and what comes behind is folded', async (_name, value, expected) => {
-    const story = new Story('raw');
-    story.run('before');
-    const [before] = story.events;
-    story.run('behind');
-    const [, behind] = story.events;
-    if (!before || !behind) throw new Error('a run is one event');
-    await given([before, { topic: 'runs', value }, behind]);
-    const inJournal = (await waiting()).filter(({ projection }) => projection === 'journal');
-    expect(inJournal).toEqual([expect.objectContaining({ offset: 1, ...expected })]);
-    const [{ body } = { body: Buffer.alloc(0) }] = await database.db.selectFrom('quarantine').select('body').execute();
-    expect(body.equals(value)).toBe(true);
-    expect(await database.db.selectFrom('runs').select('name').orderBy('name').execute()).toEqual([
-      { name: 'before' },
-      { name: 'behind' },
-    ]);
-  });
+  ])(
+    'a record of the log (%s) waits unchanged in the quarantine of the journal, and later events are folded',
+    async (_name, value, expected) => {
+      const story = new Story('raw');
+      story.run('before');
+      const [before] = story.events;
+      story.run('behind');
+      const [, behind] = story.events;
+      if (!before || !behind) throw new Error('a run is one event');
+      await given([before, { topic: 'runs', value }, behind]);
+      const inJournal = (await waiting()).filter(({ projection }) => projection === 'journal');
+      expect(inJournal).toEqual([expect.objectContaining({ offset: 1, ...expected })]);
+      const [{ body } = { body: Buffer.alloc(0) }] = await database.db.selectFrom('quarantine').select('body').execute();
+      expect(body.equals(value)).toBe(true);
+      expect(await database.db.selectFrom('runs').select('name').orderBy('name').execute()).toEqual([
+        { name: 'before' },
+        { name: 'behind' },
+      ]);
+    },
+  );
 });
 
-test('a record that no program could read counts from the place of its release on, and the journal holds it there', async () => {
+test('a record that nobody could read counts from the place of its release on, and the journal holds it there', async () => {
   const story = new Story('upgrade');
   story.run('unread');
   story.run('behind');
@@ -229,8 +232,8 @@ test('a record that no program could read counts from the place of its release o
   ]);
 });
 
-describe('an event that fits its schema', () => {
-  test('and that Postgres cannot store is found among its neighbours, waits alone, and stays when it is released', async () => {
+describe('valid events with unusual content', () => {
+  test('an event that Postgres cannot store is isolated from its neighbours, waits alone, and is refused again on release', async () => {
     const story = new Story('unstorable');
     for (let i = 0; i < 9; i++) story.run(`run ${i}`);
     // Asks Postgres for a number that it cannot hold, as a column of a narrower type would.
@@ -259,7 +262,7 @@ describe('an event that fits its schema', () => {
     expect(await waiting()).toEqual([expect.objectContaining({ projection: 'runs', offset: 9, code: 'unstorable' })]);
   });
 
-  test('but was set aside because a key could not be stored is released by a program that replaces such keys', async () => {
+  test('an event quarantined for a key that cannot be stored is released by a version that replaces such keys', async () => {
     const story = new Story('keys');
     story.run('run', { config: { 'a\0b': 1 } });
     const refusing: Projection = { ...runs, project: async (batch) => batch.map((delivery) => ({ delivery, ...unstorable })) };
@@ -269,7 +272,7 @@ describe('an event that fits its schema', () => {
     expect(await database.db.selectFrom('runs').select('config').execute()).toEqual([{ config: { 'a\uFFFDb': 1 } }]);
   });
 
-  test('may have null for a configuration', async () => {
+  test('an event may have null as its configuration', async () => {
     const story = new Story('null');
     story.run('a', { config: null });
     await given(story.events);
@@ -277,7 +280,7 @@ describe('an event that fits its schema', () => {
     expect(await database.db.selectFrom('runs').select(['name', 'config']).execute()).toEqual([{ name: 'a', config: {} }]);
   });
 
-  test('and names its parents in a ring waits; the walk up to the root ends', async () => {
+  test('events whose parents form a ring wait, and the walk to the root ends', async () => {
     const story = new Story('ring');
     const runId = story.run();
     const tree = story.tree(runId);

@@ -34,7 +34,7 @@ const setAside = () =>
     .orderBy('offset')
     .execute();
 
-test('a record whose type is cut where a surrogate pair lies is set aside with its place, its reason and its bytes', async () => {
+test('a record whose type is cut within a surrogate pair is quarantined with its place, reason and bytes', async () => {
   const records = [198, 199, 200].map((length) => Buffer.from(JSON.stringify({ type: `${'x'.repeat(length)}😀` })));
   await given(records);
   const place = {
@@ -51,7 +51,7 @@ test('a record whose type is cut where a surrogate pair lies is set aside with i
   ]);
 });
 
-test('whatever bytes lie in the log, every record that is no event is set aside once, with its place and its bytes', async () => {
+test('every record of the log that is not an event is quarantined once, with its place and bytes', async () => {
   const text = fc.array(fc.constantFrom('\0', '\ud83d', '\ude00', '😀', 'x'.repeat(99), 'é'), { maxLength: 8 });
   const claimed = text.map((parts) => JSON.stringify({ type: parts.join(''), schemaVersion: 1, [parts.join('.')]: 1 }));
   const known = text.map((parts) => JSON.stringify({ type: 'TreeOpened', schemaVersion: 1, data: { [parts.join('')]: 1 } }));

@@ -11,7 +11,7 @@ import { runProjections } from './runner.ts';
 import { waitUntilProjected } from './wait-until.ts';
 
 describeWithKafka('the runner over Kafka', () => {
-  test('begins at the cursors of the database: what the group had done already is folded again where rows and cursors were taken back', async () => {
+  test('the runner starts at the cursors of the database, and folds again where rows and cursors were lost', async () => {
     const platform = await openTestPlatform((await kafkaForTests()).brokers);
     const { log, database } = platform;
     try {
@@ -36,7 +36,7 @@ describeWithKafka('the runner over Kafka', () => {
     }
   });
 
-  test('folds again what a database took back under it, although nothing is appended any more', async () => {
+  test('the runner folds again what the database lost during its work, although nothing is appended', async () => {
     const platform = await openTestPlatform((await kafkaForTests()).brokers);
     const { log, database } = platform;
     const runner = await runProjections({ log, database });

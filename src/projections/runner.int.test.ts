@@ -84,7 +84,7 @@ async function stateOf(name: string): Promise<{ state: string; reason: string | 
 }
 
 describe('a bug in one projection', () => {
-  test('stops that one alone, and the runner that is started without the bug folds what was missed', async () => {
+  test('a bug stops only its own projection, and a runner started without the bug folds what is missing', async () => {
     const story = new Story('bug');
     const buggy: Projection = {
       ...registered('step-tree'),
@@ -119,7 +119,7 @@ async function finishedReturns(): Promise<number> {
 }
 
 describe('the cursor in the database', () => {
-  test('that was set back together with its rows makes the log deliver again; the projections that are ahead drop it', async () => {
+  test('a cursor reset together with its rows leads to redelivery, which the projections that are ahead ignore', async () => {
     const story = new Story('set back');
     tellMore(story);
     const first = await start();
@@ -136,7 +136,7 @@ describe('the cursor in the database', () => {
     expect(await readModels(world.database.db)).toEqual(await undisturbed(story));
   });
 
-  test('that went back under a runner at work is folded again, although nothing is appended any more', async () => {
+  test('a cursor that regresses under a running runner is folded again, although nothing is appended', async () => {
     const story = new Story('went back');
     tellMore(story);
     const { runner } = await start();
@@ -148,7 +148,7 @@ describe('the cursor in the database', () => {
     expect(await readModels(world.database.db)).toEqual(await undisturbed(story));
   });
 
-  test('of a database that was restored to an older state brings the later events again, to the same rows', async () => {
+  test('the cursor of a restored older database leads to redelivery of later events, with the same rows', async () => {
     const story = new Story('restored');
     const models = await openTestWorld(); // the read models in a database beside that of the log
     const before = await start({ database: models.database });
@@ -176,7 +176,7 @@ describe('the cursor in the database', () => {
     }
   });
 
-  test('that the log holds no more stops the projection with the reason, and the others go on', async () => {
+  test('a cursor below the start of the log stops the projection with the reason, and the others continue', async () => {
     const story = new Story('forgotten');
     tellMore(story);
     const first = await start();
@@ -244,7 +244,7 @@ async function copyOf({ url, database }: TestWorld): Promise<{ url: string; drop
 }
 
 describe('a lost connection to the database', () => {
-  test('is waited out: nothing is lost, folded twice or stopped', async () => {
+  test('an outage is waited out, and nothing is lost, folded twice or stopped', async () => {
     const proxy = await startCuttableProxy(world.url);
     const far = await openDatabase(proxy.url, { connectMs: 500 });
     try {
@@ -274,7 +274,7 @@ describe('a lost connection to the database', () => {
 });
 
 describe('two runners of one group', () => {
-  test('share the partitions, and the one that is left takes over those of the other', async () => {
+  test('two runners share the partitions, and the remaining one takes over those of the other', async () => {
     const story = new Story('shared');
     const other = await openEmbeddedLog({ url: world.url });
     try {

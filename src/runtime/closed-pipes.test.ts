@@ -4,7 +4,7 @@ import { outliveClosedPipes } from './closed-pipes.ts';
 
 const fault = (code: string) => Object.assign(new Error(`write ${code}`), { code });
 
-test('a pipe that its reader closed is no fault, another fault of an output is', () => {
+test('a pipe closed by its reader is ignored, and another output failure is thrown', () => {
   const output = new EventEmitter();
   outliveClosedPipes([output]);
   outliveClosedPipes([output]);

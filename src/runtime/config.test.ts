@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { ConfigError, DEFAULT_LIMITS, readConfig, VARIABLES } from './config.ts';
 
 describe('readConfig', () => {
-  test('an empty environment gives the embedded mode on loopback', () => {
+  test('an empty environment means the embedded mode on loopback', () => {
     expect(readConfig({})).toEqual({
       home: resolve('.espalier'),
       databaseUrl: null,

@@ -5,13 +5,13 @@ import { type Running, runUntilStopped } from './lifecycle.ts';
 import { createLogger } from './logger.ts';
 
 describe('runUntilStopped', () => {
-  test('a worker that ends by itself is closed, exit 0', async () => {
+  test('a worker that ends by itself is closed with exit code 0', async () => {
     const world = given();
     await world.run(async () => ({ finished: Promise.resolve(), close: world.close }));
     expect(world).toMatchObject({ exits: [0], closed: 1, lines: [] });
   });
 
-  test('a signal aborts, closes, exit 0', async () => {
+  test('a signal aborts and closes the worker with exit code 0', async () => {
     const world = given();
     let aborted = false;
     const ended = world.run(async (signal) => {
@@ -27,31 +27,34 @@ describe('runUntilStopped', () => {
     expect(world.lines).toEqual([expect.objectContaining({ level: 'info', message: 'stopping', signal: 'SIGTERM' })]);
   });
 
-  test('a rejected finished is logged once, closes, exit 1', async () => {
+  test('a rejected `finished` is logged once and closes the worker with exit code 1', async () => {
     const world = given();
     await world.run(async () => ({ finished: Promise.reject(new Error('the broker said no')), close: world.close }));
     expect(world).toMatchObject({ exits: [1], closed: 1 });
     expect(world.lines).toEqual([expect.objectContaining({ level: 'error', message: 'the broker said no' })]);
   });
 
-  test('a start that fails is logged once, exit 1', async () => {
+  test('a failing start is logged once, with exit code 1', async () => {
     const world = given();
     await world.run(() => Promise.reject(new Error('port 4000 is in use')));
     expect(world).toMatchObject({ exits: [1], closed: 0 });
     expect(world.lines).toEqual([expect.objectContaining({ message: 'port 4000 is in use' })]);
   });
 
-  test.each(['unhandledRejection', 'uncaughtException'])('an %s is logged once, closes, exit 1', async (event) => {
-    const world = given();
-    const ended = world.run(async () => ({ finished: new Promise(() => undefined), close: world.close }));
-    world.source.emit(event, new Error('a bug'));
-    world.source.emit(event, new Error('its echo'));
-    await ended;
-    expect(world).toMatchObject({ exits: [1], closed: 1 });
-    expect(world.lines).toEqual([expect.objectContaining({ message: 'a bug' })]);
-  });
+  test.each(['unhandledRejection', 'uncaughtException'])(
+    'an %s is logged once and closes the worker with exit code 1',
+    async (event) => {
+      const world = given();
+      const ended = world.run(async () => ({ finished: new Promise(() => undefined), close: world.close }));
+      world.source.emit(event, new Error('a bug'));
+      world.source.emit(event, new Error('its echo'));
+      await ended;
+      expect(world).toMatchObject({ exits: [1], closed: 1 });
+      expect(world.lines).toEqual([expect.objectContaining({ message: 'a bug' })]);
+    },
+  );
 
-  test('a close that fails or takes longer than its limit ends the process with 1', async () => {
+  test('a close that fails or exceeds its limit ends the process with exit code 1', async () => {
     const failing = given();
     await failing.run(async () => ({ finished: Promise.resolve(), close: () => Promise.reject(new Error('stuck')) }));
     expect(failing.exits).toEqual([1]);
@@ -61,7 +64,7 @@ describe('runUntilStopped', () => {
     expect(slow.lines).toEqual([expect.objectContaining({ message: 'did not close within 0.01 s; ending anyway' })]);
   });
 
-  test('a second signal ends at once with 128 + its number', async () => {
+  test('a second signal ends the process at once with 128 plus its number', async () => {
     const world = given();
     const ended = world.run(
       async () => ({ finished: new Promise(() => undefined), close: () => new Promise(() => undefined) }),
@@ -88,7 +91,7 @@ describe('runUntilStopped', () => {
     expect(world).toMatchObject({ exits: [0], closed: 1 });
   });
 
-  test('no listener is left behind', async () => {
+  test('runUntilStopped leaves no listener behind', async () => {
     const world = given();
     await world.run(async () => ({ finished: Promise.resolve(), close: world.close }));
     expect(world.source.eventNames()).toEqual([]);

@@ -17,7 +17,7 @@ describe('logger', () => {
     ]);
   });
 
-  test('a level below the one asked for is dropped', () => {
+  test('a level below the configured one is dropped', () => {
     const { lines, logger } = capture({ form: 'human', level: 'warn' });
     logger.debug('a');
     logger.info('b');
@@ -26,7 +26,7 @@ describe('logger', () => {
     expect(lines).toEqual(['03:04:05 warn c\n', '03:04:05 error d\n']);
   });
 
-  test('an error is written with its cause, and a cycle or a bigint does no harm', () => {
+  test('an error is written with its cause, and a cycle or a bigint is harmless', () => {
     const { lines, logger } = capture({ form: 'json' });
     const cycle: Record<string, unknown> = { n: 1n };
     cycle.self = cycle;
@@ -37,7 +37,7 @@ describe('logger', () => {
     expect(line.cycle).toEqual({ n: '1', self: '[seen above]' });
   });
 
-  test('what cannot be printed at all is said, not thrown', () => {
+  test('a value that cannot be printed is reported, not thrown', () => {
     const { lines, logger } = capture({ form: 'json' });
     logger.info('x', {
       field: {

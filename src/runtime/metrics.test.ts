@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createMetrics } from './metrics.ts';
 
 describe('metrics', () => {
-  test('a counter asked for twice is one counter', async () => {
+  test('a counter requested twice is one counter', async () => {
     const metrics = createMetrics();
     metrics.counter('events_total', 'Events', ['type']).add(2, { type: 'StepTaken' });
     metrics.counter('events_total', 'Events', ['type']).add(3, { type: 'StepTaken' });
@@ -23,7 +23,7 @@ describe('metrics', () => {
     expect(body).toContain('espalier_seconds_bucket{le="1",route="/"} 1');
   });
 
-  test('a gauge is read at each scrape and forgets labels that are gone', async () => {
+  test('a gauge is read at each scrape and forgets labels that have gone', async () => {
     const metrics = createMetrics();
     let samples = [{ labels: { projection: 'runs' }, value: 7 }];
     metrics.gauge('lag', 'Lag', ['projection'], async () => samples);
@@ -34,7 +34,7 @@ describe('metrics', () => {
     expect(body).not.toContain('runs');
   });
 
-  test('a gauge that cannot be read is left out and counted, and the others are shown', async () => {
+  test('a gauge that cannot be read is omitted and counted, and the others are shown', async () => {
     const metrics = createMetrics();
     metrics.gauge('broken', 'Broken', [], async () => {
       throw new Error('no database');

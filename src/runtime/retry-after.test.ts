@@ -17,7 +17,7 @@ test.each<[Readonly<Record<string, string>>, number | null]>([
   expect(read(headers)).toBe(pause);
 });
 
-test('a time-out, too early, too many requests and faults of a server pass; what it refuses or does not implement does not', () => {
+test('408, 425, 429 and server faults are transient; refusals and unimplemented methods are not', () => {
   expect([408, 425, 429, 500, 502, 503, 504, 529].filter((status) => !isPassingStatus(status))).toEqual([]);
   expect([200, 400, 401, 404, 409, 413, 422, 501, 505].filter(isPassingStatus)).toEqual([]);
 });

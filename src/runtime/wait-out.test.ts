@@ -4,7 +4,7 @@ import { waitOut } from './wait-out.ts';
 const passes = (error: unknown): boolean => error instanceof RangeError;
 const never = new AbortController().signal;
 
-test('work is begun again until it is done, and every fault is told', async () => {
+test('work is repeated until it succeeds, and every fault is reported', async () => {
   const faults: unknown[] = [];
   let tries = 0;
   const work = async () => {
@@ -15,7 +15,7 @@ test('work is begun again until it is done, and every fault is told', async () =
   expect(faults).toEqual(['RangeError: away 1', 'RangeError: away 2']);
 });
 
-test('what does not pass is thrown at once, and so is a fault once nobody wants the work', async () => {
+test('a permanent fault is thrown at once, as is any fault after an abort', async () => {
   const onFault = (): never => {
     throw new Error('nothing is waited out');
   };
@@ -25,7 +25,7 @@ test('what does not pass is thrown at once, and so is a fault once nobody wants 
   await expect(waitOut(() => Promise.reject(fault), { passes, onFault, signal: AbortSignal.abort() })).rejects.toBe(fault);
 });
 
-test('faults that follow one another are waited out up to the limit; work that went well for a while begins it again', async () => {
+test('consecutive faults are waited out up to the limit, and a longer success resets the limit', async () => {
   let clock = 0;
   let tries = 0;
   const lasting = [10, 10, 61_000, 10, 10]; // ms of work before each fault

@@ -38,7 +38,7 @@ async function note(n: number): Promise<boolean> {
 const noted = async () => (await database.pool.query<{ n: number }>('select n from noted order by n')).rows.map(({ n }) => n);
 const COMMIT = [/insert into noted/, /^Q commit/];
 
-test('a commit that is not sent has no effect, one that is not answered has; either is seen by the client as lost', async () => {
+test('an unsent commit has no effect and an unanswered one has, and the client sees either as lost', async () => {
   const unsent = proxy.cutAt({ messages: COMMIT, fate: 'unsent' }, 10_000);
   expect([await note(1), await unsent, await noted()]).toEqual([false, true, []]);
   const unanswered = proxy.cutAt({ messages: COMMIT, fate: 'unanswered' }, 10_000);
@@ -46,7 +46,7 @@ test('a commit that is not sent has no effect, one that is not answered has; eit
   expect([await note(3), await noted()]).toEqual([true, [2, 3]]);
 });
 
-test('a moment that does not come cuts nothing', async () => {
+test('a moment that does not occur cuts nothing', async () => {
   const waited = proxy.cutAt({ messages: [/copy noted/], fate: 'unsent' }, 300);
   expect(await note(1)).toBe(true);
   expect([await waited, await noted()]).toEqual([false, [1]]);

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { connect } from '../postgres/pool.ts';
 import { createTestDatabase } from './database.ts';
 
-test('databases made at the same time are migrated, empty and each its own; a dropped one is gone, whoever was connected', async () => {
+test('databases created concurrently are migrated, empty and separate; a dropped one disappears, whoever is connected', async () => {
   const databases = await Promise.all([createTestDatabase(), createTestDatabase(), createTestDatabase()]);
   const clients = await Promise.all(databases.map(({ url }) => connect(url)));
   const ends = clients.map((client) => new Promise((resolve) => client.on('error', resolve)));

@@ -5,5 +5,5 @@ import { whyNoKafka } from './kafka.ts';
 export function describeWithKafka(name: string, body: () => void): void {
   const reason = whyNoKafka();
   if (reason === undefined) describe(name, body);
-  else describe.skip(`${name} (skipped: ${reason})`, () => test('needs a Kafka broker', () => undefined));
+  else describe.skip(`${name} (skipped: ${reason})`, () => test('a Kafka broker is required', () => undefined));
 }

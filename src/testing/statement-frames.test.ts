@@ -23,7 +23,7 @@ const sent: readonly (readonly [string, Buffer])[] = [
 const bytes = Buffer.concat(sent.map(([type, content]) => message(type, content)));
 const starts = sent.map((_, i) => Buffer.concat(sent.slice(0, i).map(([type, content]) => message(type, content))).length);
 
-test('however the bytes are cut, every message is found once, with its statement and its place', () => {
+test('every message is found once, with its statement and its place, however the bytes are cut', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 60 }), (cuts) => {
       const frames = new StatementFrames();

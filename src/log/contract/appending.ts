@@ -7,7 +7,7 @@ import { ofKey, readAll } from './watch.ts';
 export function describeAppending(fixture: () => EventLogFixture, codecs: readonly string[]): void {
   const { log, second } = { log: () => fixture().log, second: () => fixture().second() };
 
-  test('records of one key keep the order in which append was called, though nobody waited', async () => {
+  test('records of one key keep the order of the append calls, although no call is awaited', async () => {
     const topic = await freshTopic(log(), 3);
     const keys = ['a', 'b', 'c', 'd'];
     const calls = numbered(topic, 200, keys).map((one) => log().append([one]));
@@ -24,7 +24,7 @@ export function describeAppending(fixture: () => EventLogFixture, codecs: readon
     expect((await readAll(log(), topic, 3_000)).map((r) => r.text)).toEqual(numbered(topic, 3_000).map(text));
   });
 
-  test('concurrent appends of several clients all arrive, each exactly once', async () => {
+  test('concurrent appends of several clients are each delivered exactly once', async () => {
     const topic = await freshTopic(log(), 2);
     const others = await Promise.all([second(), second()]);
     try {
@@ -42,7 +42,7 @@ export function describeAppending(fixture: () => EventLogFixture, codecs: readon
     }
   });
 
-  test('when append resolves, another client can read the records', async () => {
+  test('a record can be read by another client once its append has resolved', async () => {
     const topic = await freshTopic(log());
     const other = await second();
     try {
@@ -54,7 +54,7 @@ export function describeAppending(fixture: () => EventLogFixture, codecs: readon
     }
   });
 
-  test('each receipt names the place where its record lies, and a key keeps its partition', async () => {
+  test('each receipt names the place of its record, and a key keeps its partition', async () => {
     const topics = [await freshTopic(log(), 4), await freshTopic(log(), 3)] as const;
     const records = Array.from({ length: 60 }, (_, i) => record(i % 3 === 0 ? topics[0] : topics[1], `key-${i % 11}`, `v${i}`));
     const receipts = (await Promise.all([log().append(records.slice(0, 25)), log().append(records.slice(25))])).flat();
@@ -71,7 +71,7 @@ export function describeAppending(fixture: () => EventLogFixture, codecs: readon
     }
   });
 
-  test('a record that names its partition lies there, behind what its key has elsewhere', async () => {
+  test('a record that names its partition lies there, behind the earlier records of its key', async () => {
     const topic = await freshTopic(log(), 3);
     const named = [2, 0, 1, 2].map((partition, i) => ({ ...record(topic, 'one key', `v${i}`), partition }));
     const receipts = await log().append(named);
@@ -86,7 +86,7 @@ export function describeAppending(fixture: () => EventLogFixture, codecs: readon
   });
 
   test.each([-1, 3, 0.5])(
-    'an append to partition %s of three is refused whole with a RangeError, and those beside it are not',
+    'an append to partition %s of three is refused whole with a RangeError, and concurrent ones succeed',
     async (partition) => {
       const topic = await freshTopic(log(), 3);
       const beside = log().append([record(topic, 'k', 'beside')]);
@@ -97,7 +97,7 @@ export function describeAppending(fixture: () => EventLogFixture, codecs: readon
     },
   );
 
-  test('an empty value and a value of 1 MiB come back byte for byte', async () => {
+  test('an empty value and a value of 1 MiB are read back byte for byte', async () => {
     const topic = await freshTopic(log());
     const large = Uint8Array.from({ length: 1024 * 1024 }, (_, i) => (i * 31 + (i >> 8)) & 0xff);
     await log().append([record(topic, 'k'), record(topic, 'k', large), record(topic, 'ключ 🌳', 'after')]);
@@ -107,7 +107,7 @@ export function describeAppending(fixture: () => EventLogFixture, codecs: readon
     expect(Buffer.compare(records[1]?.value ?? new Uint8Array(), large)).toBe(0);
   });
 
-  test('a record at the limit is taken; one byte more is refused as too large, and its whole append with it', async () => {
+  test('a record at the limit is accepted; one byte more is refused as too large, with its whole append', async () => {
     const topic = await freshTopic(log());
     await log().append([record(topic, 'k', new Uint8Array(RECORD_LIMIT - 1))]);
     const refused = log().append([record(topic, 'k', 'small'), record(topic, 'k', new Uint8Array(RECORD_LIMIT))]);
@@ -125,11 +125,11 @@ export function describeAppending(fixture: () => EventLogFixture, codecs: readon
     expect((await log().ends([topic])).get(topic)).toEqual(new Map([[0, 0]]));
   });
 
-  test('an append of nothing answers with no receipts', async () => {
+  test('an append of nothing resolves to no receipts', async () => {
     expect(await log().append([])).toEqual([]);
   });
 
-  test('an unknown topic is refused by name: by append, whole, by ends and by subscribe', async () => {
+  test('append, ends and subscribe refuse an unknown topic by name, append as a whole', async () => {
     const topic = await freshTopic(log());
     const unknown = fresh('unknown');
     const refusal = { name: 'LogError', code: 'unknown-topic', message: expect.stringContaining(unknown) };
@@ -140,7 +140,7 @@ export function describeAppending(fixture: () => EventLogFixture, codecs: readon
     expect((await log().ends([topic])).get(topic)).toEqual(new Map([[0, 0]]));
   });
 
-  test('ends grow by what was appended, partition by partition', async () => {
+  test('the ends grow by what is appended, partition by partition', async () => {
     const topic = await freshTopic(log(), 4);
     const zero = [0, 1, 2, 3].map((partition) => [partition, 0] as const);
     expect((await log().ends([topic])).get(topic)).toEqual(new Map(zero));
@@ -150,7 +150,7 @@ export function describeAppending(fixture: () => EventLogFixture, codecs: readon
     expect((await log().ends([topic])).get(topic)).toEqual(counts);
   });
 
-  test('topics are made once, though several clients ask at the same time and again', async () => {
+  test('topics are created once, although several clients request them concurrently and repeatedly', async () => {
     const other = await second();
     try {
       const topics = [fresh('topic'), fresh('topic')];

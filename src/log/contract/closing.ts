@@ -6,7 +6,7 @@ import { done, gate, until, watch } from './watch.ts';
 export function describeClosing(fixture: () => EventLogFixture): void {
   const { log, second } = { log: () => fixture().log, second: () => fixture().second() };
 
-  test('close waits for the handler at work and records its answer', async () => {
+  test('close waits for the running handler and records its answer', async () => {
     const topic = await freshTopic(log());
     await log().append(numbered(topic, 3));
     const order: string[] = [];
@@ -35,7 +35,7 @@ export function describeClosing(fixture: () => EventLogFixture): void {
     expect(next.texts()).toEqual(['k#2']);
   });
 
-  test('close tells the handler by its signal; what it then gives up is delivered again', async () => {
+  test('close notifies the handler by its signal, and abandoned work is delivered again', async () => {
     const topic = await freshTopic(log());
     await log().append(numbered(topic, 3));
     const reader = await watch(log(), [topic], {
@@ -53,7 +53,7 @@ export function describeClosing(fixture: () => EventLogFixture): void {
     expect(next.texts()).toEqual(['k#0', 'k#1', 'k#2']);
   });
 
-  test('closing twice, also after a throw, does nothing more', async () => {
+  test('a second close does nothing, also after a throw', async () => {
     const topic = await freshTopic(log());
     const reader = await watch(log(), [topic], { handle: () => Promise.reject(new Error('a bug')) });
     await log().append(numbered(topic, 1));
@@ -63,7 +63,7 @@ export function describeClosing(fixture: () => EventLogFixture): void {
     expect(reader.batches).toHaveLength(1); // and nothing was handed over after the throw
   });
 
-  test('a closed client has made durable what it was given, and refuses the rest', async () => {
+  test('a closed client has made accepted records durable, and refuses further ones', async () => {
     const topic = await freshTopic(log());
     const client = await second();
     const accepted = client.append(numbered(topic, 100));
@@ -77,7 +77,7 @@ export function describeClosing(fixture: () => EventLogFixture): void {
     await client.close();
   });
 
-  test('an error of the client that no retry heals rejects finished as fatal, so that a supervisor sees it', async () => {
+  test('an unrecoverable client error rejects `finished` as fatal, so that a supervisor sees it', async () => {
     const topic = await freshTopic(log());
     const reader = await watch(log(), [topic]);
     await log().append(numbered(topic, 1));

@@ -7,7 +7,7 @@ import { done, until, watch } from './watch.ts';
 export function describeDelivering(fixture: () => EventLogFixture): void {
   const { log, second } = { log: () => fixture().log, second: () => fixture().second() };
 
-  test('a batch is a run of one partition in offset order, no longer than the limit, read from where the one before ended', async () => {
+  test('a batch is a run of one partition in offset order within the limit, and continues where the previous one ended', async () => {
     const topic = await freshTopic(log(), 2);
     await log().append(numbered(topic, 250, ['a', 'b', 'c', 'd', 'e']));
     const reader = await watch(log(), [topic], { batchLimit: 40 });
@@ -27,7 +27,7 @@ export function describeDelivering(fixture: () => EventLogFixture): void {
     expect(next).toEqual((await log().ends([topic])).get(topic));
   });
 
-  test('what is appended while the subscription runs is handed over, from every topic subscribed to', async () => {
+  test('records appended during a subscription are delivered from every subscribed topic', async () => {
     const topics = [await freshTopic(log()), await freshTopic(log(), 2)] as const;
     const reader = await watch(log(), topics);
     await log().append(numbered(topics[0], 3));
@@ -39,7 +39,7 @@ export function describeDelivering(fixture: () => EventLogFixture): void {
     expect(texts(topics[1]).sort()).toEqual(['x#0', 'x#2', 'y#1', 'y#3']);
   });
 
-  test('every group gets all records, and a new group begins at the first', async () => {
+  test('every group receives all records, and a new group begins at the first', async () => {
     const topic = await freshTopic(log());
     await log().append(numbered(topic, 5));
     const early = await watch(log(), [topic]);
@@ -50,7 +50,7 @@ export function describeDelivering(fixture: () => EventLogFixture): void {
     expect(late.texts()).toEqual(early.texts());
   });
 
-  test('what was answered done is not delivered again after a close', async () => {
+  test('a record answered as done is not delivered again after a close', async () => {
     const topic = await freshTopic(log());
     await log().append(numbered(topic, 5));
     const before = await watch(log(), [topic]);
@@ -63,7 +63,7 @@ export function describeDelivering(fixture: () => EventLogFixture): void {
     expect(after.texts()).toEqual(['k#5', 'k#6']);
   });
 
-  test('a throw of the handler rejects finished with it, and a new member gets the same records again', async () => {
+  test('a throw of the handler rejects `finished`, and a new member receives the same records again', async () => {
     const topic = await freshTopic(log());
     const bug = new Error('a bug in the handler');
     await log().append(numbered(topic, 10));
@@ -88,7 +88,7 @@ export function describeDelivering(fixture: () => EventLogFixture): void {
     }
   });
 
-  test('after a rewind the records come again from exactly there', async () => {
+  test('a rewind delivers the records again from exactly that offset', async () => {
     const topic = await freshTopic(log());
     await log().append(numbered(topic, 20));
     let rewound = false;
@@ -105,7 +105,7 @@ export function describeDelivering(fixture: () => EventLogFixture): void {
     expect(reader.texts()).toEqual([...numberedTexts(0, 15), ...numberedTexts(3, 20)]);
   });
 
-  test('a rewind outlives the member that answered it', async () => {
+  test('a rewind outlives the member that requested it', async () => {
     const topic = await freshTopic(log());
     await log().append(numbered(topic, 6));
     const before = await watch(log(), [topic]);
@@ -129,7 +129,7 @@ export function describeDelivering(fixture: () => EventLogFixture): void {
     expect(after.texts()).toEqual(numberedTexts(2, 7));
   });
 
-  test('when only a part of a batch is answered done, the rest is delivered again', async () => {
+  test('the rest of a batch is delivered again when only a part was answered as done', async () => {
     const topic = await freshTopic(log());
     await log().append(numbered(topic, 6));
     const group = fresh('group');

@@ -6,7 +6,7 @@ const KEYS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
 /** What the members of one group promise each other. */
 export function describeSharing(fixture: () => EventLogFixture): void {
-  test('two members share the partitions, and when one closes the other takes over, with no record lost', async () => {
+  test('two members share the partitions, and when one closes the other takes over without losing a record', async () => {
     const { log, second } = fixture();
     const topic = await freshTopic(log, 4);
     const group = fresh('group');
@@ -44,7 +44,7 @@ export function describeSharing(fixture: () => EventLogFixture): void {
     }
   });
 
-  test('a member that closes its client hands its partitions on', async () => {
+  test('a member that closes its client hands over its partitions', async () => {
     const { log, second } = fixture();
     const topic = await freshTopic(log, 2);
     const leaving = await second();

@@ -102,8 +102,8 @@ const disturbedRecord = fc
     return record;
   });
 
-describe('the read models as of a position', () => {
-  test('are the fold of the first events, whatever was recorded and however much came after', async () => {
+describe('read models as of a position', () => {
+  test('the read models as of a position are the fold of the first events, whatever was recorded and however much follows', async () => {
     await fc.assert(
       fc.asyncProperty(disturbedRecord, fc.array(fc.nat(), { minLength: 1, maxLength: 2 }), async (events, cuts) => {
         await emptyReadModels(live.db);
@@ -116,7 +116,7 @@ describe('the read models as of a position', () => {
     );
   }, 180_000);
 
-  test('are the fold of any next offsets, of every type of event', async () => {
+  test('the read models as of any offsets are the fold of the events below them, for every type of event', async () => {
     const log = testLog();
     appendTo(log, everyEvent());
     await projectUpTo(live.db, log, ends(log));
@@ -132,7 +132,7 @@ describe('the read models as of a position', () => {
     );
   }, 120_000);
 
-  test('have a released event from the place of its release on, also where a snapshot was kept from before', async () => {
+  test('a released event is included from the place of its release on, also where an earlier snapshot was kept', async () => {
     const { log, later } = await givenReleased();
     appendTo(log, later);
     const before = ends(log);
@@ -155,7 +155,7 @@ describe('the read models as of a position', () => {
     await fresh.close();
   });
 
-  test('have it from the time of its release on, though the event itself happened before', async () => {
+  test('a released event is included from the time of its release on, although it occurred earlier', async () => {
     const { log } = await givenReleased();
     await releaseWaiting(live.db, { log });
     const { rows } = await sql<{ at: Date }>`select min(released_at) as at from quarantine_releases`.execute(live.db);
@@ -186,14 +186,14 @@ async function givenReleased() {
   return { log, later, opened, tree };
 }
 
-describe('what hangs on a released event', () => {
+describe('events that depend on a released event', () => {
   const names = ['steps', 'rollouts', 'rewards', 'reward_edges', 'returns', 'quarantine'];
   const waiting = async (db: Db) => {
     const ofTree = db.selectFrom('quarantine').select('offset').where('projection', '=', 'step-tree');
     return (await ofTree.where('released_at', 'is', null).orderBy('offset').execute()).map(({ offset }) => offset);
   };
 
-  test.each(['all', 'the tree'] as const)('is folded with it, and waits in no quarantine: %s', async (scope) => {
+  test.each(['all', 'the tree'] as const)('a dependent event is folded with it and waits in no quarantine: %s', async (scope) => {
     const { log, later, tree } = await givenReleased();
     await releaseWaiting(live.db, { log });
     appendTo(log, later);
@@ -205,7 +205,7 @@ describe('what hangs on a released event', () => {
     snapshot.release();
   });
 
-  test('waits where live still sets it aside', async () => {
+  test('a dependent event waits where the live fold still quarantines it', async () => {
     const { log, later, opened } = await givenReleased();
     appendTo(log, [...later, opened]); // once more: another position, so that no snapshot of it is kept
     await projectUpTo(live.db, log, ends(log)); // nothing was released
@@ -231,8 +231,8 @@ async function givenTrees(...names: readonly string[]) {
 
 const ENTITIES = { runs: [], trees: [], steps: [], rollouts: [] };
 
-describe('a snapshot of some entities', () => {
-  test('holds their streams as the whole one does, and of other projections no table', async () => {
+describe('snapshots of some entities', () => {
+  test('a partial snapshot holds the same streams as the whole one, and no table of other projections', async () => {
     const { trees, position, run } = await givenTrees('a', 'b');
     const [a, b] = trees;
     const moment = { kind: 'position', position } as const;
@@ -251,19 +251,19 @@ describe('a snapshot of some entities', () => {
   });
 });
 
-describe('a snapshot', () => {
+describe('snapshots', () => {
   const schemas = async () =>
     (await sql<{ name: string }>`select nspname as name from pg_namespace where nspname like 'as\\_of\\_%'`.execute(live.db)).rows
       .length;
 
-  test('cannot be written', async () => {
+  test('a snapshot cannot be written', async () => {
     const { position } = await givenTrees('a');
     const { db, release } = await snapshots.at({ kind: 'position', position }, 'all', NEVER);
     await expect(sql`delete from steps`.execute(db)).rejects.toThrow('read-only transaction');
     release();
   });
 
-  test('is folded once for all who ask at once, and as few are kept as is said', async () => {
+  test('a snapshot is folded once for concurrent readers, and only the configured number is kept', async () => {
     const { trees, position } = await givenTrees('a', 'b', 'c');
     const own = keepSnapshots(live, url, { records: 1_000, kept: 1 });
     const before = await schemas();
@@ -277,7 +277,7 @@ describe('a snapshot', () => {
     expect(await schemas()).toBe(before);
   });
 
-  test('is refused where too many events would be folded, with the remedy, and beyond the journal', async () => {
+  test('a snapshot of too many events is refused with the remedy, as is one beyond the journal', async () => {
     const { trees, position } = await givenTrees('a', 'b');
     const own = keepSnapshots(live, url, { records: 12 });
     const moment = { kind: 'position', position } as const;
@@ -293,7 +293,7 @@ describe('a snapshot', () => {
     await own.close();
   });
 
-  test('is given up when nobody waits for it any more, and folded again for who asks again', async () => {
+  test('the fold of a snapshot stops when nobody waits for it, and starts again for the next reader', async () => {
     const { position } = await givenTrees('a');
     const own = keepSnapshots(live, url, { records: 1_000 });
     const before = await schemas();
@@ -306,7 +306,7 @@ describe('a snapshot', () => {
     expect(await schemas()).toBe(before);
   });
 
-  test('that a killed process left is dropped by the next one who keeps some; that of a living one is not', async () => {
+  test('a snapshot left by a killed process is dropped by the next process that keeps some, and one of a living process is kept', async () => {
     const { position, trees } = await givenTrees('a');
     const held = await snapshots.at({ kind: 'position', position }, 'all', NEVER);
     await sql`create schema as_of_7_1`.execute(live.db);
@@ -319,14 +319,14 @@ describe('a snapshot', () => {
     await own.close();
   });
 
-  test('that a killed process left is dropped when the API starts', async () => {
+  test('a snapshot left by a killed process is dropped when the API starts', async () => {
     await sql`create schema as_of_8_1`.execute(live.db);
     const before = await schemas();
     await dropLeftSnapshots(url, live.db);
     expect(await schemas()).toBe(before - 1);
   });
 
-  test('is folded again when the connection was lost by which others know that it is used', async () => {
+  test('a snapshot is folded again when the connection that marks it as used was lost', async () => {
     const { position, trees } = await givenTrees('a');
     const own = keepSnapshots(live, url, { records: 1_000 });
     const ask = () => own.at({ kind: 'position', position }, { ...ENTITIES, trees: [trees[0]?.treeId ?? ''] }, NEVER);
@@ -349,7 +349,7 @@ describe('a snapshot', () => {
     await own.close();
   });
 
-  test('as of a time ends in each partition before the first event that happened later', async () => {
+  test('a snapshot as of a time ends in each partition before the first later event', async () => {
     const { trees, run } = await givenTrees('a');
     const { rows } = await sql<{ at: Date; offset: number }>`
       select occurred_at as at, "offset" from events where topic = 'trees' order by "offset" offset 2 limit 1`.execute(live.db);

@@ -41,7 +41,7 @@ test.each([
   ['events', journal],
   ['chain_blocks', journalChain],
 ] as const)(
-  'a kept snapshot whose %s were dropped with a retired version is folded anew for who asks again',
+  'a kept snapshot whose %s were dropped with a retired version is folded again for the next reader',
   async (table, projection) => {
     const story = new Story('retired');
     story.tree(story.run());

@@ -48,8 +48,8 @@ async function lines(filter: ExampleFilter, after: string | null = null, limit =
   return page?.rows.map(({ row }) => row.line) ?? [];
 }
 
-describe('the sources of a dataset', () => {
-  test('are read in the order of its lines, a page at a time, by kind, tree and revision', async () => {
+describe('dataset sources', () => {
+  test('sources are read in the order of the lines, page by page, by kind, tree and revision', async () => {
     const datasetId = release('one');
     const [treeId, revisionId] = [story.id('tree'), story.id('revision')];
     const revised: Example = { ...good(9, treeId, story.id('r')), kind: 'revision', revisionId };
@@ -66,7 +66,7 @@ describe('the sources of a dataset', () => {
     expect(await countExamples(database.db, [{ datasetId, kind: 'good' }, { datasetId }])).toEqual([2, 3]);
   });
 
-  test('name the policy versions that acted in its good and bad trajectories', async () => {
+  test('sources name the policy versions that acted in good and bad trajectories', async () => {
     const tree = story.tree(runId);
     const rollouts = [3, 5].map((version, i) => story.rollout(tree, i, { policy: { policyId: 'linear', version } }));
     const datasetId = release('one');
@@ -79,7 +79,7 @@ describe('the sources of a dataset', () => {
     ]);
   });
 
-  test('are those of the content that was released first: of two releases at the same moment only one is the fact', async () => {
+  test('the content released first determines the sources, and one of two concurrent releases becomes the fact', async () => {
     const datasetId = release('one', digest('a'));
     release('one', digest('b'));
     tellSources(datasetId, [good(2, story.id('b'), story.id('b'))], digest('b'));
@@ -89,7 +89,7 @@ describe('the sources of a dataset', () => {
     expect(await database.db.selectFrom('quarantine').select('code').execute()).toEqual([]);
   });
 
-  test('of a dataset that was never released wait in quarantine', async () => {
+  test('the sources of an unreleased dataset wait in quarantine', async () => {
     const lost = tellSources(story.id('nothing'), [good(1, story.id('a'), story.id('a'))]);
     await givenEvents(database.db, story.events);
     expect(await database.db.selectFrom('quarantine').select(['projection', 'event_id', 'code', 'field']).execute()).toEqual([

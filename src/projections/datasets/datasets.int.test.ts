@@ -38,7 +38,7 @@ describe('datasets', () => {
     runs,
   });
 
-  test('are read by name, by id and by the runs that they come from, with every field as released', async () => {
+  test('datasets are read by name, by id and by their runs, with every field as released', async () => {
     const told = new Story('told');
     for (const data of [release('b', 1, [one, two]), release('a', 2, [two]), release('a', 1, [one])])
       told.tell('DatasetReleased', data, data.datasetId);
@@ -58,7 +58,7 @@ describe('datasets', () => {
     }); // three were told
   });
 
-  test('are withdrawn once; a withdrawal of nothing waits in quarantine', async () => {
+  test('a dataset is withdrawn once, and a withdrawal of an unknown one waits in quarantine', async () => {
     const told = new Story('told');
     const data = release('a', 1, [one]);
     told.tell('DatasetReleased', data, data.datasetId);

@@ -50,8 +50,8 @@ async function quarantined() {
   return database.db.selectFrom('quarantine').select(['projection', 'code', 'field']).execute();
 }
 
-describe('a history image', () => {
-  test('is read as it was measured', async () => {
+describe('history images', () => {
+  test('an image is read as measured', async () => {
     const { story, runId, tree, steps, renderSpecId } = given();
     const stepId = story.step(tree, null, tree.rootStepId, 1);
     const sizes = {
@@ -77,14 +77,14 @@ describe('a history image', () => {
     expect((await readHistoryImagesOfRun(database.db, runId)).map((shown) => shown.stepId)).toEqual([...steps, stepId]);
   });
 
-  test('has the segments of its chain of prefixes, in order', async () => {
+  test('an image has the segments of its chain of prefixes, in order', async () => {
     const { story, steps, segments } = given();
     await givenEvents(database.db, story.events);
     const histories = await readHistories(database.db, [...steps, story.id('nobody')]);
     expect([...histories]).toEqual(steps.map((stepId, i) => [stepId, segments.slice(0, i)]));
   });
 
-  test('of a window holds the range that it names', async () => {
+  test('an image of a window contains the named range', async () => {
     const { story, tree, steps, renderSpecId, segments } = given();
     const stepId = story.step(tree, null, tree.rootStepId, 1);
     const fresh = tellSegment(story, tree.runId, renderSpecId, 'fresh');
@@ -94,7 +94,7 @@ describe('a history image', () => {
     expect((await readHistories(database.db, [stepId])).get(stepId)).toEqual([segments[1], segments[2], fresh]);
   });
 
-  test('may be told before its spec and its segments are', async () => {
+  test('an image may be recorded before its spec and its segments', async () => {
     const { story, tree, steps, segments } = given();
     const late = story.events.filter(({ type }) => type === 'RenderSpecRegistered' || type === 'SegmentRendered');
     await givenEvents(
@@ -110,10 +110,10 @@ describe('a history image', () => {
   });
 
   test.each([
-    ['that no history stands behind', { from: 0, to: 0 }, true, 'missing-history', 'data.prefix.stepId'],
+    ['without a history behind it', { from: 0, to: 0 }, true, 'missing-history', 'data.prefix.stepId'],
     ['beyond what was shown', { from: 1, to: 4 }, false, 'range', 'data.prefix'],
     ['that ends before it begins', { from: 2, to: 1 }, false, 'range', 'data.prefix'],
-  ])('with a prefix %s goes to quarantine', async (_, range, unknown, code, field) => {
+  ])('an image with a prefix %s goes to quarantine', async (_, range, unknown, code, field) => {
     const { story, tree, steps, renderSpecId } = given();
     const stepId = story.step(tree, null, tree.rootStepId, 1);
     const prefix = { stepId: unknown ? tree.rootStepId : (steps[3] ?? ''), ...range };
@@ -124,8 +124,8 @@ describe('a history image', () => {
   });
 });
 
-describe('a segment', () => {
-  test('lies there once, whatever runs draw it', async () => {
+describe('segments', () => {
+  test('a segment is stored once, whatever runs draw it', async () => {
     const first = given('first run');
     const second = given('second run');
     await givenEvents(database.db, first.story.events);
@@ -143,7 +143,7 @@ describe('a segment', () => {
     });
   });
 
-  test('that two processes tell under its derived id is no anomaly', async () => {
+  test('a segment recorded by two processes under its derived id is not an anomaly', async () => {
     const { story, runId, renderSpecId } = given();
     const id = story.id('derived from the segment');
     tellSegment(story, runId, renderSpecId, 'at once');
@@ -154,22 +154,22 @@ describe('a segment', () => {
     expect(await quarantined()).toEqual([]);
   });
 
-  test('under an id that is not the hash of its text goes to quarantine', async () => {
+  test('a segment under an id that is not the hash of its text goes to quarantine', async () => {
     const { story, runId, renderSpecId } = given();
     tellSegment(story, runId, renderSpecId, 'one', { text: 'another' });
     await givenEvents(database.db, story.events);
     expect(await quarantined()).toEqual([{ projection: 'images', code: 'digest', field: 'data.segmentId' }]);
   });
 
-  test('is known by its id', async () => {
+  test('a segment is found by its id', async () => {
     const { story, segments } = given();
     await givenEvents(database.db, story.events);
     expect(await findKnownSegments(database.db, ['0'.repeat(64), ...segments])).toEqual(new Set(segments));
   });
 });
 
-describe('a render spec', () => {
-  test('is one for all runs, and each run has its name for it', async () => {
+describe('render specs', () => {
+  test('a render spec is shared by all runs, and each run has its own name for it', async () => {
     const { story, runId, renderSpecId } = given();
     const other = story.run('other');
     tellRenderSpec(story, other, { px: 10 }, 'mine');
@@ -180,7 +180,7 @@ describe('a render spec', () => {
     expect(await readRenderSpecsOfRuns(database.db, [other])).toEqual([{ runId: other, profile: 'mine', ...registered }]);
   });
 
-  test('under an id that is not its digest goes to quarantine', async () => {
+  test('a render spec under an id that is not its digest goes to quarantine', async () => {
     const { story, runId } = given();
     const data = { runId, renderSpecId: 'a'.repeat(64), profile: 'crisp', spec: { px: 10 } };
     story.tell('RenderSpecRegistered', data, runId);
@@ -190,7 +190,7 @@ describe('a render spec', () => {
 });
 
 describe('totals', () => {
-  test('sum what the steps of a run and of a rollout were shown', async () => {
+  test('totals sum what the steps of a run and of a rollout were shown', async () => {
     const { story, runId, tree, rolloutId } = given();
     const idle = story.run('idle');
     await givenEvents(database.db, story.events);

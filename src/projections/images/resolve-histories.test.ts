@@ -10,7 +10,7 @@ function resolveHistory(known: ReadonlyMap<string, HistoryLink>, stepId: string)
   return resolveHistories(known, [stepId]).get(stepId);
 }
 
-test('a history that grows is what was shown before and what is new', () => {
+test('a growing history consists of the previously shown part and the new one', () => {
   const known = links(
     { stepId: 'a', prefixStepId: null, from: 0, to: 0, segments: [] },
     { stepId: 'b', prefixStepId: 'a', from: 0, to: 0, segments: ['1'] },
@@ -20,7 +20,7 @@ test('a history that grows is what was shown before and what is new', () => {
   expect(resolveHistory(known, 'c')).toEqual(['1', '2', '3']);
 });
 
-test('any chain of ranges gives the list that was meant', () => {
+test('any chain of ranges resolves to the intended list', () => {
   const choices = fc.array(fc.tuple(fc.nat(), fc.nat(), fc.nat(), fc.nat(3)), { minLength: 1, maxLength: 30 });
   fc.assert(
     fc.property(choices, (told) => {

@@ -51,8 +51,8 @@ const found = async () => {
   return faults.map(({ kind, place, eventId, columns }) => [kind, place, eventId, ...columns]);
 };
 
-describe('the chain', () => {
-  test('is whole where the journal is ahead of it, and where it is ahead of the journal', async () => {
+describe('the hash chain', () => {
+  test('the chain is intact where the journal is ahead of it, and where it is ahead of the journal', async () => {
     story.run('later');
     appendTo(log, story.events.slice(-1));
     await fold([journal], { runs: 1, trees: 7 });
@@ -63,7 +63,7 @@ describe('the chain', () => {
     expect(await found()).toEqual([]);
   });
 
-  test('is whole where the journal says why it holds nothing: appended again, a segment told twice, another fact under the id', async () => {
+  test('the chain is intact where the journal explains a missing record: a repetition, a shared segment, or another fact under the id', async () => {
     const [first] = story.events;
     if (!first) throw new Error('the story is empty');
     const spec = tellRenderSpec(story, story.id('run', 'run'));
@@ -83,7 +83,7 @@ describe('the chain', () => {
     ]);
   });
 
-  test('holds a release from quarantine at its place, of an event that the journal could not read and of one that it holds', async () => {
+  test('the chain contains a release at its place, of an event that the journal could not read and of one that it holds', async () => {
     // the run's start, once more under an id of its own
     const unread = { ...story.events[0], id: story.id('unread'), sequence: 1 };
     appendTo(log, [{ topic: 'runs', value: Buffer.from(JSON.stringify({ ...unread, schemaVersion: 99 })) }]);
@@ -103,7 +103,7 @@ describe('the chain', () => {
     ]);
   });
 
-  test('goes on past a record that a version before this one released, which put it into the journal where it had waited', async () => {
+  test('the chain continues past a record released by an earlier version, which put it into the journal at its first place', async () => {
     const unread = { ...story.events[0], id: story.id('unread'), sequence: 1 };
     const bytes = encode(unread as Envelope);
     appendTo(log, [{ topic: 'runs', value: Buffer.from(JSON.stringify({ ...unread, schemaVersion: 99 })) }]);
@@ -122,7 +122,7 @@ describe('the chain', () => {
     ['behind the end', 0, 1_000_000],
     ['before the beginning', 0, -3],
     ['to a partition that there is not', 9, 3],
-  ])('names an event that was moved %s, and where it is now', async (_, partition, offset) => {
+  ])('verification names an event that was moved %s, and its present place', async (_, partition, offset) => {
     await run(
       sql`update journal_v1.events set partition = ${partition}, "offset" = ${offset} where topic = 'trees' and "offset" = 3`,
     );
@@ -134,7 +134,7 @@ describe('the chain', () => {
   test.each([
     ['behind the end', 2_000_000],
     ['before the beginning', -1],
-  ])('names a copy under a new id %s', async (_, offset) => {
+  ])('verification names a copy under a new id %s', async (_, offset) => {
     const copy = story.id('copy');
     await run(sql`
       insert into journal_v1.events select topic, partition, ${offset}, ${copy}::uuid, type, stream, 8, sequence, producer, correlation_id,
@@ -150,13 +150,13 @@ describe('the chain', () => {
     ['producer', sql`producer = 'x'`],
     ['correlation_id', sql`correlation_id = event_id`],
     ['occurred_at', sql`occurred_at = occurred_at + interval '1 microsecond'`],
-  ])('names the column of %s that contradicts the body', async (column, change) => {
+  ])('verification names the column %s that contradicts the body', async (column, change) => {
     // the last of its stream: no hole behind it
     await run(sql`update journal_v1.events set ${change} where topic = 'trees' and "offset" = 6`);
     expect(await found()).toEqual([['changed', 'trees.0@6', ids[6], column]]);
   });
 
-  test('names a position that leaves a hole, one below the first, and two that were exchanged', async () => {
+  test('verification names a position after a gap, one below the first, and two that were exchanged', async () => {
     const move = (offset: number, position: number) =>
       run(sql`update journal_v1.events set position = ${position} where topic = 'trees' and "offset" = ${offset}`);
     await move(6, 1_000);
@@ -168,7 +168,7 @@ describe('the chain', () => {
     expect(await found()).toEqual([['changed', 'trees.0@5', ids[5], 'position']]);
   });
 
-  test('reads as far as its entries reach where its cursor is gone', async () => {
+  test('verification reads as far as the entries reach where the cursor is missing', async () => {
     await run(sql`delete from cursors where projection = 'journal-chain'`);
     expect(await found()).toEqual([]);
     await run(sql`update journal_v1.events set body = replace(body, 'step 2', 'step 3') where topic = 'trees' and "offset" = 3`);

@@ -5,7 +5,7 @@ import { IdPlaces, type Place } from './id-places.ts';
 const place = fc.record({ partition: fc.nat(5_000), offset: fc.nat(2 ** 31 - 1).map((offset) => offset * 500) });
 const few = fc.nat(40).map((n) => `6d3f1c52-8f0e-5b7a-9${n.toString(16).padStart(3, '0')}-00000000000${n % 10}`);
 
-test('an id is found where it was seen first, among any others', () => {
+test('an id is found at its first place, among any others', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.oneof(fc.uuid(), few), place), { minLength: 1, maxLength: 400 }), (told) => {
       const ids = new IdPlaces();
@@ -18,7 +18,7 @@ test('an id is found where it was seen first, among any others', () => {
   );
 });
 
-test('more ids than fit at first are all found again, and two of the same half pass for one', () => {
+test('ids beyond the first capacity are all found again, and two with the same half count as one', () => {
   const ids = new IdPlaces();
   const id = (n: number, head = '00000000') => `${head}-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
   for (let n = 0; n < 10_000; n++) expect(ids.seen(id(n), { partition: n % 7, offset: n })).toBeUndefined();

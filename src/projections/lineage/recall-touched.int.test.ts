@@ -21,8 +21,8 @@ afterAll(async () => {
 });
 beforeEach(() => emptyReadModels(database.db));
 
-describe('a recall lists what a scan of the journal finds', () => {
-  test.each([1, 2, 3, 4, 5, 6])('web %j', async (seed) => {
+describe('recall compared with a scan of the journal', () => {
+  test.each([1, 2, 3, 4, 5, 6])('the recall of random record %j lists what a scan of the journal finds', async (seed) => {
     const { db } = database;
     const story = new Story(`web ${seed}`);
     const { trees, runs } = tellWeb(story, seed);
@@ -55,7 +55,7 @@ describe('a recall lists what a scan of the journal finds', () => {
   });
 });
 
-test('what the record does not know is refused by name', async () => {
+test('an unknown id is refused by name', async () => {
   const { db } = database;
   const story = new Story('refused');
   tellWeb(story, 1);

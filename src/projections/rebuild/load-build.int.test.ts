@@ -87,7 +87,7 @@ const loadable: readonly (readonly [string, Projection])[] = [
 ];
 
 test.each(loadable)(
-  'a load of %s gives the rows and the quarantine of an ordinary fold, however it is cut and wherever it ends',
+  'a load of %s yields the rows and the quarantine of an ordinary fold, however it is cut and wherever it ends',
   async (_, projection) => {
     const seen = { loaded: 0, ended: 0, repeated: 0 };
     const cuts = fc.array(fc.nat(40), { minLength: 1, maxLength: 12 });
@@ -178,7 +178,7 @@ async function slices(
   return true;
 }
 
-test('a load that took a key for new which another row had is folded again by looking up', async () => {
+test('a load that took an existing key for a new one is repeated with lookups', async () => {
   const stepTree = projections.find(({ name }) => name === 'step-tree');
   if (!stepTree) throw new Error('there is a projection step-tree');
   const forgetful = { ...stepTree, load: loadTrees({ forgetAbove: 0, most: 100 }) };
@@ -240,7 +240,7 @@ test('a load whose database loses commits that it had answered ends, and the ord
   await dropBuild(database.db, rewards, build.version);
 });
 
-test('who is told to end while indexes are made ends after the one in hand; the next goes on with those that are left', async () => {
+test('a load stopped while indexes are built ends after the current one, and the next load builds the rest', async () => {
   const stepTree = projections.find(({ name }) => name === 'step-tree');
   if (!stepTree) throw new Error('there is a projection step-tree');
   await emptyReadModels(database.db);

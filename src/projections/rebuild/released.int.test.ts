@@ -91,7 +91,7 @@ function revisedEarly() {
   return { before, early: before.indexOf(early), late };
 }
 
-test('what live folded on top of a release is folded on top of it by a rebuild, and waits in no quarantine', async () => {
+test('an event folded live on top of a release is folded on top of it by a rebuild, and waits in no quarantine', async () => {
   const story = new Story('released');
   const tree = story.tree(story.run(), 'a');
   const rollout = story.rollout(tree);
@@ -117,7 +117,7 @@ test('what live folded on top of a release is folded on top of it by a rebuild, 
   await dropBuild(database.db, stepTree, build.version);
 });
 
-test('a reward has the value of its last revision, before a rebuild and after it took over', async () => {
+test('a reward has the value of its last revision, before and after a rebuild takes over', async () => {
   const { before, early, late } = revisedEarly();
   const log = testLog();
   await given(log, before, [rewards]);
@@ -152,7 +152,7 @@ test('a reward has the value of its last revision, before a rebuild and after it
   await dropBuild(database.db, rewards, build.version);
 });
 
-test('a record that could not be read at first takes effect in a rebuild where it was released, though it can be read by then', async () => {
+test('a record that was unreadable at first takes effect in a rebuild where it was released, although it is readable by then', async () => {
   const { before, early, late } = revisedEarly();
   const event = before[early] as Envelope;
   const log = testLog();
@@ -172,7 +172,7 @@ test('a record that could not be read at first takes effect in a rebuild where i
   await dropBuild(database.db, rewards, build.version);
 });
 
-test('a rebuild refuses where a release is known to the database alone, and names it with the remedy', async () => {
+test('a rebuild refuses a release known to the database alone, and names it with the remedy', async () => {
   const { before, early } = revisedEarly();
   const log = testLog();
   await given(log, before, [rewards]);
@@ -184,7 +184,7 @@ test('a rebuild refuses where a release is known to the database alone, and name
   );
 });
 
-test('whatever came early and whenever it was released, a rebuild holds the same rows and sets the same aside', async () => {
+test('a rebuild has the same rows and the same quarantine, whatever came early and whenever it was released', async () => {
   const seen = { released: 0 };
   const early = fc.array(fc.tuple(fc.nat(), fc.nat()), { minLength: 1, maxLength: 6 });
   await fc.assert(

@@ -48,7 +48,7 @@ function told() {
 }
 
 describe('the revisions projection', () => {
-  test('keeps a judgement with what was asked, what was answered and where it was taken from', async () => {
+  test('the projection keeps a judgement with its question, its answer and its source', async () => {
     const { story, runId, tree, bad } = told();
     const [stepId, leafStepId] = bad.steps as [string, string]; // two steps
     const data = { treeId: tree.treeId, leafStepId, stepId, index: 0, judge, promptHash: sha('a'), verdict: 'good' as const };
@@ -94,7 +94,7 @@ describe('the revisions projection', () => {
     ]);
   });
 
-  test.each(['at once', 'one by one'])('lets the first outcome of a revision stand, whether events come %s', async (how) => {
+  test.each(['at once', 'one by one'])('the first outcome of a revision is kept, whether events arrive %s', async (how) => {
     const { story, runId, tree, revisionId, composed } = told();
     const { treeId } = tree;
     const told_first = story.tell('RevisionComposed', composed, runId);
@@ -132,7 +132,7 @@ describe('the revisions projection', () => {
     ]);
   });
 
-  test('keeps why a revision was rejected, and where', async () => {
+  test('the projection keeps why and where a revision was rejected', async () => {
     const { story, runId, tree, revisionId, composed } = told();
     story.tell('RevisionComposed', composed, runId);
     const stepId = composed.goodLeafStepId;
@@ -146,7 +146,7 @@ describe('the revisions projection', () => {
     expect(row).toEqual({ state: 'rejected', reason: 'impossible', reached: null, at_step_id: stepId, detail: 'used up' });
   });
 
-  test('sets an outcome aside when its tree has no such revision', async () => {
+  test('an outcome is quarantined when its tree has no such revision', async () => {
     const { story, runId, tree, revisionId, composed } = told();
     story.tell('RevisionVerified', { revisionId, treeId: tree.treeId, reached: 1, threshold: 0.5 }, runId);
     const other = story.tree(runId, 'other');

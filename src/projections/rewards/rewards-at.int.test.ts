@@ -51,7 +51,7 @@ async function behind(n: number): Promise<Offsets> {
   return new Map([[topic, new Map([[partition, Number(offset) + 1]])]]);
 }
 
-test('rewards stand as they did at each position, revisions that came later left out', async () => {
+test('rewards at a position do not include later revisions', async () => {
   const at = async (n: number) =>
     (await foldRewardsAt(database.db, [tree.treeId], await behind(n))).map(({ value, revisions, scorer: by }) => [
       value,
@@ -68,7 +68,7 @@ test('rewards stand as they did at each position, revisions that came later left
   expect(await at(4)).toContainEqual([-1, 2, 'second']);
 });
 
-test('at the end they are those of the read model', async () => {
+test('rewards at the end equal those of the read model', async () => {
   const now = await database.db.selectFrom('rewards').select(['reward_id', 'value', 'revisions']).orderBy('reward_id').execute();
   const end = await behind(4);
   const folded = (await foldRewardsAt(database.db, [tree.treeId], end))

@@ -68,8 +68,8 @@ async function foldedEitherWay(events: readonly Envelope[]) {
   return atOnce;
 }
 
-describe('what is told before that on which it hangs waits, in one batch as in many', () => {
-  test('a revision before its reward, which stands as it was assigned, here and in the fold of the journal', async () => {
+describe('events recorded before those they depend on', () => {
+  test('a revision before its reward waits; the reward keeps its assigned value, here and in the fold of the journal', async () => {
     const { events, tree, rewardId } = tell();
     const {
       rewards: rows,
@@ -96,7 +96,7 @@ describe('what is told before that on which it hangs waits, in one batch as in m
     expect((await valuesAt(events.length - 1)).sort()).toEqual([1, 3]);
   });
 
-  test('the end of a rollout before its leaf, which is summed when it is released', async () => {
+  test('the end of a rollout before its leaf waits, and is summed when it is released', async () => {
     const { events, leaf } = tell();
     const { returns, waiting } = await foldedEitherWay(
       last(events, ({ type, data }) => type === 'StepTaken' && 'stepId' in data && data.stepId === leaf),
@@ -108,7 +108,7 @@ describe('what is told before that on which it hangs waits, in one batch as in m
     expect(await folded()).toMatchObject({ returns: [{ value: 3.25 }], waiting: [] });
   });
 
-  test('a step before its parent, with the end of the rollout that it would lead to the root', async () => {
+  test('a step before its parent waits, with the end of the rollout that it leads to the root', async () => {
     const { events, first } = tell();
     const { returns, waiting } = await foldedEitherWay(
       last(events, ({ type, data }) => type === 'StepTaken' && 'stepId' in data && data.stepId === first),
@@ -124,7 +124,7 @@ describe('what is told before that on which it hangs waits, in one batch as in m
   });
 });
 
-test('a rollout that ends at the root, and one that nobody started, are finished all the same', async () => {
+test('a rollout that ends at the root and one without a start are finished all the same', async () => {
   const story = new Story('short');
   const tree = story.tree(story.run());
   story.reward(tree, tree.rootStepId, 2);
@@ -135,7 +135,7 @@ test('a rollout that ends at the root, and one that nobody started, are finished
   expect(waiting).toEqual([]);
 });
 
-test('a tree that is opened in two runs stays in the first', async () => {
+test('a tree opened in two runs stays in the first', async () => {
   const story = new Story('twice');
   const tree = story.tree(story.run('first'));
   const [opened] = story.events.slice(-1);

@@ -55,7 +55,7 @@ function tellRejection(story: Story, { treeId, rolloutIds }: ToldGroup): void {
 }
 
 describe('the training pool', () => {
-  test('leaves a revision before its reward out, in one slice as in two, until it is released', async () => {
+  test('a revision before its reward is excluded until it is released, in one slice as in two', async () => {
     const story = new Story('early');
     const tree = story.tree(story.run());
     const rewardId = story.id('reward');
@@ -76,7 +76,7 @@ describe('the training pool', () => {
     expect(await values()).toEqual([0.25]);
   });
 
-  test('is the same whichever topic is read first', async () => {
+  test('the pool does not depend on which topic is read first', async () => {
     const orders = [
       ['runs', 'trees', 'training'],
       ['runs', 'training', 'trees'],
@@ -96,7 +96,7 @@ describe('the training pool', () => {
     for (const each of found) expect(each).toEqual(found[0]);
   });
 
-  test('a ledger read before its samples says how far ahead it is, and never that one is lost', async () => {
+  test('a ledger read before its samples shows how far it is ahead, and never that one is lost', async () => {
     const { story } = tellPool();
     await givenEvents(
       database.db,
@@ -114,7 +114,7 @@ describe('the training pool', () => {
     ]);
   });
 
-  test('keeps apart what is not for training: other channels, other configurations', async () => {
+  test('the pool excludes what is not for training: other channels and other configurations', async () => {
     const story = new Story('channels');
     for (const training of [{ policyId: POLICY, channel: 'validation' }, { policyId: POLICY }, 'yes', null])
       tellGroup(story, story.run(JSON.stringify(training), { config: { training } }), 'task', { policyId: POLICY, rewards: [1] });
@@ -123,7 +123,7 @@ describe('the training pool', () => {
     expect(await quarantined()).toEqual([]);
   });
 
-  test('sums of a sample follow late and revised rewards, on its steps and on itself', async () => {
+  test('the sums of a sample include late and revised rewards, on its steps and on itself', async () => {
     const { story, first } = tellPool();
     const tree = { treeId: first.treeId, runId: story.id('run', 'run') };
     const [rolloutId = ''] = first.rolloutIds;
@@ -150,7 +150,7 @@ function tellAcked(story: Story, { batchId }: DataOf<'BatchPlanned'>) {
   story.tell('BatchAcked', { ...lineage, ...acked }, lineageId);
 }
 
-test('an abandoned batch is a state of its own: its samples are neither trained nor owed, and its lease is over', async () => {
+test('an abandoned batch has its own state: its samples are neither trained nor owed, and its lease is over', async () => {
   const { story, first, batch } = tellPool();
   tellAbandoned(story, batch);
   await givenEvents(database.db, story.events);
@@ -172,7 +172,7 @@ test('an abandoned batch is a state of its own: its samples are neither trained 
   expect(await readLineages(database.db, [POLICY])).toMatchObject([{ planned: 1, trained: 0, abandoned: 1, newestVersion: 0 }]);
 });
 
-describe('a batch ends once', () => {
+describe('the end of a batch', () => {
   test.each([
     ['an acknowledgement of an abandoned batch', tellAbandoned, tellAcked, 'data.batchId'],
     ['an abandonment of a trained batch', tellAcked, tellAbandoned, 'data.batchId'],
@@ -192,7 +192,7 @@ describe('a batch ends once', () => {
   });
 });
 
-test('versions and trained batches are counted from one fact: a slice that ends behind an acknowledgement moves neither', async () => {
+test('a slice that ends behind an acknowledgement changes neither the newest version nor the trained batches', async () => {
   const { story, batch } = tellPool();
   tellAcked(story, batch);
   await givenEvents(database.db, story.events);
@@ -203,7 +203,7 @@ test('versions and trained batches are counted from one fact: a slice that ends 
   expect(await readLineages(database.db, [POLICY])).toMatchObject([{ planned: 1, trained: 1, newestVersion: 1 }]);
 });
 
-describe('what contradicts the stream of a policy goes to quarantine', () => {
+describe('contradictions in the stream of a policy', () => {
   test.each<[string, string, (pool: ReturnType<typeof tellPool>) => void]>([
     ['another batch of the same ordinal', 'data.ordinal', ({ story, second }) => void tellBatch(story, POLICY, [second])],
     ['a sample in a second batch', 'data.groups', ({ story, first, batch }) => void tellBatch(story, POLICY, [first], batch)],
@@ -219,7 +219,7 @@ describe('what contradicts the stream of a policy goes to quarantine', () => {
       ({ story, second, batch }) => void tellBatch(story, POLICY, [second], { ...batch, ordinal: 4 }),
     ],
     [
-      'a batch behind another than stands there',
+      'a batch whose predecessor is not the recorded one',
       'data.previousHash',
       ({ story, second, batch }) => void tellBatch(story, POLICY, [second], { ...batch, manifestHash: 'e'.repeat(64) }),
     ],
@@ -243,7 +243,7 @@ describe('what contradicts the stream of a policy goes to quarantine', () => {
         );
       },
     ],
-  ])('%s', async (_, field, contradict) => {
+  ])('%s goes to quarantine', async (_, field, contradict) => {
     const pool = tellPool();
     const before = pool.story.events.length;
     contradict(pool);
@@ -255,7 +255,7 @@ describe('what contradicts the stream of a policy goes to quarantine', () => {
     expect(await trainingRows()).toEqual(standing);
   });
 
-  test('what is said again changes nothing', async () => {
+  test('a repeated event changes nothing', async () => {
     const { story } = tellPool();
     await givenEvents(database.db, story.events);
     const told: readonly Envelope[] = story.events.map((event, i) => ({ ...event, id: story.id('again', i) }));

@@ -42,7 +42,7 @@ function rowsOf(part: Partial<BatchTrajectory> = {}) {
   return stepRowsOf({ batch, trajectories: [trajectory] }, 'with-chats');
 }
 
-test('rows are the own steps of a rollout, with the steps of its earlier as their history', () => {
+test('the rows of a rollout are its own steps, with the steps of its earlier rollout as history', () => {
   const [first, second, ...more] = rowsOf();
   expect(more).toEqual([]);
   expect(first).toMatchObject({ groupId: 't', rolloutId: 'r', step: 0, action: 'act 1', observation: 'seen 1', stateHash: '1' });
@@ -54,24 +54,24 @@ test('rows are the own steps of a rollout, with the steps of its earlier as thei
   expect(second?.situation.history.map(({ action }) => action)).toEqual(['act 0', 'act 1']);
 });
 
-test('only sampled tokens are rows, the oldest span is the version, and a temperature that no plan names is 1', () => {
+test('only sampled tokens form rows, the oldest span is the version, and a temperature missing from the plan is 1', () => {
   const [first] = rowsOf({ temperature: null });
   expect(first?.tokens).toEqual({ ids: [11, 21], logProbs: [-0.5, -0.25] });
   expect([first?.version, first?.temperature]).toEqual([3, 1]);
   expect(rowsOf({ steps: [aStep(0, { tokens: null })], from: 0 })[0]?.tokens).toBeNull();
 });
 
-test('the rewards of a whole rollout stand on its last step, summed after its own in the order of the record', () => {
+test('the rewards of a whole rollout are assigned to its last step, summed after the rewards of that step in recorded order', () => {
   expect(rowsOf().map(({ reward }) => reward)).toEqual([0.1 + 0.2, 0.1 + 0.2 + 0.7]);
 });
 
-test('a rollout ends as the environment said, or as cut off whatever else ended it', () => {
+test('a rollout ends as terminated if the environment ended it, and as truncated otherwise', () => {
   expect(rowsOf({ outcome: 'terminated' }).map(({ end }) => end)).toEqual(['none', 'terminated']);
   expect(rowsOf().map(({ after }) => after)).toEqual([undefined, ['c']]);
   expect(rowsOf({ outcome: 'failed' }).map(({ end }) => end)).toEqual(['none', 'truncated']);
 });
 
-test('the chat is rebuilt where the run asks by the plain chat, and left out where it words prompts otherwise or turns were left out', () => {
+test('the chat is rebuilt where the run uses the plain chat, and omitted where prompts are worded differently or turns were dropped', () => {
   const [first] = rowsOf();
   expect(first?.chat).toEqual({
     messages: [

@@ -66,8 +66,8 @@ async function told(lineageId: string) {
 }
 const typesOf = (events: readonly { readonly type: string }[]) => events.map(({ type }) => type);
 
-describe('a lease', () => {
-  test('is of the next batch in order, and the one after it is leased on top of the version that came of it', async () => {
+describe('leases', () => {
+  test('a lease covers the next batch in order, and the one after it is leased on top of the resulting version', async () => {
     const { batchIds, lineageId } = await given('chain', 3);
     for (const [ordinal, batchId] of batchIds.entries()) {
       const lease = await leased('chain');
@@ -98,7 +98,7 @@ describe('a lease', () => {
     expect(events.filter(({ type }) => type === 'CheckpointSaved').map(({ data }) => data.covers)).toEqual([null, 0, 1, 2]);
   });
 
-  test('is given to one of many who ask at once; the others are told until when', async () => {
+  test('one of many concurrent requests gets the lease, and the others learn until when it is held', async () => {
     await given('crowd');
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, i) => service.lease({ policyId: 'crowd', consumer: `trainer-${i}`, ttlMs })),
@@ -108,7 +108,7 @@ describe('a lease', () => {
     expect(others).toEqual(others.map(() => expect.objectContaining({ kind: 'nothing', busyUntil: expect.any(Date) })));
   });
 
-  test('that is asked for again by its own consumer has the next fence, and the former one is stale', async () => {
+  test('a lease requested again by its own consumer has the next fence, and the former one is stale', async () => {
     const { lineageId, batchIds } = await given('restarted');
     const before = await leased('restarted');
     const after = await leased('restarted');
@@ -119,7 +119,7 @@ describe('a lease', () => {
     expect(typesOf(await told(lineageId)).slice(2, 5)).toEqual(['BatchLeased', 'BatchReturned', 'BatchLeased']);
   });
 
-  test('whose deadline has passed is refused whatever it asks, and its batch is leased again', async () => {
+  test('a lease past its deadline is refused whatever it asks, and its batch is leased again', async () => {
     const { lineageId, batchIds } = await given('late');
     const late = await leased('late', { ttlMs: 100 });
     const again = await untilLeased('late', 'trainer-2');
@@ -133,7 +133,7 @@ describe('a lease', () => {
     expect(typesOf(await told(lineageId)).slice(2, 6)).toEqual(['BatchLeased', 'LeaseExpired', 'BatchLeased', 'BatchAcked']);
   });
 
-  test('that ran out is ended by the sweep, once, and by an acknowledgement that comes too late', async () => {
+  test('an expired lease is ended once, by the sweep or by a late acknowledgement', async () => {
     const { lineageId } = await given('swept');
     await leased('swept', { ttlMs: 100 });
     await until(async () => (await service.expire()) === 1);
@@ -146,7 +146,7 @@ describe('a lease', () => {
     expect(typesOf(await told(lineageId)).slice(2)).toEqual(expected);
   });
 
-  test('is kept by renewing it', async () => {
+  test('a renewal keeps a lease', async () => {
     await given('renewed');
     const lease = await leased('renewed', { ttlMs: 5_000 });
     const answer = await service.renew({ ...lease, ttlMs: 600_000 });
@@ -154,7 +154,7 @@ describe('a lease', () => {
     expect(await service.lease({ policyId: 'renewed', consumer: 'other', ttlMs })).toMatchObject({ kind: 'nothing' });
   });
 
-  test('that is given back lets the batch be leased at once, with the reason on record', async () => {
+  test('a returned batch can be leased at once, with the reason recorded', async () => {
     const { lineageId, batchIds } = await given('returned');
     const lease = await leased('returned');
     expect(await service.nack({ ...lease, reason: 'out of memory' })).toEqual({ kind: 'returned', batchId: batchIds[0] });
@@ -181,8 +181,8 @@ async function untilLeased(policyId: string, by: string): Promise<Lease> {
   return lease;
 }
 
-describe('an acknowledgement', () => {
-  test('that is sent again is answered as before and appends nothing', async () => {
+describe('acknowledgements', () => {
+  test('a repeated acknowledgement gets the same answer and appends nothing', async () => {
     const { lineageId } = await given('lost answer');
     const lease = await leased('lost answer');
     const first = await service.ack(ackOf(lease));
@@ -193,7 +193,7 @@ describe('an acknowledgement', () => {
     expect(typesOf(await told(lineageId))).toEqual([...typesOf(before), 'BatchLeased']);
   });
 
-  test('of other weights, or another checkpoint, for a batch that was trained is refused', async () => {
+  test('an acknowledgement of a trained batch with other weights or another checkpoint is refused', async () => {
     await given('twice');
     const lease = await leased('twice');
     await service.ack(ackOf(lease));
@@ -201,7 +201,7 @@ describe('an acknowledgement', () => {
       expect(await service.ack(ackOf(lease, changes))).toMatchObject({ kind: 'refused', code: 'already-acked' });
   });
 
-  test('names the next version of the chain and a checkpoint of its own', async () => {
+  test('an acknowledgement names the next version of the chain and its own checkpoint', async () => {
     await given('versions');
     const lease = await leased('versions');
     for (const version of [2, 7])
@@ -223,7 +223,7 @@ describe('an acknowledgement', () => {
     ['weights', { weights: 'abc' }],
     ['metrics.loss', { metrics: { loss: Number.NaN } }],
     ['backend', { backend: '' }],
-  ])('with a wrong %s says so', async (field, changes) => {
+  ])('an acknowledgement with a wrong %s is refused by that field', async (field, changes) => {
     const result = { version: 1, checkpointId: newId(), weights: sha('w'), backend: 'test', kept: null, loss: null, metrics: {} };
     expect(await service.ack({ leaseId: newId(), fence: 1, ...result, ...changes })).toMatchObject({
       code: 'invalid',
@@ -232,8 +232,8 @@ describe('an acknowledgement', () => {
   });
 });
 
-describe('a batch that is abandoned', () => {
-  test('by the trainer that has it is never trained: its lease is over, and the next batch is leased on the same base', async () => {
+describe('abandonments', () => {
+  test('a batch abandoned by its trainer is never trained: its lease is over, and the next batch is leased on the same base', async () => {
     const { batchIds, lineageId } = await given('abandoned', 3);
     await service.ack(ackOf(await leased('abandoned')));
     const lease = await leased('abandoned');
@@ -261,7 +261,7 @@ describe('a batch that is abandoned', () => {
     });
   });
 
-  test('by an operator ends the lease of whoever has it', async () => {
+  test('an abandonment by an operator ends the lease of the holder', async () => {
     const { batchIds } = await given('by hand');
     const lease = await leased('by hand');
     const asked = { batchId: batchIds[0] ?? '', reason: 'no machine can hold it' };
@@ -271,7 +271,7 @@ describe('a batch that is abandoned', () => {
     expect(await leased('by hand')).toMatchObject({ batchId: batchIds[1], fence: 1, base: { version: 0 } });
   });
 
-  test('must be the next one, not trained, planned, and given up with a reason', async () => {
+  test('an abandoned batch must be planned, untrained and the next one, and needs a reason', async () => {
     const { batchIds } = await given('order', 2);
     const [first = '', second = ''] = batchIds;
     const reason = 'because';
@@ -287,7 +287,7 @@ describe('a batch that is abandoned', () => {
     });
   });
 
-  test('stays abandoned for a lease service that was lost, and for one that was restored from an older copy', async () => {
+  test('an abandonment survives the loss of the lease service and its restoration from an older copy', async () => {
     const { batchIds } = await given('forgotten', 4);
     const { pool } = platform.database;
     const tables = ['lease_desk', 'lease_grants', 'lease_acks', 'lease_abandonments', 'outbox_streams'];
@@ -315,15 +315,15 @@ describe('a batch that is abandoned', () => {
   });
 });
 
-describe('a policy', () => {
-  test('that nobody registered, and a lease that nobody got, are refused with what to do', async () => {
+describe('policies', () => {
+  test('an unregistered policy and an unknown lease are refused with the remedy', async () => {
     expect(await service.lease({ policyId: 'nobody', consumer, ttlMs })).toMatchObject({
       ...{ kind: 'refused', code: 'unknown-policy', remedy: expect.stringContaining('register') },
     });
     expect(await service.renew({ leaseId: newId(), fence: 1, ttlMs })).toMatchObject({ code: 'unknown-lease' });
   });
 
-  test('is registered once: again with the same weights changes nothing, with others is refused', async () => {
+  test('a second registration with the same weights changes nothing, and one with others is refused', async () => {
     const { lineageId } = await given('registered');
     const again = { policyId: 'registered', backend: 'test', weights: sha('registered'), kept: null };
     expect(await service.registerPolicy(again)).toMatchObject({ kind: 'registered', lineageId, head: { version: 0 } });
@@ -331,14 +331,14 @@ describe('a policy', () => {
     expect(typesOf(await told(lineageId))).toEqual(['CheckpointSaved', 'PolicyUpdated']);
   });
 
-  test('is leased only to a trainer that holds its newest version, when the trainer says which it holds', async () => {
+  test('a policy is leased only to a trainer that holds its newest version, when the trainer names the one it holds', async () => {
     await given('based');
     const stale = await service.lease({ policyId: 'based', consumer, ttlMs, baseVersion: 3 });
     expect(stale).toMatchObject({ code: 'stale-base', remedy: expect.stringContaining(sha('based')) });
     expect(await service.lease({ policyId: 'based', consumer, ttlMs, baseVersion: 0 })).toMatchObject({ kind: 'leased' });
   });
 
-  test('goes on where the log says when the lease service was lost, and leases of the lost lease service stay dead', async () => {
+  test('a lost lease service continues where the log ends, and its former leases stay invalid', async () => {
     const { batchIds, lineageId } = await given('lost', 2);
     await service.ack(ackOf(await leased('lost')));
     const under = await leased('lost');
@@ -360,7 +360,7 @@ describe('a policy', () => {
     expect(await platform.database.db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
   });
 
-  test('of a database that was restored from an older copy learns from the log what was decided since: nothing is trained twice', async () => {
+  test('a lease service restored from an older copy learns the later decisions from the log, and trains nothing twice', async () => {
     const { batchIds, lineageId } = await given('restored', 4);
     const { pool } = platform.database;
     const known = await leased('restored');

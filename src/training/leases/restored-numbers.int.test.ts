@@ -30,7 +30,7 @@ const tell = async ({ db }: Database) => {
   return Number(rows[0]?.id);
 };
 
-test('a lease service that was copied with its database gives no number of the outbox twice, even where the server crashes behind it', async () => {
+test('a copied lease service never reuses a number of the outbox, also when the server crashes behind it', async () => {
   const original = await openDatabase(server.url);
   await migrate(original.pool);
   await installProjections(original.pool);

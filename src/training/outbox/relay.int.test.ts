@@ -28,7 +28,7 @@ async function ofTraining(): Promise<number> {
   return records;
 }
 
-test('a call answers when its events are in the log; while the log stands still, when they are durable in Postgres', async () => {
+test('a call returns when its events are in the log, or durable in Postgres while the log is down', async () => {
   const service = serviceOf(platform.log, 200);
   expect(await service.registerPolicy(policyOf('told'))).toMatchObject({ kind: 'registered' });
   expect([await waiting(), await ofTraining()]).toEqual([0, 2]);
@@ -40,7 +40,7 @@ test('a call answers when its events are in the log; while the log stands still,
   expect(await ofTraining()).toBe(4);
 });
 
-test('two relays at once append each record once, with its place noted', async () => {
+test('two concurrent relays append each record once, with its place noted', async () => {
   const nowhere = serviceOf({ ...platform.log, append: () => Promise.reject(new LogError('unreachable', 'no log')) }, 10_000);
   for (const policyId of ['a', 'b', 'c']) await nowhere.registerPolicy(policyOf(policyId));
   expect([await waiting(), await ofTraining()]).toEqual([6, 0]);
@@ -52,7 +52,7 @@ test('two relays at once append each record once, with its place noted', async (
   expect(rows).toHaveLength(6);
 });
 
-test('a relay that runs waits out a log that fails, says so, and is woken by what is written', async () => {
+test('a running relay waits out a failing log, reports it, and is woken by new records', async () => {
   let failing = true;
   const faults: unknown[] = [];
   const log: EventLog = {

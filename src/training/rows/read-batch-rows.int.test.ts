@@ -42,8 +42,8 @@ function bodyOf(rows: BatchRows, layout: 'step' | 'verl') {
   return { ...encoded, metadata: body.metadata, numbers, shape, texts };
 }
 
-describe('the rows of a batch', () => {
-  test('are the recorded paths with their tokens, spans, rewards and candidates, in the order of the manifest', async () => {
+describe('rows of a batch', () => {
+  test('the rows are the recorded paths with their tokens, spans, rewards and candidates, in the order of the manifest', async () => {
     const { batchIds, rollouts, runId } = await told('whole', { groups: 2, members: 2, steps: 2 });
     const rows = await readBatchRows(database.db, blobs, batchIds[0] ?? '');
     expect(rows.batch).toMatchObject({ policyId: 'whole', ordinal: 0, estimator: { name: 'grpo' }, shards: [[0, 1, 2, 3]] });
@@ -69,7 +69,7 @@ describe('the rows of a batch', () => {
     expect(last?.spans).toEqual([{ from: 0, to: 3, policyId: 'whole', version: 1 }]);
   });
 
-  test('hold steps of an earlier rollout as context, and train only its own', async () => {
+  test('the rows contain steps of an earlier rollout as context, and train only their own', async () => {
     const policyId = 'branched';
     const story = new Story(policyId);
     const run = story.run();
@@ -106,7 +106,7 @@ describe('the rows of a batch', () => {
     expect(body.texts[1]).toMatchObject({ from: 1, steps: [{ action: 'inventory' }, { action: 'inventory' }] });
   });
 
-  test('of arrays that do not fit each other, a blob that is gone, a batch that nobody planned: each is said', async () => {
+  test('mismatched arrays, a missing blob and an unplanned batch are each reported', async () => {
     const policyId = 'damaged';
     const story = new Story(policyId);
     const tree = story.tree(story.run());
@@ -161,7 +161,7 @@ function tellOne(story: Story, policyId: string, treeId: string, rolloutIds: rea
 }
 
 describe('layout step', () => {
-  test('has a row per step, jagged columns, rewards by component, and texts from which a policy over candidates is rebuilt', async () => {
+  test('layout step has a row per step, jagged columns, rewards by component, and texts that restore a policy over candidates', async () => {
     const { batchIds, rollouts } = await told('stepped', { members: 2, steps: 2 });
     const body = bodyOf(await readBatchRows(database.db, blobs, batchIds[0] ?? ''), 'step');
     expect(body.metadata).toMatchObject({ format: 'espalier.rows/1', layout: 'step' });
@@ -197,7 +197,7 @@ describe('layout step', () => {
     });
   });
 
-  test('takes steps without recorded tokens, with rows of length 0', async () => {
+  test('layout step accepts steps without recorded tokens, as rows of length 0', async () => {
     const policyId = 'by text';
     const story = new Story(policyId);
     const tree = story.tree(story.run());
@@ -213,7 +213,7 @@ describe('layout step', () => {
     expect(encodeRows(rows, 'verl')).toMatchObject({ kind: 'refused', message: expect.stringContaining('no recorded tokens') });
   });
 
-  test('has another digest when a reward is revised, and the same when nothing is', async () => {
+  test('the digest changes with a revised reward, and only then', async () => {
     const { batchIds, story, runId } = await told('revised', { members: 1, steps: 1 });
     const read = async () => bodyOf(await readBatchRows(database.db, blobs, batchIds[0] ?? ''), 'step').digest;
     const before = await read();
@@ -229,7 +229,7 @@ describe('layout step', () => {
 });
 
 describe('layout verl', () => {
-  test('has a row per trajectory: tokens of observations between those of the policy, masked; rewards on the last sampled token', async () => {
+  test('layout verl has a row per trajectory, masks the tokens of observations, and puts rewards on the last sampled token', async () => {
     const { batchIds } = await told('merged', { members: 2, steps: 2, tokens: 2, observationTokens: 2 });
     const body = bodyOf(await readBatchRows(database.db, blobs, batchIds[0] ?? ''), 'verl');
     expect(body.numbers('cu_seqlens')).toEqual([0, 6, 12]);
@@ -244,7 +244,7 @@ describe('layout verl', () => {
     expect(body.numbers('rewards')).toEqual([0, 0.25, 0.5, 0.25]);
   });
 
-  test('is refused, with what to ask for instead, where observations were recorded as text alone', async () => {
+  test('layout verl is refused with the alternative where observations were recorded as text alone', async () => {
     const { batchIds } = await told('holes', { steps: 2 });
     const rows = await readBatchRows(database.db, blobs, batchIds[0] ?? '');
     expect(encodeRows(rows, 'verl')).toMatchObject({

@@ -57,7 +57,7 @@ async function scoresOf(rolloutIds: readonly string[]): Promise<unknown[]> {
   return rolloutIds.map((id) => rows.find((row) => row.rollout_id === id)?.scores);
 }
 
-test('a reward that names the step of one rollout and another rollout counts for neither, in the pool as in the rows of now and of a position', async () => {
+test('a reward that names the step of one rollout and another rollout counts for neither, in the pool and in rows of any position', async () => {
   const { events, rolloutIds, batchId } = crossed();
   await givenEvents(database.db, events);
   expect(await scoresOf(rolloutIds)).toEqual([{ environment: 1.75 }, { environment: 2.75 }]);
@@ -70,7 +70,7 @@ test('a reward that names the step of one rollout and another rollout counts for
   }
 });
 
-test('and so in any cut of the events, with the reward before the step as well', async () => {
+test('a contradictory reward counts for neither rollout in any cut of the events, also before the step', async () => {
   const { events, rolloutIds, crossedStep } = crossed();
   const isStep = (event: Envelope) => event.type === 'StepTaken' && event.data.stepId === crossedStep;
   const stepLast = [...events.filter((event) => !isStep(event)), ...events.filter(isStep)];

@@ -12,8 +12,8 @@ const tensors = fc
   .array(fc.oneof(doubles, floats, ints, bytes), { maxLength: 6 })
   .map((arrays): Tensor[] => arrays.map((data, i) => ({ name: `t${i}`, shape: [data.length], data })));
 
-describe('a safetensors body', () => {
-  test('gives back what was written, at any offset in memory', () => {
+describe('safetensors bodies', () => {
+  test('a body is read back unchanged, at any offset in memory', () => {
     fc.assert(
       fc.property(
         tensors,
@@ -33,7 +33,7 @@ describe('a safetensors body', () => {
     );
   });
 
-  test('has the bytes of the format: length, header padded to eight with spaces, wide types first', () => {
+  test('a body has the bytes of the format: length, header padded to eight with spaces, wide types first', () => {
     const body = Buffer.concat(
       writeSafetensors(
         [
@@ -54,7 +54,7 @@ describe('a safetensors body', () => {
     expect([...body.subarray(8 + length)]).toEqual([0xfe, 0xff, 0xff, 0xff, 7]);
   });
 
-  test('that is cut is refused, and so is a shape that does not fit', () => {
+  test('a truncated body and a mismatched shape are refused', () => {
     const body = Buffer.concat(writeSafetensors([{ name: 'a', shape: [2], data: Float64Array.of(1, 2) }], {}));
     for (const length of [0, 7, 20, body.length - 1]) expect(() => readSafetensors(body.subarray(0, length))).toThrow(RangeError);
     expect(() => writeSafetensors([{ name: 'a', shape: [3], data: Float64Array.of(1, 2) }], {})).toThrow(/has 3 elements, not 2/);

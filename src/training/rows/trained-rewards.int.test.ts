@@ -51,7 +51,7 @@ function tensorOf(rows: Awaited<ReturnType<typeof readBatchRows>>, layout: 'step
   return [...(readSafetensors(Buffer.concat(encoded.parts)).tensors.get(name)?.data ?? [])];
 }
 
-test('a scorer that measures a run changes nothing that is trained on it: rows sum the components that were declared', async () => {
+test('a scorer that measures a run changes no row of it: rows sum the declared components', async () => {
   const { batchId, before, after } = await measured('declared', { environment: 1 });
   expect([totals(before), totals(after)]).toEqual([
     [0, 0.5],
@@ -76,7 +76,7 @@ test('each declared component counts by its weight, in rows of every layout, in 
   ]);
 });
 
-test('a batch that was planned before declarations named their components is trained on the sum of all, as it was', async () => {
+test('a batch planned before declarations named their components is trained on the sum of all of them', async () => {
   const { before, after } = await measured('of old');
   expect([totals(before), totals(after)]).toEqual([
     [0.25, 0.75],

@@ -123,8 +123,8 @@ async function endOf(runId: string) {
 
 const address = (tail = '') => `agentgym:textcraft@${server.url}${tail}#0-50`;
 
-describe('a collection over an AgentGym server', () => {
-  test('equals the local one step by step where the world is the same', async () => {
+describe('collections over an AgentGym server', () => {
+  test('a collection equals the local one step by step where the world is the same', async () => {
     const remote = await openEnvironment(address());
     const [here, there] = [await recordOf(await collect(local)), await recordOf(await collect(remote))];
     await remote.close();
@@ -133,7 +133,7 @@ describe('a collection over an AgentGym server', () => {
     expect(new Set(here.map(({ executable }) => executable)).size).toBe(2); // it tells apart what was refused, too
   });
 
-  test('waits its turn where fewer environments are allowed than rollouts run at a time', async () => {
+  test('a collection waits where fewer environments are allowed than rollouts run concurrently', async () => {
     const remote = await openEnvironment(address('?limit=1'));
     const before = server.requests.filter(({ route }) => route === '/create').length;
     const record = await recordOf(await collect(remote));
@@ -142,7 +142,7 @@ describe('a collection over an AgentGym server', () => {
     expect(server.requests.filter(({ route }) => route === '/create').length).toBe(before);
   });
 
-  test('goes through restarts of the server as if there were none: nothing lost, nothing twice', async () => {
+  test('a collection survives restarts of the server without losing or repeating anything', async () => {
     const remote = await openEnvironment(address());
     let steps = 0;
     const record = await recordOf(await collect(remote, { onStep: () => ++steps % 20 === 0 && server.restart() }));
@@ -151,7 +151,7 @@ describe('a collection over an AgentGym server', () => {
     expect(record).toEqual(await recordOf(await collect(local)));
   });
 
-  test('starts one task at a time where the server shares one random state, so that no opening differs', async () => {
+  test('a collection starts one task at a time where the server shares one random state, so that no opening differs', async () => {
     const shared = sharedRandomTextcraft(local);
     const real = await startAgentGymServer(shared.world);
     const remote = await openEnvironment(`agentgym:textcraft@${real.url}#0-50`);
@@ -165,7 +165,7 @@ describe('a collection over an AgentGym server', () => {
     expect(await endOf(runId)).toEqual({ message: '', failed: [] });
   });
 
-  test('closes a tree as failed whose task opens otherwise later, and says so at the end of the run', async () => {
+  test('a collection closes a tree as failed when its task opens differently later, and reports it at the end of the run', async () => {
     const shared = sharedRandomTextcraft(local);
     const real = await startAgentGymServer(shared.world);
     const remote = await openEnvironment(`agentgym:textcraft@${real.url}#0-50`);
@@ -196,7 +196,7 @@ describe('a collection over an AgentGym server', () => {
     );
   });
 
-  test('adds a cumulative score up to the return that it is, and takes all back for a fatal act', async () => {
+  test('a collection sums a cumulative score to the return, and a fatal act takes all of it back', async () => {
     const laboratory = await startAgentGymServer(sciworldWorld);
     const remote = await openEnvironment(`agentgym:sciworld@${laboratory.url}#0-2`);
     const planned = [{ alias: '1', rollouts: 12, branching: 'root' as const }];

@@ -90,8 +90,8 @@ async function expectRebuilt(steps: readonly { step_id: string; image_id: string
   }
 }
 
-describe('a run in image mode', () => {
-  test('records for every step behind the first the image that its prompt showed, and each is rebuilt from the record', async () => {
+describe('runs in image mode', () => {
+  test('every step after the first records the image in its prompt, and each image is rebuilt from the record', async () => {
     const run = collection('planner:0.2', inImages);
     await collectInto(platform, run);
     await settled();
@@ -104,7 +104,7 @@ describe('a run in image mode', () => {
     expect(await platform.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
   });
 
-  test('pays for compression in every K-th iteration where it succeeded, on the step that asked, and nothing for the last', async () => {
+  test('compression is rewarded in every K-th iteration on successful rollouts, at the requesting step, and never on the last one', async () => {
     const run = collection('planner', inImages);
     const idle = collection('planner', { ...inImages, compression: { ...compression, iteration: 9 } });
     for (const one of [run, idle]) await collectInto(platform, one);
@@ -123,7 +123,7 @@ describe('a run in image mode', () => {
     for (const { value } of paid) expect(value).toBeCloseTo(0.01 * Math.log(1.3), 12);
   });
 
-  test('that was stopped and resumed reaches the trees and images of an undisturbed one', async () => {
+  test('a run that was stopped and resumed reaches the trees and images of an undisturbed one', async () => {
     const stop = new AbortController();
     const whole = collection('planner:0.2', inImages);
     const cut = {
@@ -153,7 +153,7 @@ describe('a model server', () => {
   });
   afterAll(() => server.close());
 
-  test('is sent the picture that is on record, in the factor that it asked for before', async () => {
+  test('the model receives the recorded image, at the factor that it requested before', async () => {
     const policy = JSON.stringify({ kind: 'openai', baseUrl: server.url, model: 'stand-in' });
     const run = collection(policy, inImages);
     const [task] = run.plan.tasks;
@@ -177,7 +177,7 @@ describe('a model server', () => {
 
 describe('ALFWorld behind its AgentGym server', () => {
   test.each(['text', 'image'] as const)(
-    'is played in %s mode by its template, and an answer that breaks the form is paid so',
+    'ALFWorld is played in %s mode by its template, and a malformed answer is penalised',
     async (mode) => {
       const gym = await startAgentGymServer(alfworldWorld);
       let turn = 0;

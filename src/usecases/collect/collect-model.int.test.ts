@@ -88,7 +88,7 @@ test('a model that answers nonsense ends its rollouts, and the run completes', a
   expect(failed).toEqual([{ outcome: 'failed', success: null, reason: expect.stringContaining('choices') }]);
 });
 
-test('a model server that cannot be reached ends the run with its address, and the run can be resumed', async () => {
+test('an unreachable model server ends the run with its address, and the run can be resumed', async () => {
   const asked = collection({ kind: 'openai', baseUrl: 'http://127.0.0.1:9/v1', model: 'stand-in', attempts: 1 });
   await expect(collectInto(platform, asked)).rejects.toThrow(/127\.0\.0\.1:9/);
   await settled();

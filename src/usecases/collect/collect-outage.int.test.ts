@@ -51,7 +51,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-test('an outage behind a tool fails its rollout with the reason and is no observation; what a tool says of its input is one', async () => {
+test('an outage behind a tool fails its rollout with the reason and is not an observation; a complaint about the input is one', async () => {
   const runId = newId();
   const plan: CollectPlan = {
     environment: `tool-env:tools=${join(folder, 'weather.mjs')};tasks=${join(folder, 'tasks.jsonl')};reward=exact-match`,

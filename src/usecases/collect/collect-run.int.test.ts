@@ -88,8 +88,8 @@ async function collect(runId: string, limit: number): Promise<'completed' | 'kil
   }
 }
 
-describe('a collected run', () => {
-  test('that is killed again and again loses no step, doubles none, and reaches the trees it would have reached', async () => {
+describe('collected runs', () => {
+  test('a run killed repeatedly loses no step, repeats none, and reaches the trees of an undisturbed one', async () => {
     const whole = newId();
     expect(await collect(whole, Number.POSITIVE_INFINITY)).toBe('completed');
     const { digest } = await runDigest(platform, whole);
@@ -106,7 +106,7 @@ describe('a collected run', () => {
     expect(await platform.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
   });
 
-  test('draws other trees from another seed, and the same from the same', async () => {
+  test('another seed draws other trees, and the same seed the same ones', async () => {
     const digests = new Set<string>();
     for (const seed of [5, 6]) {
       const runId = newId();

@@ -52,7 +52,7 @@ async function searched(prompt: PromptPlan, mode: 'new' | 'resume' = 'new'): Pro
   return runId;
 }
 
-test('a search takes the penalty for a broken form once at the step, however many walks share it', async () => {
+test('a search penalises a malformed reply once at its step, however many walks share it', async () => {
   const runId = await searched(text);
   const { db } = platform.database;
   const steps = await db
@@ -76,7 +76,7 @@ test('a search takes the penalty for a broken form once at the step, however man
 });
 
 test.each(['new', 'resume'] as const)(
-  'a search that is to pay for compression is refused before anything is recorded (%s)',
+  'a search that rewards compression is refused before anything is recorded (%s)',
   async (mode) => {
     const before = await platform.log.ends(TOPICS);
     await expect(searched(image, mode)).rejects.toMatchObject({

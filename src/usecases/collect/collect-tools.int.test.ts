@@ -65,7 +65,7 @@ const rewardsOf = (runId: string) =>
 const returnOf = async (runId: string) =>
   (await platform.database.db.selectFrom('returns').select('value').where('run_id', '=', runId).executeTakeFirst())?.value;
 
-test('a tool and a reward of one’s own: calls are events, process and outcome rewards are apart, the end has its reason', async () => {
+test('calls of one’s own tools are events, process and outcome rewards are separate, and the end has its reason', async () => {
   const runId = await collected();
   const { db } = platform.database;
   const calls = await db
@@ -101,7 +101,7 @@ test('a tool and a reward of one’s own: calls are events, process and outcome 
   expect(server.requests.at(-1)?.body?.messages.map(({ role }) => role)).toContain('user');
 });
 
-test('a run that was stopped goes on behind its last call: no call is recorded twice, nothing is set aside', async () => {
+test('a stopped run resumes after its last call, and no call is recorded twice or quarantined', async () => {
   const runId = newId();
   for (const stopAfter of [1, 2, 4]) await collected(runId, stopAfter === 1 ? 'new' : 'resume', stopAfter);
   await collected(runId, 'resume');

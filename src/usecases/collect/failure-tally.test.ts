@@ -7,7 +7,7 @@ function tallyOf(...reasons: readonly string[]) {
   return tally;
 }
 
-test('failures are counted by reason, the commonest first and equal ones in one order', () => {
+test('failures are counted by reason, the most frequent first and equal ones in a fixed order', () => {
   const tally = tallyOf('b', 'c', 'a', 'c');
   expect([tally.failed(), tally.reasons()]).toEqual([
     4,
@@ -20,13 +20,13 @@ test('failures are counted by reason, the commonest first and equal ones in one 
   expect(tallyOf('a', 'b', 'c', 'c').reasons()).toEqual(tally.reasons());
 });
 
-test('the text says the share, and the reason alone where there is one', () => {
+test('the text shows the share of failures, and the reason alone where there is one', () => {
   expect(describeFailures(tallyOf(), 8, 'rollouts')).toBe('');
   expect(describeFailures(tallyOf('no model', 'no model'), 8, 'rollouts')).toBe('2 of 8 rollouts failed: no model');
   expect(describeFailures(tallyOf('x', '', 'x'), 3, 'searches')).toBe('3 of 3 searches failed: 2 × x; 1 × no reason given');
 });
 
-test('however many and long the reasons are, the text fits the message of a run', () => {
+test('the text fits the message of a run, however many and long the reasons are', () => {
   const tally = tallyOf(...Array.from({ length: 40 }, (_, i) => `${i} ${'🙂'.repeat(3_000)}`));
   const text = describeFailures(tally, 40, 'rollouts');
   expect(text.length).toBeLessThan(10_000);

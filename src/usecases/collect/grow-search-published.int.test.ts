@@ -215,8 +215,8 @@ async function recordedTree(treeId: string, scale: number): Promise<ToldNode> {
   return root;
 }
 
-describe('a search by the rules of the published program', () => {
-  test('reaches the trees that it reached: every node, reply, observation, visit and value, tie by tie', async () => {
+describe('searches by the rules of the published program', () => {
+  test('the search reaches the trees of the published program: every node, reply, observation, visit and value, tie by tie', async () => {
     expect(cases.length).toBeGreaterThan(0);
     for (const each of cases) {
       const ties: Tie[] = [];
@@ -235,7 +235,7 @@ describe('a search by the rules of the published program', () => {
     }
   });
 
-  test('sends the prompts that it sent, with the first reply beside a later observation, and records what it stored', async () => {
+  test('the search sends the published prompts, with the first reply next to a later observation, and records what was stored', async () => {
     const shape = z.object({
       messageLimit: z.int(),
       prompts: z.array(z.array(z.string())),
@@ -258,7 +258,7 @@ describe('a search by the rules of the published program', () => {
     expect(path).toEqual(storedStateOfDeepestNode.slice(4));
   });
 
-  test('executes and records of a reply what it did', async () => {
+  test('the search executes and records the same part of a reply', async () => {
     const one = z.object({ task: z.string(), response: z.string(), action: z.string(), conversationTurn: z.string() });
     const replies = z.object({ cases: z.array(one) }).parse(await vector('08_action_parse')).cases;
     for (const task of ['webshop', 'textcraft']) {
@@ -274,7 +274,7 @@ describe('a search by the rules of the published program', () => {
     }
   });
 
-  test('ends a node, not the run, where the published program would cut for ever', async () => {
+  test('a trim that would loop in the published program ends the node, not the run', async () => {
     const script = { '*': ['Thought: t\nAction: a'] };
     const policy = scriptedPolicy({ script });
     const kind = scripted(ENDLESS);

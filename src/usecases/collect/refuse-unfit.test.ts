@@ -47,7 +47,7 @@ test('a policy that chooses among actions is refused where none are listed, with
   expect(left()).toBe(0);
 });
 
-test('a planner is refused where there is no plan, and fits where one of the first tasks has one', async () => {
+test('a planner is refused where there is no plan, and accepted where one of the first tasks has one', async () => {
   const without = await silentKind('none');
   await expect(refuseUnfit(without.kind, plannerPolicy({ epsilon: 0 }), planned('0'))).rejects.toThrow(/has no planner/);
   const blind = await silentKind([]);
@@ -60,7 +60,7 @@ test('a planner is refused where there is no plan, and fits where one of the fir
   expect([some.opened, some.left()]).toEqual([['0', '1'], 0]);
 });
 
-test('a policy that writes its actions fits everywhere, and nothing is opened for it', async () => {
+test('a policy that writes its actions is accepted everywhere, and no environment is opened for it', async () => {
   const { kind, opened } = await silentKind('none');
   await refuseUnfit(kind, { ref: { policyId: 'model', version: 0 } }, planned('0'));
   expect(opened).toEqual([]);

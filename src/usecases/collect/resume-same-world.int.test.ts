@@ -76,8 +76,8 @@ async function refusedAndGoneOn(plan: CollectPlan, change: () => Promise<void>, 
   return refusal;
 }
 
-describe('a resumed run', () => {
-  test('is refused where the recipes are other ones, names both worlds, and goes on when they are put back', async () => {
+describe('resumed runs', () => {
+  test('a resumption with other recipes is refused with both worlds, and succeeds when they are restored', async () => {
     const recipes = join(folder, 'recipes');
     const [first] = (await readdir(recipes)).filter((name) => name.endsWith('.json'));
     const [here, away] = [join(recipes, first ?? ''), join(folder, 'away')];
@@ -92,7 +92,7 @@ describe('a resumed run', () => {
     );
   });
 
-  test('is refused where the file of its policy was overwritten, even by weights of the same version', async () => {
+  test('a resumption is refused when the file of its policy was overwritten, even by weights of the same version', async () => {
     const file = join(folder, 'weights');
     const other = { ...zeroWeights(), version: 3 };
     other.values[0] = 0.5;
@@ -107,7 +107,7 @@ describe('a resumed run', () => {
     );
   });
 
-  test('is refused where a task of an open tree opens otherwise behind the same fingerprint', async () => {
+  test('a resumption is refused when a task of an open tree opens differently under the same fingerprint', async () => {
     const local = await openTextCraft();
     const shared = sharedRandomTextcraft(local);
     const server = await startAgentGymServer(shared.world);
@@ -128,8 +128,8 @@ describe('a resumed run', () => {
   });
 });
 
-describe('a fork', () => {
-  test('is refused where the world or the policy that the run names are other ones now, unless they are named on purpose', async () => {
+describe('forks', () => {
+  test('a fork is refused when the world or the policy of the run has changed, unless they are named explicitly', async () => {
     const [recipes, file] = [join(folder, 'recipes'), join(folder, 'weights')];
     const runId = newId();
     await collect(runId, planIn(`textcraft:${recipes}`, `linear:${file}`), 'new');

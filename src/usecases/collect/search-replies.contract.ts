@@ -141,7 +141,7 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
     }
   }
 
-  test('killed at any point, it goes on with the replies that are on record and comes to the same tree', async () => {
+  test('a search killed at any point resumes with the recorded replies and reaches the same tree', async () => {
     const whole = newId();
     const { appends } = await search(whole, null);
     expect(appends).toBeGreaterThan(15);
@@ -168,7 +168,7 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
     expect(lostReplies).toBeGreaterThan(0);
   }, 300_000);
 
-  test('goes on with a record made before replies were kept, and adds no child that repeats one that is there', async () => {
+  test('a search continues a record without stored replies, and adds no child that repeats an existing one', async () => {
     const kills = [3, 4, 6, 7].map((at): Kill => ({ at, when: 'after' }));
     let amid = 0;
     for (const kill of kills) {

@@ -16,7 +16,7 @@ afterAll(async () => {
   await made.drop();
 });
 
-test('read models that went back admit nobody until they have folded again what they had shown', async () => {
+test('read models that regressed admit nobody until they have caught up with what they had shown', async () => {
   const { pool, db } = database;
   const move = (to: number) =>
     pool.query(

@@ -42,7 +42,7 @@ async function digestOf(name: string, order: readonly number[], value = 1, obser
   return digest;
 }
 
-test('the same run under other ids, arriving in another order, has the same digest; another reward or long text has not', async () => {
+test('the digest does not depend on ids and order of arrival, but on every reward and long text', async () => {
   const digest = await digestOf('one', [0, 1, 2]);
   expect(await digestOf('two', [2, 0, 1])).toBe(digest);
   expect(await digestOf('three', [0, 1, 2], 0.5)).not.toBe(digest);

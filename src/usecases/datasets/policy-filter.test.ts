@@ -15,11 +15,11 @@ test.each([
   expect(parsePolicyFilter(text)).toEqual({ policyId, version });
 });
 
-test.each(['', '@', '@3', 'linear@2147483648', 'linear@9999999999'])('%j names none', (text) => {
+test.each(['', '@', '@3', 'linear@2147483648', 'linear@9999999999'])('%j names no policy', (text) => {
   expect(parsePolicyFilter(text)).toBeUndefined();
 });
 
-test('every policy and version has a text that names it, whatever characters its id holds', () => {
+test('every policy and version has a text that names it, whatever characters its id contains', () => {
   const policyId = fc.array(fc.constantFrom('a', '@', '7', ':', '/', ' '), { minLength: 1, maxLength: 6 }).map((c) => c.join(''));
   fc.assert(
     fc.property(policyId, fc.option(fc.nat()), (id, version) => {

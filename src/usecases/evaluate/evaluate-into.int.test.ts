@@ -52,7 +52,7 @@ async function found(collection: Collection) {
 }
 
 describe('evaluateInto', () => {
-  test('records the result as an event of a run of kind evaluate; doing it again finds the same and appends nothing', async () => {
+  test('an evaluation is recorded as an event of a run of kind evaluate, and a repetition finds the same and appends nothing', async () => {
     const collection = evaluation();
     const result = await found(collection);
     expect(result).toMatchObject({
@@ -80,7 +80,7 @@ describe('evaluateInto', () => {
     expect(await countEvents(platform)).toBe(before);
   });
 
-  test('stopped anywhere and resumed, it comes to the result of the undisturbed one', async () => {
+  test('an evaluation stopped anywhere and resumed reaches the result of an undisturbed one', async () => {
     const undisturbed = await found(evaluation());
     for (const steps of [1, 17, 50]) {
       const stopping = new AbortController();
@@ -95,7 +95,7 @@ describe('evaluateInto', () => {
     }
   });
 
-  test('killed in the middle and begun again by the same command, it comes to the result of the undisturbed one', async () => {
+  test('an evaluation killed midway and repeated by the same command reaches the result of an undisturbed one', async () => {
     const undisturbed = await found(evaluation());
     const runId = newId();
     const flags = '--policy planner:0.5 --tasks 0,40,90,140 --rollouts 3 --max-steps 12 --seed 5 --resamples 200'.split(' ');
@@ -116,7 +116,7 @@ describe('evaluateInto', () => {
     expect(anomalies).toEqual([]);
   }, 60_000);
 
-  test('goes on behind failed rollouts, whose first actions are taken again, and measures only what follows', async () => {
+  test('an evaluation continues after failed rollouts by repeating their first actions, and measures only what follows', async () => {
     const { db } = platform.database;
     const failing = evaluation({ plan: { ...plan, policy: 'random' } });
     await found(failing);
@@ -165,7 +165,7 @@ describe('evaluateInto', () => {
     expect(await found({ ...collection, mode: 'resume' })).toEqual(undisturbed);
   }, 30_000);
 
-  test('takes again what was executed, not what its own reading of the replies makes of them', async () => {
+  test('an evaluation repeats what was executed, not its own reading of the replies', async () => {
     const { db } = platform.database;
     const prompt: NonNullable<Collection['plan']['prompt']> = {
       ...{ template: { name: 'alfworld', version: 1 }, mode: 'text', historyLength: 5 },
@@ -196,7 +196,7 @@ describe('evaluateInto', () => {
     expect(before.some(({ response }) => response.includes('<action>'))).toBe(true);
   }, 30_000);
 
-  test('closes a task as failed whose first steps are answered otherwise, measures the others, and counts it', async () => {
+  test('an evaluation closes a task as failed when its first steps are answered differently, counts it and measures the others', async () => {
     const local = await openTextCraft();
     const shared = sharedRandomTextcraft(local);
     const server = await startAgentGymServer(shared.world);
@@ -236,7 +236,7 @@ describe('evaluateInto', () => {
     }
   }, 60_000);
 
-  test('refuses a plan that is to collect', async () => {
+  test('an evaluation refuses a plan of another kind', async () => {
     const { evaluation: _, ...collecting } = plan;
     await expect(evaluateInto(platform, evaluation({ plan: collecting }))).rejects.toThrow('is to collect, not to evaluate');
   });

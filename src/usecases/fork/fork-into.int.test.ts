@@ -93,14 +93,14 @@ const stepsOf = async (runId: string) =>
     .orderBy('s.depth')
     .execute();
 
-describe('a fork', () => {
+describe('forks', () => {
   test.each([
     ['textcraft', () => 'textcraft', '90', 'random', 'planner'],
     ['search-qa', () => 'search-qa', 'ivo-daibaim-birthplace', 'random', 'planner'],
     ['tool-env', () => TOOLS, '1', 'model', 'another model'],
     ['an AgentGym server', () => gym, '0', 'model', 'another model'],
   ])(
-    'in %s takes the way to the step again, compares it, and goes on with another policy',
+    'a fork in %s repeats the way to the step, compares it, and continues with another policy',
     async (_, where, alias, before, after) => {
       const spec = (name: string) => (name.includes('model') ? modelPolicy(name) : name);
       const origin = await collected(where(), alias, { policy: spec(before) });
@@ -131,7 +131,7 @@ describe('a fork', () => {
     },
   );
 
-  test('goes on from the root, from a node of a search, and from where a limit cut a rollout', async () => {
+  test('a fork starts at the root, at a node of a search, and where a limit cut a rollout', async () => {
     const search = { iterations: 3, candidates: 2, maxDepth: 4, exploration: 0.25 };
     const searched = await collected('textcraft', '40', { search, tasks: [{ alias: '40', rollouts: 3, branching: 'root' }] });
     expect((await fork(await stepAt(searched, 0))).report).toMatchObject({ outcome: 'equal', compared: 1 });
@@ -149,7 +149,7 @@ describe('a fork', () => {
     expect((await fork(leaf, { maxSteps: 3 })).report).toMatchObject({ outcome: 'equal', compared: 3 });
   });
 
-  test('is planned with the steps that its rollout has left, whatever the way to where that began', async () => {
+  test('a fork is planned with the steps that its rollout has left, whatever the way to its start', async () => {
     const left = async (stepId: string) => (await planFork(platform, stepId, { rollouts: 1 })).maxSteps;
     const origin = await collected('textcraft', '90', { policy: 'random' });
     expect([await left(await stepAt(origin, 0)), await left(await stepAt(origin, 2))]).toEqual([8, 6]);
@@ -182,7 +182,7 @@ describe('a fork', () => {
     expect([await left(await stepAt(searched, 0)), await left(await stepAt(searched, 1))]).toEqual([5, 4]);
   });
 
-  test('said again is the same run, and puts what was compared on record once', async () => {
+  test('a repeated fork is the same run, and its comparison is recorded once', async () => {
     const origin = await collected('textcraft', '40');
     const from = await stepAt(origin, 1);
     const { runId } = await fork(from);
@@ -193,7 +193,7 @@ describe('a fork', () => {
     await expect(fork(from, { temperature: 0.5 }, runId)).rejects.toMatchObject({ name: 'RunRefused' });
   });
 
-  test('ends as failed where the environment answers otherwise, names the step, and stays so', async () => {
+  test('a fork ends as failed when the environment answers differently, names the step, and stays failed', async () => {
     const origin = await collected('textcraft', '90', { policy: 'random' });
     const from = await stepAt(origin, 2);
     const { db } = platform.database;
@@ -224,7 +224,7 @@ describe('a fork', () => {
     expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
   });
 
-  test('ends as failed where the words are the same and the state is another, on the way and at the first observation', async () => {
+  test('a fork ends as failed when the texts are equal and the state differs, on the way and at the first observation', async () => {
     const { db } = platform.database;
     const asked = await collected('search-qa', 'ivo-daibaim-birthplace', { policy: 'random' });
     const origin = await collected('textcraft', '90', { policy: 'random' });
@@ -263,7 +263,7 @@ describe('a fork', () => {
     expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
   });
 
-  test('is refused from a step that is not there, from one that ended its episode, and in a world that has not the task', async () => {
+  test('a fork is refused from a missing step, from one that ended its episode, and in a world without the task', async () => {
     const nowhere = '00000000-0000-4000-8000-000000000000';
     await expect(fork(nowhere)).rejects.toMatchObject({ name: 'ReplayRefused', message: expect.stringContaining(nowhere) });
     const asked = await collected('search-qa', 'ivo-daibaim-birthplace', { policy: 'random' });

@@ -51,8 +51,8 @@ const KINDS = [
   ['image', ['HistoryRendered'], 'imageId'],
 ] as const;
 
-describe('everything that has an id leads back to the events that made it', () => {
-  test.each(KINDS)('%s', async (kind, types, field) => {
+describe('ids traced to their events', () => {
+  test.each(KINDS)('the id of a %s leads to the events that made it', async (kind, types, field) => {
     const makers = new Map<string, string[]>();
     for (const event of events) {
       if (!(types as readonly string[]).includes(event.type)) continue;
@@ -69,7 +69,7 @@ describe('everything that has an id leads back to the events that made it', () =
     }
   });
 
-  test('and each of these events names what it told of', async () => {
+  test('each of these events names the ids that it recorded', async () => {
     for (const event of events.filter((_, i) => i % 7 === 0)) {
       const trace = await traceRecord(database.db, event.id);
       expect(trace).toMatchObject({ kind: 'event', title: expect.stringContaining(event.type) });
@@ -81,7 +81,7 @@ describe('everything that has an id leads back to the events that made it', () =
   });
 });
 
-describe('forward', () => {
+describe('forward traces', () => {
   test('a rollout leads to what a recall of it lists', async () => {
     for (const { rolloutId } of dataOf(events, 'RolloutStarted').slice(0, 9)) {
       const { touched } = await traceRecord(database.db, rolloutId);
@@ -110,8 +110,8 @@ describe('forward', () => {
   });
 });
 
-describe('backward', () => {
-  test('a version names its checkpoint, its batch and the version before', async () => {
+describe('backward traces', () => {
+  test('a version names its checkpoint, its batch and the previous version', async () => {
     const update = dataOf(events, 'PolicyUpdated').find(({ batchId }) => batchId !== null);
     const { kind, from, madeBy } = await traceRecord(database.db, `${update?.policyId}@${update?.version}`);
     expect([kind, madeBy.total]).toEqual(['policy version', 1]);
@@ -122,7 +122,7 @@ describe('backward', () => {
     });
   });
 
-  test('NAME@V of a release, and the digest of its file, lead to the release', async () => {
+  test('NAME@V and the digest of its file lead to a release', async () => {
     const release = dataOf(events, 'DatasetReleased')[0];
     expect(await traceRecord(database.db, 'web@1')).toMatchObject({ kind: 'dataset', id: release?.datasetId });
     const digest = await traceRecord(database.db, release?.sha256 ?? '');
@@ -130,7 +130,7 @@ describe('backward', () => {
   });
 });
 
-test('NAME@V#LINE is what a line of a release was made of, and POLICY#N a batch', async () => {
+test('NAME@V#LINE leads to the sources of a line of a release, and POLICY#N to a batch', async () => {
   const { examples = [], datasetId } = dataOf(events, 'DatasetSourced')[0] ?? {};
   expect(examples.length).toBeGreaterThan(1);
   for (const { line, lines, kind, treeId, goodRolloutId, badRolloutId, revisionId } of examples) {
@@ -153,7 +153,7 @@ test('NAME@V#LINE is what a line of a release was made of, and POLICY#N a batch'
     expect(await traceRecord(database.db, `${policyId}#${ordinal}`)).toEqual(await traceRecord(database.db, batchId));
 });
 
-test('an id that nothing has is refused with what was looked for', async () => {
+test('an unknown id is refused by name', async () => {
   await expect(traceRecord(database.db, '00000000-0000-4000-8000-000000000000')).rejects.toThrow(
     /nothing on record has the id "0{8}.*": looked for run, tree, step, rollout, reward, task/,
   );

@@ -13,7 +13,7 @@ import { replayProjections } from '../replay/replay-projections.ts';
 import { rebuildProjection } from './rebuild-projection.ts';
 
 describeWithKafka('a rebuild over Kafka', () => {
-  test('while events are written takes over with equal tables and is folded on', async () => {
+  test('a rebuild takes over with equal tables while events are written, and is folded further', async () => {
     const platform = await openTestPlatform((await kafkaForTests()).brokers);
     const { log, database } = platform;
     const options = { signal: new AbortController().signal, progress: () => undefined, limitMs: 60_000 };

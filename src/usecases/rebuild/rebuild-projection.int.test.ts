@@ -71,8 +71,8 @@ async function schemasOf(prefix: string): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-describe('a rebuild', () => {
-  test('takes over with equal tables, is folded on, swaps back after catching up, and retires what is not live', async () => {
+describe('rebuilds', () => {
+  test('a rebuild takes over with equal tables, folds further, swaps back after catching up, and retires the other build', async () => {
     const tell = teller();
     await tell();
     await project();
@@ -98,7 +98,7 @@ describe('a rebuild', () => {
     await expect(swapBack(world, stepTree, quiet)).rejects.toThrow(NothingKept);
   });
 
-  test('of the same code that folds other rows than the live ones says which and takes over only when told to', async () => {
+  test('a rebuild of the same code with other rows names them and takes over only on request', async () => {
     const tell = teller();
     await tell();
     await project();
@@ -162,7 +162,7 @@ describe('a rebuild', () => {
               update step_tree_v1.trees set goal = was; alter table step_tree_v1.trees drop column was cascade`,
       difference: undefined,
     },
-  ])('that differs by $what does not take over by itself, and says where', async ({ name, forge, difference }) => {
+  ])('a rebuild that differs by $what does not take over by itself, and names the place', async ({ name, forge, difference }) => {
     await teller(0)();
     await project();
     await world.settled();
@@ -175,7 +175,7 @@ describe('a rebuild', () => {
     expect(await liveVersion(name)).toBe(1);
   });
 
-  test('whose way back is ended in the middle leaves the version to go back to, which never passes for a build', async () => {
+  test('a swap back that is interrupted leaves the version to swap back to, which never counts as a build', async () => {
     const tell = teller();
     await tell();
     await project();
@@ -198,7 +198,7 @@ describe('a rebuild', () => {
     expect(await retireVersions(world, stepTree)).toEqual([2_000_001, 1]);
   });
 
-  test('that goes back meets a partition that came while the version was kept', async () => {
+  test('a swap back includes a partition that was created while the version was kept', async () => {
     const tell = teller();
     await tell();
     await project();
@@ -214,7 +214,7 @@ describe('a rebuild', () => {
     expect(await countSteps()).toBe(14);
   });
 
-  test('to newer code is folded beside the version of the older, whose projectors then stop and say why', async () => {
+  test('a rebuild to newer code is folded next to the older version, whose projectors then stop with the reason', async () => {
     const tell = teller();
     await tell();
     await project([stepTree]);
@@ -242,8 +242,8 @@ async function countSteps(): Promise<number> {
   return rows[0]?.steps ?? 0;
 }
 
-describe('readers, while events are written and versions are swapped', () => {
-  test('meet no error, never go back in time, and see in one snapshot exactly what its cursors say', async () => {
+describe('readers during writes and swaps', () => {
+  test('readers meet no error, never regress in time, and see in one snapshot exactly what its cursors state', async () => {
     const tell = teller();
     await tell();
     await project();
@@ -295,7 +295,7 @@ describe('readers, while events are written and versions are swapped', () => {
     expect(Math.min(seen.counts, seen.prepared, seen.snapshots)).toBeGreaterThan(3);
   });
 
-  test('with a snapshot from before the build keep what it showed: nothing is swapped until they have ended', async () => {
+  test('a reader with a snapshot from before the build keeps it, and the swap waits for the reader', async () => {
     await teller()();
     await project();
     await world.settled();

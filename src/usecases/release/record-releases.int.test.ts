@@ -51,7 +51,7 @@ async function releaseInTheDatabaseAlone(projection: Projection, schema: string)
   });
 }
 
-test('releases that an earlier version kept in the database alone are named, and recorded with what live folded on top of them', async () => {
+test('releases that an earlier version kept in the database alone are named, and recorded with what was folded on top of them', async () => {
   const story = new Story('earlier');
   const tree = story.tree(story.run(), 'a');
   const rollout = story.rollout(tree);

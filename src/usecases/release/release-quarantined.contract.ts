@@ -79,8 +79,8 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
     return { parent, story, tree, rollout, first };
   }
 
-  describe('a release from quarantine', () => {
-    test('is not appended while the event would be refused again; then it is, and says of each projection what it did', async () => {
+  describe('releases from quarantine', () => {
+    test('a release is not appended while the event would be refused again; later it is, with the effect on each projection', async () => {
       const { parent } = await givenEarly();
       const before = await waiting();
       const refused = await release(null);
@@ -106,7 +106,7 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
       expect(await waiting()).toEqual([]);
     });
 
-    test('that two processes make at once is folded once', async () => {
+    test('two concurrent releases of an event are folded once', async () => {
       const { parent } = await givenEarly();
       await put([parent]);
       await settled();
@@ -118,7 +118,7 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
       expect((await replayProjections(world, projections, patient)).report).toMatchObject({ outcome: 'equal', differences: [] });
     });
 
-    test('that is made while no projector runs stays in the log, and is folded by the next one', async () => {
+    test('a release without a running projector stays in the log, and the next one folds it', async () => {
       const { parent } = await givenEarly();
       await put([parent]);
       await settled();
@@ -132,7 +132,7 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
       expect(await waiting()).toEqual([]);
     });
 
-    test('lies in the partition of the record that waited, whichever its key would choose', async () => {
+    test('a release lies in the partition of the waiting record, whichever its key would choose', async () => {
       const story = new Story('elsewhere');
       story.run();
       const [run] = story.events as [Envelope];
@@ -155,7 +155,7 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
       expect(rows).toEqual([outcomes[0]?.appended]);
     });
 
-    test('beside events that are written and folded loses none of them from the journal', async () => {
+    test('a release during writes and folds loses no event of the journal', async () => {
       const story = new Story('beside');
       const tree = story.tree(story.run(), 'a');
       const rollout = story.rollout(tree);
@@ -196,7 +196,7 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
       expect((await verifyChain(db, { signal })).faults).toEqual([]);
     });
 
-    test('beside rebuilds that take over counts once, before and after', async () => {
+    test('a release during rebuilds counts once, before and after the swap', async () => {
       const { parent, story, tree, rollout, first } = await givenEarly();
       const chosen = projections.filter(({ name }) => name === 'step-tree' || name === 'rewards') as readonly Projection[];
       const rebuilding = (async () => {

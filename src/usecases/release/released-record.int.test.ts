@@ -166,7 +166,7 @@ const OF_EVENTS = [
   'tool_calls',
 ];
 
-test('whatever came early or unread and whenever it was released, live, a rebuild, as of, rewards-at and a subscriber agree', async () => {
+test('live, rebuild, as-of, rewards-at and subscriber agree, whatever came early or unreadable and whenever it was released', async () => {
   const seen = { released: 0, unread: 0, waiting: 0 };
   await fc.assert(
     fc.asyncProperty(happening, async (drawn) => {

@@ -47,26 +47,26 @@ async function rebuild(imageId: string | undefined): Promise<Rebuilt> {
   return rebuildImage({ db: database.db, blobs }, shown);
 }
 
-describe('an image is drawn again from the record', () => {
+describe('images drawn again from the record', () => {
   test.each([
     ['agentocr-alfworld', [1, 1, 1.2, 5]],
     ['agentocr-search', [1, 1, 1.28, 2]],
     ['crisp', [1, 1, 1.2, 3]],
-  ] as const)('of each step, by %s', async (profile, factors) => {
+  ] as const)('the image of each step is rebuilt by %s', async (profile, factors) => {
     const { story, imageIds, steps } = given({ profile, factors });
     await givenEvents(database.db, story.events);
     expect(await readHistoryImages(database.db, steps)).toHaveLength(4);
     for (const imageId of imageIds) expect(await rebuild(imageId)).toMatchObject({ kind: 'image', image: { imageId } });
   });
 
-  test('with texts that lie in the blob store', async () => {
+  test('an image with texts in the blob store is rebuilt', async () => {
     const { story, imageIds } = given({ records: [`[Observation]: ${'far away '.repeat(9_000)}`, 'short'] });
     await givenPrepared(database.db, story.events, blobs);
     expect(blobs.held.size).toBe(1);
     expect(await rebuild(imageIds.at(-1))).toMatchObject({ kind: 'image', image: { imageId: imageIds.at(-1) } });
   });
 
-  test('with the segments that a cache holds, to the same pixels', async () => {
+  test('an image is rebuilt to the same pixels with cached segments', async () => {
     const { story, imageIds } = given();
     await givenEvents(database.db, story.events);
     const cache = new SegmentCache();
@@ -79,7 +79,7 @@ describe('an image is drawn again from the record', () => {
   });
 });
 
-describe('what is damaged is named:', () => {
+describe('damage to image records', () => {
   async function damaged(change: (drawn: ReturnType<typeof given>) => Promise<unknown>) {
     const drawn = given({ factors: [1, 1, 1, 1.2] });
     await givenEvents(database.db, drawn.story.events);
@@ -87,7 +87,7 @@ describe('what is damaged is named:', () => {
     return { ...drawn, result: await rebuild(drawn.imageIds.at(-1)) };
   }
 
-  test('a flipped bit in the text of a segment', async () => {
+  test('a flipped bit in the text of a segment is named', async () => {
     const { result, segmentIds } = await damaged(({ segmentIds }) =>
       sql`update images_v1.segments set text = replace(text, 'mug', 'lug') where segment_id = ${segmentIds[1]}`.execute(
         database.db,
@@ -99,7 +99,7 @@ describe('what is damaged is named:', () => {
     });
   });
 
-  test('a flipped byte of a text in the blob store, and a blob that is gone', async () => {
+  test('a flipped byte of a text in the blob store and a missing blob are named', async () => {
     const { story, imageIds, segmentIds } = given({ records: ['x'.repeat(70_000)] });
     await givenPrepared(database.db, story.events, blobs);
     const [[name, bytes] = ['', new Uint8Array()]] = blobs.held;
@@ -119,7 +119,7 @@ describe('what is damaged is named:', () => {
     });
   });
 
-  test('a segment that is not on record', async () => {
+  test('a segment that is not recorded is named', async () => {
     const { result, segmentIds } = await damaged(({ segmentIds }) =>
       sql`delete from images_v1.segments where segment_id = ${segmentIds[2]}`.execute(database.db),
     );
@@ -131,7 +131,7 @@ describe('what is damaged is named:', () => {
     });
   });
 
-  test('a render spec that was changed, one that this renderer does not know, and one that is not there', async () => {
+  test('a changed, an unknown and a missing render spec are named', async () => {
     const set = (spec: object) =>
       sql`update images_v1.render_specs set spec = spec || ${JSON.stringify(spec)}::jsonb`.execute(database.db);
     const { result, renderSpecId, imageIds } = await damaged(() => set({ border: 6 }));
@@ -153,7 +153,7 @@ describe('what is damaged is named:', () => {
     });
   });
 
-  test('a segment whose pixels come out otherwise than they were recorded', async () => {
+  test('a segment whose pixels differ from the recorded ones is named', async () => {
     const { result, segmentIds } = await damaged(async ({ segmentIds, steps }) => {
       await sql`update images_v1.segments set rgb = ${'0'.repeat(64)} where segment_id = ${segmentIds[0]}`.execute(database.db);
       await sql`update images_v1.history_images set factor = 1.3 where step_id = ${steps[3]}`.execute(database.db);
@@ -166,7 +166,7 @@ describe('what is damaged is named:', () => {
     });
   });
 
-  test('a factor that was changed: the image, with the step', async () => {
+  test('a changed factor is named with the image and the step', async () => {
     const { result, imageIds, steps } = await damaged(({ steps }) =>
       sql`update images_v1.history_images set factor = 1.5 where step_id = ${steps[3]}`.execute(database.db),
     );
@@ -184,7 +184,7 @@ describe('what is damaged is named:', () => {
   });
 });
 
-test('a history that is too tall to be stacked is not drawn', async () => {
+test('a history too tall to be stacked is not drawn', async () => {
   const story = new Story();
   const tree = story.tree(story.run());
   const record = (i: number) => `record ${i} ${'word '.repeat(5_000)}`; // 4,096 × 560 px each, the most that a segment has

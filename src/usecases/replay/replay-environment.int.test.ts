@@ -45,7 +45,7 @@ const replay = (runId: string, environment: string | null = null) =>
   replayEnvironment(platform, { runId, environment, signal: NEVER });
 
 describe('the replay of an environment', () => {
-  test('compares with the reward that the environment gave, whatever a scorer made of it later', async () => {
+  test('the replay compares with the reward of the environment, whatever a scorer made of it later', async () => {
     const runId = await collected();
     const counts = await scoreInto(platform, {
       ...{ runId, scorer: 'invalid-action', component: 'environment', environment: null, signal: NEVER },
@@ -63,7 +63,7 @@ describe('the replay of an environment', () => {
     expect(await replay(runId)).toMatchObject({ outcome: 'equal', differing: 0, notes: [] });
   });
 
-  test('in a world that ends an episode earlier names the end, and counts what could not be done behind it', async () => {
+  test('a replay in a world that ends an episode earlier names the end, and counts the steps that could not be repeated', async () => {
     const runId = await collected({ policy: 'random', tasks: [{ alias: ALIAS, rollouts: 4, branching: 'anywhere' }] });
     const below = (await stepsOf(runId)).filter(({ depth }) => depth > 2);
     expect(below.length).toBeGreaterThan(0);
@@ -78,7 +78,7 @@ describe('the replay of an environment', () => {
     ]);
   });
 
-  test('skips a branch whose way ends when it is walked again, and closes every episode that it opens', async () => {
+  test('the replay skips a branch whose way ends early, and closes every episode that it opens', async () => {
     const world = await openTextCraft();
     const gym = { episodes: 0, stepsOf: (_episode: number): number => Number.POSITIVE_INFINITY };
     const server = await startAgentGymServer(() => endingWorld(textcraftWorld(world, 0), gym));

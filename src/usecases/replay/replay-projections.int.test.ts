@@ -37,8 +37,8 @@ async function givenWalks(): Promise<Story> {
   return story;
 }
 
-describe('a replay of projections', () => {
-  test('finds the tables of every projection equal to the log folded again, and leaves nothing behind', async () => {
+describe('the replay of projections', () => {
+  test('the replay finds the tables of every projection equal to a second fold of the log, and leaves nothing behind', async () => {
     await givenWalks();
     const { report, comparisons } = await replayProjections(world, projections, quiet);
     expect(report).toMatchObject({ mode: 'projections', outcome: 'equal', differing: 0, differences: [] });
@@ -50,7 +50,7 @@ describe('a replay of projections', () => {
     expect(await leftovers()).toEqual({ builds: 0, cursors: 0, schemas: 0 });
   });
 
-  test('finds a planted fold bug by the checksum and names table, row and field', async () => {
+  test('the replay finds a planted fold bug by its checksum and names table, row and field', async () => {
     const story = await givenWalks();
     const told = story.events.flatMap((event) => (event.type === 'RewardAssigned' ? [event.data] : []));
     const victim = told[3] as (typeof told)[number] & { rewardId: string; value: number }; // six were told, each of this type
@@ -81,7 +81,7 @@ describe('a replay of projections', () => {
   test.each([
     ['changed', `update rewards_v1.rewards set scorer_revision = 'forged' where true`, 'rewards', 'scorer_revision'],
     ['missing', `delete from runs_v1.runs`, 'runs', ''],
-  ])('names a row of the live tables that was %s behind the back of the fold', async (_, statement, name, field) => {
+  ])('the replay names a live row that is %s without the fold', async (_, statement, name, field) => {
     await givenWalks();
     await sql.raw(statement).execute(world.database.db);
     const { report, comparisons } = await replayProjections(world, [registered(name)], quiet);
@@ -111,7 +111,7 @@ describe('a replay of projections', () => {
        update rewards_v1.rewards set scorer = was; alter table rewards_v1.rewards drop column was cascade`,
       [/^rewards$/, expect.stringMatching(/^\{"rows":6,"sum":"-?\d+"\}$/), expect.stringMatching(/^\{"rows":6,"sum":"-?\d+"\}$/)],
     ],
-  ] as const)('whose checksums differ by %s is not equal', async (_, forge, [field, recorded, replayed]) => {
+  ] as const)('tables whose checksums differ by %s are unequal', async (_, forge, [field, recorded, replayed]) => {
     await givenWalks();
     await sql.raw(forge).execute(world.database.db);
     const { report } = await replayProjections(world, [registered('rewards'), registered('runs')], quiet);
@@ -120,7 +120,7 @@ describe('a replay of projections', () => {
     expect(await leftovers()).toEqual({ builds: 0, cursors: 0, schemas: 0 });
   });
 
-  test('counts what was released from quarantine by hand as folded, and what still waits there as waiting', async () => {
+  test('the replay counts released events as folded, and waiting ones as waiting', async () => {
     const story = new Story('late');
     const runId = story.run();
     const late = story.tree(runId, 'late');
@@ -150,7 +150,7 @@ describe('a replay of projections', () => {
     await runner.close();
   });
 
-  test('goes on while events are appended and folded', async () => {
+  test('the replay works while events are appended and folded', async () => {
     await givenWalks();
     const more = new Story('more');
     const tree = more.tree(more.run('more'), 'c');

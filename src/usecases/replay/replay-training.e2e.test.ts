@@ -14,7 +14,7 @@ import { trainInto } from '../train/train-into.ts';
 import { replayTraining } from './replay-training.ts';
 
 describeWithKafka('over Kafka', () => {
-  test('a training whose rewards were revised is replayed as equal, and a fork goes on from one of its steps', async () => {
+  test('a training with revised rewards is replayed as equal, and a fork continues from one of its steps', async () => {
     const platform = await openTestPlatform((await kafkaForTests()).brokers);
     const projector = await runProjections({ log: platform.log, database: platform.database });
     const { signal } = new AbortController();

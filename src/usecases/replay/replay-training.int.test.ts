@@ -43,14 +43,22 @@ const replay = async (policyId: string, from = 0, to: number | null = null) =>
 const storyOf = (policyId: string) => readLineageStory(platform.database.db, lineageIdOf(policyId));
 const settle = async () => waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
 
-describe('a training that is replayed', () => {
-  test.each(Object.entries(LESSONS))('by %s comes to the same bytes in every version', async (name, settings) => {
-    const { version } = await train(`replayed ${name}`, settings);
-    expect(await replay(`replayed ${name}`)).toMatchObject({ outcome: 'equal', compared: version + 1, differing: 0, notes: [] });
-    expect(await replay(`replayed ${name}`, 2, 3)).toMatchObject({ outcome: 'equal', compared: 2 });
-  });
+describe('the replay of a training', () => {
+  test.each(Object.entries(LESSONS))(
+    'a training by %s is replayed to the same bytes in every version',
+    async (name, settings) => {
+      const { version } = await train(`replayed ${name}`, settings);
+      expect(await replay(`replayed ${name}`)).toMatchObject({
+        outcome: 'equal',
+        compared: version + 1,
+        differing: 0,
+        notes: [],
+      });
+      expect(await replay(`replayed ${name}`, 2, 3)).toMatchObject({ outcome: 'equal', compared: 2 });
+    },
+  );
 
-  test('takes rewards as they stood when the batch was trained, though they were revised since', async () => {
+  test('the replay uses the rewards at the time of training, although they were revised later', async () => {
     await train('revised');
     const { versions } = await storyOf('revised');
     const { update, batch } = versions.get(1) ?? {};
@@ -93,7 +101,7 @@ describe('a training that is replayed', () => {
 describe('one flipped byte', () => {
   beforeAll(() => train('flipped').then(() => undefined));
 
-  test('of a checkpoint file is named by its version, and versions after it are judged by themselves', async () => {
+  test('a flipped byte of a checkpoint is named by its version, and later versions are compared separately', async () => {
     const { checkpoint } = (await storyOf('flipped')).versions.get(2) ?? {};
     const blob = checkpoint?.data.kept?.blob ?? '';
     const file = join(platform.config.blobs, blob.slice(0, 2), blob.slice(2, 4), blob);
@@ -112,7 +120,7 @@ describe('one flipped byte', () => {
     expect(await replay('flipped')).toMatchObject({ outcome: 'equal' });
   });
 
-  test('of a manifest is named by the event that planned the batch', async () => {
+  test('a flipped byte of a manifest is named by the event that planned the batch', async () => {
     const { batch } = (await storyOf('flipped')).versions.get(2) ?? {};
     const { manifestHash = '' } = batch?.data ?? {};
     const last = manifestHash.endsWith('0') ? '1' : '0';
@@ -135,7 +143,7 @@ describe('one flipped byte', () => {
     }
   });
 
-  test('of the weights that a version is said to have is named', async () => {
+  test('a flipped byte in the recorded weights digest of a version is named', async () => {
     const { update } = (await storyOf('flipped')).versions.get(3) ?? {};
     const weights = update?.data.weights ?? '';
     const other = `${weights.startsWith('0') ? '1' : '0'}${weights.slice(1)}`;
@@ -155,7 +163,7 @@ describe('one flipped byte', () => {
   });
 });
 
-test('a policy that nobody declared is refused by name, and so are versions that are not there', async () => {
+test('an undeclared policy and unknown versions are refused by name', async () => {
   await expect(replay('nobody')).rejects.toMatchObject({ name: 'ReplayRefused', message: expect.stringContaining('nobody') });
   await expect(replay('flipped', 0, 9)).rejects.toMatchObject({ message: expect.stringContaining('versions 0 to 3') });
 });

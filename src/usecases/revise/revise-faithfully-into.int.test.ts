@@ -140,9 +140,9 @@ function scripted({ rows }: Scenario): (action: string) => string {
   return (action) => told.find((each) => each.action === action)?.revision_feedback ?? 'Judgement: Bad';
 }
 
-describe('rows as published, from the record', () => {
+describe('published rows from the record', () => {
   test.each(pairings.map((pairing) => [`${pairing.tree}, ${pairing.alpha}, ${pairing.beta}`, pairing] as const))(
-    'pairs and good trajectories of %s stand in the order of the original',
+    'pairs and good trajectories of %s have the order of the original',
     async (_, { tree, alpha, beta, ...expected }) => {
       const pairs = await revise(runs.get(tree), { plan: { alpha, beta, revise: false } });
       const logs = rowsIn(pairs.text).map(({ high_log: high, low_log: low }) => [leafOf(high), leafOf(low)]);
@@ -157,7 +157,7 @@ describe('rows as published, from the record', () => {
   );
 
   test.each(scenarios.map((scenario, i) => [`${scenario.tree}, ${scenario.note}`, scenario, i] as const))(
-    '%s: every byte of every row, and no request is sent twice',
+    'the rows of %s equal the original byte for byte, and no request is sent twice',
     async (_, scenario, i) => {
       const { tree, alpha, beta, revise: asks, rows, judgeCalls } = scenario;
       const model = `scenario-${i}`;
@@ -170,13 +170,13 @@ describe('rows as published, from the record', () => {
     },
   );
 
-  test.each(verdicts)('a judge that answers $response is read as the original reads it', async ({ response, ...expected }) => {
+  test.each(verdicts)('the judgement $response is read as in the original', async ({ response, ...expected }) => {
     const judge = judgedBy(`verdict ${response}`, (action) => (action === 'act b1' ? response : 'Judgement: Bad'));
     const feedback = rowsIn((await revise(runs.get('T1_fork'), { judge })).text)[0]?.revise_feedback || [];
     expect({ judgement: feedback[0]?.judgement, continues: feedback.length === 2 }).toEqual(expected);
   });
 
-  test('for xtuner they are converted as published, without masks', async () => {
+  test('xtuner rows are converted as published, without masks', async () => {
     const { output } = vector('11_xtuner_rewrite');
     const scenario = scenarios.find(({ note }) => note.startsWith('bad on b3'));
     if (!scenario) throw new Error('06 has the scenario that 11 was made of');
@@ -189,7 +189,7 @@ describe('rows as published, from the record', () => {
     expect(readFileSync(xtuner, 'utf8')).toBe('[]');
   });
 
-  test("thresholds are on the environment's own scale, whatever the record divides by", async () => {
+  test('thresholds apply on the scale of the environment, whatever the record divides by', async () => {
     const tree = trees.T7_percent_scale ?? {};
     const percent = await imported('percent', { 77: tree }, 100);
     const plan = { alpha: 50, beta: 20, revise: false };
@@ -197,7 +197,7 @@ describe('rows as published, from the record', () => {
     expect((await revise(percent, { plan: { revise: false } })).revised.rows).toBe(3); // 0.5 of 100
   });
 
-  test('trees come in the order of their numbers, however many are judged at a time; unfinished ones have no file', async () => {
+  test('trees come in the order of their numbers, however many are judged concurrently, and unfinished ones have no file', async () => {
     const [two, ten, nine] = [trees.T3_graded ?? {}, trees.T1_fork ?? {}, trees.T6_disaster ?? {}];
     const runId = await imported('three', { 10: ten, 2: two, 9: nine });
     const judge = judgedBy('order', () => 'Judgement: Bad');
@@ -210,7 +210,7 @@ describe('rows as published, from the record', () => {
     expect(again.revised).toEqual({ ...revised, unfinished: 1, asked: 0 });
   });
 
-  test('the answers alone are recorded, with the verdict as it is soundly read', async () => {
+  test('only the answers are recorded, with the verdict of the sound reading', async () => {
     const judge = judgedBy('recorded', (action) => (action === 'act b1' ? 'Bad. It is not good.' : 'Judgement: Bad'));
     await revise(runs.get('T1_fork'), { judge });
     const { db } = platform.database;
@@ -227,7 +227,7 @@ describe('rows as published, from the record', () => {
     expect(await db.selectFrom('revisions').selectAll().execute()).toEqual([]);
   });
 
-  test('a judge that fails leaves no file; the next call asks only what is missing and writes the same', async () => {
+  test('a failing judge leaves no file, and the next call asks only for the missing answers and writes the same', async () => {
     const script = (action: string) => (/[ab]$/.test(action) ? 'Judgement: Good' : 'Judgement: Bad');
     const whole = await revise(runs.get('T3_graded'), { judge: judgedBy('steady', script) });
     const judge = judgedBy('shaky', script);
@@ -241,7 +241,7 @@ describe('rows as published, from the record', () => {
     expect(revised.asked).toBe(whole.revised.asked - 2);
   });
 
-  test('stopped on the way it leaves no file, and the next call the whole one', async () => {
+  test('a stopped call leaves no file, and the next call writes the whole one', async () => {
     const stop = new AbortController();
     const judge = judgedBy('stopping', (action) => {
       if (action === 'act c') stop.abort();
@@ -260,11 +260,11 @@ describe('rows as published, from the record', () => {
     ['a file that is there', { out: fileURLToPath(import.meta.url), plan: { revise: false } }, /is already there/],
     ['self, of a run that does not say who acted', { judge: 'self' }, /does not say which policy acted/],
     ['the planner, of a run that does not say where', { judge: 'planner' }, /name it with --environment, or judge by a model$/],
-  ])('%s is refused with what to do', async (_, change, message) => {
+  ])('%s is refused with the remedy', async (_, change, message) => {
     await expect(revise(runs.get('T1_fork'), change)).rejects.toThrow(message);
   });
 
-  test('trees that the published program would not have grown are refused', async () => {
+  test('trees that the published program could not have grown are refused', async () => {
     const runId = newId();
     await collectInto(platform, {
       ...{ runId, name: 'own', seed: 1, concurrency: 1, signal: new AbortController().signal, mode: 'new' },

@@ -86,7 +86,7 @@ async function record({ id: revisionId, ...revision }: RevisionRecord): Promise<
   await settled();
 }
 
-test('the reflection stands in the reply’s own thought, and what is verified is the reply with it', async () => {
+test('the reflection is placed in the thought of the reply, and the reply is verified with it', async () => {
   const { counts, tree, revisions } = await mined('thought');
   expect(counts).toMatchObject({ pairs: 1, revisions: 1, verified: 1 });
   const [revision] = revisions;
@@ -122,7 +122,7 @@ test('the reflection stands in the reply’s own thought, and what is verified i
   }
 });
 
-test('verify names a revision that was recorded with a label in a reply that has none, without calling the record damaged', async () => {
+test('verify names a revision recorded with a label in a reply without labels, and does not report damage', async () => {
   const { tree, revisions } = await mined('thought');
   const [revision] = revisions;
   if (!revision) throw new Error('there is one');
@@ -133,7 +133,7 @@ test('verify names a revision that was recorded with a label in a reply that has
   expect([faulty, doubtfulRevisions]).toEqual([0, [{ revisionId, treeId, state: 'composed', why: 'malformed' }]]);
 });
 
-test('a signal that is to be a turn of its own is dropped where replies have no action to wait by', async () => {
+test('a signal as a turn of its own is dropped where replies have no action to wait with', async () => {
   const { counts } = await mined('turn');
   expect(counts).toMatchObject({ pairs: 1, revisions: 0, dropped: { 'no-turn': 1 } });
 });

@@ -139,8 +139,8 @@ function counted(counts: ReviseCounts | 'killed'): ReviseCounts {
   return counts;
 }
 
-describe('mining the revisions of a search', () => {
-  test('verifies what really reaches alpha when it is executed, and rejects what does not come out as written', async () => {
+describe('revisions mined from a search', () => {
+  test('mining verifies the revisions that reach alpha when executed, and rejects those that differ from their composition', async () => {
     const runId = await collected(place);
     const counts = counted(await revise(place, runId));
     expect(counts.verified).toBeGreaterThan(0);
@@ -178,7 +178,7 @@ describe('mining the revisions of a search', () => {
     expect(await faults(place)).toEqual([]);
   });
 
-  test('killed again and again ends with the judgements and revisions of one that was not, each once', async () => {
+  test('mining killed repeatedly ends with the judgements and revisions of an undisturbed one, each once', async () => {
     const elsewhere = await openPlace();
     try {
       const runId = newId();
@@ -206,7 +206,7 @@ describe('mining the revisions of a search', () => {
     }
   });
 
-  test('checks later what was composed without', async () => {
+  test('mining verifies later what was composed without verification', async () => {
     const runId = await collected(place);
     const composed = counted(await revise(place, runId, { checking: 'none' }));
     expect(composed).toMatchObject({ verified: 0, rejected: { diverged: 0, impossible: 0, below: 0 } });
@@ -215,7 +215,7 @@ describe('mining the revisions of a search', () => {
     expect(checked.verified + checked.rejected.impossible).toBe(composed.revisions);
   });
 
-  test('adds what another alpha accepts and leaves what was there', async () => {
+  test('mining with another alpha adds revisions and keeps the existing ones', async () => {
     const runId = await collected(place);
     await revise(place, runId, { checking: 'none' });
     const before = (await mined(place, runId)).revisions;
@@ -226,7 +226,7 @@ describe('mining the revisions of a search', () => {
     expect(after.filter(({ alpha }) => alpha === 1)).toHaveLength(before.length); // rewards are 0 or 1 here
   });
 
-  test('without a judge keeps the whole bad trajectory', async () => {
+  test('mining without a judge keeps the whole bad trajectory', async () => {
     const runId = await collected(place);
     const counts = counted(await revise(place, runId, { judgeText: 'direct' }));
     expect(counts).toMatchObject({ judged: 0, asked: 0, meanRevisionLength: null });
@@ -236,14 +236,14 @@ describe('mining the revisions of a search', () => {
       expect(row).toMatchObject({ transition_step_id: row.bad_leaf_step_id, transition_cause: 'direct', judge: 'direct@1' });
   });
 
-  test('refuses an environment that the trees do not come from', async () => {
+  test('mining refuses an environment that the trees do not come from', async () => {
     const runId = await collected(place);
     const other = { ...textcraft, fingerprint: 'f'.repeat(64) };
     await expect(revise(place, runId, { kind: other })).rejects.toMatchObject({ name: 'AnotherWorld' });
     expect(await mined(place, runId)).toEqual({ revisions: [], judgements: [] });
   });
 
-  test('rejects all in an environment that answers other than it did', async () => {
+  test('mining rejects every revision in an environment that answers differently', async () => {
     const runId = await collected(place);
     const drifted: EnvironmentKind = {
       ...textcraft,
@@ -257,15 +257,15 @@ describe('mining the revisions of a search', () => {
     expect(counts.verified).toBe(0);
   });
 
-  test('of an aborted signal leaves the rest', async () => {
+  test('an abort leaves the rest unmined', async () => {
     const runId = await collected(place);
     expect(await revise(place, runId, { signal: AbortSignal.abort() })).toMatchObject({ trees: 0, plannedTrees: 2 });
     expect(await mined(place, runId)).toEqual({ revisions: [], judgements: [] });
   });
 });
 
-describe('a group of rollouts', () => {
-  test('is mined as a tree that branches at its root', async () => {
+describe('groups of rollouts', () => {
+  test('a group is mined as a tree that branches at its root', async () => {
     const runId = await collected(place, { ...SEARCH, policy: 'planner:0.8', maxSteps: 5, search: null });
     const counts = counted(await revise(place, runId));
     expect(counts.good).toBeGreaterThan(0);
@@ -276,7 +276,7 @@ describe('a group of rollouts', () => {
 });
 
 describe('a model as judge', () => {
-  test('is asked each thing once, in this run and the next, and nonsense is no verdict', async () => {
+  test('the model is asked each question once, in this run and the next, and nonsense is not a verdict', async () => {
     const replies = ['Judgement: <Uncertain>', '', 'It is not good.', 'Judgment: Bad'];
     const server = await startOpenAiServer({
       reply: (request) => {
@@ -316,7 +316,7 @@ describe('a model as judge', () => {
     }
   });
 
-  test('that cannot be reached stops the mining with what to look at, and the mining can go on', async () => {
+  test('an unreachable model stops the mining with the remedy, and the mining can be resumed', async () => {
     const server = await startOpenAiServer({ reply: () => 'Judgement: <Bad>' });
     const url = server.url;
     const judgeText = JSON.stringify({ kind: 'openai', model: 'gone', baseUrl: url, attempts: 1 });

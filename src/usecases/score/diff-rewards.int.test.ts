@@ -48,7 +48,7 @@ async function diff(runId: string, asked: DiffAsked) {
   return { ...found, changedReturns: members };
 }
 
-describe.each([11, 12])('of web %j', (seed) => {
+describe.each([11, 12])('differences of random record %j', (seed) => {
   let story: Story;
   let run: string;
   let rollouts: ReadonlySet<string>;
@@ -59,7 +59,7 @@ describe.each([11, 12])('of web %j', (seed) => {
     rollouts = new Set(trees.filter(({ runId }) => runId === run).flatMap(({ rolloutIds }) => rolloutIds));
   });
 
-  test('the first word gives the returns of a log in which nothing was revised, the last those in force', async () => {
+  test('the first state has the returns of a log without revisions, and the last one those in force', async () => {
     const first = await returnsAfter(story.events.filter(({ type }) => type !== 'RewardRevised'));
     const last = await returnsAfter(story.events);
     const found = await diff(run, { kind: 'first-and-last' });
@@ -75,7 +75,7 @@ describe.each([11, 12])('of web %j', (seed) => {
     expect(found.touched.batches.map(({ batchId }) => batchId).sort()).toEqual(hit.map(({ batchId }) => batchId).sort());
   });
 
-  test('two positions give the returns of the log as far as each', async () => {
+  test('two positions have the returns of the log as far as each', async () => {
     const told = story.events.filter(({ type }) => catalogue[type].topic === 'trees').length;
     const positions = [Math.floor(told * 0.6), told] as const;
     const upTo = (limit: number) => {
@@ -92,7 +92,7 @@ describe.each([11, 12])('of web %j', (seed) => {
 });
 
 describe('two scorers of one reward', () => {
-  test('are compared by the last word of each, with components, groups and advantages', async () => {
+  test('two scorers are compared by the last judgement of each, with components, groups and advantages', async () => {
     const story = new Story('scorers');
     const runId = story.run();
     const tree = story.tree(runId);

@@ -17,7 +17,7 @@ const group = (treeId: string, pairs: readonly (readonly [before: number, after:
 const grpo = chooseEstimator('grpo', {});
 const drGrpo = chooseEstimator('grpo', { scale: 'none' });
 
-test('estimators are known by the names of `espalier train` too', () => {
+test('estimators are also known by the names of `espalier train`', () => {
   expect(chooseEstimator('ppo', {}).name).toBe('gae');
   expect(chooseEstimator('reinforce++', {}).name).toBe('reinforce_plus_plus');
   expect(() => chooseEstimator('dpo', {})).toThrow('there is no estimator dpo');
@@ -36,7 +36,7 @@ describe('advantages in two states', () => {
     ]),
   ];
 
-  test('are those of the group, (s − μ)/(σ + 1e-6) with the unbiased σ', () => {
+  test('advantages are (s − μ)/(σ + 1e-6) of the group, with the unbiased σ', () => {
     const found = estimateAdvantages(groups, { before: grpo, after: grpo });
     const two = 0.5 / (Math.sqrt(0.5) + 1e-6);
     expect(found.get('a0')?.before).toBeCloseTo(two, 12);
@@ -45,12 +45,12 @@ describe('advantages in two states', () => {
     expect(found.get('b0')?.after).toBe(found.get('b0')?.before);
   });
 
-  test('change by the estimator alone where scores do not', () => {
+  test('another estimator alone changes the advantages of equal scores', () => {
     const found = estimateAdvantages(groups, { before: grpo, after: drGrpo });
     expect(found.get('b0')).toEqual({ before: expect.any(Number), after: 1 - 1 / 3 });
   });
 
-  test('a group that turned over is told with its members, one that stayed is not', () => {
+  test('a group whose order changed is reported with its members, and one without a change is not', () => {
     const changes = changesOf(groups, estimateAdvantages(groups, { before: grpo, after: grpo }));
     expect(changes).toMatchObject([{ treeId: 'a', members: 2, otherReturns: 2, otherAdvantages: 2, turned: 2 }]);
     expect(changes.map(describeChange)).toEqual([
@@ -59,7 +59,7 @@ describe('advantages in two states', () => {
   });
 });
 
-test('an estimator that is not there, or that needs more than scores, is refused with the reason', () => {
+test('an unknown estimator, and one that needs more than scores, is refused with the reason', () => {
   expect(() => chooseEstimator('nobody', {})).toThrow(/there is no estimator nobody; there are gae, grpo/);
   expect(() => chooseEstimator('grpo', { scale: 'loud' })).toThrow(/scale is one of std, none, floored-std/);
   const gae = chooseEstimator('gae', {});

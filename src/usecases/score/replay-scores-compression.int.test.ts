@@ -18,7 +18,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-test('successes earn λ·ln(cf) at every step but the last, failures pay μ·ln(cf), and what was paid before is replaced', async () => {
+test('successes earn λ·ln(cf) at every step but the last, failures pay μ·ln(cf), and the earlier rewards are replaced', async () => {
   const { db } = database;
   const story = new Story('compression');
   const runId = story.run();

@@ -11,7 +11,7 @@ const reward = (stepId: string, component: string, ...judgements: Judgement[]): 
 const before = (rewards: readonly JudgedReward[], component: string, judgement: Judgement) =>
   standingBefore({ rewards, finished: new Map() }, component, judgement).map(({ stepId, value }) => [stepId, value]);
 
-test('a reward stands by the last word before the judgement; one that was not there yet is left out', () => {
+test('a reward has its last value before the judgement, and a later reward is omitted', () => {
   const rewards = [
     reward('a', 'environment', said(1, 'world@1', 1), said(3, 'judge@1', 0.5), said(9, 'judge@2', 0)),
     reward('b', 'environment', said(7, 'world@1', 1)),
@@ -24,7 +24,7 @@ test('a reward stands by the last word before the judgement; one that was not th
   ]);
 });
 
-test('what the same pass said of the component by then is not counted: it was all scored before any was told', () => {
+test('judgements of the same pass do not count, since all rewards are scored before any is recorded', () => {
   const rewards = [
     reward('a', 'environment', said(1, 'world@1', 1), said(4, 'sum@1', 3), said(6, 'other@1', 2), said(8, 'sum@1', 5)),
   ];

@@ -56,7 +56,7 @@ async function compared(runId: string, asked: Partial<ThresholdsAsked>) {
   return comparison.report();
 }
 
-test('a higher alpha leaves fewer good trajectories, and says which pairs and revisions would not be mined', async () => {
+test('a higher alpha accepts fewer good trajectories, and names the pairs and revisions that it would not mine', async () => {
   const { story, runId, good, poor, worst, mine } = told();
   mine(good, poor, { alpha: 0.5, beta: 0.2 });
   await givenEvents(database.db, story.events);
@@ -77,7 +77,7 @@ test('a higher alpha leaves fewer good trajectories, and says which pairs and re
   ]);
 });
 
-test('a lower beta finds more pairs, a wider one fewer; the same thresholds are equal', async () => {
+test('a lower beta finds more pairs and a wider one fewer, and the same thresholds are equal', async () => {
   const { story, runId, best, good, worst, mine } = told();
   mine(best, worst, { alpha: 0.5, beta: 0.5 }); // pairs: best with poor and worst, good with worst
   await givenEvents(database.db, story.events);
@@ -88,7 +88,7 @@ test('a lower beta finds more pairs, a wider one fewer; the same thresholds are 
   expect(await compared(runId, { beta: 0.65 })).toMatchObject({ outcome: 'differs', differing: 1 });
 });
 
-test('a run that nothing was mined from is compared with the defaults', async () => {
+test('a run without mined revisions is compared with the defaults', async () => {
   const { story, runId } = told();
   await givenEvents(database.db, story.events);
   const { outcome, notes } = await compared(runId, { alpha: 0.5, beta: 0.2 });
@@ -96,7 +96,7 @@ test('a run that nothing was mined from is compared with the defaults', async ()
   expect(notes[0]).toContain('the defaults: nothing was mined from it');
 });
 
-test('a revision whose rewards were judged again since is of no pair any more: that is noted, and no difference of thresholds', async () => {
+test('a revision whose rewards were judged again later is reported as unpaired, not as a difference of thresholds', async () => {
   const { story, runId, good, poor, mine } = told();
   mine(poor, good, { alpha: 0.5, beta: 0.2 });
   await givenEvents(database.db, story.events);
@@ -105,7 +105,7 @@ test('a revision whose rewards were judged again since is of no pair any more: t
   expect(notes[1]).toMatch(/^1 recorded revisions are of no pair any more/);
 });
 
-test('thresholds that no reward of 0..1 can mean are refused', async () => {
+test('thresholds outside the rewards of 0..1 are refused', async () => {
   const { story, runId } = told();
   await givenEvents(database.db, story.events);
   await expect(compared(runId, { alpha: 0 })).rejects.toThrow(ReplayRefused);

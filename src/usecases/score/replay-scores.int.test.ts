@@ -42,12 +42,12 @@ async function score(scorer: string, component: string | null) {
   await settled();
 }
 
-describe('as recorded', () => {
-  test('every scored reward and every return comes out again', async () => {
+describe('scores as recorded', () => {
+  test('every scored reward and every return is reproduced', async () => {
     expect(await replay({ kind: 'as-recorded' })).toMatchObject({ outcome: 'equal', compared: 18, differing: 0 }); // 9 rollouts
   });
 
-  test('a reward that was changed in the read model is named by its event, with the return that it enters', async () => {
+  test('a reward changed in the read model is named by its event, with the return that it enters', async () => {
     const { db } = platform.database;
     const reward = await db
       .selectFrom('rewards')
@@ -80,8 +80,8 @@ describe('as recorded', () => {
   });
 });
 
-describe('under something else', () => {
-  test('what it says of returns is what they are after the same scorer is told', async () => {
+describe('scores under other settings', () => {
+  test('the predicted returns equal those after the same scorer is recorded', async () => {
     const asked: ScoresAsked = { kind: 'scorer', scorer: 'gsm8k-strict', component: 'environment' };
     const foretold = await replay(asked);
     expect(foretold.outcome).toBe('differs');
@@ -96,13 +96,13 @@ describe('under something else', () => {
     expect(await replay({ kind: 'as-recorded' })).toMatchObject({ outcome: 'equal', differing: 0 });
   });
 
-  test('another estimator leaves returns as they are and says which advantages move', async () => {
+  test('another estimator keeps the returns and names the advantages that change', async () => {
     const { differences, notes } = await replay({ kind: 'estimator', name: 'grpo', options: { scale: 'none' } });
     expect(differences.every(({ field }) => field.startsWith('advantage of rollout '))).toBe(true);
     expect(notes[0]).toMatch(/^\d of 3 groups change; .* by grpo \{.*"scale":"std".*\} and by grpo \{.*"scale":"none"/);
   });
 
-  test('a scorer, an estimator or a run that is not there is refused with what there is', async () => {
+  test('an unknown scorer, estimator or run is refused with the known ones', async () => {
     await expect(replay({ kind: 'scorer', scorer: 'nobody', component: null })).rejects.toThrow(
       /no scorer "nobody"; there are qa-em-format@/,
     );
@@ -114,8 +114,8 @@ describe('under something else', () => {
   });
 });
 
-describe('a scorer that looks at the rewards of the environment', () => {
-  test('is shown them as they stood when it judged, whatever was said of them since', async () => {
+describe('a scorer that reads the rewards of the environment', () => {
+  test('the scorer receives the rewards as they were when it judged, whatever was recorded later', async () => {
     await score('exact-match', 'environment');
     await score('environment-outcome', null);
     expect(await valuesOf('environment-outcome')).toContain(1);
@@ -128,7 +128,7 @@ describe('a scorer that looks at the rewards of the environment', () => {
     expect(await replay({ kind: 'as-recorded' })).toMatchObject({ outcome: 'equal', compared: 36, differing: 0 });
   });
 
-  test('is found out all the same where it said something else, by its event', async () => {
+  test('a different judgement of the scorer is still detected, by its event', async () => {
     const { db } = platform.database;
     const reward = await db
       .selectFrom('rewards')

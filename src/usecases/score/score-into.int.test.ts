@@ -64,7 +64,7 @@ const rewardsOf = (runId: string) =>
 const returnOf = async (runId: string) =>
   (await platform.database.db.selectFrom('returns').select('value').where('run_id', '=', runId).executeTakeFirst())?.value;
 
-test('a run is scored later: assigned once, standing after that, revised by another scorer, in the return as it stands', async () => {
+test('a reward scored later is assigned once, then revised by another scorer, and the return includes its present value', async () => {
   const runId = await collected();
   const { signal } = new AbortController();
   const score = async (scorer: string, component: string | null = null) => {
@@ -94,7 +94,7 @@ test('a run is scored later: assigned once, standing after that, revised by anot
   ]);
 });
 
-test('an unknown scorer, an unknown run and a world without a ground truth are refused with what there is', async () => {
+test('an unknown scorer, an unknown run and a world without a ground truth are refused with the known ones', async () => {
   const { signal } = new AbortController();
   const asked = { runId: newId(), scorer: 'exact-match', component: null, environment: null, signal };
   await expect(scoreInto(platform, { ...asked, scorer: 'nope' })).rejects.toThrow('there are qa-em-format@legacy-1, ');

@@ -20,7 +20,7 @@ const running = (command: string, timeoutMs = 60_000, signal = new AbortControll
 const endpoint = '{"kind":"openai","model":"tuned","baseUrl":"http://127.0.0.1:8000/v1"}';
 
 describe('runTrainer', () => {
-  test('tells the trainer all it needs, beside what this process was told, and takes the policy it leaves', async () => {
+  test('the trainer receives all it needs on top of the environment of this process, and its policy is read', async () => {
     const { spec, out } = await running(`env > "$ESPALIER_OUT/told"; echo '${endpoint}' > "$ESPALIER_OUT/policy.json"`);
     expect(spec).toEqual({ kind: 'openai', model: 'tuned', baseUrl: 'http://127.0.0.1:8000/v1' });
     const told = (await readFile(join(out, 'told'), 'utf8')).split('\n');
@@ -40,7 +40,7 @@ describe('runTrainer', () => {
     );
   });
 
-  test('takes weights without a description as those of a linear policy, from a folder that no attempt before has touched', async () => {
+  test('weights without a description are those of a linear policy, in a folder that no earlier attempt has touched', async () => {
     const leaving = 'test -z "$(ls "$ESPALIER_OUT" | grep -v trainer.log)" && echo w > "$ESPALIER_OUT/weights.espw"';
     const attempts = [await running(leaving), await running(leaving)];
     expect(attempts.map(({ spec }) => spec)).toEqual(
@@ -60,11 +60,11 @@ describe('runTrainer', () => {
       `echo '{"kind":"oracle"}' > "$ESPALIER_OUT/policy.json"`,
       /must be one of random, planner, linear, live, openai/,
     ],
-  ])('says what was wrong: %s', async (_, command, message) => {
+  ])('the failure of a trainer names its cause: %s', async (_, command, message) => {
     await expect(running(command)).rejects.toMatchObject({ name: 'TrainerFailed', message: expect.stringMatching(message) });
   });
 
-  test('ends a trainer whose time is over, with all that it started', async () => {
+  test('a trainer past its time limit is ended with all its children', async () => {
     const mark = join(folder, 'started');
     await expect(running(`(sleep 600; true) & echo $! > ${mark}; wait`, 300)).rejects.toThrow(
       'took more than 0.3 s and was ended',
@@ -73,7 +73,7 @@ describe('runTrainer', () => {
     await until(async () => !alive(pid));
   });
 
-  test('ends a trainer that is not wanted any more, and says no word against it', async () => {
+  test('an aborted trainer is ended without an error of its own', async () => {
     const stopping = new AbortController();
     const over = running(`touch ${folder}/begun; sleep 600`, 60_000, stopping.signal);
     const settled = over.then(

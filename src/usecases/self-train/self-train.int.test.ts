@@ -61,7 +61,7 @@ async function elsewhere<T>(use: (other: Platform) => Promise<T>): Promise<T> {
 }
 
 describe('selfTrain', () => {
-  test('trains each method on its own kind of data, from the same searches, and links every iteration to what made it', async () => {
+  test('each method is trained on its own kind of data from the same searches, and every iteration links to its sources', async () => {
     const { selfTrainId } = training();
     const results = await selfTrain(platform, training({ selfTrainId }));
     expect(results.map(({ method, iteration }) => `${method} ${iteration}`)).toEqual([
@@ -137,7 +137,7 @@ describe('selfTrain', () => {
     }
   }, 120_000);
 
-  test('stopped in the middle and begun again, it comes to the weights and results of the undisturbed one, and repeats nothing', async () => {
+  test('a self-training stopped midway and resumed reaches the weights and results of an undisturbed one, and repeats nothing', async () => {
     const small = { ...plan, methods: ['agent-r'] as const, alphas: [0.5, 0.7] };
     const { selfTrainId } = training();
     const undisturbed = await elsewhere((other) => selfTrain(other, training({ selfTrainId, plan: small })));
@@ -157,7 +157,7 @@ describe('selfTrain', () => {
     expect(await platform.database.db.selectFrom('quarantine').select(['reason']).execute()).toEqual([]);
   }, 120_000);
 
-  test('another trainer trains on the release in its format; what it did is asked for once, and a failed one can be begun again', async () => {
+  test('an external trainer trains on the release in its format; a result is requested once, and a failed one can be repeated', async () => {
     const { home } = platform.config;
     const { selfTrainId } = training();
     const outside = { ...plan, methods: ['good-only'] as const, alphas: [0.5, 0.5], trainer: { format: 'xtuner' } as const };
@@ -188,7 +188,7 @@ describe('selfTrain', () => {
     expect(await asking('exit 9')).toEqual(results);
   }, 120_000);
 
-  test('a release whose file is lost is written again with the same bytes; a file that was changed is not trained on', async () => {
+  test('a release whose file is lost is written again with the same bytes, and a changed file is not trained on', async () => {
     const { selfTrainId } = training();
     const small = { ...plan, methods: ['good-only'] as const };
     const results = await selfTrain(platform, training({ selfTrainId, plan: small }));
@@ -203,7 +203,7 @@ describe('selfTrain', () => {
     await expect(selfTrain(platform, training({ selfTrainId, plan: small }))).rejects.toThrow('is not what was released');
   }, 120_000);
 
-  test('refuses thresholds that accept nothing, a policy that it cannot train, a judge that cannot judge, and another plan under the same id', async () => {
+  test('impossible thresholds, an untrainable policy, an unfit judge, and another plan under the same id are refused', async () => {
     await expect(selfTrain(platform, training({ plan: { ...plan, alphas: [50] } }))).rejects.toThrow('alpha is 50');
     await expect(selfTrain(platform, training({ plan: { ...plan, policy: 'planner' } }))).rejects.toThrow(
       'only the linear policy',
@@ -222,7 +222,7 @@ describe('selfTrain', () => {
 });
 
 describe('summarise', () => {
-  test('gives the mean over seeds with an interval that lies within what the seeds reached', async () => {
+  test('summarise returns the mean over seeds with an interval within the range of the seeds', async () => {
     const results = await selfTrain(platform, training({ plan: { ...plan, methods: ['base'], seeds: [1, 2, 3] } }));
     const [summary, ...others] = summarise(results);
     const rates = results.map(({ evaluation }) => evaluation.successRate);

@@ -28,7 +28,7 @@ afterEach(async () => {
   await platform.close();
 });
 
-test('a training whose batch is abandoned collects for the same version again, and comes to its last version', async () => {
+test('a training whose batch is abandoned collects for the same version again, and reaches its last version', async () => {
   const { signal } = new AbortController();
   const { db } = platform.database;
   const plan = aTrainPlan({ policyId: 'interrupted' });

@@ -9,7 +9,7 @@ import { tellGroup, tellLineage } from '../../testing/tell-training.ts';
 import { until } from '../../testing/until.ts';
 import { batch } from './batch.ts';
 
-test('two batchers beside each other plan what arrives, each sample once, and stop when asked', async () => {
+test('two concurrent batchers plan each arriving sample once, and stop on request', async () => {
   const platform = await openTestPlatform();
   const logger = createLogger({ level: 'error' });
   const projector = await project(platform, logger);

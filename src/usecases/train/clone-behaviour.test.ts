@@ -14,7 +14,7 @@ const action = (chosen: number, part: Partial<ClonedAction> = {}): ClonedAction 
 });
 
 describe('cloneBehaviour', () => {
-  test('makes the cloned action more probable, whichever it is, and the loss fall', () => {
+  test('cloning makes any cloned action more probable and reduces the loss', () => {
     fc.assert(
       fc.property(fc.nat(candidates.length - 1), fc.nat(), (chosen, seed) => {
         const { weights, losses } = cloneBehaviour(zeroWeights(), [action(chosen)], { ...options, seed });
@@ -28,34 +28,34 @@ describe('cloneBehaviour', () => {
     );
   });
 
-  test('gives the same bytes for the same actions and seed, and another order for another seed', () => {
+  test('cloning yields the same bytes for the same actions and seed, and another order for another seed', () => {
     const actions = [0, 1, 2, 3].map((chosen) => action(chosen, { weight: 1 + chosen / 10 }));
     const digest = (seed: number) => weightsDigest(cloneBehaviour(zeroWeights(), actions, { ...options, seed }).weights);
     expect(digest(1)).toBe(digest(1));
     expect(digest(1)).not.toBe(digest(2));
   });
 
-  test('leaves the weights it began with as they are; what is new is their next version', () => {
+  test('cloning does not change the initial weights, and returns their next version', () => {
     const from = zeroWeights();
     const { weights } = cloneBehaviour(from, [action(0)], options);
     expect([from.version, weights.version]).toEqual([0, 1]);
     expect(weightsDigest(from)).toBe(weightsDigest(zeroWeights()));
   });
 
-  test('an action that counts nothing teaches nothing beside one that counts', () => {
+  test('an action of weight zero has no effect next to one with weight', () => {
     const alone = cloneBehaviour(zeroWeights(), [action(0)], options);
     const beside = cloneBehaviour(zeroWeights(), [action(0), action(1, { weight: 0 })], options);
     expect(beside.weights.values).toEqual(alone.weights.values);
     expect(beside.losses).toEqual(alone.losses);
   });
 
-  test('refuses to learn from nothing', () => {
+  test('cloning nothing is refused', () => {
     expect(() => cloneBehaviour(zeroWeights(), [], options)).toThrow('no action to clone');
   });
 });
 
 describe('chooseCandidate', () => {
-  test('takes the action itself, else the same with other amounts, else none', () => {
+  test('chooseCandidate returns the action itself, else the same with other amounts, else none', () => {
     const offered = ['get 1 oak', 'get 2 oak', 'craft 4 plank using 1 oak'];
     expect(chooseCandidate(offered, 'get 2 oak')).toBe(1);
     expect(chooseCandidate(offered, 'get 9 oak')).toBe(0);

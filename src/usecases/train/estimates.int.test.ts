@@ -81,8 +81,8 @@ async function revise(treeId: string, rewardId: string, value: number): Promise<
   await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 60_000 });
 }
 
-describe('the advantages that are computed again of a trained batch', () => {
-  test('are those that the trainer used, with the values of the critic that the batch was trained from', async () => {
+describe('advantages of a trained batch, computed again', () => {
+  test('the advantages equal those that the trainer used, with the values of its critic', async () => {
     const batches = await batchesOf(await train('ppo'), 'now');
     expect(batches.map(({ ordinal }) => ordinal)).toEqual([1, 0]);
     for (const { update, estimates } of batches) {
@@ -97,7 +97,7 @@ describe('the advantages that are computed again of a trained batch', () => {
     }
   });
 
-  test('stay those of the training when a reward is revised, and those of now no longer agree with the update', async () => {
+  test('the advantages of the training survive a revised reward, and the present ones then disagree with the update', async () => {
     const policyId = await train('revised');
     const before = await batchesOf(policyId, 'trained');
     const step = before
@@ -112,7 +112,7 @@ describe('the advantages that are computed again of a trained batch', () => {
     expect(now.every(({ estimates }, i) => estimates.rewardsAt !== before[i]?.estimates.rewardsAt)).toBe(true);
   });
 
-  test('are none where behaviour was cloned, and the answer says so', async () => {
+  test('a cloning batch has no advantages, and the answer states it', async () => {
     const [batch] = await batchesOf(await train('cloned'), 'now');
     expect(batch?.estimates).toMatchObject({ estimator: null, agrees: true, reason: expect.stringContaining('cloned') });
     expect(batch?.estimates.samples[0]?.steps[0]).toMatchObject({ advantage: null, value: null });

@@ -78,8 +78,8 @@ function tellRelease(policyId: string, version: number): void {
 const lying = async () => (await readdir(torchFolder(platform.config))).sort();
 const foldersOf = (policyId: string, versions: readonly number[]) => versions.map((version) => folderOf(policyId, version));
 
-describe('the torch checkpoints of a policy', () => {
-  test('that are newest stay, with version 0 and those that an evaluation, a fork or a release names; the record keeps all', async () => {
+describe('torch checkpoints of a policy', () => {
+  test('the newest checkpoints, version 0 and those that an evaluation, a fork or a release names are kept; the record keeps all', async () => {
     await tellPolicy('model', 7);
     tellEvaluation('model', 2);
     story.run('fork', { kind: 'fork', policy: { policyId: 'model', version: 3 } });
@@ -90,7 +90,7 @@ describe('the torch checkpoints of a policy', () => {
     expect(await platform.database.db.selectFrom('checkpoints').select('version').execute()).toHaveLength(8);
   });
 
-  test('are counted for each policy, and one that two share stays while either needs it', async () => {
+  test('checkpoints are counted per policy, and a shared one is kept while either policy needs it', async () => {
     await tellPolicy('old', 3);
     await tellPolicy('young', 1, (version) => folderOf('old', version)); // equal updates of equal models
     await givenEvents(platform.database.db, story.events);
@@ -98,13 +98,13 @@ describe('the torch checkpoints of a policy', () => {
     expect(await lying()).toEqual(foldersOf('old', [0, 1, 2, 3]).sort());
   });
 
-  test('of an update that moved nothing lie in one folder, which stays with the newer version', async () => {
+  test('an update that changed nothing shares its folder, which is kept with the newer version', async () => {
     await tellPolicy('model', 4, (version) => folderOf('model', Math.max(1, version - 2))); // 1, 2 and 3 share one
     await givenEvents(platform.database.db, story.events);
     expect(await checkpointKeeper(platform)()).toEqual([]);
   });
 
-  test('that the read models do not know yet stay, and what a killed process left goes', async () => {
+  test('checkpoints unknown to the read models are kept, and leftovers of a killed process are removed', async () => {
     await tellPolicy('model', 3);
     await givenEvents(platform.database.db, story.events);
     const folder = torchFolder(platform.config);
@@ -117,7 +117,7 @@ describe('the torch checkpoints of a policy', () => {
     expect(await keep()).toEqual([]); // again changes nothing
   });
 
-  test('all stay when a manifest among them cannot be read', async () => {
+  test('all checkpoints are kept when a manifest among them cannot be read', async () => {
     await tellPolicy('model', 5);
     await givenEvents(platform.database.db, story.events);
     const blind = { ...platform, blobs: { ...platform.blobs, get: () => Promise.reject(new Error('no such blob')) } };

@@ -39,7 +39,7 @@ async function reading(text: string, sha256 = createHash('sha256').update(text).
 const lines = (...rows: object[]) => rows.map((each) => `${JSON.stringify(each)}\n`).join('');
 
 describe('readReleasedChats', () => {
-  test('gives each example with its replies, their answers and whether they are trained on', async () => {
+  test('each example is read with its replies, their answers and whether they are trained on', async () => {
     expect(await reading(lines(row, { ...row, metadata: { ...metadata, kind: 'good' } }))).toEqual([
       {
         ...{ line: 1, kind: 'revision', alias: '7', firstObservation: 'opening' },
@@ -58,7 +58,7 @@ describe('readReleasedChats', () => {
     ['a line that is no JSON', 'nonsense\n', undefined, 'line 1: the line'],
     ['a reply before any observation', lines({ ...row, messages: row.messages.slice(2) }), undefined, 'no observation stands'],
     ['two replies in a row', lines({ ...row, messages: row.messages.toSpliced(3, 1) }), undefined, 'do not alternate'],
-  ])('refuses %s', async (_, text, sha256, message) => {
+  ])('a released file with %s is refused', async (_, text, sha256, message) => {
     await expect(reading(text, sha256)).rejects.toMatchObject({
       name: 'ReleaseUnreadable',
       message: expect.stringContaining(message),
@@ -85,7 +85,7 @@ describe('spellActions', () => {
     }
   }
 
-  test('tells where each action with loss was chosen and among what, and leaves those without loss out', async () => {
+  test('each action with loss is located with its candidates, and those without loss are omitted', async () => {
     const chat = await played('90');
     const actions = await spellActions(kind, chat, 0);
     expect(chat.turns.length).toBeGreaterThan(2);
@@ -96,7 +96,7 @@ describe('spellActions', () => {
     );
   });
 
-  test('refuses an example that the environment does not repeat', async () => {
+  test('an example that the environment does not repeat is refused', async () => {
     const chat = await played('90');
     const other = {
       ...chat,

@@ -46,8 +46,8 @@ const spans = async () => {
   return rows;
 };
 
-describe('a training', () => {
-  test('strictly on-policy trains every batch on what its own version sampled, accounts for every sample, and measures what came of it', async () => {
+describe('trainings', () => {
+  test('a strictly on-policy training trains every batch on samples of its own version, accounts for each, and is measured', async () => {
     const evaluation = { split: 'test', tasks: 3, rollouts: 2, every: 2 };
     const trained = await training(aTrainPlan({ evaluation }));
     expect(trained).toMatchObject({
@@ -65,14 +65,14 @@ describe('a training', () => {
     ]);
   });
 
-  test('with a bounded staleness lets collectors go ahead, keeps every span within the bound, and drops nothing', async () => {
+  test('a training with bounded staleness lets collectors run ahead, keeps every span within the bound, and drops nothing', async () => {
     const trained = await training(aTrainPlan({ mode: 'bounded', maxStaleness: 1, updates: 4 }), { concurrency: 6 });
     expect(trained.version).toBe(4);
     expect(trained.ledger).toMatchObject({ rejected: {}, difference: 0 });
     for (const { batch, version } of await spans()) expect([0, 1]).toContain(batch - version);
   });
 
-  test('is trained on the components that its plan names, which every manifest records', async () => {
+  test('a training uses the components that its plan names, and every manifest records them', async () => {
     const { db } = platform.database;
     await training(aTrainPlan({ updates: 1, rewards: { environment: 1, 'answer-f1': 0.1 } }));
     const rules = async () => (await db.selectFrom('batches').select('rules').execute()).map((row) => row.rules);
@@ -87,7 +87,7 @@ describe('a training', () => {
     await expect(unweighted).rejects.toThrow(/environment has no weight/);
   });
 
-  test('that was declared before components had weights goes on under its own rule, and not under another', async () => {
+  test('a training declared before components had weights continues under its own rule, and not under another', async () => {
     const plan = aTrainPlan();
     const { rewards: _, ...rules } = rulesOf(plan);
     const lineageId = lineageIdOf(plan.policyId);
@@ -105,7 +105,7 @@ describe('a training', () => {
     await kind.close();
   });
 
-  test('that was stopped again and again comes to the weights of one that was not', async () => {
+  test('a training stopped repeatedly reaches the weights of an undisturbed one', async () => {
     const plan = aTrainPlan();
     const undisturbed = await training(plan);
     platform = await openHome();
@@ -125,7 +125,7 @@ describe('a training', () => {
     expect(last.ledger).toEqual(undisturbed.ledger);
   });
 
-  test('that is stopped before it begins ends at once, and begins when it is asked again', async () => {
+  test('a training stopped before it begins ends at once, and begins on the next call', async () => {
     const stopping = new AbortController();
     const { log } = platform;
     // Stopped by the first event that it appends: the policy is declared, no group has begun.
@@ -141,7 +141,7 @@ describe('a training', () => {
     expect(await training(aTrainPlan())).toMatchObject({ version: 3, ledger: { produced: 36, trained: 36, difference: 0 } });
   });
 
-  test('that nothing could be trained of ends as failed, with the reasons counted, where its run is too', async () => {
+  test('a training of which nothing can be trained ends as failed with the counted reasons, as does its run', async () => {
     // no question is answered in a step
     const none = { updates: 1, groupsPerBatch: 2, groupSize: 2, maxSteps: 1, zeroVariance: 'reject' } as const;
     const evaluation = { split: 'test', tasks: 2, rollouts: 1, every: 1 };
@@ -159,7 +159,7 @@ describe('a training', () => {
     expect(await training(aTrainPlan({ ...none, evaluation }))).toMatchObject({ state: 'failed', message });
   });
 
-  test('whose tasks are used up before its last version is measured up to the newest and says so', async () => {
+  test('a training that uses up its tasks before its last version is measured up to the newest, and reports it', async () => {
     const few = { updates: 4, groupsPerBatch: 1, groupSize: 2, maxSteps: 3, zeroVariance: 'reject', tasks: 2 } as const;
     const evaluation = { split: 'test', tasks: 2, rollouts: 1, every: 100 };
     const trained = await training(aTrainPlan({ ...few, evaluation }));
@@ -174,7 +174,7 @@ describe('a training', () => {
     expect(await training(aTrainPlan({ ...few, evaluation }))).toEqual(trained);
   }, 60_000);
 
-  test('refuses to go on by another plan under the same name', async () => {
+  test('a training refuses another plan under the same name', async () => {
     const kind = await openEnvironment('search-qa');
     await beginTraining(platform, aTrainPlan(), kind);
     await expect(training(aTrainPlan({ groupsPerBatch: 4 }))).rejects.toMatchObject({ name: 'TrainingRefused' });
@@ -182,8 +182,8 @@ describe('a training', () => {
   });
 });
 
-describe('a trainer', () => {
-  test('refuses a policy that nobody declared', async () => {
+describe('trainers', () => {
+  test('a trainer refuses an undeclared policy', async () => {
     const asked = { policyId: 'nobody', consumer: 't', untilVersion: 1, signal: new AbortController().signal };
     await expect(trainPolicy(platform, asked)).rejects.toMatchObject({
       name: 'TrainingRefused',
@@ -191,7 +191,7 @@ describe('a trainer', () => {
     });
   });
 
-  test('refuses a checkpoint that is damaged, naming it, and the batch stays to be trained', async () => {
+  test('a trainer refuses a damaged checkpoint by name, and the batch can still be trained', async () => {
     await training(aTrainPlan({ updates: 1 }));
     // asked for another update, it goes on from there
     const { pool } = platform.database;

@@ -22,13 +22,13 @@ const whenAborted = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 
 describe('work under a lease', () => {
-  test('is stopped when a renewal is refused, and says that the lease was lost', async () => {
+  test('a refused renewal stops the work and reports the lost lease', async () => {
     const { service } = serviceOf(renewed, async () => stale);
     const answer = await whileRenewing({ service, lease, ttlMs: 30, signal: never }, whenAborted);
     expect(answer).toEqual({ kind: 'lost', reason: 'the lease is over' });
   });
 
-  test('goes on when a renewal fails for a fault of the world, and is renewed again', async () => {
+  test('a renewal that fails by an environment fault does not stop the work, and is repeated', async () => {
     const { service, count } = serviceOf(async () => Promise.reject(new Error('away')), renewed);
     const work = async () => {
       while (count() < 3) await new Promise((resolve) => setImmediate(resolve));
@@ -37,7 +37,7 @@ describe('work under a lease', () => {
     expect(await whileRenewing({ service, lease, ttlMs: 30, signal: never }, work)).toEqual({ kind: 'done', value: 7 });
   });
 
-  test('that fails by itself throws what it threw', async () => {
+  test('failing work throws its own error', async () => {
     const { service } = serviceOf(renewed);
     const failing = async () => Promise.reject(new RangeError('broken'));
     await expect(whileRenewing({ service, lease, ttlMs: 10_000, signal: never }, failing)).rejects.toThrow('broken');

@@ -81,8 +81,8 @@ async function told(lineageId: string) {
 
 const ledgerOf = async (policyId: string) => (await readLedgers(platform.database.db, [policyId]))[0];
 
-describe('a batch that cannot be trained', () => {
-  test('is given back with the reason, three times; then the trainer ends and says so, and the sample is owed until somebody can', async () => {
+describe('untrainable batches', () => {
+  test('an untrainable batch is returned three times with the reason; then the trainer ends with it, and the sample stays owed', async () => {
     const lineageId = await given('nan');
     const { troubles, done } = train('nan', linearBackend(), [rowOf(Number.NaN)]);
     const reason = 'step 0 of rollout rollout has a reward that is not finite';
@@ -99,7 +99,7 @@ describe('a batch that cannot be trained', () => {
   });
 });
 
-describe('a batch whose rows contradict themselves', () => {
+describe('batches with contradictory rows', () => {
   /** Lets the first rollout say that it took a step more than it did. */
   const oneTooMany = () => {
     let seen = 0;
@@ -107,7 +107,7 @@ describe('a batch whose rows contradict themselves', () => {
       event.type === 'RolloutFinished' && seen++ === 0 ? { ...event, data: { ...event.data, steps: 2 } } : event;
   };
 
-  test('is abandoned by the trainer that has it, which goes on with the next one on the same base', async () => {
+  test('a contradictory batch is abandoned by its trainer, which continues with the next one on the same base', async () => {
     const lineageId = await given('broken', 2, oneTooMany());
     const { db } = platform.database;
     const troubles: Trouble[] = [];
@@ -135,8 +135,8 @@ describe('a batch whose rows contradict themselves', () => {
   });
 });
 
-describe('a backend that dies in the middle of an update', () => {
-  test('costs one try, with its last words on record, and the batch is trained once', async () => {
+describe('backends that die during an update', () => {
+  test('a dying backend costs one attempt with its stderr tail recorded, and the batch is trained once', async () => {
     const lineageId = await given('dying');
     const linear = linearBackend();
     let died = false;

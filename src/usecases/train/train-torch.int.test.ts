@@ -58,7 +58,7 @@ const trainer = trainerPlan.parse({
       await platform.close();
     });
 
-    test('rollouts of a served model become batches and the batches its next versions, whose weights the record names', async () => {
+    test('rollouts of a served model become batches, and the batches become its next versions, whose weights the record names', async () => {
       const first = await declare();
       const batcher = await batch(platform, createLogger({ level: 'error' }));
       const folder = torchFolder(platform.config);

@@ -38,7 +38,7 @@ afterAll(async () => {
   await platform.close();
 });
 
-test('verify names a stream that lies in two topics, whose events the journal holds all', async () => {
+test('verify names a stream that lies in two topics, all of whose events are in the journal', async () => {
   const { rows } = await platform.database.pool.query('select topic from events order by topic');
   expect(rows.map(({ topic }) => topic)).toEqual(['runs', 'trees', 'trees']);
   const { faulty, faults } = await verifyRecord(platform, { files: [], signal: new AbortController().signal });
@@ -57,7 +57,7 @@ test('a producer of another process is refused a stream that the record holds in
   expect(await nextSequence(db, 'collector', story.id('new'), 'runs')).toBe(0);
 });
 
-test('every event of many divided streams is in the journal, however their topics are folded side by side', async () => {
+test('the journal holds every event of many divided streams, however concurrently their topics are folded', async () => {
   const many = new Story('many divided');
   const ids = Array.from({ length: 200 }, (_, i) => many.run(`run ${i}`));
   for (const id of ids) {

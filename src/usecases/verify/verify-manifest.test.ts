@@ -29,8 +29,8 @@ const manifest = {
 } satisfies { readonly [Field in keyof RowManifest]: unknown };
 const textOf = (value: object) => `${JSON.stringify(value, null, 2)}\n`;
 
-describe('a manifest', () => {
-  test('that says what was released is not faulted, in whatever order its fields stand', () => {
+describe('manifest verification', () => {
+  test('a manifest of the released parameters passes, whatever the order of its fields', () => {
     expect(fieldsOffRelease(textOf(manifest), release)).toEqual([]);
     expect(fieldsOffRelease(textOf(Object.fromEntries(Object.entries(manifest).reverse())), release)).toEqual([]);
   });
@@ -50,18 +50,18 @@ describe('a manifest', () => {
     ['bytes', { bytes: 121 }],
     ['sha256', { sha256: 'b'.repeat(64) }],
     ['more', { more: null }],
-  ])('is faulted by the name of the field that differs: %s', (field, change) => {
+  ])('a changed manifest is reported by the name of the differing field: %s', (field, change) => {
     expect(fieldsOffRelease(textOf({ ...manifest, ...change }), release)).toEqual([field]);
   });
 
-  test('is faulted when it lacks a field, is no object, or is no JSON', () => {
+  test('a manifest without a field, one that is not an object, and one that is not JSON are reported', () => {
     const { position: _position, ...lacking } = manifest;
     expect(fieldsOffRelease(textOf(lacking), release)).toEqual(['position']);
     expect(fieldsOffRelease('[]\n', release)).toEqual(['it is no JSON object']);
     expect(fieldsOffRelease('{', release)).toEqual(['it is no JSON']);
   });
 
-  test('is faulted whichever byte of it is flipped', () => {
+  test('a flip of any byte of a manifest is reported', () => {
     const bytes = Buffer.from(textOf(manifest));
     for (let at = 0; at < bytes.length; at++) {
       for (const bit of [1, 2, 4, 8, 16, 32]) {

@@ -29,16 +29,16 @@ function criticOfCandidates(): Float64Array {
 const bootstrapOf = (row: StepRow, rule: 'state' | undefined) =>
   valueSteps(criticOfCandidates(), [{ row, candidates: CANDIDATES, chosen: 0 }], rule).bootstraps[0];
 
-test('a truncated end is valued as any other state is, by what can be done there', () => {
+test('a truncated end is valued like any other state, by its candidates', () => {
   const value = scoreOf(criticOfCandidates(), stateFeatures(END, AFTER));
   expect(value).toBeGreaterThan(0.5);
   expect(bootstrapOf(ROW, 'state')).toBe(value);
 });
 
-test('trainings that were declared before value a truncated end by its texts alone, so that their versions follow from the record', () => {
+test('trainings declared by earlier versions value a truncated end by its texts alone, so that replay reproduces their versions', () => {
   expect(bootstrapOf(ROW, undefined)).toBe(scoreOf(criticOfCandidates(), stateFeatures(END, [])));
 });
 
-test('what the environment ended has no value, whatever could be done there', () => {
+test('a terminated end has no value, whatever its candidates', () => {
   expect(bootstrapOf({ ...ROW, end: 'terminated' }, 'state')).toBe(0);
 });

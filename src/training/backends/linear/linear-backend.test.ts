@@ -53,7 +53,7 @@ const probabilityOf = (checkpoint: Uint8Array, chosen: number) =>
 describe.each(KINDS)('%s', (kind) => {
   const settings = LINEAR_SETTINGS[kind];
 
-  test('makes what was rewarded more probable, and makes the next version', async () => {
+  test('an update makes rewarded actions more probable and yields the next version', async () => {
     const { checkpoint, estimator, metrics } = await updateOf({ settings });
     expect(probabilityOf(checkpoint, 1)).toBeGreaterThan(1.5 / candidates.length);
     expect(decodeWeights(backend.weightsOf(checkpoint)).version).toBe(1);
@@ -63,7 +63,7 @@ describe.each(KINDS)('%s', (kind) => {
     expect(metrics.skippedSteps).toBe(0);
   });
 
-  test('gives the same bytes for the same batch in any order of its rows, and others for another seed', async () => {
+  test('an update yields the same bytes for any order of its rows, and others for another seed', async () => {
     const small = { ...settings, miniBatch: 4 };
     const first = await updateOf({ settings: small });
     await fc.assert(
@@ -77,7 +77,7 @@ describe.each(KINDS)('%s', (kind) => {
     expect((await updateOf({ settings: small, seed: 8 })).weights).not.toBe(first.weights);
   });
 
-  test('goes on from a checkpoint as if it had never stopped: the optimiser and the critic are in it', async () => {
+  test('an update from a checkpoint equals one without interruption, since optimiser and critic are included', async () => {
     const first = await updateOf({ settings });
     const held = await updateOf({ settings, checkpoint: first.checkpoint });
     const read = await updateOf({ settings, checkpoint: Uint8Array.from(first.checkpoint) });
@@ -99,22 +99,22 @@ describe('behaviour cloning', () => {
     ...{ objective: { kind: 'behaviour-cloning', least: 1 }, learningRate: 0.05, epochs: 3 },
   });
 
-  test('clones the rollouts that reached the return, and nothing of the others', async () => {
+  test('cloning uses the rollouts that reached the return, and no others', async () => {
     const { checkpoint, metrics, loss, estimator } = await updateOf({ settings });
     expect(probabilityOf(checkpoint, 1)).toBeGreaterThan(2 / candidates.length);
     expect(metrics.clonedRollouts).toBe(8);
     expect([loss.name, estimator]).toEqual(['behaviour-cloning', null]);
   });
 
-  test('with nothing that is good enough the weights stay, as a version that learnt nothing', async () => {
+  test('cloning without a good rollout keeps the weights, as a version that learned nothing', async () => {
     const { checkpoint } = await updateOf({ settings, rows: rowsOf({ reward: 0 }) });
     const { version, values } = decodeWeights(backend.weightsOf(checkpoint));
     expect([version, values]).toEqual([1, zeroWeights().values]);
   });
 });
 
-describe('an update', () => {
-  test('holds to the reference where a KL penalty is asked for', async () => {
+describe('updates', () => {
+  test('a KL penalty keeps the policy close to the reference', async () => {
     const first = await updateOf({ settings: { ...LINEAR_SETTINGS.grpo, learningRate: 0.03 } });
     const reference = backend.weightsOf(await backend.initial(1));
     const settings = {
@@ -132,13 +132,13 @@ describe('an update', () => {
     expect(held.metrics.klLoss).toBeGreaterThan(0);
   });
 
-  test('with an entropy bonus stays broader', async () => {
+  test('an entropy bonus keeps the policy broader', async () => {
     const broad = await updateOf({ settings: { ...LINEAR_SETTINGS.grpo, entropyCoefficient: 5, epochs: 4 } });
     const narrow = await updateOf({ settings: { ...LINEAR_SETTINGS.grpo, epochs: 4 } });
     expect(probabilityOf(broad.checkpoint, 1)).toBeLessThan(probabilityOf(narrow.checkpoint, 1));
   });
 
-  test('refuses a reward that is not finite, a step without a choice, an unknown estimator, an option that does not exist', async () => {
+  test('an update refuses a non-finite reward, a step without a choice, an unknown estimator and an unknown option', async () => {
     const reasonOf = async (part: Partial<UpdateInput>) => {
       const input = {
         checkpoint: await backend.initial(1),
@@ -162,21 +162,21 @@ describe('an update', () => {
     expect(await reasonOf({ settings: withEstimator('grpo', { twist: 1 }) })).toContain('there is no option twist');
   });
 
-  test('skips a step whose gradient is not finite, says so, and leaves the weights finite', async () => {
+  test('an update skips a step with a non-finite gradient, reports it, and keeps the weights finite', async () => {
     const { checkpoint, metrics } = await updateOf({ rows: rowsOf({ temperature: 1e-320 }) });
     expect(metrics.skippedSteps).toBeGreaterThan(0);
     expect(decodeWeights(backend.weightsOf(checkpoint)).values.every(Number.isFinite)).toBe(true);
   });
 });
 
-describe('a checkpoint that is damaged', () => {
+describe('damaged checkpoints', () => {
   test.each([
     ['cut', (bytes: Uint8Array) => bytes.subarray(0, -1), 'it is cut'],
     ['of another kind', (bytes: Uint8Array) => bytes.map((byte, i) => (i === 0 ? 0 : byte)), 'no linear checkpoint'],
     ['of another format', (bytes: Uint8Array) => bytes.map((byte, i) => (i === 4 ? 9 : byte)), 'format 9'],
     ['not finite', (bytes: Uint8Array) => bytes.map((byte, i) => (i >= bytes.length - 8 ? 0xff : byte)), 'NaN'],
     ['damaged in its weights', (bytes: Uint8Array) => bytes.map((byte, i) => (i === 24 ? 0 : byte)), 'ESPW'],
-  ])('is refused when it is %s, saying what is wrong', async (_, damage, message) => {
+  ])('a checkpoint that is %s is refused with the reason', async (_, damage, message) => {
     const checkpoint = damage(Uint8Array.from(await backend.initial(1)));
     await expect(updateOf({ checkpoint })).rejects.toMatchObject({
       name: 'CheckpointDamaged',

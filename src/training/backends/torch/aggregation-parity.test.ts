@@ -39,7 +39,7 @@ function expectedLoss(mode: AggregationMode): number {
     });
 
     test.each(MODES)(
-      'are those of src/domain/training by %s, however long the prompts are',
+      'the losses by %s equal those of src/domain/training, however long the prompts are',
       async (mode) => {
         for (const lengths of [
           [4, 4],

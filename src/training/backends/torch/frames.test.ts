@@ -5,7 +5,7 @@ import { frameReader, writeFrame } from './frames.ts';
 const whole = (parts: readonly Uint8Array[]) => Buffer.concat(parts);
 
 describe('frames', () => {
-  test('what was written is read, however the stream is cut', () => {
+  test('a written frame is read, however the stream is cut', () => {
     const some = fc.record({ message: fc.dictionary(fc.string(), fc.string()), body: fc.uint8Array({ maxLength: 40 }) });
     fc.assert(
       fc.property(
@@ -37,7 +37,7 @@ describe('frames', () => {
       whole([Buffer.from('ESPF'), Buffer.from([1, 0, 0, 0, 0, 0, 0, 0]), Buffer.from('7')]),
       /object/,
     ],
-  ])('%s is an error', (_what, bytes, reason) => {
+  ])('a frame with %s is an error', (_what, bytes, reason) => {
     expect(() => frameReader()(bytes)).toThrow(reason);
   });
 });

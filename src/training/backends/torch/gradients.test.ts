@@ -34,8 +34,8 @@ const COLUMNS = {
   ],
 } as const;
 
-describe('the gradients that the Python tests compare with', () => {
-  test('are those of the forms in src/domain/training', async () => {
+describe('gradients used by the Python tests', () => {
+  test('the stored gradients equal those of src/domain/training', async () => {
     // To write them again: print `told` into the file.
     const told = { ...COLUMNS, klCoefficient: KL_COEFFICIENT, cases: Object.keys(POLICY_LOSSES).flatMap(casesOf) };
     expect(JSON.parse(await readFile(FILE, 'utf8'))).toEqual(told);

@@ -37,7 +37,7 @@ function alive(pid: number): boolean {
 }
 
 describe('the training process', () => {
-  test('shakes hands, answers errors with their code, and is gone when it is closed', async () => {
+  test('the process completes the handshake, answers errors with their code, and has gone after a close', async () => {
     const python = await startPython('python3', signal);
     try {
       expect(python.facts).toMatchObject({ protocol: 1, version: expect.any(String), python: expect.any(String) });
@@ -56,7 +56,7 @@ describe('the training process', () => {
     await expect(python.request({ kind: 'encode' }, { timeoutMs: 1, signal })).rejects.toMatchObject({ code: 'ended' });
   });
 
-  test('that ends is a failure which tells its last words', async () => {
+  test('a process that ends is a failure with the tail of its stderr', async () => {
     const python = await interpreter('dies', 'echo "No module named espalier_trainer" >&2; exit 3');
     await expect(startPython(python, signal)).rejects.toMatchObject({
       name: 'BackendFailed',
@@ -65,19 +65,19 @@ describe('the training process', () => {
     });
   });
 
-  test('that is not there is a failure', async () => {
+  test('a missing executable is a failure', async () => {
     await expect(startPython(join(folder, 'nowhere'), signal)).rejects.toMatchObject({
       code: 'ended',
       message: expect.stringContaining('did not start'),
     });
   });
 
-  test('that prints what is no frame is a failure of the protocol', async () => {
+  test('a process that prints something other than a frame is a protocol failure', async () => {
     const python = await interpreter('prints', 'echo "Loading weights: 100%"; cat > /dev/null');
     await expect(startPython(python, signal)).rejects.toMatchObject({ code: 'protocol' });
   });
 
-  test('that is not wanted any more is ended with what it started', async () => {
+  test('an aborted process is ended with its children', async () => {
     const stopping = new AbortController();
     const pids = join(folder, 'pids');
     const python = await interpreter('hangs', `sleep 600 & echo $! $$ > ${pids}; wait`);
@@ -93,7 +93,7 @@ describe('the training process', () => {
     await until(() => !started.some(alive));
   });
 
-  test('that takes too long for a request is ended', async () => {
+  test('a process that exceeds the time limit of a request is ended', async () => {
     const answer = `printf 'ESPF\\076\\000\\000\\000\\000\\000\\000\\000{"id":1,"kind":"ok","protocol":1,"version":"0","torch":"slow"}'`;
     const python = await startPython(await interpreter('slow', `${answer}; cat > /dev/null`), signal);
     await expect(python.request({ kind: 'update' }, { timeoutMs: 50, signal })).rejects.toMatchObject({ code: 'timeout' });

@@ -8,7 +8,7 @@ const python = found.kind === 'found' ? found.python : (readConfig().python ?? '
 
 /** Runs the tests of the Python package. Without torch those of the protocol run, the others skip themselves. */
 describe(`the tests in python/ (${found.kind === 'found' ? `torch ${found.torch}` : `protocol only: ${found.reason}`})`, () => {
-  test('pass', async () => {
+  test('every Python test passes', async () => {
     const said = await new Promise<string>((resolve) => {
       const command = ['-m', 'unittest', 'discover', '-s', 'tests', '-t', '.'];
       execFile(python, command, { cwd: 'python', timeout: 240_000, maxBuffer: 16 * 2 ** 20 }, (_error, stdout, stderr) => {

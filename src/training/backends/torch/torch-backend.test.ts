@@ -62,7 +62,7 @@ const settingsOf = (estimator: string, more: Record<string, unknown> = {}) =>
     const update = (rows: readonly StepRow[], settings = settingsOf('grpo'), checkpoint = first) =>
       backend.update({ checkpoint, reference: first, rows, settings, seed: 3 }, signal);
 
-    test('gives equal checkpoints for equal rows in any order, also after its process was killed', async () => {
+    test('equal rows in any order yield equal checkpoints, also after the process was killed', async () => {
       const once = await update(ROWS);
       const again = await update([...ROWS].reverse());
       expect(again).toEqual(once);
@@ -82,7 +82,7 @@ const settingsOf = (estimator: string, more: Record<string, unknown> = {}) =>
       expect((await readdir(kept)).sort()).toEqual(['config.json', 'model.safetensors', 'state.json', 'trainer.safetensors']);
     }, 200_000);
 
-    test('goes on from a checkpoint as if it had never stopped', async () => {
+    test('training from a checkpoint equals training without interruption', async () => {
       const one = await update(ROWS);
       if (one.kind !== 'updated') throw new Error(one.reason);
       const two = await update(ROWS, settingsOf('grpo'), one.checkpoint);
@@ -95,7 +95,7 @@ const settingsOf = (estimator: string, more: Record<string, unknown> = {}) =>
       }
     }, 200_000);
 
-    test('updates with a critic, a KL penalty and GSPO, and clones', async () => {
+    test('the backend updates with a critic, a KL penalty and GSPO, and clones', async () => {
       const ppo = await update(
         [...ROWS, given('b', 'r5', 99, 0, { end: 'truncated' })],
         settingsOf('gae', { kl: { kind: 'k3', coefficient: 0.1 }, entropyCoefficient: 0.01 }),
@@ -126,21 +126,21 @@ const settingsOf = (estimator: string, more: Record<string, unknown> = {}) =>
         { tokens: { ids: Array.from({ length: 40 }, () => 97), logProbs: null } },
         /longer than the model's context of 32/,
       ],
-    ])('refuses rows %s', async (_what, change, reason) => {
+    ])('the backend refuses rows %s', async (_what, change, reason) => {
       expect(await update([...ROWS, given('b', 'r9', 97, 1, change)])).toEqual({
         kind: 'refused',
         reason: expect.stringMatching(reason),
       });
     });
 
-    test('refuses an estimator that needs what it cannot give', async () => {
+    test('the backend refuses an estimator that needs what it cannot provide', async () => {
       expect(await update(ROWS, settingsOf('optimal_token_baseline'))).toMatchObject({ kind: 'refused' });
       expect(await update(ROWS, settingsOf('grpo', { optimiser: 'sgd' }))).toMatchObject({
         reason: expect.stringMatching(/AdamW/),
       });
     });
 
-    test('throws when a checkpoint is not there', async () => {
+    test('the backend throws when a checkpoint is missing', async () => {
       const text = new TextDecoder().decode(first).replace(/("checkpoint":")../, '$100');
       await expect(update(ROWS, settingsOf('grpo'), new TextEncoder().encode(text))).rejects.toMatchObject({
         name: 'CheckpointDamaged',

@@ -43,13 +43,13 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-describe('the files of a torch checkpoint', () => {
-  test('are whole when nobody touched them, in whatever order the model was written', async () => {
+describe('files of a torch checkpoint', () => {
+  test('untouched files verify, in whatever order the model was written', async () => {
     expect(await torchDamage(root, manifest)).toBeNull();
   });
 
   test.each(['trainer.safetensors', 'model.safetensors', 'state.json'])(
-    'name %s when one bit of it was flipped',
+    'the verification names %s when one bit of it was flipped',
     async (name) => {
       const file = join(folder, name);
       const bytes = await readFile(file);
@@ -66,7 +66,7 @@ describe('the files of a torch checkpoint', () => {
     },
   );
 
-  test('are no others than the manifest names', async () => {
+  test('the files are exactly those that the manifest names', async () => {
     const other = { ...manifest, steps: 4 };
     expect(await torchDamage(root, other)).toEqual({ kind: 'changed', detail: expect.stringContaining('does not add up') });
   });

@@ -123,8 +123,8 @@ async function search(
   }
 }
 
-describe('a Monte-Carlo tree search', () => {
-  test('costs one environment step for each new node where episodes can be copied, and grows the same tree where they cannot', async () => {
+describe('Monte-Carlo tree search', () => {
+  test('a search costs one environment step per new node where episodes can be copied, and grows the same tree elsewhere', async () => {
     const cloned = counting(textcraft, 'clone');
     const replayed = counting(textcraft, 'replay');
     const [a, b] = [newId(), newId()];
@@ -141,7 +141,7 @@ describe('a Monte-Carlo tree search', () => {
     expect(await runDigest(platform, b)).toEqual(await runDigest(platform, a));
   });
 
-  test('of the size of the paper takes at most 700 environment steps, where the published program took 7,332', async () => {
+  test('a search of the size of the paper takes at most 700 environment steps, where the published program took 7,332', async () => {
     const paper = { iterations: 8, candidates: 4, maxDepth: 20, exploration: 0.25 };
     const plan = { ...ownPlan, tasks: ownPlan.tasks.slice(1), policy: 'random', search: paper };
     const counted = counting(textcraft, 'clone');
@@ -161,7 +161,7 @@ describe('a Monte-Carlo tree search', () => {
   test.each([
     { rules: 'ours', plan: ownPlan, limits: [5] },
     { rules: 'the published ones, which draw ties', plan: publishedPlan, limits: [7] },
-  ])('that is killed again and again reaches the same tree with the same visits, by $rules', async ({ plan, limits }) => {
+  ])('a search killed repeatedly reaches the same tree with the same visits, by the rules: $rules', async ({ plan, limits }) => {
     const whole = newId();
     await search(whole, textcraft, Number.POSITIVE_INFINITY, plan);
     const expected = await shape(whole);
@@ -177,7 +177,7 @@ describe('a Monte-Carlo tree search', () => {
     expect(await platform.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
   });
 
-  test('gives every ended walk as a trajectory with its return', async () => {
+  test('every ended walk becomes a trajectory with its return', async () => {
     const runId = newId();
     await search(runId, textcraft);
     const rows = await platform.database.db

@@ -82,7 +82,7 @@ function story() {
   return { told, batches, batchId, waiting, group };
 }
 
-test('every batch of a policy stands in its order with its samples, its leases and the version that came of it, then every rejected sample', async () => {
+test('every batch is listed in order with its samples, its leases and its version, followed by every rejected sample', async () => {
   const { told, batches, batchId, waiting, group } = story();
   await givenEvents(database.db, told.events);
   const manifest = await exported({ policies: ['learner'] });
@@ -136,7 +136,7 @@ test('every batch of a policy stands in its order with its samples, its leases a
   });
 });
 
-test('Parquet says the same, a row per batch and per rejected sample', async () => {
+test('Parquet contains the same, a row per batch and per rejected sample', async () => {
   await givenEvents(database.db, story().told.events);
   await exported({ policies: ['learner'] });
   await exported({ policies: ['learner'], container: 'parquet', out: out('history.parquet') });
@@ -173,7 +173,7 @@ test('Parquet says the same, a row per batch and per rejected sample', async () 
   expect(rows).toEqual(written);
 });
 
-test('without a policy named all are there, policy by policy, and the same history gives the same bytes', async () => {
+test('an export without a policy contains all of them in order, and the same history yields the same bytes', async () => {
   await givenEvents(database.db, story().told.events);
   const first = await exported();
   expect((await lines()).map(({ policy_id, kind, ordinal }) => [kind, policy_id, ordinal])).toEqual([
@@ -186,7 +186,7 @@ test('without a policy named all are there, policy by policy, and the same histo
   expect(await exported({ out: out('again.jsonl') })).toEqual(first);
 });
 
-test('a batch that is not what was planned is named', async () => {
+test('a batch that differs from its plan is named', async () => {
   const { told, batches, batchId } = story();
   await givenEvents(database.db, told.events);
   const [missing] = batches.rollouts[0] ?? [];
@@ -194,7 +194,7 @@ test('a batch that is not what was planned is named', async () => {
   expect((await exported({ policies: ['learner'] })).unchained).toEqual([batchId]);
 });
 
-test('a policy without a history is refused, and nothing is left', async () => {
+test('a policy without a history is refused, and no file is left', async () => {
   await givenEvents(database.db, story().told.events);
   const code = await exported({ policies: ['nobody'] }).then(
     () => 'exported',

@@ -31,8 +31,8 @@ function inProcess(code: string, prefix = '', killAt?: string): Promise<{ printe
   });
 }
 
-describe('an atomic file', () => {
-  test('appears under its name whole, with the size and digest of its content', async () => {
+describe('atomic files', () => {
+  test('a file appears under its name whole, with the size and digest of its content', async () => {
     const out = join(folder, 'data');
     const file = await AtomicFile.open(out, 'refuse');
     await file.write('grüße ');
@@ -57,14 +57,14 @@ describe('an atomic file', () => {
     expect(await readFile(join(folder, 'data'), 'utf8')).toBe('mine');
   });
 
-  test('what is discarded leaves nothing', async () => {
+  test('a discarded file leaves nothing behind', async () => {
     const file = await AtomicFile.open(join(folder, 'data'), 'refuse');
     await file.write('x'.repeat(1_000_000));
     await file.discard();
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test('a writer that is killed leaves nothing under the name, and its rest is removed once it is old', async () => {
+  test('a killed writer leaves nothing under the name, and its temporary file is removed once it is old', async () => {
     const { signal } = await inProcess(
       `const file = await AtomicFile.open(out, 'refuse'); await file.write('x'.repeat(1_000_000)); console.log('written'); setInterval(() => {}, 1_000);`,
       '',
@@ -80,7 +80,7 @@ describe('an atomic file', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test('when the system takes no more bytes, the error says so and nothing is left', async () => {
+  test('a full disk is reported, and nothing is left behind', async () => {
     // A limit on file size stands for a full disk: the same write fails at the same place, with EFBIG instead of ENOSPC.
     const { printed } = await inProcess(
       `const file = await AtomicFile.open(out, 'refuse');
@@ -92,7 +92,7 @@ describe('an atomic file', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test('a file that is there is refused before anything is written', async () => {
+  test('an existing file is refused before anything is written', async () => {
     await writeFile(join(folder, 'data'), 'mine');
     await expect(AtomicFile.open(join(folder, 'data'), 'refuse')).rejects.toMatchObject({ code: 'file-exists' });
     expect(await readdir(folder)).toEqual(['data']);

@@ -110,7 +110,7 @@ test('an export whose snapshot holds a newer journal than selection takes anothe
   expect(inFile.trajectories).toBe(3);
 });
 
-test('an export whose projections come apart and stay apart names those behind, and leaves no file', async () => {
+test('an export whose projections stay apart names those behind, and leaves no file', async () => {
   const { db, fold } = await begun();
   const racing = before(db, [() => fold([rewards, stepTree])]);
   await expect(exported('never', racing, 100)).rejects.toMatchObject({
@@ -135,7 +135,7 @@ test('an export that would write fewer trajectories than match is refused with b
   expect(await readdir(folder)).toEqual([]);
 });
 
-test('exports made while a projector folds a growing log write what they count, each of them', async () => {
+test('every export during the fold of a growing log writes what it counts', async () => {
   const runner = await runProjections({ log: world.log, database: world.database, batchLimit: 40 });
   const story = new Story('growing');
   const runId = story.run();

@@ -111,8 +111,8 @@ function taskOf(told: Story, alias: string, split: string) {
   };
 }
 
-describe('exporting OpenAI chats', () => {
-  test('every finished trajectory is one chat in the order of run, alias and ordinal, the assistant speaking last', async () => {
+describe('exports of OpenAI chats', () => {
+  test('every finished trajectory becomes one chat in the order of run, alias and ordinal, ending with the assistant', async () => {
     const told = story();
     await givenEvents(database.db, told.events);
     const lines = await exported();
@@ -146,7 +146,7 @@ describe('exporting OpenAI chats', () => {
     expect(lines[0]).toMatchObject({ metadata: { task: { alias: 'axe' } } });
   });
 
-  test('under the rule `own` a shared step weighs only in the line of the rollout that took it', async () => {
+  test('the rule `own` weighs a shared step only in the line of the rollout that took it', async () => {
     await givenEvents(database.db, story().events);
     const lines = await exported({ format: { kind: 'openai', weights: 'own', metadata: 'omit' } });
     const weights = lines.map(({ messages }) => messages?.flatMap((m) => m.weight ?? []));
@@ -158,7 +158,7 @@ describe('exporting OpenAI chats', () => {
     expect(Object.keys(lines[0] ?? {})).toEqual(['messages']);
   });
 
-  test('a trajectory without a step is counted and left out: there is no reply to train on', async () => {
+  test('a trajectory without a step is counted and omitted, since it has no reply to train on', async () => {
     const told = new Story();
     const tree = told.tree(told.run());
     told.walk(tree, 0, 1, 1);
@@ -169,8 +169,8 @@ describe('exporting OpenAI chats', () => {
   });
 });
 
-describe('exporting AgentTraj items', () => {
-  test('the opening is the instruction and its acknowledgement without loss; each reply carries its loss flag', async () => {
+describe('exports of AgentTraj items', () => {
+  test('the opening is the instruction and its acknowledgement without loss, and each reply carries its loss flag', async () => {
     await givenEvents(database.db, story().events);
     const [, , line] = await exported({ format: { kind: 'sharegpt', weights: 'own' } });
     expect(line).toMatchObject({
@@ -188,7 +188,7 @@ describe('exporting AgentTraj items', () => {
     });
   });
 
-  test('the acknowledgement is the one that the run remembers of its source', async () => {
+  test('the acknowledgement is the one recorded of the source of the run', async () => {
     const told = new Story();
     told.walk(told.tree(told.run('run', { config: { acknowledgement: 'OK. I’ll follow.' } })), 0, 1, 1);
     await givenEvents(database.db, told.events);
@@ -209,13 +209,13 @@ describe('filters', () => {
     [{ splits: 'test' }, ['axe 0']],
     [{ environments: 'textcraft', splits: 'test,train' }, ['axe 0']],
     [{ finishedFrom: '2026-01-01T00:00:09Z', finishedBefore: '2026-01-01T00:00:12.5Z' }, ['bread 1']],
-  ])('%j takes %j', async (texts, expected) => {
+  ])('the filter %j selects %j', async (texts, expected) => {
     await givenEvents(database.db, story().events);
     const lines = await exported({ query: parseTrajectoryQuery(texts) });
     expect(lines.map(({ metadata }) => `${metadata?.task.alias} ${metadata?.ordinal}`)).toEqual(expected);
   });
 
-  test('a policy is found by an id that holds @, in all its versions or in one', async () => {
+  test('a policy whose id contains @ is found in all its versions or in one', async () => {
     const told = new Story();
     const tree = told.tree(told.run());
     const names = ['openai:Qwen@http://x', 'model@2', 'model'];
@@ -233,14 +233,14 @@ describe('filters', () => {
     expect(await found('model@2@2,model')).toEqual(['model@2', 'model']);
   });
 
-  test('a task is found by its id as by its alias, a run by its id', async () => {
+  test('a task is found by its id and by its alias, and a run by its id', async () => {
     const told = story();
     await givenEvents(database.db, told.events);
     expect(await exported({ query: parseTrajectoryQuery({ tasks: told.id('task', 'axe') }) })).toHaveLength(1);
     expect(await exported({ query: parseTrajectoryQuery({ runs: told.id('run', 'run') }) })).toHaveLength(3);
   });
 
-  test('no match is an error that names the filter, unless an empty file is allowed', async () => {
+  test('a filter without a match is an error that names it, unless an empty file is allowed', async () => {
     await givenEvents(database.db, story().events);
     const query = parseTrajectoryQuery({ environments: 'webshop', policies: 'linear@3' });
     await expect(exportTrajectories(options({ query }))).rejects.toThrow(
@@ -251,8 +251,8 @@ describe('filters', () => {
   });
 });
 
-describe('a file of an export', () => {
-  test('exporting twice gives the same bytes, manifest included, in every format', async () => {
+describe('export files', () => {
+  test('two exports have the same bytes, manifest included, in every format', async () => {
     await givenEvents(database.db, story().events);
     const formats: ExportOptions['format'][] = [
       { kind: 'openai', weights: 'policy', metadata: 'include' },
@@ -280,7 +280,7 @@ describe('a file of an export', () => {
     }
   });
 
-  test('the manifest tells the position of every projection it read', async () => {
+  test('the manifest shows the position of every projection that was read', async () => {
     const told = story();
     await givenEvents(database.db, told.events);
     const trees = told.events.filter(({ type }) => !type.startsWith('Run')).length;
@@ -288,7 +288,7 @@ describe('a file of an export', () => {
     expect(position).toEqual({ 'step-tree@1': `trees.0:${trees}`, 'rewards@1': `trees.0:${trees}` });
   });
 
-  test('a file that is there is refused and kept, unless it is to be replaced', async () => {
+  test('an existing file is refused and kept, unless it is to be replaced', async () => {
     await givenEvents(database.db, story().events);
     const { out } = options();
     await writeFile(out, 'mine');
@@ -309,7 +309,7 @@ describe('a file of an export', () => {
     expect(await readdir(folder)).toEqual(['file']);
   });
 
-  test('an export that is cancelled leaves nothing', async () => {
+  test('a cancelled export leaves nothing behind', async () => {
     await givenEvents(database.db, story().events);
     const stop = new AbortController();
     const onProgress = ({ done }: { done: number }) => (done === 1 ? stop.abort() : undefined);
@@ -317,7 +317,7 @@ describe('a file of an export', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test('progress runs from nothing to all', async () => {
+  test('the progress goes from zero to the total', async () => {
     await givenEvents(database.db, story().events);
     const seen: string[] = [];
     await exportTrajectories(options({ onProgress: ({ done, total }) => seen.push(`${done}/${total}`) }));
@@ -340,37 +340,40 @@ describe('payloads in the blob store', () => {
     return told;
   }
 
-  test('long texts stand in the file as they were', async () => {
+  test('long texts appear unchanged in the file', async () => {
     await givenPrepared(database.db, longStory().events, blobs);
     expect(blobs.held.size).toBe(4);
     const [line] = await exported();
     expect(line?.messages?.map(({ content }) => content)).toEqual([`${long}i`, `${long}o`, `${long}r`]);
   });
 
-  test.each(['lost', 'damaged'])('a %s payload is an error that names the trajectory and the field, and no file', async (how) => {
-    const told = longStory();
-    await givenPrepared(database.db, told.events, blobs);
-    const response = createHash('sha256').update(`${long}r`).digest('hex');
-    if (how === 'lost') blobs.held.delete(response);
-    else blobs.held.set(response, Buffer.from('other'));
-    const rolloutId = told.id('rollout', told.id('tree', told.id('run', 'run'), 'bread'), 0);
-    await expect(exportTrajectories(options())).rejects.toThrow(
-      `trajectory ${rolloutId} step 1: response lies in the blob store`,
-    );
-    await expect(exportTrajectories(options({ format: { kind: 'jsonl', scope: 'trees' } }))).rejects.toThrow('data.response');
-    expect(await readdir(folder)).toEqual([]);
-  });
+  test.each(['lost', 'damaged'])(
+    'a %s payload is an error that names the trajectory and the field, and no file is left',
+    async (how) => {
+      const told = longStory();
+      await givenPrepared(database.db, told.events, blobs);
+      const response = createHash('sha256').update(`${long}r`).digest('hex');
+      if (how === 'lost') blobs.held.delete(response);
+      else blobs.held.set(response, Buffer.from('other'));
+      const rolloutId = told.id('rollout', told.id('tree', told.id('run', 'run'), 'bread'), 0);
+      await expect(exportTrajectories(options())).rejects.toThrow(
+        `trajectory ${rolloutId} step 1: response lies in the blob store`,
+      );
+      await expect(exportTrajectories(options({ format: { kind: 'jsonl', scope: 'trees' } }))).rejects.toThrow('data.response');
+      expect(await readdir(folder)).toEqual([]);
+    },
+  );
 });
 
-describe('the cut of an export', () => {
-  test('a projection that stands behind the others is waited for, then named', async () => {
+describe('the snapshot of an export', () => {
+  test('a projection behind the others is waited for, then named', async () => {
     await givenEvents(database.db, story().events);
     await database.db.updateTable('cursors').set({ next_offset: 1 }).where('projection', '=', 'rewards').execute();
     expect(await codeOf(exportTrajectories(options({ waitMs: 150 })))).toBe('projections-behind');
     await expect(exportTrajectories(options({ waitMs: 1 }))).rejects.toThrow('rewards did not reach');
   });
 
-  test('what is appended while it runs is not in the file', async () => {
+  test('events appended during the export are not in the file', async () => {
     const told = story();
     await givenEvents(database.db, told.events);
     const before = told.events.length;
@@ -386,7 +389,7 @@ describe('the cut of an export', () => {
   });
 });
 
-test('a folder at the place of the file is refused', async () => {
+test('a folder in place of the file is refused', async () => {
   await mkdir(join(folder, 'data.jsonl'));
   expect(await codeOf(exportTrajectories(options()))).toBe('file-exists');
 });

@@ -2,14 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { describeQuery, parseTrajectoryQuery, type QueryTexts } from './parse-trajectory-query.ts';
 
-describe('reading filters', () => {
-  test('no filter takes every trajectory', () => {
+describe('trajectory filters', () => {
+  test('an empty filter accepts every trajectory', () => {
     expect(parseTrajectoryQuery({})).toEqual(everyTrajectory);
     expect(parseTrajectoryQuery({ runs: undefined })).toEqual(everyTrajectory);
     expect(describeQuery(everyTrajectory)).toBe('no filter');
   });
 
-  test('every filter is read, and said again in words', () => {
+  test('every filter is read, and described in words', () => {
     const query = parseTrajectoryQuery({
       runs: '01890a5d-ac96-774b-bcce-b302099a8057',
       environments: 'textcraft',
@@ -43,7 +43,7 @@ describe('reading filters', () => {
     expect(describeQuery(query)).toContain('policies = linear@3|random');
   });
 
-  test('the order and repetition of alternatives do not count', () => {
+  test('the order and repetition of alternatives do not matter', () => {
     expect(parseTrajectoryQuery({ tasks: 'b,a,b' })).toEqual(parseTrajectoryQuery({ tasks: 'a,b' }));
   });
 
@@ -69,7 +69,7 @@ describe('reading filters', () => {
     [{ finishedBefore: '2026-02-31T00:00:00Z' }, 'must be a day of the calendar, which 2026-02-31 is not'],
     [{ finishedBefore: '2026-01-01T25:00:00Z' }, 'filter finishedBefore = "2026-01-01T25:00:00Z": must be a date'],
     [{ color: 'red' } as QueryTexts, 'filter color'],
-  ])('%j is refused by name', (texts, message) => {
+  ])('the filter %j is refused by name', (texts, message) => {
     expect(() => parseTrajectoryQuery(texts)).toThrow(message);
   });
 });

@@ -107,7 +107,7 @@ function story(): { readonly told: Story; readonly ids: Readonly<Record<'tree' |
 }
 
 describe('a row per trajectory', () => {
-  test('has every token as it was sampled, its step, its score and the version that sampled it', async () => {
+  test('a row contains every token as sampled, its step, its score and the version that sampled it', async () => {
     const { told, ids } = story();
     await givenEvents(database.db, told.events);
     const [one] = await rows({ kind: 'verl', layout: 'trajectory' });
@@ -154,7 +154,7 @@ describe('a row per trajectory', () => {
     });
   });
 
-  test('a rollout that branches has the earlier steps in its prompt, and trains on its own alone', async () => {
+  test('a branching rollout has the earlier steps in its prompt, and trains on its own alone', async () => {
     const { told, ids } = story();
     await givenEvents(database.db, told.events);
     const [, two] = await rows({ kind: 'verl', layout: 'trajectory' });
@@ -181,7 +181,7 @@ describe('a row per trajectory', () => {
   test.each([
     ['no token ids', null, 'has no token ids'],
     ['ids of what was sampled alone', pack('int32', [1, 2]), 'but not of the observation that followed it'],
-  ])('%s are refused with the remedy, and no file is left', async (_, ids, said) => {
+  ])('trajectories with %s are refused with the remedy, and no file is left', async (_, ids, said) => {
     const told = new Story();
     const tree = told.tree(told.run());
     const rollout = told.rollout(tree);
@@ -203,7 +203,7 @@ describe('a row per trajectory', () => {
 });
 
 describe('a row per step', () => {
-  test('a step stands once, in the trajectory that took it, with the chat before it', async () => {
+  test('a step appears once, in the trajectory that took it, with the preceding chat', async () => {
     const { told, ids } = story();
     await givenEvents(database.db, told.events);
     const all = await rows({ kind: 'verl', layout: 'step' });
@@ -231,7 +231,7 @@ describe('a row per step', () => {
     expect(all[1]?.raw_prompt).toHaveLength(4);
   });
 
-  test('steps without tokens have none, and are there all the same', async () => {
+  test('a step without tokens is exported without them', async () => {
     const told = new Story();
     told.walk(told.tree(told.run()), 0, 2, 1);
     await givenEvents(database.db, told.events);
@@ -241,7 +241,7 @@ describe('a row per step', () => {
   });
 });
 
-test('TRL: a scored completion per trajectory, in the group that it is compared in', async () => {
+test('a TRL row is a scored completion of a trajectory, in the group that it is compared in', async () => {
   const { told, ids } = story();
   await givenEvents(database.db, told.events);
   await exported({ kind: 'trl-grpo', metadata: 'omit' });

@@ -6,7 +6,7 @@ import { Story } from '../../../testing/story.ts';
 
 const shop = datasetWorkshop();
 
-test('xtuner and trl train on the very replies that the chats weigh, a shared prefix under either rule', async () => {
+test('xtuner and trl train on exactly the replies that the chats weigh, a shared prefix under either rule', async () => {
   const story = new Story('chat');
   const tree = story.tree(story.run());
   const first = story.walk(tree, 0, 3, 1);

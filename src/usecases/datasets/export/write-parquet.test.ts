@@ -155,8 +155,8 @@ const trajectory = fc
     },
   );
 
-describe('a Parquet file of trajectories', () => {
-  test('any trajectories: every column and every nested field is read back as it was', async () => {
+describe('Parquet files of trajectories', () => {
+  test('every column and every nested field of any trajectory is read back unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(trajectory, { maxLength: 5 }), async (trajectories) => {
         await write(trajectories);
@@ -232,7 +232,7 @@ describe('a Parquet file of trajectories', () => {
     expect(await query('select count(*)::int as n from FILE')).toEqual([{ n: 0 }]);
   });
 
-  test('row groups are bounded by rows and by text, so neither writer nor reader holds the file', async () => {
+  test('row groups are bounded by rows and by text, so that neither writer nor reader holds the whole file', async () => {
     const [one] = fc.sample(
       trajectory.filter(({ steps }) => steps.length > 0),
       { numRuns: 1, seed: 3 },
@@ -247,7 +247,7 @@ describe('a Parquet file of trajectories', () => {
     expect(await query('select length(first_observation)::int as n from FILE')).toEqual([{ n: 5e6 }, { n: 5e6 }, { n: 5e6 }]);
   });
 
-  test('a question over steps is one query: mean reward by depth', async () => {
+  test('one query answers the mean reward by depth', async () => {
     const [one] = fc.sample(trajectory, { numRuns: 1, seed: 3 });
     const [at] = fc.sample(step, { numRuns: 1, seed: 3 });
     if (!one || !at) throw new Error('sampled one');

@@ -19,7 +19,7 @@ const textcraft = { ...agentTrajDefaults, environment: 'textcraft' };
 /** Leaves' words and what the search counted there, by the actions on the way: ids differ between file and record. */
 type Counted = Record<string, [visits: number, value: number, observation: string]>;
 
-describe("Agent-R's search trees", () => {
+describe('search trees of Agent-R', () => {
   let folder: string;
   beforeEach(async () => {
     folder = shop.path('mcts_result/textcraft/llama');
@@ -27,7 +27,7 @@ describe("Agent-R's search trees", () => {
     await copyFile(EXAMPLE, `${folder}/search_results_7.json`);
   });
 
-  test('visits, values and words of every node are those of the file', async () => {
+  test('the visits, values and texts of every node equal those of the file', async () => {
     await copyFile(EXAMPLE, `${folder}/search_results_12.json`);
     const report = await shop.importing({ source: folder });
     expect(report).toMatchObject({ source: 'agent-r', trees: 2, rollouts: 14, steps: 24, alreadyThere: 0 });
@@ -35,7 +35,7 @@ describe("Agent-R's search trees", () => {
     for (const alias of ['7', '12']) expect(await recorded(alias)).toEqual(told());
   });
 
-  test('the events fold into the search they tell: nothing is left to explore where the file says so', async () => {
+  test('the events fold into the same search, and nothing is left to explore where the file says so', async () => {
     await shop.importing({ source: folder });
     const tree = await shop.db.selectFrom('trees').select(['tree_id', 'root_step_id']).executeTakeFirstOrThrow();
     const state = applySearchFacts(startSearch(tree.root_step_id), await readSearchFacts(shop.db, tree.tree_id));
@@ -44,7 +44,7 @@ describe("Agent-R's search trees", () => {
     expect(state.nodes.get(tree.root_step_id)).toMatchObject({ visits: 7, valueSum: 1, expanded: true });
   });
 
-  test('a tree is a task, its ended walks are rollouts with their rewards, and the run says what it was made of', async () => {
+  test('a tree becomes a task, its ended walks become rollouts with rewards, and the run names its source', async () => {
     const report = await shop.importing({ source: `${folder}/search_results_7.json` });
     const run = await shop.db.selectFrom('runs').selectAll().executeTakeFirstOrThrow();
     expect(run).toMatchObject({ run_id: report.runs[0], kind: 'import', outcome: 'completed', policy_id: 'llama' });
@@ -62,7 +62,7 @@ describe("Agent-R's search trees", () => {
     expect(rollouts.map(({ ordinal }) => ordinal)).toEqual([0, 1, 2, 3, 4, 5, 6]);
   });
 
-  test('importing again changes nothing', async () => {
+  test('a second import changes nothing', async () => {
     const first = await shop.importing({ source: folder });
     const before = await readModels(shop.db);
     expect(await shop.importing({ source: folder })).toMatchObject({
@@ -73,13 +73,13 @@ describe("Agent-R's search trees", () => {
     expect(await readModels(shop.db)).toEqual(before);
   });
 
-  test('the scale of the rewards is divided out, and the raw value kept', async () => {
+  test('the rewards are divided by their scale, and the raw value is kept', async () => {
     await shop.importing({ source: folder, agentTraj: { ...textcraft, rewardScale: 4 } });
     const reward = await shop.db.selectFrom('rewards').selectAll().orderBy('value', 'desc').executeTakeFirstOrThrow();
     expect(reward).toMatchObject({ value: 0.25, raw: { value: 1, scale: 4, kind: 'final' } });
   });
 
-  test('another name needs the flag, a path without a task needs the environment', async () => {
+  test('another file name needs the flag, and a path without a task needs the environment', async () => {
     await copyFile(EXAMPLE, shop.path('tree_3.json'));
     await expect(shop.importing({ source: shop.path('tree_3.json') })).rejects.toMatchObject({ code: 'bad-row' });
     const flagged = { source: shop.path('tree_3.json'), form: 'agent-r' } as const;
@@ -99,7 +99,7 @@ describe("Agent-R's search trees", () => {
     ['a conversation without observation', (tree) => ({ ...tree, state: [] }), 'the conversation of the root is empty'],
     ['nodes without end', deepened, 'nested more than 400 deep'],
     ['another system message', (tree) => ({ ...tree, state: tree.state.slice(1) }), 'opens with another system message'],
-  ])('one bad tree (%s) refuses the whole folder with its file', async (_, change, message) => {
+  ])('one bad tree (%s) refuses the whole folder and names its file', async (_, change, message) => {
     await writeFile(`${folder}/search_results_9.json`, JSON.stringify(change(example)));
     const appender = projectingAppender(shop.db, shop.blobs);
     const refused = await shop.importing({ source: folder, appender }).catch((error: Error) => error.message);
@@ -108,7 +108,7 @@ describe("Agent-R's search trees", () => {
     expect(appender.appended).toEqual([]);
   });
 
-  test('a file that is cut off, that changes meanwhile, or two of one number are refused', async () => {
+  test('a truncated file, a changing file and two files of one number are refused', async () => {
     const text = await readFile(EXAMPLE, 'utf8');
     await writeFile(`${folder}/search_results_9.json`, text.slice(0, -30));
     await expect(shop.importing({ source: folder })).rejects.toThrow('cut off');

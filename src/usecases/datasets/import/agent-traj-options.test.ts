@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { type AgentTrajTexts, agentTrajDefaults, parseAgentTrajOptions } from './agent-traj-options.ts';
 
-test('options are read from texts; what is left out keeps its default', () => {
+test('options are read from texts, and missing ones have their defaults', () => {
   expect(parseAgentTrajOptions({})).toEqual(agentTrajDefaults);
   expect(parseAgentTrajOptions({ policy: 'expert@3', rewardScale: '100', split: 'train', recordedAt: '2024-05-06' })).toEqual({
     ...agentTrajDefaults,
@@ -21,6 +21,6 @@ test.each<[AgentTrajTexts, string]>([
   [{ recordedAt: '1950-01-01' }, 'option recordedAt: must be a date'],
   [{ recordedAt: '2024-02-30' }, 'option recordedAt: must be a date'],
   [{ recordedAt: '2024-05-06T10:00' }, 'option recordedAt: must be a date'],
-])('%j is refused by name', (texts, message) => {
+])('the options %j are refused by name', (texts, message) => {
   expect(() => parseAgentTrajOptions(texts)).toThrow(message);
 });

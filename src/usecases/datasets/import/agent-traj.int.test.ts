@@ -27,7 +27,7 @@ describe('AgentTraj files', () => {
   });
   const write = (items: readonly unknown[]) => writeFile(shop.path('source'), JSON.stringify(items, null, 2));
 
-  test('an item becomes a rollout of its task: a step per reply, the loss flag kept, reward and success where the file has them', async () => {
+  test('an item becomes a rollout of its task: a step per reply with its loss flag, and reward and success where present', async () => {
     await write([item(3, { reward: 50, success: 1 }), { item_id: 'textcraft_4', conversations: null }]);
     const report = await shop.importing({ agentTraj: { ...agentTrajDefaults, rewardScale: 100, split: 'train' } });
     expect(report).toMatchObject({
@@ -100,7 +100,7 @@ describe('AgentTraj files', () => {
     expect(await shop.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
   });
 
-  test('any file: what is exported as AgentTraj holds the conversations that were imported, loss flags included', async () => {
+  test('an AgentTraj export of any import contains the imported conversations, loss flags included', async () => {
     const value = fc.string({ unit: 'binary', maxLength: 20 }).map((s) => s.replaceAll('\0', '0'));
     const pairs = fc.array(fc.record({ observation: value, response: value, loss: fc.boolean() }), {
       minLength: 1,
@@ -140,7 +140,7 @@ describe('AgentTraj files', () => {
     );
   });
 
-  test('items of one task are rollouts of one tree; JSON lines are taken like an array', async () => {
+  test('items of one task become rollouts of one tree, and JSON lines are read like an array', async () => {
     await writeFile(shop.path('source'), [item(1), item(2), item(1, { reward: 1 })].map((row) => JSON.stringify(row)).join('\n'));
     expect(await shop.importing()).toMatchObject({ trees: 2, rollouts: 3 });
     const rollouts = await shop.db
@@ -157,7 +157,7 @@ describe('AgentTraj files', () => {
     ]);
   });
 
-  test('importing the same file twice changes nothing; other options make another run', async () => {
+  test('a second import of a file changes nothing, and other options make another run', async () => {
     await write([item(1), item(2)]);
     const first = await shop.importing();
     const before = await readModels(shop.db);
@@ -168,7 +168,7 @@ describe('AgentTraj files', () => {
     expect(other.runs).not.toEqual(first.runs);
   });
 
-  test('another file under the run of the first is a conflict, and nothing is appended', async () => {
+  test('another file under the same run is a conflict, and nothing is appended', async () => {
     const agentTraj = { ...agentTrajDefaults, runId: new Story().id('mine') };
     await write([item(1)]);
     await shop.importing({ agentTraj });
@@ -202,7 +202,7 @@ describe('AgentTraj files', () => {
     expect(appender.appended).toEqual([]);
   });
 
-  test('a file that is cut off is refused', async () => {
+  test('a truncated file is refused', async () => {
     await writeFile(shop.path('source'), JSON.stringify([item(1), item(2)]).slice(0, -30));
     await expect(shop.importing()).rejects.toThrow('cut off inside row 2');
   });

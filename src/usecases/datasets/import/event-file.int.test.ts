@@ -16,9 +16,9 @@ const ABSENT = { blob: 'a'.repeat(64), size: 1, mediaType: 'text/plain' };
 const shop = datasetWorkshop();
 const allEvents: ExportFormat = { kind: 'jsonl', scope: 'trajectories' };
 
-describe('our own JSONL', () => {
+describe('JSONL files of events', () => {
   test.each(['trajectories', 'trees'] as const)(
-    'any record: export → import into an empty one → export gives equal bytes (%s)',
+    'any record exported, imported into an empty database and exported again has equal bytes (%s)',
     async (scope) => {
       const format: ExportFormat = { kind: 'jsonl', scope };
       await fc.assert(
@@ -36,7 +36,7 @@ describe('our own JSONL', () => {
     },
   );
 
-  test('any record: whole trees come back as the same read models, and every chat format gives the same bytes', async () => {
+  test('whole trees of any record are restored to the same read models, with the same bytes in every chat format', async () => {
     const formats: ExportFormat[] = [
       { kind: 'openai', weights: 'own', metadata: 'include' },
       { kind: 'sharegpt', weights: 'policy' },
@@ -82,7 +82,7 @@ describe('our own JSONL', () => {
   const treesWithTrajectories = () =>
     shop.db.selectFrom('rollouts').select('tree_id').where('finished_at', 'is not', null).execute();
 
-  test('a filtered export takes the prefix that another rollout walked, and comes back as it is', async () => {
+  test('a filtered export includes the prefix that another rollout walked, and is imported unchanged', async () => {
     const told = new Story();
     const tree = told.tree(told.run());
     const guide = told.rollout(tree, 0);
@@ -108,7 +108,7 @@ describe('our own JSONL', () => {
     expect(await readFile(await shop.exportTo('second', allEvents, failed), 'utf8')).toBe(first);
   });
 
-  test('histories as images take their specs and segments along, each once, those of other trees not', async () => {
+  test('history images take their specs and segments along, each once, and none of other trees', async () => {
     const told = new Story();
     const runId = told.run();
     const renderSpecId = tellRenderSpec(told, runId);
@@ -175,7 +175,7 @@ describe('our own JSONL', () => {
         return rest;
       });
 
-    test('come back with their hash, media type and bytes; events of the import are those of the record', async () => {
+    test('payloads are restored with hash, media type and bytes, and the imported events equal those of the record', async () => {
       await producersOwn();
       const [before, held] = [await bodies(), new Map(shop.blobs.held)];
       const first = await readFile(await shop.exportTo('first', allEvents), 'utf8');
@@ -192,7 +192,7 @@ describe('our own JSONL', () => {
       expect(lines.at(-1)).toEqual({ end: { events: 5 } });
     });
 
-    test('are imported into the record that they came from as nothing new', async () => {
+    test('payloads imported into their own record change nothing', async () => {
       await producersOwn();
       const report = await shop.importing({ source: await shop.exportTo('first', allEvents) });
       expect(report).toMatchObject({ events: 5, alreadyThere: 5 });
@@ -202,7 +202,7 @@ describe('our own JSONL', () => {
       ['is missing', (line) => (line.includes('"blob":{"sha256"') ? null : line), 'which neither the file before this line nor'],
       ['has other content', (line) => line.replace(/"base64":"....../, '"base64":"AAAAAA'), 'has the content of'],
       ['is no base64', (line) => line.replace(/"base64":"....../, '"base64":"?'), 'the payload does not fit: blob.base64'],
-    ])('refuse the file with its line when one %s, and nothing is appended or stored', async (_, edit, message) => {
+    ])('a file in which one payload %s is refused with its line, and nothing is appended or stored', async (_, edit, message) => {
       await producersOwn();
       const lines = (await readFile(await shop.exportTo('first', allEvents), 'utf8')).trimEnd().split('\n');
       await shop.startAgain();
@@ -217,7 +217,7 @@ describe('our own JSONL', () => {
     });
   });
 
-  test('importing into the record it came from, or twice, appends nothing', async () => {
+  test('an import into its own record, or a second one, appends nothing', async () => {
     const [events] = fc.sample(arbitraryRecord, { numRuns: 1, seed: 7 });
     await givenPrepared(shop.db, events ?? [], shop.blobs);
     const source = await shop.exportTo('all', { kind: 'jsonl', scope: 'trees' });
@@ -231,7 +231,7 @@ describe('our own JSONL', () => {
     expect(await readModels(shop.db)).toEqual(before);
   });
 
-  test('an import that was stopped in the middle goes on where it ended', async () => {
+  test('a stopped import resumes where it ended', async () => {
     const told = new Story();
     const runId = told.run();
     for (let i = 0; i < 200; i++) told.walk(told.tree(runId, `task ${i}`), 0, 2, 1);
@@ -250,7 +250,7 @@ describe('our own JSONL', () => {
     expect((await readFile(await shop.exportTo('again', allEvents))).equals(before)).toBe(true);
   });
 
-  describe('is refused whole, and nothing is appended, when', () => {
+  describe('files that are refused whole', () => {
     async function refusal(edit: (lines: string[]) => string[]): Promise<string> {
       const told = new Story();
       const tree = told.tree(told.run());
@@ -296,12 +296,12 @@ describe('our own JSONL', () => {
         'line 3: TreeOpened: the id',
       ],
       ['a tree was not opened', (lines) => lines.filter((_, i) => i !== 2), 'line 3: RolloutStarted'],
-    ])('%s', async (_, edit, message) => {
+    ])('a file is refused whole when %s', async (_, edit, message) => {
       expect(await refusal(edit)).toContain(message);
     });
   });
 
-  test('another fact under an id of the record is a conflict that names it, and nothing is appended', async () => {
+  test('another fact under a recorded id is a conflict that names it, and nothing is appended', async () => {
     const told = new Story();
     told.walk(told.tree(told.run()), 0, 1, 1);
     await givenPrepared(shop.db, told.events, shop.blobs);

@@ -45,8 +45,8 @@ async function thereAndBack(format = jsonl): Promise<readonly [Buffer, Buffer]> 
   return [first, await readFile(await shop.exportTo('second', format))];
 }
 
-describe('an export of a record with a revision that came before its reward', () => {
-  test.each(['trees', 'trajectories'] as const)('leaves it out and says so while it waits (%s)', async (scope) => {
+describe('exports of a record with a revision that came before its reward', () => {
+  test.each(['trees', 'trajectories'] as const)('the export omits a waiting revision and reports it (%s)', async (scope) => {
     await givenEvents(shop.db, revisedEarly().story.events);
     expect(await returns()).toEqual([0.75]);
     const [first, second] = await thereAndBack({ kind: 'jsonl', scope });
@@ -57,7 +57,7 @@ describe('an export of a record with a revision that came before its reward', ()
     expect(second.equals(first)).toBe(true);
   });
 
-  test('has it where it was released, so that the import has the rewards of the record', async () => {
+  test('the export contains the revision where it was released, so that the import has the rewards of the record', async () => {
     await givenEvents(shop.db, revisedEarly().story.events);
     await releaseWaiting(shop.db);
     expect(await returns()).toEqual([0.25]);
@@ -67,7 +67,7 @@ describe('an export of a record with a revision that came before its reward', ()
     expect(second.equals(first)).toBe(true);
   });
 
-  test('has what came behind the release behind it', async () => {
+  test('the export keeps events after the release behind it', async () => {
     const { story, tree, step } = revisedEarly();
     await givenEvents(shop.db, story.events);
     await releaseWaiting(shop.db);
@@ -82,7 +82,7 @@ describe('an export of a record with a revision that came before its reward', ()
     expect(await returns()).toEqual([4.5]);
   });
 
-  test('refuses to guess where a release lies that an earlier version kept in the database alone', async () => {
+  test('the export refuses to guess the place of a release that an earlier version kept in the database alone', async () => {
     await givenEvents(shop.db, revisedEarly().story.events);
     await shop.db.updateTable('quarantine').set({ released_at: new Date() }).execute();
     await expect(shop.exportTo('first', jsonl)).rejects.toMatchObject({
@@ -92,7 +92,7 @@ describe('an export of a record with a revision that came before its reward', ()
   });
 });
 
-test('a step whose parent is missing is left out with all that hangs on it, and what the tree has else comes back', async () => {
+test('a step without its parent is omitted with all its descendants, and the rest of the tree is restored', async () => {
   const story = new Story('orphans');
   const tree = story.tree(story.run(), 'a');
   story.walk(tree, 0, 2, 1);
@@ -124,7 +124,7 @@ test('a reward that comes before its step keeps its place and its effect', async
   expect(first.toString().indexOf('RewardAssigned')).toBeLessThan(first.toString().indexOf('StepTaken'));
 });
 
-test('a record of the journal that the schema of its type refuses now is left out and counted', async () => {
+test('a journalled record that its present schema refuses is omitted and counted', async () => {
   const story = new Story('beyond');
   const tree = story.tree(story.run(), 'a');
   const { steps } = story.walk(tree, 0, 1, 1);
@@ -144,7 +144,7 @@ test('a record of the journal that the schema of its type refuses now is left ou
   expect(await countsOf('first')).toMatchObject({ trajectories: 1, leftOut: 1 });
 });
 
-test('whatever the order of its events and of releases between them, a record comes back with its trees, rewards and returns', async () => {
+test('any order of events and releases restores a record with its trees, rewards and returns', async () => {
   const shuffled = arbitraryRecord.chain((events) => {
     const isRun = (event: Envelope) => event.type === 'RunStarted' || event.type === 'RunFinished';
     const rest = events.filter((event) => !isRun(event));

@@ -21,7 +21,7 @@ async function rowsOf(content: string | Buffer): Promise<Row[]> {
 const valuesOf = async (content: string) => (await rowsOf(content)).map(({ value }) => value);
 
 describe('reading rows', () => {
-  test('any array is read element by element, however it is laid out', async () => {
+  test('any array is read element by element, whatever its layout', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.jsonValue()), fc.constantFrom(0, 2), async (values, indent) => {
         expect(await valuesOf(`\n ${JSON.stringify(values, null, indent)}\n`)).toEqual(JSON.parse(JSON.stringify(values)));
@@ -30,7 +30,7 @@ describe('reading rows', () => {
     );
   });
 
-  test('any objects, one per line, are read line by line; blank lines do not count', async () => {
+  test('any objects, one per line, are read line by line, and blank lines do not count', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { minLength: 1 }), async (values) => {
         const text = values.map((value) => JSON.stringify(value)).join('\r\n\n');
@@ -40,17 +40,17 @@ describe('reading rows', () => {
     );
   });
 
-  test('rows longer than a read, with quotes and brackets in their strings, come whole', async () => {
+  test('rows longer than a read buffer, with quotes and brackets in their strings, are read whole', async () => {
     const long = { text: '"]},\\[{ü'.repeat(100_000) };
     expect(await valuesOf(JSON.stringify([long, 1, long]))).toEqual([long, 1, long]);
   });
 
-  test('a row tells the line it begins on', async () => {
+  test('a row reports the line that it begins on', async () => {
     expect((await rowsOf('[\n{"a":\n1},\n\n{"b":2}]')).map(({ line }) => line)).toEqual([2, 5]);
     expect((await rowsOf('{"a":1}\n\n{"b":2}\n')).map(({ line }) => line)).toEqual([1, 3]);
   });
 
-  test('a byte order mark is passed over', async () => {
+  test('a byte order mark is skipped', async () => {
     expect(await valuesOf('\uFEFF[1]')).toEqual([1]);
   });
 
@@ -76,7 +76,7 @@ describe('reading rows', () => {
     );
   });
 
-  test('a file that is not there, or is a folder, is one clear error', async () => {
+  test('a missing file and a folder are one clear error', async () => {
     const read = (path: string) => readRows(path).next();
     await expect(read(join(folder, 'nothing'))).rejects.toThrow('there is no such file');
     await expect(read(folder)).rejects.toThrow('it is a folder');

@@ -9,8 +9,8 @@ const drawn = (ids: readonly string[], limit: number, seed = 1) => {
 };
 const ids = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 6 }), { maxLength: 60 });
 
-describe('drawing while items pass by', () => {
-  test('the order in which they pass changes nothing, and a larger sample begins with the smaller one', () => {
+describe('sampling from a stream', () => {
+  test('the order of the stream does not matter, and a larger sample begins with the smaller one', () => {
     fc.assert(
       fc.property(ids, fc.nat(40), fc.nat(40), fc.nat(), (all, small, more, seed) => {
         const sample = drawn(all, small, seed);
@@ -32,7 +32,7 @@ describe('drawing while items pass by', () => {
     for (const count of times.values()) expect(Math.abs(count - 250)).toBeLessThan(69);
   });
 
-  test('memory holds a sample of many more items', () => {
+  test('a sample of many more items fits in memory', () => {
     const draw = new Draw<number>(7, 'train', 100);
     for (let i = 0; i < 20_000; i++) draw.add(String(i), i);
     expect(draw.take()).toHaveLength(100);

@@ -66,8 +66,8 @@ const refusal = (promise: Promise<unknown>): Promise<string> =>
     (error: DatasetError) => `${error.code}: ${error.message}`,
   );
 
-describe('preparing each data set from its own files', () => {
-  test('HotpotQA: the answer is the ground truth, facts become JSON text, test rows without answer and questions asked twice are left out', async () => {
+describe('data sets prepared from their own files', () => {
+  test('HotpotQA takes the answer as ground truth, writes facts as JSON text, and omits unanswered test rows and repeated questions', async () => {
     const manifest = await prepare('hotpotqa', fixture('hotpotqa'));
     expect(manifest.counts).toEqual({
       rows: 21,
@@ -93,7 +93,7 @@ describe('preparing each data set from its own files', () => {
     });
   });
 
-  test('MuSiQue: questions without an answer in their paragraphs are left out, and aliases count as right', async () => {
+  test('MuSiQue omits questions without an answer in their paragraphs, and accepts aliases', async () => {
     const manifest = await prepare('musique', fixture('musique'));
     expect(manifest.counts).toMatchObject({ rows: 17, unanswerable: 3, withoutAnswer: 1, duplicates: 0, train: 9, test: 4 });
     const all = await tasks();
@@ -104,7 +104,7 @@ describe('preparing each data set from its own files', () => {
     });
   });
 
-  test('GSM8K: the ground truth is the last number without commas, and a question is named by its place', async () => {
+  test('GSM8K takes the last number without commas as ground truth, and names a question by its place', async () => {
     await prepare('gsm8k', fixture('gsm8k'));
     const all = await tasks();
     expect(all.find(({ id }) => id === 'train-3')).toMatchObject({
@@ -116,7 +116,7 @@ describe('preparing each data set from its own files', () => {
   });
 
   test.each(['hotpotqa', '2wiki', 'gsm8k'])(
-    '%s: Parquet, in any of its compressions, gives what the JSON files give',
+    '%s prepared from Parquet, in any compression, equals the one from JSON',
     async (dataset) => {
       await prepare(dataset, fixture(dataset));
       const files = ['tasks.jsonl', 'train.parquet', 'test.parquet'];
@@ -128,14 +128,14 @@ describe('preparing each data set from its own files', () => {
   );
 });
 
-describe('what is made', () => {
+describe('prepared files', () => {
   test.each([
     ['hotpotqa', 'hotpotqa', 'qa-em-format'],
     ['musique', 'musique', 'qa-em-format'],
     ['2wiki', '2wiki', 'qa-em-format'],
     ['gsm8k', 'gsm8k', 'gsm8k-format'],
   ])(
-    '%s: its tasks name the data set by which Agent-R1 chooses the scorer, and the scorer finds their answers',
+    'the tasks of %s name the data set by which Agent-R1 chooses the scorer, and the scorer finds their answers',
     async (dataset, name, scorer) => {
       await prepare(dataset, fixture(name));
       for (const task of await readTasks(join(out(), 'tasks.jsonl'))) {
@@ -145,7 +145,7 @@ describe('what is made', () => {
     },
   );
 
-  test('verl reads a prompt, a ground truth of one type and where the row came from', async () => {
+  test('verl reads a prompt, a ground truth of one type and the source of the row', async () => {
     await prepare('musique', fixture('musique'), { instruction: 'Be short.', train: 3 });
     const [first, ...others] = await rows('train.parquet');
     const [task] = await tasks();
@@ -168,7 +168,7 @@ describe('what is made', () => {
     expect(await rows('test.parquet')).toHaveLength(4);
   });
 
-  test('our environments take the tasks as they are', async () => {
+  test('our environments read the tasks unchanged', async () => {
     await prepare('musique', fixture('musique'));
     const [line] = await tasks();
     const [question] = await readQuestions(join(out(), 'tasks.jsonl'));
@@ -182,7 +182,7 @@ describe('what is made', () => {
     });
   });
 
-  test('the manifest names what it was made of, and the same files give the same bytes in another folder', async () => {
+  test('the manifest names its sources, and the same files yield the same bytes in another folder', async () => {
     const first = await prepare('gsm8k', fixture('gsm8k'), { train: 4, test: 2 });
     const copy = join(folder, 'elsewhere');
     await cp(fixture('gsm8k'), copy, { recursive: true });
@@ -203,7 +203,7 @@ describe('what is made', () => {
 });
 
 describe('drawing', () => {
-  test('another seed draws other questions; the draw of more begins with the draw of fewer', async () => {
+  test('another seed draws other questions, and a larger draw begins with the smaller one', async () => {
     const idsOf = async (change: Partial<PrepareOptions>) => {
       await prepare('hotpotqa', fixture('hotpotqa'), { existing: 'replace', test: 0, ...change });
       return (await tasks()).map(({ id }) => id);
@@ -213,7 +213,7 @@ describe('drawing', () => {
     expect(await idsOf({ train: 5, seed: 2 })).not.toEqual(five);
   });
 
-  test('a question that the test side asks is never trained on, drawn for the test or not', async () => {
+  test('a question of the test side is never trained on, drawn for the test or not', async () => {
     await prepare('hotpotqa', fixture('hotpotqa'), { test: 0 });
     expect((await tasks()).map(({ id }) => id)).not.toContain('5a7a06935542990000000003');
   });
@@ -224,14 +224,14 @@ describe('drawing', () => {
     expect(new Set((await tasks()).map(({ id }) => id)).size).toBe(10);
   });
 
-  test('more than there are is refused', async () => {
+  test('a draw of more than there are is refused', async () => {
     expect(await refusal(prepare('gsm8k', fixture('gsm8k'), { train: 9 }))).toBe(
       'nothing-matches: --train 9 asks for more questions than there are: 8 are left of 11 rows; ask for fewer',
     );
   });
 });
 
-describe('what is refused', () => {
+describe('refused preparations', () => {
   const write = async (name: string, text: string) => {
     await mkdir(join(folder, 'in'), { recursive: true });
     await writeFile(join(folder, 'in', name), text);
@@ -260,7 +260,7 @@ describe('what is refused', () => {
       '[{"_id": "a", "question": "q", "answer": "b"}, {"_id": "a", "question": "r", "answer": "b"}]',
       'row 1: id "a" came before, with another question',
     ],
-  ])('%s: named by file, row and field, and nothing is left behind; or skipped and counted', async (_, dataset, text, said) => {
+  ])('%s is refused by file, row and field without leaving anything, or skipped and counted', async (_, dataset, text, said) => {
     const from = await write('train.json', text);
     const message = await refusal(prepare(dataset, from));
     expect(message).toContain(from);
@@ -275,7 +275,7 @@ describe('what is refused', () => {
   });
 
   test.each(['refuse', 'skip'] as const)(
-    'a file that is cut off, even where broken rows are left out (%s)',
+    'a truncated file is refused, also where broken rows are skipped (%s)',
     async (malformed) => {
       const from = await write('train.json', '[{"_id": "a", "question": "q", "answer": "b"}, {"_id": "b", "ques');
       expect(await refusal(prepare('hotpotqa', from, { malformed }))).toContain('cut off inside row 2');
@@ -286,7 +286,7 @@ describe('what is refused', () => {
     },
   );
 
-  test('files of another data set, a folder without any, a path that is not there', async () => {
+  test('files of another data set, an empty folder and a missing path are refused', async () => {
     expect(await refusal(prepare('hotpotqa', fixture('hotpotqa/hotpot_test_fullwiki_v1.json')))).toContain(
       'of 1 rows none is a question with an answer',
     );
@@ -294,7 +294,7 @@ describe('what is refused', () => {
     expect(await refusal(prepare('gsm8k', join(folder, 'nowhere')))).toContain('there is nothing of that name');
   });
 
-  test('a folder that is there: one of ours only by --force, another one never', async () => {
+  test('an existing folder is replaced by --force if it is one of ours, and never otherwise', async () => {
     await prepare('gsm8k', fixture('gsm8k'));
     const before = await read('manifest.json');
     expect(await refusal(prepare('gsm8k', fixture('gsm8k'), { seed: 2 }))).toContain('replace it with --force');
@@ -309,7 +309,7 @@ describe('what is refused', () => {
     expect((await readdir(folder)).sort()).toEqual(['home', 'out']);
   });
 
-  test('work that is stopped leaves nothing', async () => {
+  test('a stopped preparation leaves nothing behind', async () => {
     const stopping = new AbortController();
     const work = prepare('gsm8k', fixture('gsm8k'), {
       signal: stopping.signal,

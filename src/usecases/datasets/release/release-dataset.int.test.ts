@@ -13,7 +13,7 @@ import { findDataset, type ReleaseOptions, releaseDataset, withdrawDataset } fro
 
 const shop = datasetWorkshop();
 
-describe('a release', () => {
+describe('releases', () => {
   let appender: ReturnType<typeof projectingAppender>;
   let runId: string;
   beforeEach(async () => {
@@ -21,7 +21,7 @@ describe('a release', () => {
     runId = await collected('first');
   });
 
-  test('freezes a file under a name, with all that it was made by, and is found from its runs', async () => {
+  test('a release freezes a file under a name with all its parameters, and is found from its runs', async () => {
     const { kind, dataset, manifest } = await releasing();
     expect(kind).toBe('released');
     expect(dataset).toMatchObject({
@@ -35,7 +35,7 @@ describe('a release', () => {
     expect(await readDatasetsOfRuns(shop.db, [runId])).toEqual([dataset]);
   });
 
-  test('done twice is one release of one digest; other content is the next version; what was released before is found again', async () => {
+  test('a repeated release is one release, other content is the next version, and an earlier content is found again', async () => {
     const first = await releasing();
     const again = await releasing();
     expect(again).toEqual({ ...first, kind: 'already-released' });
@@ -62,7 +62,7 @@ describe('a release', () => {
     expect(appender.appended).toHaveLength(6); // each with its sources
   });
 
-  test('killed before its file stands leaves nothing, killed before its event leaves a whole file; repeated, both give the same digest', async () => {
+  test('a release killed before its file leaves nothing, and one killed before its event leaves a whole file; a repetition yields the same digest', async () => {
     const undisturbed = await releasing({ name: 'undisturbed', out: shop.path('undisturbed.jsonl') });
     const early = releasing({
       onProgress: () => {
@@ -80,7 +80,7 @@ describe('a release', () => {
     });
   });
 
-  test('says what each example was made of; killed before it could, the repetition does, and only once', async () => {
+  test('a release records the sources of each example once, also when it was killed before that', async () => {
     const halved: Appender = { append: (drafts) => appender.append(drafts.slice(0, 1)) };
     const { dataset } = await releasing({ appender: halved });
     const page = { limit: 10, towards: 'forwards', after: null, before: null } as const;
@@ -103,7 +103,7 @@ describe('a release', () => {
     expect(appender.appended.map(({ type }) => type)).toEqual(['DatasetReleased', 'DatasetSourced']);
   });
 
-  test('two of one name at the same moment take two versions, and neither is lost', async () => {
+  test('two concurrent releases of one name get two versions, and neither is lost', async () => {
     const general = { path: shop.path('general.json'), eta: 0.5, seed: 1 };
     await writeFile(general.path, '[{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"}]}]');
     const [one, two] = await Promise.all([releasing(), releasing({ general, out: shop.path('two.jsonl') })]);
@@ -113,7 +113,7 @@ describe('a release', () => {
     );
   });
 
-  test('does not write over another file, and says so before anything is recorded', async () => {
+  test('a release does not overwrite another file, and refuses before anything is recorded', async () => {
     await writeFile(shop.path('mined.jsonl'), 'mine\n');
     await expect(releasing()).rejects.toMatchObject({ code: 'file-exists' });
     expect(await readFile(shop.path('mined.jsonl'), 'utf8')).toBe('mine\n');
@@ -122,7 +122,7 @@ describe('a release', () => {
     await expect(releasing({ name: 'two words' })).rejects.toMatchObject({ code: 'invalid-query' });
   });
 
-  test('leaves out what measures: evaluations, channels other than train, and tasks that an evaluation saw', async () => {
+  test('a release omits what measures: evaluations, channels other than train, and tasks seen by an evaluation', async () => {
     const story = new Story('measured');
     const walk = (runId: string, task: string) => {
       const tree = story.tree(runId, task);
@@ -166,7 +166,7 @@ describe('a release', () => {
     expect(all.manifest.counts).toMatchObject({ good: 7, dropped: { evaluation: 0, 'other-channel': 0, 'evaluated-task': 0 } });
   });
 
-  test('is withdrawn with a reason, once; the same content is not released again', async () => {
+  test('a release is withdrawn once with a reason, and the same content is not released again', async () => {
     const { dataset } = await releasing();
     const writing = { db: shop.db, appender, settled: async () => undefined };
     await expect(withdrawDataset(writing, dataset, ' ')).rejects.toMatchObject({ code: 'invalid-query' });

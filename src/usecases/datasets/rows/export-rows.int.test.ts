@@ -20,7 +20,7 @@ const KEEP: RowParameters = {
 };
 
 describe('training rows of the record', () => {
-  test('good trajectories and verified revisions, rebuilt from the tree, each with what leads back to the record', async () => {
+  test('rows are good trajectories and verified revisions, rebuilt from the tree, each with a reference to the record', async () => {
     const told = tell();
     await givenEvents(shop.db, told.story.events);
     const { rows, manifest } = await exporting();
@@ -76,14 +76,14 @@ describe('training rows of the record', () => {
     ['planner@1', 1],
     ['planner@2', 0],
     ['direct', 0],
-  ])('of the revisions of several judges only those of %s are told, when it is named: %s', async (judge, revisions) => {
+  ])('the judge %s selects its own revisions among those of several judges: %s', async (judge, revisions) => {
     await givenEvents(shop.db, tell().story.events);
     const { manifest } = await exporting({ parameters: { ...KEEP, judge } });
     expect(manifest.counts).toMatchObject({ good: 1, revisions });
     expect(manifest.parameters.judge).toBe(judge);
   });
 
-  test('agent-r rows hold what the judge said of the bad trajectory', async () => {
+  test('agent-r rows contain the judgement of the bad trajectory', async () => {
     await givenEvents(shop.db, tell().story.events);
     const { rows } = await exporting({ format: { ...XTUNER, kind: 'agent-r' }, parameters: { ...KEEP, data: 'revisions' } });
     expect(rows).toMatchObject([
@@ -99,7 +99,7 @@ describe('training rows of the record', () => {
     ]);
   });
 
-  test('a revision that was rejected is never written, one that nobody executed only when asked for', async () => {
+  test('a rejected revision is never written, and an unverified one only on request', async () => {
     await givenEvents(shop.db, tell('rejected').story.events);
     const revisions = { ...KEEP, data: 'revisions' } as const;
     await expect(exporting({ parameters: { ...revisions, state: 'composed' } })).rejects.toMatchObject({
@@ -112,12 +112,12 @@ describe('training rows of the record', () => {
     expect(rows).toMatchObject([{ metadata: { state: 'composed', rewards: { reached: null } } }]);
   });
 
-  test('a revision that does not come out as it was composed is refused, not written', async () => {
+  test('a revision that differs from its composition is refused and not written', async () => {
     await givenEvents(shop.db, tell('verified', new Story('rows'), 'run', true).story.events);
     await expect(exporting()).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  test('thresholds choose among revisions that were mined with others', async () => {
+  test('thresholds select among revisions that were mined with others', async () => {
     await givenEvents(shop.db, tell().story.events);
     const parameters = { ...KEEP, data: 'revisions', thresholds: { alpha: 1, beta: 1 } } as const;
     expect((await exporting({ parameters })).rows).toHaveLength(1);
@@ -126,7 +126,7 @@ describe('training rows of the record', () => {
     });
   });
 
-  test('a reply of another hand is context in a good trajectory, and a text from the blob store stands in its place', async () => {
+  test('a reply of another policy is context in a good trajectory, and a blob is replaced by its text', async () => {
     const story = new Story('context');
     const tree = story.tree(story.run(), 'a');
     const rolloutId = story.rollout(tree);
@@ -142,7 +142,7 @@ describe('training rows of the record', () => {
     expect(rows).toMatchObject([{ conversation: [{ output: 'told it', output_with_loss: false }, { output: long }] }]);
   });
 
-  test('what failed or was cancelled is neither good nor bad', async () => {
+  test('a failed or cancelled trajectory is neither good nor bad', async () => {
     const story = new Story('failed');
     const tree = story.tree(story.run(), 'a');
     for (const [ordinal, outcome] of (['terminated', 'failed', 'cancelled'] as const).entries()) {
@@ -157,7 +157,7 @@ describe('training rows of the record', () => {
     await expect(exporting(pairs)).rejects.toThrow('there are no pairs at alpha 0.5, beta 0.2');
   });
 
-  test('pairs need no judge: chosen and rejected part behind what they share', async () => {
+  test('pairs need no judge: the chosen and the rejected part follow the common prefix', async () => {
     await givenEvents(shop.db, tell('none').story.events);
     const { rows } = await exporting({
       format: { ...XTUNER, kind: 'dpo', metadata: 'omit' },
@@ -177,7 +177,7 @@ describe('training rows of the record', () => {
     ]);
   });
 
-  test('the same export twice gives the same bytes, manifest included', async () => {
+  test('two exports have the same bytes, manifest included', async () => {
     await givenEvents(shop.db, tell().story.events);
     const files = async (name: string) => {
       await exporting({ out: shop.path(name) });
@@ -186,7 +186,7 @@ describe('training rows of the record', () => {
     expect(await files('one')).toEqual(await files('two'));
   });
 
-  test('gates: no duplicate, no task of the test split under any id, no more than asked for of one task', async () => {
+  test('the gates exclude duplicates, tasks of the test split under any id, and more than the limit of one task', async () => {
     const told = tell();
     const again = tell('verified', told.story, 'again');
     await givenEvents(shop.db, told.story.events);
@@ -214,7 +214,7 @@ describe('training rows of the record', () => {
     await expect(gated({ testTasks: 'remove' })).rejects.toThrow('dropped 4 by test-task');
   });
 
-  test('eta is the share of agent data: four general examples behind each of them at 0.2, in an order that the seed fixes', async () => {
+  test('eta is the share of agent data: 0.2 puts four general examples behind each, in an order fixed by the seed', async () => {
     await givenEvents(shop.db, tell().story.events);
     const chats = ['one', 'two', 'three'].map((word) => ({
       conversations: [

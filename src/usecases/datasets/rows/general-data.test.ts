@@ -29,7 +29,7 @@ test.each<[string, object]>([
       ],
     },
   ],
-])('a reply to two user messages of a %s answers both: neither is left out', async (_, conversation) => {
+])('a reply to two user messages of a %s answers both, and neither is dropped', async (_, conversation) => {
   const [messages = []] = (await open(conversation)).behind(1);
   expect(messages).toEqual([
     { role: 'user', content: 'Here is my code.\n\nWhy does it fail?' },
@@ -40,13 +40,13 @@ test.each<[string, object]>([
   ]);
 });
 
-test('three user messages in a row are one, later in the conversation too', async () => {
+test('three user messages in a row become one, also later in the conversation', async () => {
   const turns = said(['human', 'a'], ['gpt', 'A'], ['human', 'b'], ['human', 'c'], ['human', 'd'], ['gpt', 'D']);
   const [messages = []] = (await open(turns)).behind(1);
   expect(messages.map(({ content }) => content)).toEqual(['a', 'A', 'b\n\nc\n\nd', 'D']);
 });
 
-test('a share of agent data that would fill the disk is refused with how much it asks for; the least one is given', async () => {
+test('a share of agent data that would fill the disk is refused with its size, and the least one is accepted', async () => {
   const turns = said(['human', 'a'], ['gpt', 'A']);
   await expect(open(turns, 1e-10)).rejects.toMatchObject({
     code: 'invalid-query',

@@ -68,9 +68,9 @@ const trainedIn: Record<Exclude<RowFormatKind, 'dpo'>, (bodies: readonly object[
 };
 const FORMATS = Object.keys(trainedIn) as (keyof typeof trainedIn)[];
 
-describe('training rows', () => {
+describe('bodies of training rows', () => {
   test.each(FORMATS)(
-    '%s: loss stands on the signal and the good replies behind it, never on the bad prefix or an observation',
+    'the loss of %s covers the signal and the good replies after it, never the bad prefix or an observation',
     (kind) => {
       fc.assert(
         fc.property(anyRow, (row) => {
@@ -81,7 +81,7 @@ describe('training rows', () => {
     },
   );
 
-  test('agent-r masks the failed trajectory beside the revision', () => {
+  test('agent-r masks the failed trajectory next to the revision', () => {
     fc.assert(
       fc.property(anyRow, (row) => {
         const [body] = rowBodies(row, format('agent-r')) as { low_log: Message[]; high_log: Message[] }[];
@@ -93,7 +93,7 @@ describe('training rows', () => {
     );
   });
 
-  test('dpo: chosen and rejected part at once and begin behind one prompt; a reply span holds no observation', () => {
+  test('chosen and rejected of dpo begin behind one prompt and diverge at once, and a reply span contains no observation', () => {
     fc.assert(
       fc.property(anyRow, fc.constantFrom('reply', 'trajectory'), (row, span) => {
         const [body] = rowBodies(row, { ...format('dpo'), span }) as {

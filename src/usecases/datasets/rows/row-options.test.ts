@@ -16,7 +16,7 @@ const check =
     );
 
 describe('row options', () => {
-  test('preferences come from pairs or revisions, all else from good and revised trajectories', () => {
+  test('preferences come from pairs or revisions, and all other rows from good and revised trajectories', () => {
     const allowed = (data: RowData) => ROW_FORMATS.filter((kind) => !throws(check(kind, data)));
     const supervised = ROW_FORMATS.filter((kind) => kind !== 'dpo');
     expect(allowed('good')).toEqual(supervised);

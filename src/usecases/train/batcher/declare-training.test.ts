@@ -17,7 +17,7 @@ async function declared(rules: Partial<typeof TEST_RULES>) {
   return draft.data.rules.rewards;
 }
 
-test('a declaration always names the components that are trained on: the metric alone, or those that were asked for', async () => {
+test('a declaration always names the trained components: the metric alone, or the requested ones', async () => {
   expect(await declared({})).toEqual({ environment: 1 });
   expect(await declared({ rewards: { environment: 0.5, tool: 1 } })).toEqual({ environment: 0.5, tool: 1 });
 });

@@ -80,7 +80,7 @@ async function settled() {
 }
 
 describe('the batcher', () => {
-  test('plans whole groups in ready order, rejects with reasons, and owes the rest', async () => {
+  test('the batcher plans whole groups in ready order, rejects with reasons, and owes the rest', async () => {
     const world = openWorld(tellPool(), -1);
     await world.project();
     expect(await planLineage(world, POLICY, never)).toEqual({ kind: 'planned', batches: 2, samples: 10, rejected: 5 });
@@ -112,7 +112,7 @@ describe('the batcher', () => {
     expect(batches[0]?.shards).toEqual([[0, 1, 2, 3, 4]]);
   });
 
-  test('may die before, between and after any two of its appends: the next one ends in the same batches and rejections', async () => {
+  test('a batcher that dies around any of its appends leaves the next one to reach the same batches and rejections', async () => {
     const undisturbed = openWorld(tellPool(), -1);
     expect(await planToTheEnd(undisturbed)).toBe(0);
     const expected = await settled();
@@ -128,7 +128,7 @@ describe('the batcher', () => {
     }
   });
 
-  test('what two planners append of the same pool is one plan', async () => {
+  test('the appends of two planners over the same pool are one plan', async () => {
     await planToTheEnd(openWorld(tellPool(), -1));
     const expected = await settled();
     await emptyReadModels(database.db);
@@ -146,7 +146,7 @@ describe('the batcher', () => {
     expect(kinds).toContain('busy');
   });
 
-  test('a run that is over closes what it left open', async () => {
+  test('the end of a run closes its open groups', async () => {
     const story = tellPool();
     story.finishRun(story.id('run', 'collect'));
     const world = openWorld(story, -1);
@@ -155,7 +155,7 @@ describe('the batcher', () => {
     expect(ledger).toMatchObject({ owed: { group: 0, ready: 0 }, rejected: { 'incomplete-group': 1 }, difference: 0 });
   });
 
-  test('a version that came of a batch moves its samples to trained, and makes older open ones stale', async () => {
+  test('a new version moves the samples of its batch to trained, and makes older open ones stale', async () => {
     const story = tellPool();
     const world = openWorld(story, -1);
     await planToTheEnd(world);
@@ -175,8 +175,8 @@ describe('the batcher', () => {
   });
 });
 
-describe('a look of the batcher', () => {
-  test('before a batch is full refuses a member that a limit cut, and leaves its group to the batch', async () => {
+describe('the moment of planning', () => {
+  test('a truncated member is rejected before the batch is full, and its group is left to the batch', async () => {
     const expected = { produced: 8, rejected: { filtered: 1 }, owed: { group: 0, ready: 0, planned: 7, leased: 0 } };
     for (const looks of ['once', 'twice']) {
       await emptyReadModels(database.db);
@@ -202,7 +202,7 @@ describe('a look of the batcher', () => {
     }
   });
 
-  test('between an acknowledgement and the version that it made knows on which version the next batch is trained', async () => {
+  test('between an acknowledgement and its version, the batcher knows the version that the next batch is trained on', async () => {
     const versions: unknown[] = [];
     for (const folded of ['BatchAcked', 'PolicyUpdated']) {
       await emptyReadModels(database.db);

@@ -62,7 +62,7 @@ type Fault = keyof typeof FAULTS;
 
 const members = fc.array(fc.constantFrom(...(Object.keys(FAULTS) as Fault[])), { minLength: 1, maxLength: 3 });
 
-test('whatever is planned can be read and trained on, and of what can be nothing is refused as incomplete', async () => {
+test('every planned sample can be read and trained on, and no readable one is rejected as incomplete', async () => {
   let run = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -102,7 +102,7 @@ test('whatever is planned can be read and trained on, and of what can be nothing
   );
 }, 120_000);
 
-test('a rollout whose end contradicts its path is refused with what is wrong, and the batches behind it are planned', async () => {
+test('a rollout whose end contradicts its path is rejected with the reason, and the batches after it are planned', async () => {
   const story = new Story('one');
   const [[broken = ''] = []] = tellPool(story, [['an end that says more steps', 'none'], ['none'], ['none', 'none']], 'linear');
   const world = openBatcherWorld(database.db, story.events);

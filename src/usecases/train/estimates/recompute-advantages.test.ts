@@ -56,7 +56,7 @@ async function learnt(): Promise<Uint8Array> {
 }
 
 describe.each(Object.keys(ESTIMATORS))('%s', (name) => {
-  test('computed again gives the numbers that the update measured, to the last bit, or is refused as the update was', async () => {
+  test('the advantages equal those that the update measured, to the last bit, or are refused as the update was', async () => {
     const checkpoint = await learnt();
     const method = methodOf(name);
     await fc.assert(
@@ -82,7 +82,7 @@ describe.each(Object.keys(ESTIMATORS))('%s', (name) => {
   });
 });
 
-describe('what cannot be computed again', () => {
+describe('batches without reproducible advantages', () => {
   const grpo = methodOf('grpo');
   const asked = { rows: rowsOf(1, 2), method: grpo, backend: 'linear', readBase: () => Promise.reject(new Error('not needed')) };
   const reasonOf = async (part: Partial<Parameters<typeof recomputeAdvantages>[0]>) => {
@@ -90,7 +90,7 @@ describe('what cannot be computed again', () => {
     return answer.kind === 'refused' ? answer.reason : answer.kind;
   };
 
-  test('says why: another revision, an unknown name, a model that only its trainer has, tokens that nobody recorded', async () => {
+  test('the refusal names its cause: another revision, an unknown name, a model that only its trainer has, or unrecorded tokens', async () => {
     expect(await reasonOf({ method: { ...grpo, revision: '0' } })).toContain(
       'revision 0 of grpo, and this program has revision 1',
     );
@@ -101,12 +101,12 @@ describe('what cannot be computed again', () => {
     );
   });
 
-  test('reads no checkpoint where the estimator needs no weights', async () => {
+  test('no checkpoint is read where the estimator needs no weights', async () => {
     expect(await reasonOf({})).toBe('recomputed');
     await expect(recomputeAdvantages({ ...asked, method: methodOf('gae') })).rejects.toThrow('not needed');
   });
 
-  test('rows of a policy that nobody described are taken by their tokens where they have several, else by their steps', async () => {
+  test('rows of an undescribed policy count by tokens where they have several, else by steps', async () => {
     const grainOf = async (part: Partial<Parameters<typeof recomputeAdvantages>[0]>) => {
       const answer = await recomputeAdvantages({ ...asked, ...part });
       return answer.kind === 'recomputed' ? answer.grain : answer.reason;

@@ -18,11 +18,11 @@ describe('the documentation', () => {
   test.each([
     ['examples/trainer.py', 'docs/tutorials/bring-your-own-trainer.md'],
     ['examples/count-letters.ts', 'docs/guides/tools-and-rewards.md'],
-  ])('%s is shown in %s as its test runs it', (example, page) => {
+  ])('%s is quoted in %s as its test runs it', (example, page) => {
     expect(read(page)).toContain(read(example).trim());
   });
 
-  test('every page of the reference is what the code says now (npm run docs:reference writes it)', async () => {
+  test('every page of the reference equals what the code generates (npm run docs:reference writes it)', async () => {
     const made = await referencePages();
     for (const [name, text] of Object.entries(made))
       expect({ name, same: read(`docs/reference/${name}`) === text }).toEqual({ name, same: true });

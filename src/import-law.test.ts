@@ -72,7 +72,7 @@ describe('the law of imports', () => {
     expect(strangers).toEqual([]);
   });
 
-  test('no room imports one to its right or a sibling', () => {
+  test('no room imports a room to its right or a sibling', () => {
     const broken = imports.filter(({ file, target }) => {
       if (isTesting(file) || target.startsWith('package:')) return false;
       const [from, to] = [roomOf(file), roomOf(target)];
@@ -85,7 +85,7 @@ describe('the law of imports', () => {
     expect(broken).toEqual([]);
   });
 
-  test('each library is imported at its importer only', () => {
+  test('each library is imported by its importer only', () => {
     const broken = imports.filter(({ file, target }) => {
       const name = target.startsWith('package:') ? target.slice('package:'.length) : undefined;
       return (
@@ -102,15 +102,15 @@ describe('the law of imports', () => {
     expect(readers).toEqual(['src/runtime/config.ts']);
   });
 
-  test('no import cycle, imports of types included', () => {
+  test('imports form no cycle, imports of types included', () => {
     expect(cycles()).toEqual([]);
   });
 
-  test('SQL is in projections, log, postgres and training only', () => {
+  test('only projections, log, postgres and training contain SQL', () => {
     expect(files.filter((file) => !isTesting(file) && !MAY_HOLD_SQL.test(file) && SQL.test(code(file)))).toEqual([]);
   });
 
-  test('every file of the domain is reached from the command line, a worker, HTTP or GraphQL, or has its reason not to be', () => {
+  test('every file of the domain is reached from the command line, a worker, HTTP or GraphQL, or has a listed reason', () => {
     const reached = reachedFrom(
       files.filter((file) => !isTesting(file) && /^(src\/cli\/|src\/http\/|workers\/|graphql\/)/.test(file)),
     );
@@ -118,7 +118,7 @@ describe('the law of imports', () => {
     expect(unreached.sort()).toEqual(Object.keys(REACHED_BY_CONFORMANCE_ALONE).sort());
   });
 
-  test('the domain is pure: no library and nothing of node', () => {
+  test('the domain imports no library and nothing of Node', () => {
     expect(
       imports.filter(({ file, target }) => file.startsWith('src/domain/') && target.startsWith('package:') && !isTesting(file)),
     ).toEqual([]);

@@ -62,14 +62,17 @@ const PIECES = [
   ...['<compression>', 'Instruction: ', 'Question: ', 'a b. ', '\nYour task is to: '],
 ];
 
-describe('the time to read grows with the length of the text, not with its square:', () => {
-  test.each(Object.keys(READERS))('%s', (name) => {
+describe('reading time', () => {
+  test.each(Object.keys(READERS))('the time of %s grows with the length of the text, not with its square', (name) => {
     for (const piece of PIECES) expectLinear(READERS[name] ?? (() => undefined), piece);
   });
 
-  test.each(Object.keys(READERS).filter((name) => name.startsWith('the goal of')))('%s, from its label on', (name) => {
-    const read = READERS[name] ?? (() => undefined);
-    for (const label of ['Instruction: ', 'Your task is to: ', 'Question: ', 'Goal: ', "Let's start "])
-      expectLinear((text) => read(label + text), ' ');
-  });
+  test.each(Object.keys(READERS).filter((name) => name.startsWith('the goal of')))(
+    'the time of %s grows linearly from its label on',
+    (name) => {
+      const read = READERS[name] ?? (() => undefined);
+      for (const label of ['Instruction: ', 'Your task is to: ', 'Question: ', 'Goal: ', "Let's start "])
+        expectLinear((text) => read(label + text), ' ');
+    },
+  );
 });

@@ -7,7 +7,7 @@ const { packages } = JSON.parse(text) as {
   packages: Record<string, { optionalDependencies?: Record<string, string>; resolved?: string }>;
 };
 
-test('the lock holds the optional packages of every platform: `npm ci` refuses one that lacks them (mend: npx tsx infra/complete-lock.ts)', () => {
+test('the lock file contains the optional packages of every platform, which `npm ci` requires (fix: npx tsx infra/complete-lock.ts)', () => {
   const locked = new Set(
     Object.keys(packages).map((path) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)),
   );
@@ -17,6 +17,6 @@ test('the lock holds the optional packages of every platform: `npm ci` refuses o
   expect(missing).toEqual([]);
 });
 
-test('the lock names no address: packages come from whatever registry npm is set to', () => {
+test('the lock file names no address: packages come from the registry that npm is set to', () => {
   expect(Object.values(packages).filter(({ resolved }) => resolved !== undefined)).toEqual([]);
 });

@@ -34,7 +34,7 @@ function requests(): readonly (readonly Envelope[])[] {
   return cut;
 }
 
-test('a producer that sends a request again until it is answered, and a reader that goes on behind its last position, meet every event once, however often the API is killed', async () => {
+test('a producer that retries until it is answered, and a reader that resumes after its position, see every event once, however often the API is killed', async () => {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const env = { ...environmentOf(platform), ESPALIER_PORT: String(port) };

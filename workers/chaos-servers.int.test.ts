@@ -15,7 +15,7 @@ afterAll(async () => {
   await laboratory.close();
 });
 
-test('a training over the embedded log whose server is killed and whose disk is filled breaks no promise of the record, and nobody ends for it', async () => {
+test('a training over the embedded log keeps every promise of the record when its server is killed and its disk is full', async () => {
   const plan = chaosPlan(2, 4);
   const quiet = await laboratory.platform('embedded');
   const expected = await trainUndisturbed(quiet, plan).finally(() => quiet.close());

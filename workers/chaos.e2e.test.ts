@@ -9,7 +9,7 @@ import { killRunning } from '../src/testing/worker-process.ts';
 afterAll(killRunning);
 
 describeWithKafka('a training over Kafka', () => {
-  test('whose broker is killed and whose database is replaced by an older copy comes to the weights of an undisturbed one over the embedded log', async () => {
+  test('a training whose broker is killed and whose database is replaced by an older copy reaches the weights of an undisturbed one', async () => {
     const laboratory = await openLaboratory({}); // a broker of its own: that of the test run is shared
     try {
       const plan = chaosPlan(9, 5);

@@ -19,7 +19,7 @@ async function opened(): Promise<Home> {
 }
 
 // The long form: npm run chaos -- --kills 1000.
-test('a training whose processes are killed and paused at seeded points comes to the weights of one that nobody disturbed, and every promise of the record holds', async () => {
+test('a training with processes killed and paused at seeded points reaches the weights of an undisturbed one and keeps every promise', async () => {
   const plan = chaosPlan(7, 5);
   const expected = await trainUndisturbed(await opened(), plan);
   expect(expected.weights.length).toBe(plan.updates + 1);
@@ -30,7 +30,7 @@ test('a training whose processes are killed and paused at seeded points comes to
   expect(checks.length).toBe(11);
 }, 240_000);
 
-test('a promise that is broken is told, whichever it is', async () => {
+test('any broken promise is reported', async () => {
   const plan = chaosPlan(8, 1);
   const platform = await opened();
   const expected = await trainUndisturbed(platform, plan);

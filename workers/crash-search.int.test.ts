@@ -19,7 +19,7 @@ async function opened(): Promise<Home> {
   return platform;
 }
 
-test('searches whose process is killed at seeded points reach the trees, visits and values that they would have had, each event once', async () => {
+test('searches killed at seeded points reach the trees, visits and values of undisturbed ones, with each event once', async () => {
   const [seed, plan] = [21, searchPlan];
   const quiet = await opened();
   const expected = await recordOf(quiet, await collectUndisturbed(quiet, seed, plan));

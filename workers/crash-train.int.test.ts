@@ -30,7 +30,7 @@ async function openHome() {
   return platform;
 }
 
-test('collector, batcher and trainer, each killed in the middle, come to the weights of an undisturbed training, every sample trained once', async () => {
+test('collector, batcher and trainer, each killed midway, reach the weights of an undisturbed training with every sample trained once', async () => {
   const signal = new AbortController().signal;
   const expected = await trainInto(await openHome(), { plan, concurrency: 3, signal, logger: SILENT });
 

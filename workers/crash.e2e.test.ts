@@ -26,7 +26,7 @@ describeWithKafka('a run that processes collect over Kafka', () => {
     { seed: 21, victims: ['collector'], kills: 3 },
     { seed: 22, victims: ['projector', 'collector'], kills: 3 },
   ] as const)(
-    'with $kills kills of $victims (seed $seed) ends in the trees of the same run over the embedded log',
+    'a run with $kills kills of $victims (seed $seed) ends in the trees of the same run over the embedded log',
     async (disturbance) => {
       const { runId, kills } = await collectCrashing(platform, disturbance);
       expect(kills.length).toBeGreaterThan(0);

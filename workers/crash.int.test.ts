@@ -44,13 +44,13 @@ afterEach(async () => {
 });
 afterAll(killRunning);
 
-describe('a run that processes collect', () => {
+describe('runs collected by processes', () => {
   test.each([
     { seed: 11, victims: ['collector'], kills: 4 },
     { seed: 12, victims: ['projector'], kills: 4 },
     { seed: 13, victims: ['collector', 'projector'], kills: 5 },
   ] as const)(
-    'with $kills kills of $victims (seed $seed) ends in the trees it would have had, each event once',
+    'a run with $kills kills of $victims (seed $seed) ends in the trees of an undisturbed one, with each event once',
     async (disturbance) => {
       const { runId, kills } = await collectCrashing(platform, disturbance);
       expect(kills.length).toBeGreaterThan(0);
@@ -58,15 +58,15 @@ describe('a run that processes collect', () => {
     },
   );
 
-  test('and two projectors fold, killed in turn, misses nothing and folds nothing twice', async () => {
+  test('two projectors, killed in turn, miss nothing of the run and fold nothing twice', async () => {
     const { runId, kills } = await collectCrashing(platform, { seed: 14, victims: ['projector'], kills: 4, projectors: 2 });
     expect(kills.length).toBeGreaterThan(0);
     await checkRecord(runId, 14);
   });
 });
 
-describe('an append', () => {
-  test('that became durable after its collector was killed is not made again', async () => {
+describe('interrupted appends', () => {
+  test('an append that became durable after its collector was killed is not repeated', async () => {
     const appends = await holdAppends(platform, 30);
     const { runId, startCollector } = await planRun(platform, 15);
     const collector = startCollector();

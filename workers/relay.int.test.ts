@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 afterAll(killRunning);
 
-test('what a process without a relay decided is appended by the relay worker, killed and started again, and leases that ran out are ended', async () => {
+test('the relay worker, killed and restarted, appends what other processes decided and ends expired leases', async () => {
   const { database, blobs, log } = platform;
   const policyId = 'relayed';
   const story = new Story(policyId);

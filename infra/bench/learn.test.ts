@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('a training of the bench', () => {
-  test('is planned for every world and estimator, alike but for the estimator, and discounts where that has a discount', () => {
+  test('the plans of a world differ in their estimator alone, and use a discount where the estimator has one', () => {
     for (const world of WORLD_NAMES) {
       const plans = ESTIMATORS.map((estimator) => planOf(lesson({ world, estimator }), usual));
       const [, ppo, plusPlus] = plans.map(({ settings: { objective } }) =>
@@ -39,15 +39,15 @@ describe('a training of the bench', () => {
     }
   });
 
-  test('takes other settings by name, and is measured where it is said', () => {
+  test('a training takes other settings by name and is measured where its plan says', () => {
     const plan = planOf(lesson(), { quick: true, measuredOn: 'train', settings: { learningRate: 0.3 } });
     expect(plan).toMatchObject({ updates: 2, evaluation: { split: 'train', every: 2 }, settings: { learningRate: 0.3 } });
     expect(() => planOf(lesson(), { ...usual, settings: { rate: 1 } })).toThrow('rate');
   });
 });
 
-describe('what is kept', () => {
-  test('is read again for equal plans: not for other settings, not a line that a kill cut', async () => {
+describe('kept results', () => {
+  test('a result is reused for an equal plan only, and never from a line that a kill truncated', async () => {
     const file = join(folder, 'kept.jsonl');
     const [first, second, other] = [learnt(0.5), learnt(0.75, { seed: 2 }), learnt(1, { seed: 3 })];
     for (const each of [first, other, second]) await keepLearnt(file, each);
@@ -60,13 +60,13 @@ describe('what is kept', () => {
 });
 
 describe('the report', () => {
-  test('has a row for what is done, with the interval over seeds, and none for what is not', () => {
+  test('the report has a row with an interval over seeds for every finished training, and none for others', () => {
     const lines = reportLearnt([learnt(0.5), learnt(0.75, { seed: 2 })]).split('\n');
     expect(lines).toHaveLength(3);
     expect(lines[2]).toMatch(/^textcraft +ppo +2 +25\.0 \(25\.0–25\.0\) +62\.5 \(50\.0–75\.0\) +8 +1024 +1000 +0$/);
   });
 
-  test('is drawn for the estimators that are done', () => {
+  test('the report plots the finished estimators', () => {
     const svg = drawLearnt([learnt(0.5), learnt(0.75, { seed: 2 })], 'textcraft');
     expect(svg).toContain('ppo');
     expect(svg).not.toContain('grpo');

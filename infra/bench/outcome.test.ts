@@ -11,21 +11,21 @@ const figure: Figure = {
 };
 
 describe('the outcome of a bench', () => {
-  test('a ratio goal is met from its least ratio on, and never without a baseline', () => {
+  test('a ratio goal is met from its least ratio upwards, and never without a baseline', () => {
     expect(isMet(figure)).toBe(true);
     expect(isMet({ ...figure, value: 799 })).toBe(false);
     expect(isMet({ ...figure, baseline: null })).toBe(false);
     expect(ratioOf(figure)).toBe(0.8);
   });
 
-  test('a limit is met below it alone, and a figure without a goal is not judged', () => {
+  test('a limit is met only below it, and a figure without a goal is not judged', () => {
     const late: Figure = { ...figure, unit: 'ms', value: 250, goal: { kind: 'below', limit: 250 } };
     expect(isMet(late)).toBe(false);
     expect(isMet({ ...late, value: 249.9 })).toBe(true);
     expect(isMet({ ...late, goal: null })).toBeUndefined();
   });
 
-  test('a line says figure, baseline, ratio, goal and whether it is met; the last one the conditions', () => {
+  test('a line shows figure, baseline, ratio, goal and whether it is met, and the last line shows the conditions', () => {
     expect(
       describeOutcome({ bench: 'b', figures: [figure, { ...figure, value: 1 }], conditions: { cores: 2, batch: 500 } }),
     ).toBe(
@@ -39,7 +39,7 @@ describe('the outcome of a bench', () => {
 });
 
 describe('percentiles', () => {
-  test('are samples that were seen (nearest rank), whatever their order', () => {
+  test('percentiles are observed samples (nearest rank), whatever the order of the samples', () => {
     const samples = Array.from({ length: 100 }, (_, i) => 100 - i);
     expect(percentile(samples, 0.5)).toBe(50);
     expect(percentile(samples, 0.99)).toBe(99);

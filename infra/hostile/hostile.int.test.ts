@@ -25,7 +25,7 @@ const short = targets.filter(({ name }) => name !== 'slow clients');
 const SEED = 1;
 
 test.each(short.map((target) => [target.name, target] as const))(
-  'whatever comes to the target %s is taken or refused with its reason, and nobody crashes, hangs or grows',
+  'the target %s accepts any input or refuses it with a reason, and no process crashes, hangs or grows',
   async (_name, target) => {
     const tally = await tryTarget(stage, target, { cases: 100, seed: SEED, always: 50 });
     expect(tally.broken).toBeUndefined(); // it names the rule, the case and the seed
@@ -34,7 +34,7 @@ test.each(short.map((target) => [target.name, target] as const))(
   },
 );
 
-test('behind all of it every record is in the journal or explained, and the read models equal their fold', async () => {
+test('after the campaign every record is journalled or explained, and the read models equal their fold', async () => {
   const { broken, records } = await checkStage(stage);
   expect(broken).toEqual([]);
   expect(records).toBeGreaterThan(100);

@@ -12,7 +12,7 @@ const POLL_MS = 20;
 const LIMIT_MS = 10_000;
 
 describeWithKafka('a local broker', () => {
-  test('answers until it is stopped; its temporary data goes with it', async () => {
+  test('the broker answers until it is stopped, and its temporary data is removed', async () => {
     const kafka = await startKafka();
     expect(await answers(kafka.port)).toBe(true);
     await kafka.stop();
@@ -20,7 +20,7 @@ describeWithKafka('a local broker', () => {
     expect(existsSync(kafka.folder)).toBe(false);
   });
 
-  test('a port in use is refused with what the broker says of it', async () => {
+  test('a port in use is refused with the message of the broker', async () => {
     const kafka = await startKafka();
     try {
       await expect(startKafka({ port: kafka.port })).rejects.toThrow(/ended before it answered.*Address already in use/s);
@@ -29,11 +29,11 @@ describeWithKafka('a local broker', () => {
     }
   });
 
-  test('a start that is called off leaves nothing', async () => {
+  test('a cancelled start leaves nothing behind', async () => {
     await expect(startKafka({ signal: AbortSignal.abort(new Error('called off')) })).rejects.toThrow('called off');
   });
 
-  test('dies with the process that started it, even when that one is killed with SIGKILL', async () => {
+  test('the broker dies with the process that started it, also when that process is killed with SIGKILL', async () => {
     const root = join(import.meta.dirname, '../..');
     const parent = spawn(process.execPath, ['--import', 'tsx', 'infra/kafka/main.ts'], {
       cwd: root,

@@ -15,6 +15,7 @@ const shape = z.object({
   step_indices: numbers.optional(),
   values: rowsShape.optional(),
   anchor_obs: names.optional(),
+  reward_baselines: numbers.optional(),
 });
 
 /**
@@ -46,7 +47,7 @@ export function estimateCase(
     anchors: columns.anchor_obs ?? null,
     bootstraps: null,
     stepRewards: null,
-    greedyScores: null,
+    greedyScores: columns.reward_baselines ?? null,
     oldLogProbs: null,
     squaredProbs: null,
     rolloutWeights: null,

@@ -22,18 +22,46 @@ export type RlCase = z.infer<typeof file>['cases'][number];
 export type ComputeRlCase = (given: RlCase) => Computed | Promise<Computed>;
 type Computed = Readonly<Record<string, unknown>>;
 
+/** Computes the cases of one algorithm. `variants` lists the names that choose what is computed; null where none does. */
+export interface RlAlgorithm {
+  readonly compute: ComputeRlCase;
+  readonly variants: readonly string[] | null;
+}
+
+/** The check of a vector file with the algorithms that it knows. */
+export interface RlCheck extends VectorCheck {
+  readonly algorithms: Readonly<Record<string, ComputeRlCase | RlAlgorithm>>;
+}
+
+/** Makes an algorithm whose variant chooses what is computed. A case of a variant that is not listed fails. */
+export function byVariant(variants: Readonly<Record<string, ComputeRlCase>>): RlAlgorithm {
+  const names = Object.keys(variants);
+  return {
+    variants: names,
+    compute(given) {
+      const compute = Object.hasOwn(variants, given.variant) ? variants[given.variant] : undefined;
+      if (compute === undefined)
+        throw new RangeError(
+          `${given.algorithm} has no variant ${JSON.stringify(given.variant)}; there are ${names.join(' · ')}`,
+        );
+      return compute(given);
+    },
+  };
+}
+
 /**
  * Makes the check of one vector file from a function for each of its algorithms. The vectors are padded; here a padded place is a
  * token outside the mask.
  */
-export function rlCheck(fileName: RegExp, algorithms: Readonly<Record<string, ComputeRlCase>>): VectorCheck {
+export function rlCheck(fileName: RegExp, algorithms: RlCheck['algorithms']): RlCheck {
   return {
     fileName,
+    algorithms,
     async *judge({ json }) {
       for (const given of file.parse(json).cases) {
-        const compute = Object.hasOwn(algorithms, given.algorithm) ? algorithms[given.algorithm] : undefined;
-        if (compute === undefined) yield skipped(given.id, `not implemented yet: ${given.algorithm}`);
-        else yield await judgeCase(given, compute);
+        const found = Object.hasOwn(algorithms, given.algorithm) ? algorithms[given.algorithm] : undefined;
+        if (found === undefined) yield skipped(given.id, `not implemented yet: ${given.algorithm}`);
+        else yield await judgeCase(given, typeof found === 'function' ? found : found.compute);
       }
     },
   };
@@ -77,6 +105,7 @@ function findDifference(actual: unknown, expected: unknown, path: string): strin
     if (names.join() !== computed.join()) return `${path || 'the case'} has ${names}, computed were ${computed}`;
     return firstOf(names.map((name) => () => findDifference(actual[name], expected[name], path ? `${path}.${name}` : name)));
   }
+  if (typeof expected === 'boolean' && typeof actual === 'number') return findGap(actual, Number(expected), path); // Python's True is 1
   return actual === expected ? null : told(path, actual, expected);
 }
 

@@ -5,7 +5,7 @@ import { type Masks, spreadScalars } from '../../domain/training/rows/rows.ts';
 import { maskedWhiten } from '../../domain/training/statistics/masked.ts';
 import { standardise } from '../../domain/training/statistics/standardise.ts';
 import { estimateCase } from '../rl-estimate.ts';
-import { masksShape, type RlCase, rlCheck, rowsShape } from '../rl-vectors.ts';
+import { byVariant, masksShape, type RlCase, rlCheck, rowsShape } from '../rl-vectors.ts';
 
 const tokens = z.object({
   token_level_rewards: rowsShape,
@@ -21,19 +21,18 @@ const steps = tokens.extend({ trajectory_uids: z.array(z.string()), step_indices
  * estimator.
  */
 export const rlGaeCheck = rlCheck(/^02-gae.*\.json$/, {
-  gae(given) {
-    if (given.variant.startsWith('Agent-R1 v0.1 step')) return judgeSteps(given);
-    const { masks, input, decay } = read(tokens.parse(given.inputs));
-    if (given.variant.includes('dense')) {
+  gae: byVariant({
+    'verl<=0.4.1 (dense)'(given) {
+      const { masks, input, decay } = read(tokens.parse(given.inputs));
       // The estimator must refuse what the function shows to be wrong.
       const refusal = estimateCase(given, 'gae', { variant: 'dense', ...decay });
       if (findUntrainedSpan(masks) !== null && refusal.kind !== 'refused') throw new Error('dense GAE was not refused');
       return whiten(denseGae(input, decay), masks);
-    }
-    const carried = whiten(carryGae(input, decay), masks);
-    assertSame(compactGae(input, decay), carried.advantages_raw, masks);
-    return { ...carried, ...advantagesOf(given, { variant: 'carry', ...decay }) };
-  },
+    },
+    'verl>=0.5 (carry over mask 0)': (given) => judgeRows(given, 'carry', carryGae),
+    'Agent-R1 legacy (compact action tokens)': (given) => judgeRows(given, 'compact', compactGae),
+    'Agent-R1 v0.1 step level': judgeSteps,
+  }),
   token_gae(given) {
     const parsed = steps.parse(given.inputs);
     const { masks, input, decay } = read(parsed);
@@ -44,6 +43,11 @@ export const rlGaeCheck = rlCheck(/^02-gae.*\.json$/, {
     };
   },
 });
+
+function judgeRows(given: RlCase, variant: 'carry' | 'compact', compute: typeof carryGae): Record<string, unknown> {
+  const { masks, input, decay } = read(tokens.parse(given.inputs));
+  return { ...whiten(compute(input, decay), masks), ...advantagesOf(given, { variant, ...decay }) };
+}
 
 function judgeSteps(given: RlCase): Record<string, unknown> {
   const parsed = steps.parse(given.inputs);
@@ -72,10 +76,4 @@ function whiten({ raw, returns }: RawGae, masks: Masks) {
 function advantagesOf(given: RlCase, options: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const found = estimateCase(given, 'gae', options);
   return found.kind === 'refused' ? { refused: found.reason } : { advantages: found.advantages, returns: found.returns };
-}
-
-function assertSame({ raw }: RawGae, carried: readonly Float64Array[], masks: Masks): void {
-  for (const [row, mask] of masks.entries()) {
-    if (mask.some((m, t) => m === 1 && raw[row]?.[t] !== carried[row]?.[t])) throw new Error('compact and carry differ');
-  }
 }

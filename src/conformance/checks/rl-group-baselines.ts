@@ -6,11 +6,12 @@ import {
   lengthWeighted,
 } from '../../domain/training/advantages/group-baselines.ts';
 import { groupRelative } from '../../domain/training/advantages/group-relative.ts';
+import { gatherMembers, spreadMembers } from '../../domain/training/advantages/members.ts';
 import { passAtK } from '../../domain/training/advantages/pass-at-k.ts';
 import { scoreRows, sumTrajectories } from '../../domain/training/advantages/row-scores.ts';
 import { countTrained } from '../../domain/training/rows/rows.ts';
 import { estimateCase } from '../rl-estimate.ts';
-import { masksShape, type RlCase, rlCheck, rowsShape } from '../rl-vectors.ts';
+import { byVariant, masksShape, type RlCase, rlCheck, rowsShape } from '../rl-vectors.ts';
 
 const names = z.array(z.string());
 const shape = z.object({
@@ -25,16 +26,17 @@ const shape = z.object({
  * Judges `03-group-baselines`: the scalar of each row by the function, and the advantages by the estimator that a run would name.
  */
 export const rlGroupBaselinesCheck = rlCheck(/^03-group-baselines.*\.json$/, {
-  grpo(given) {
-    const scale = scaleOf(given);
-    const scores = given.variant.startsWith('Agent-R1 legacy') ? 'trained-tokens' : 'all-tokens';
-    return grpo(given, { over: 'rows', scale, scores });
-  },
+  grpo: byVariant({
+    'norm_adv_by_std=true': (given) => grpo(given, { over: 'rows', scale: 'std', scores: 'all-tokens' }),
+    'norm_adv_by_std=false': (given) => grpo(given, { over: 'rows', scale: 'none', scores: 'all-tokens' }),
+    'Agent-R1 legacy, norm_adv_by_std=true': (given) => grpo(given, { over: 'rows', scale: 'std', scores: 'trained-tokens' }),
+    'Agent-R1 legacy, norm_adv_by_std=false': (given) => grpo(given, { over: 'rows', scale: 'none', scores: 'trained-tokens' }),
+  }),
   grpo_vectorized: (given) => grpo(given, { over: 'rows', scale: 'floored-std', scores: 'all-tokens' }),
-  grpo_rows(given) {
-    const crossSteps = z.enum(['compute_mean_std_cross_steps=true', 'compute_mean_std_cross_steps=false']).parse(given.variant);
-    return grpo(given, { over: crossSteps.endsWith('true') ? 'rows' : 'trajectories', scale: 'std', scores: 'all-tokens' });
-  },
+  grpo_rows: byVariant({
+    'compute_mean_std_cross_steps=true': (given) => grpo(given, { over: 'rows', scale: 'std', scores: 'all-tokens' }),
+    'compute_mean_std_cross_steps=false': (given) => grpo(given, { over: 'trajectories', scale: 'std', scores: 'all-tokens' }),
+  }),
   grpo_trajectory(given) {
     const { token_level_rewards: rewards, response_mask: masks, trajectory_uids: trajectories = [] } = shape.parse(given.inputs);
     const totals = sumTrajectories(scoreRows(rewards, masks, 'all-tokens'), trajectories);
@@ -48,10 +50,19 @@ export const rlGroupBaselinesCheck = rlCheck(/^03-group-baselines.*\.json$/, {
     const scale = scaleOf(given);
     return { scalar: passAtK(scores, groups, scale), ...advantagesOf(given, 'pass_at_k', { scale }) };
   },
-  reinforce_plus_plus_baseline(given) {
-    const { scores, groups } = read(given);
-    const output = z.enum(['masked output', 'unmasked output']).parse(given.variant) === 'masked output' ? 'masked' : 'unmasked';
-    return { centred: centreOnGroup(scores, groups, 'raw'), ...advantagesOf(given, 'reinforce_plus_plus_baseline', { output }) };
+  reinforce_plus_plus_baseline: byVariant({
+    'masked output': (given) => plusPlusBaseline(given, 'masked'),
+    'verl < 0.4 / Agent-R1 legacy (no final mask)': (given) => plusPlusBaseline(given, 'unmasked'),
+  }),
+  remax(given) {
+    const found = estimateCase(given, 'remax', {});
+    return found.kind === 'refused' ? { refused: found.reason } : { advantages: found.advantages, returns: found.returns };
+  },
+  rloo_trajectory(given) {
+    const { scores, groups, masks, trajectories } = read(given);
+    const members = gatherMembers('trajectory-sums', scores, { masks, groups, trajectories });
+    const scalar = spreadMembers(leaveOneOut(members.scores, members.groups, 'raw'), members);
+    return { scalar, ...advantagesOf(given, 'rloo', { over: 'trajectory-sums', singleton: 'raw' }) };
   },
   rloo: (given) => rloo(given, 'raw'),
   rloo_vectorized: (given) => rloo(given, 'zero'),
@@ -66,6 +77,11 @@ export const rlGroupBaselinesCheck = rlCheck(/^03-group-baselines.*\.json$/, {
     return { scalar, ...advantagesOf(given, 'gpg', { fNorm }) };
   },
 });
+
+function plusPlusBaseline(given: RlCase, output: 'masked' | 'unmasked'): Record<string, unknown> {
+  const { scores, groups } = read(given);
+  return { centred: centreOnGroup(scores, groups, 'raw'), ...advantagesOf(given, 'reinforce_plus_plus_baseline', { output }) };
+}
 
 interface GrpoCase {
   readonly over: 'rows' | 'trajectories' | 'trajectory-sums';
@@ -87,8 +103,10 @@ function rloo(given: RlCase, singleton: 'raw' | 'zero'): Record<string, unknown>
 }
 
 function read({ inputs }: RlCase) {
-  const { token_level_rewards: rewards, response_mask: masks, index: groups } = shape.parse(inputs);
-  return { scores: scoreRows(rewards, masks, 'all-tokens'), groups, lengths: masks.map(countTrained) };
+  const { token_level_rewards: rewards, response_mask: masks, index: groups, ...columns } = shape.parse(inputs);
+  const trajectories = columns.trajectory_uids ?? columns.traj_index ?? groups.map((_, row) => `row ${row}`);
+  const scores = scoreRows(rewards, masks, 'all-tokens');
+  return { scores, groups, masks, trajectories, lengths: masks.map(countTrained) };
 }
 
 function scaleOf({ variant }: RlCase): 'std' | 'none' {

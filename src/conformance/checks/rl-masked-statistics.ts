@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { positionIds } from '../../domain/training/rows/position-ids.ts';
 import { maskUntilEnd } from '../../domain/training/rows/response-mask.ts';
+import type { Masks, Rows } from '../../domain/training/rows/rows.ts';
 import { maskedMean, maskedRowMeans, maskedSum, maskedVariance, maskedWhiten } from '../../domain/training/statistics/masked.ts';
-import { masksShape, rlCheck } from '../rl-vectors.ts';
+import { byVariant, masksShape, type RlCase, rlCheck } from '../rl-vectors.ts';
 
 const number = z.union([z.number(), z.literal('NaN').transform(() => Number.NaN)]);
 const masked = z.object({
@@ -10,34 +11,35 @@ const masked = z.object({
   mask: masksShape,
 });
 const integers = z.array(z.array(z.int()));
+const ended = z.object({ ids: integers, eos: z.union([z.int(), z.array(z.int())]) });
 
 /** Judges `01-masked-statistics`: sums, means, variances and whitening under a mask; masks from end tokens; position ids. */
 export const rlMaskedStatisticsCheck = rlCheck(/^01-masked-statistics.*\.json$/, {
-  masked_mean({ inputs, variant }) {
-    const { values, mask } = masked.parse(inputs);
-    return { value: z.enum(['all', 'rows']).parse(variant) === 'all' ? maskedMean(values, mask) : maskedRowMeans(values, mask) };
-  },
-  masked_sum({ inputs }) {
-    const { values, mask } = masked.parse(inputs);
-    return { value: maskedSum(values, mask) };
-  },
-  masked_var({ inputs, variant }) {
-    const { values, mask } = masked.parse(inputs);
-    if (z.enum(['biased', 'error']).parse(variant) === 'biased') return { value: maskedVariance(values, mask, 'biased') };
-    try {
-      return { value: maskedVariance(values, mask) };
-    } catch (error) {
-      return { error: error instanceof RangeError ? error.message : error };
-    }
-  },
-  masked_whiten({ inputs, variant }) {
-    const { values, mask } = masked.parse(inputs);
-    const removed = z.enum(['shift_mean=true', 'shift_mean=false']).parse(variant) === 'shift_mean=true';
-    return { value: maskedWhiten(values, mask, removed ? 'removed' : 'kept') };
-  },
+  masked_mean: byVariant({
+    all: (given) => onMasked(given, maskedMean),
+    rows: (given) => onMasked(given, maskedRowMeans),
+  }),
+  masked_sum: (given) => onMasked(given, maskedSum),
+  masked_var: byVariant({
+    biased: (given) => onMasked(given, (values, mask) => maskedVariance(values, mask, 'biased')),
+    unbiased: (given) => onMasked(given, (values, mask) => maskedVariance(values, mask)),
+    error({ inputs }) {
+      const { values, mask } = masked.parse(inputs);
+      try {
+        return { value: maskedVariance(values, mask) };
+      } catch (error) {
+        return { error: error instanceof RangeError ? error.message : error };
+      }
+    },
+  }),
+  masked_whiten: byVariant({
+    'shift_mean=true': (given) => onMasked(given, (values, mask) => maskedWhiten(values, mask)),
+    'shift_mean=false': (given) => onMasked(given, (values, mask) => maskedWhiten(values, mask, 'kept')),
+  }),
   response_mask_from_eos({ inputs }) {
-    const { ids, eos } = z.object({ ids: integers, eos: z.array(z.int()) }).parse(inputs);
-    return { value: ids.map((row) => maskUntilEnd(row, eos)) };
+    const { ids, eos } = ended.parse(inputs);
+    const ends = typeof eos === 'number' ? [eos] : eos;
+    return { value: ids.map((row) => maskUntilEnd(row, ends)) };
   },
   position_ids({ inputs }) {
     const { attention_mask: attention } = z.object({ attention_mask: integers }).parse(inputs);
@@ -47,3 +49,8 @@ export const rlMaskedStatisticsCheck = rlCheck(/^01-masked-statistics.*\.json$/,
     };
   },
 });
+
+function onMasked({ inputs }: RlCase, compute: (values: Rows, mask: Masks) => unknown): Record<string, unknown> {
+  const { values, mask } = masked.parse(inputs);
+  return { value: compute(values, mask) };
+}

@@ -9,7 +9,7 @@ import {
 import { sequenceRatios } from '../../domain/training/losses/gspo.ts';
 import type { PolicyLossValue } from '../../domain/training/losses/policy-loss.ts';
 import { configurePolicyLoss } from '../../domain/training/losses/policy-losses.ts';
-import { masksShape, type RlCase, rlCheck, rowsShape } from '../rl-vectors.ts';
+import { byVariant, masksShape, type RlCase, rlCheck, rowsShape } from '../rl-vectors.ts';
 
 const MODES: readonly AggregationMode[] = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'];
 const columns = z.object({ old_log_prob: rowsShape, log_prob: rowsShape, advantages: rowsShape, response_mask: masksShape });
@@ -31,25 +31,12 @@ const sharded = z.object({
  * had them.
  */
 export const rlPolicyLossCheck = rlCheck(/^06-policy-loss.*\.json$/, {
-  ppo_policy_loss(given) {
-    const { clip_ratio_low: clipLow, clip_ratio_high: clipHigh, clip_ratio_c: dualClip } = dual.parse(given.inputs);
-    const logRatios = given.variant.startsWith('no clamp') ? 'unclamped' : 'clamped';
-    const options = { clipLow, clipHigh, dualClip, logRatios };
-    const { tokenLosses, metrics } = evaluate(given, 'dual_clip', options, TOKEN_MEAN);
-    const everyMode = (emptyRows: Aggregation['emptyRows']) => {
-      return Object.fromEntries(
-        MODES.map((mode) => [mode, evaluate(given, 'dual_clip', options, { ...TOKEN_MEAN, mode, emptyRows }).loss]),
-      );
-    };
-    return {
-      pg_losses: tokenLosses,
-      pg_clipfrac: metrics.clipFraction,
-      pg_clipfrac_lower: metrics.clipFractionLower,
-      ppo_kl: metrics.oldKl,
-      ...('pg_loss' in given.expected ? { pg_loss: everyMode('left-out') } : {}),
-      ...('pg_loss_verl<=0.6' in given.expected ? { 'pg_loss_verl<=0.6': everyMode('counted') } : {}),
-    };
-  },
+  ppo_policy_loss: byVariant({
+    'vanilla with dual clip': (given) => dualClip(given, 'clamped'),
+    'log-ratio clamped to +-20 (verl>=0.4.1)': (given) => dualClip(given, 'clamped'),
+    'no clamp (verl<=0.4.0, Agent-R1 legacy)': (given) => dualClip(given, 'unclamped'),
+    'one fully masked row': (given) => dualClip(given, 'clamped'),
+  }),
   agg_loss({ inputs }) {
     const given = sharded.parse(inputs);
     const denominators = {
@@ -75,6 +62,10 @@ export const rlPolicyLossCheck = rlCheck(/^06-policy-loss.*\.json$/, {
     const { clip_ratio: ratio } = cispo.parse(given.inputs);
     return { pg_loss: evaluate(given, 'cispo', { clipLow: ratio, clipHigh: ratio }, TOKEN_MEAN).loss };
   },
+  gpg_policy_loss(given) {
+    const inputs = { old_log_prob: given.inputs.log_prob, ...given.inputs }; // it has no ratio, and its cases no old log-probs
+    return { pg_loss: evaluate({ ...given, inputs }, 'gpg', {}, TOKEN_MEAN).loss };
+  },
   sapo_policy_loss(given) {
     const { tau_pos: tauPositive, tau_neg: tauNegative } = sapo.parse(given.inputs);
     const aggregation: Aggregation = { ...TOKEN_MEAN, mode: 'seq-mean-token-mean' };
@@ -82,13 +73,32 @@ export const rlPolicyLossCheck = rlCheck(/^06-policy-loss.*\.json$/, {
   },
 });
 
+function dualClip(given: RlCase, logRatios: 'clamped' | 'unclamped'): Record<string, unknown> {
+  const { clip_ratio_low: clipLow, clip_ratio_high: clipHigh, clip_ratio_c: ceiling } = dual.parse(given.inputs);
+  const options = { clipLow, clipHigh, dualClip: ceiling, logRatios };
+  const { tokenLosses, metrics } = evaluate(given, 'dual_clip', options, TOKEN_MEAN);
+  const everyMode = (emptyRows: Aggregation['emptyRows']) => {
+    return Object.fromEntries(
+      MODES.map((mode) => [mode, evaluate(given, 'dual_clip', options, { ...TOKEN_MEAN, mode, emptyRows }).loss]),
+    );
+  };
+  return {
+    pg_losses: tokenLosses,
+    pg_clipfrac: metrics.clipFraction,
+    pg_clipfrac_lower: metrics.clipFractionLower,
+    ppo_kl: metrics.oldKl,
+    ...('pg_loss' in given.expected ? { pg_loss: everyMode('left-out') } : {}),
+    ...('pg_loss_verl<=0.6' in given.expected ? { 'pg_loss_verl<=0.6': everyMode('counted') } : {}),
+  };
+}
+
 function evaluate(
   { inputs }: RlCase,
   name: string,
   options: Readonly<Record<string, unknown>>,
   aggregation: Aggregation,
 ): PolicyLossValue {
-  const { old_log_prob: oldLogProbs, log_prob: logProbs, advantages, response_mask: masks } = columns.parse(inputs);
+  const { log_prob: logProbs, old_log_prob: oldLogProbs, advantages, response_mask: masks } = columns.parse(inputs);
   const configured = configurePolicyLoss(name, options);
   if (configured.kind === 'refused') throw new Error(configured.reason);
   const value = configured.policyLoss.evaluate({ oldLogProbs, logProbs, advantages, masks, weights: null }, aggregation);

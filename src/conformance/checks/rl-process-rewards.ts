@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { stepReturns } from '../../domain/training/advantages/discounted-returns.ts';
 import { addRewards, normaliseOverBatch, placeToolRewards } from '../../domain/training/process/process-rewards.ts';
+import { calculatorReward } from '../../environments/tools/calculator.ts';
 import { rlCheck, rowsShape } from '../rl-vectors.ts';
 
 const numbers = z.array(z.number());
@@ -10,9 +11,10 @@ const placement = z.object({
   valid_response_length: numbers,
   outcome_rewards: rowsShape,
 });
+const expressions = z.object({ expressions: z.array(z.string()) });
 const steps = z.object({ steps: z.array(z.tuple([z.string(), z.number()])), gamma: z.number() });
 
-/** Judges `09-process-rewards`: where the reward of a call is put, how a batch scales it, and the returns of steps. */
+/** Judges `09-process-rewards`: where the reward of a call is put, how a batch scales it, what the calculator pays, and the returns of steps. */
 export const rlProcessRewardsCheck = rlCheck(/^09-process-rewards.*\.json$/, {
   prime_norm: ({ inputs }) => ({ value: normaliseOverBatch(rowsShape.parse(inputs.process_rewards)) }),
   process_reward_pipeline({ inputs }) {
@@ -25,6 +27,7 @@ export const rlProcessRewardsCheck = rlCheck(/^09-process-rewards.*\.json$/, {
     const normalised = normaliseOverBatch(placed);
     return { process_rewards: placed, normalised, token_level_scores: addRewards(outcome, normalised) };
   },
+  calculator_tool_reward: ({ inputs }) => ({ value: expressions.parse(inputs).expressions.map(calculatorReward) }),
   mdp_step_returns({ inputs }) {
     const { steps: taken, gamma } = steps.parse(inputs);
     const rewards = taken.map(([, reward]) => reward);

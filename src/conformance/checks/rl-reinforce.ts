@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { stepReturns } from '../../domain/training/advantages/discounted-returns.ts';
+import { type ReturnsVariant, stepReturns } from '../../domain/training/advantages/discounted-returns.ts';
 import { scoreRows } from '../../domain/training/advantages/row-scores.ts';
 import { standardise } from '../../domain/training/statistics/standardise.ts';
 import { estimateCase } from '../rl-estimate.ts';
-import { masksShape, type RlCase, rlCheck, rowsShape } from '../rl-vectors.ts';
+import { byVariant, masksShape, type RlCase, rlCheck, rowsShape } from '../rl-vectors.ts';
 
 const gamma = z.object({ gamma: z.number() });
 const steps = gamma.extend({
@@ -13,12 +13,13 @@ const steps = gamma.extend({
   step_indices: z.array(z.int()),
 });
 
-/** Judges `04-reinforce`: REINFORCE++ as shipped and repaired, and REINFORCE over steps. */
+/** Judges `04-reinforce`: REINFORCE++ as shipped, repaired and on packed rows, and REINFORCE over steps. */
 export const rlReinforceCheck = rlCheck(/^04-reinforce.*\.json$/, {
-  reinforce_plus_plus(given) {
-    const variant = given.variant.startsWith('repaired') ? 'repaired' : 'shipped';
-    return estimated(given, 'reinforce_plus_plus', { variant, ...gamma.parse({ gamma: given.inputs.gamma }) });
-  },
+  reinforce_plus_plus: byVariant({
+    'verl 0.2 - 0.8 (reset at mask 0)': (given) => plusPlus(given, 'shipped'),
+    'repaired, verl PR 7300 (carry over mask 0)': (given) => plusPlus(given, 'repaired'),
+    'Agent-R1 legacy (compact action tokens)': (given) => plusPlus(given, 'compact'),
+  }),
   reinforce_step(given) {
     const parsed = steps.parse(given.inputs);
     const rewards = scoreRows(parsed.token_level_rewards, parsed.response_mask, 'trained-tokens');
@@ -30,6 +31,10 @@ export const rlReinforceCheck = rlCheck(/^04-reinforce.*\.json$/, {
     };
   },
 });
+
+function plusPlus(given: RlCase, variant: ReturnsVariant): Record<string, unknown> {
+  return estimated(given, 'reinforce_plus_plus', { variant, ...gamma.parse({ gamma: given.inputs.gamma }) });
+}
 
 function estimated(given: RlCase, estimator: string, options: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const found = estimateCase(given, estimator, options);

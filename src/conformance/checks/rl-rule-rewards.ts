@@ -1,16 +1,28 @@
 import { z } from 'zod';
-import { normalizeAnswer } from '../../domain/reward/exact-match.ts';
+import { exactMatch, normalizeAnswer } from '../../domain/reward/exact-match.ts';
 import { scoreGsm8k, scoreGsm8kFormat } from '../../domain/reward/gsm8k.ts';
-import { type QaGeneration, scoreQaFormat } from '../../domain/reward/qa-em-format.ts';
+import { scoreHotpotqaRecipe } from '../../domain/reward/hotpotqa-recipe.ts';
+import { containsGold, type QaGeneration, scoreQaFormat } from '../../domain/reward/qa-em-format.ts';
 import { reportedReward } from '../../domain/reward/reported-reward.ts';
 import { scoreRetoolFormat } from '../../domain/reward/retool-format.ts';
 import { scoreSearchR1 } from '../../domain/reward/search-r1-em.ts';
-import { rlCheck } from '../rl-vectors.ts';
+import { byVariant, type RlCase, rlCheck } from '../rl-vectors.ts';
 
 const texts = z.object({ texts: z.array(z.string()) });
 const chat = z.object({ solution: z.string(), ground_truth: z.string() });
 const pairs = z.object({ pairs: z.array(z.tuple([z.string(), z.string()])) });
 const solutions = z.object({ solutions: z.array(z.string()) });
+const answers = z.union([z.null().transform(() => []), z.string().transform((gold) => [gold]), z.array(z.string())]);
+const judged = z.object({ pairs: z.array(z.tuple([z.string(), answers])) });
+/** A row: what was said, the ground truth, and the further answers of `extra_info` where it has some. */
+const answered = z.object({
+  rows: z.array(
+    z
+      .tuple([z.string(), answers])
+      .rest(z.union([answers, z.object({ answers: answers.optional() }).transform((extra) => extra.answers ?? [])]))
+      .transform(([text, golds, ...more]) => ({ text, golds: [golds, ...more].flat() })),
+  ),
+});
 const searches = z.object({ rows: z.array(z.tuple([z.string(), z.array(z.string())])) });
 const reported = z.object({ rows: z.array(z.tuple([z.number(), z.number(), z.number()])) });
 
@@ -30,10 +42,20 @@ export const rlRuleRewardsCheck = rlCheck(/^10-rule-rewards.*\.json$/, {
     const { total, ...parts } = scoreGsm8kFormat(solution, gold);
     return { ...parts, format_answer: total };
   },
-  gsm8k_verl({ variant, inputs }) {
-    const reading = z.enum(['strict', 'flexible']).parse(variant);
-    return { value: pairs.parse(inputs).pairs.map(([solution, gold]) => scoreGsm8k(solution, gold, reading)) };
+  em_and_subem({ inputs }) {
+    const given = judged.parse(inputs).pairs;
+    return {
+      em: given.map(([prediction, golds]) => Number(exactMatch(prediction, golds))),
+      subem: given.map(([prediction, golds]) => Number(containsGold(prediction, golds))),
+    };
   },
+  gsm8k_verl: byVariant({
+    strict: (given) => gsm8k(given, 'strict'),
+    flexible: (given) => gsm8k(given, 'flexible'),
+  }),
+  hotpotqa_recipe: ({ inputs }) => ({
+    value: answered.parse(inputs).rows.map(({ text, golds }) => scoreHotpotqaRecipe(text, golds)),
+  }),
   retool_format: ({ inputs }) => ({ value: solutions.parse(inputs).solutions.map(scoreRetoolFormat) }),
   search_r1_em: ({ inputs }) => ({
     value: searches.parse(inputs).rows.map(([solution, golds]) => scoreSearchR1(solution, golds)),
@@ -44,3 +66,7 @@ export const rlRuleRewardsCheck = rlCheck(/^10-rule-rewards.*\.json$/, {
       .rows.map(([answerForm, toolForm, exactMatch]) => reportedReward({ answerForm, toolForm, exactMatch })),
   }),
 });
+
+function gsm8k({ inputs }: RlCase, reading: 'strict' | 'flexible'): Record<string, unknown> {
+  return { value: pairs.parse(inputs).pairs.map(([solution, gold]) => scoreGsm8k(solution, gold, reading)) };
+}

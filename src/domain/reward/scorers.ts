@@ -1,10 +1,10 @@
 import { factorReward } from '../compression/factor-reward.ts';
 import { readFactor } from '../compression/read-factor.ts';
 import { COMPRESSION_PRESETS } from '../compression/reward-presets.ts';
-import { findEnclosed } from '../text/enclosed.ts';
 import { answerF1 } from './answer-f1.ts';
 import { exactMatch } from './exact-match.ts';
 import { scoreGsm8k, scoreGsm8kFormat } from './gsm8k.ts';
+import { scoreHotpotqaRecipe } from './hotpotqa-recipe.ts';
 import { boxedContent } from './math/boxed-content.ts';
 import { equivalentAnswers } from './math/equivalent-answers.ts';
 import { scoreQaFormat, scoreQaReported } from './qa-em-format.ts';
@@ -39,11 +39,7 @@ export const SCORERS: readonly Scorer[] = [
     },
   },
   scorer('exact-match', '1', ({ answer, golds }) => (answer !== null && exactMatch(answer, golds) ? 1 : 0)),
-  // The HotpotQA recipe of Agent-R1 v0.1: tags in any case, or the whole text where there are none.
-  scorer('exact-match', 'v0.1-1', ({ responses, golds }) => {
-    const text = responses.join('');
-    return exactMatch(findEnclosed(text, 'answer', 'any-case').at(-1)?.content ?? text, golds) ? 1 : 0;
-  }),
+  scorer('exact-match', 'v0.1-1', ({ responses, golds }) => scoreHotpotqaRecipe(responses.join(''), golds)),
   scorer('answer-f1', '1', ({ answer, golds }) => (answer === null ? 0 : answerF1(answer, golds))),
   {
     name: 'gsm8k-format',

@@ -1,3 +1,4 @@
+import { pythonStrip } from '../../domain/text/python-strip.ts';
 import { compute, ExpressionError } from './compute.ts';
 import type { Tool } from './tool.ts';
 
@@ -28,14 +29,15 @@ export function calculator(manner: 'sound' | 'as-published' = 'sound'): Tool {
     },
     reward: ({ expression }, output) => {
       const text = String(expression);
-      if (text === '') return 0;
+      if (pythonStrip(text) === '') return 0;
       return manner === 'sound' && output.startsWith('{"error"') ? 0.05 : calculatorReward(text);
     },
   };
 }
 
-/** Gives the published reward of an expression that is not empty. */
+/** Returns the published reward of an expression, whether or not it could be computed; 0 for one without a character. */
 export function calculatorReward(expression: string): number {
+  if (pythonStrip(expression) === '') return 0;
   const operators = expression.match(/[+\-*/()]/g)?.length ?? 0;
   return Math.min(0.5, 0.4 + Math.min(0.1, 0.02 * (operators + 1)));
 }

@@ -16,8 +16,14 @@ export interface TokenKl {
   readonly slope: number;
 }
 
+/**
+ * Whether the x of k3 is kept within ±20 before it is exponentiated (`clamped`, verl ≥ 0.4.1) or not (verl ≤ 0.4.0); the value is
+ * kept within ±10 in both.
+ */
+export type KlLogRatios = 'clamped' | 'unclamped';
+
 /** Estimates the KL of one token and its slope. */
-export function tokenKl(kind: KlKind, logProb: number, refLogProb: number): TokenKl {
+export function tokenKl(kind: KlKind, logProb: number, refLogProb: number, logRatios: KlLogRatios = 'clamped'): TokenKl {
   const delta = logProb - refLogProb;
   switch (kind) {
     case 'k1':
@@ -31,14 +37,14 @@ export function tokenKl(kind: KlKind, logProb: number, refLogProb: number): Toke
     case 'k2':
       return { value: 0.5 * delta ** 2, slope: delta };
     case 'k3':
-      return lowVariance(delta);
+      return lowVariance(delta, logRatios);
     case 'k3+':
-      return { value: lowVariance(delta).value, slope: delta };
+      return { value: lowVariance(delta, logRatios).value, slope: delta };
   }
 }
 
-function lowVariance(delta: number): TokenKl {
-  const x = clamp(-delta, 20);
+function lowVariance(delta: number, logRatios: KlLogRatios): TokenKl {
+  const x = logRatios === 'clamped' ? clamp(-delta, 20) : -delta;
   const free = Math.exp(x) - x - 1;
   const value = clamp(free, 10);
   return { value, slope: free === value && x === -delta ? 1 - Math.exp(x) : 0 };

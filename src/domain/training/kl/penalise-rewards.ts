@@ -1,7 +1,7 @@
 import { at, buildRows, type Masks, type Rows, rowAt } from '../rows/rows.ts';
 import { maskedRowMeans } from '../statistics/masked.ts';
 import { sumOf } from '../statistics/sum.ts';
-import { type KlKind, tokenKl } from './kl-penalty.ts';
+import { type KlKind, type KlLogRatios, tokenKl } from './kl-penalty.ts';
 
 export interface PenalisedRewards {
   /** score − β·KL·m for each token. */
@@ -25,9 +25,10 @@ export function penaliseRewards(
   },
   kind: KlKind,
   beta: number,
+  logRatios: KlLogRatios = 'clamped',
 ): PenalisedRewards {
   const kl = buildRows(masks, (row, t, m) => {
-    return m === 0 ? 0 : tokenKl(kind, at(rowAt(logProbs, row), t), at(rowAt(refLogProbs, row), t)).value;
+    return m === 0 ? 0 : tokenKl(kind, at(rowAt(logProbs, row), t), at(rowAt(refLogProbs, row), t), logRatios).value;
   });
   const rewards = buildRows(masks, (row, t) => at(rowAt(scores, row), t) - beta * at(rowAt(kl, row), t));
   return { rewards, currentKl: masks.length === 0 ? 0 : sumOf(maskedRowMeans(kl, masks)) / masks.length };

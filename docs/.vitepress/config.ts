@@ -48,6 +48,7 @@ export default defineConfig({
         text: 'Reference',
         items: [
           page('Command line', '/reference/cli'),
+          page('Environments', '/reference/environments'),
           page('Events', '/reference/events'),
           page('GraphQL', '/reference/graphql'),
           page('Configuration', '/reference/configuration'),

@@ -1,7 +1,7 @@
 import { promptMessages } from '../../src/domain/history/prompt.ts';
 import { seedFrom } from '../../src/domain/random/seed-from.ts';
-import { openEcho } from '../../src/environments/echo/echo.ts';
 import type { EnvironmentKind } from '../../src/environments/environment.ts';
+import { openEnvironment } from '../../src/environments/open-environment.ts';
 import { openAiPolicy } from '../../src/policies/openai-policy.ts';
 import type { Policy } from '../../src/policies/policy.ts';
 import type { StepRow } from '../../src/training/backends/step-row.ts';
@@ -44,7 +44,7 @@ export async function learnEcho(lesson: EchoLesson): Promise<Learned> {
   const { python, folder, model, seed, updates, group } = lesson;
   const { signal } = new AbortController();
   const began = performance.now();
-  const kind = openEcho();
+  const kind = await openEnvironment('echo');
   const backend = await openTorchBackend({ python, folder, model }, signal);
   try {
     let checkpoint = await backend.initial(seed);

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { cliReference } from './cli-reference.ts';
 import { configurationReference } from './configuration-reference.ts';
+import { environmentReference } from './environment-reference.ts';
 import { eventReference } from './event-reference.ts';
 import { graphqlReference } from './graphql-reference.ts';
 
@@ -12,6 +13,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
   return {
     'cli.md': await cliReference(),
     'configuration.md': configurationReference(),
+    'environments.md': environmentReference(),
     'events.md': eventReference(),
     'graphql.md': await graphqlReference(),
   };

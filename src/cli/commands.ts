@@ -73,6 +73,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'release, list and withdraw frozen training data',
     load: async () => (await import('./dataset.ts')).addDataset,
   },
+  environments: {
+    summary: 'list the environments that can be named, with their options',
+    load: async () => (await import('./environments.ts')).addEnvironments,
+  },
   agentgym: { summary: 'look at AgentGym servers', load: async () => (await import('./agentgym.ts')).addAgentgym },
   render: {
     summary: 'draw a text as a history image: each line that is not empty is a record',

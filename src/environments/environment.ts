@@ -139,6 +139,10 @@ export interface ParsedResponse {
 
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError';
+  /** By name and code: an environment from a module of the user's has no class of ours at hand, or another copy of it. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === 'EnvironmentError' && 'code' in value;
+  }
   /**
    * `backend`: a server that the environment itself asks (a retriever, a sandbox) did not answer, after everything that may be
    * tried again was: the episode cannot go on, and its policy has no part in that.

@@ -1,29 +1,61 @@
-import { AGENTGYM_FORM, parseAddress } from './agentgym/address.ts';
-import { openAgentGym } from './agentgym/open-agentgym.ts';
-import { ECHO_FORM, openEcho } from './echo/echo.ts';
+import { z } from 'zod';
+import { agentgym } from './agentgym/agentgym-entry.ts';
+import { echo } from './echo/echo.ts';
 import { EnvironmentError, type EnvironmentKind } from './environment.ts';
-import { openSearchAddress } from './search-qa/open-search-address.ts';
-import { parseSearchAddress, SEARCH_QA_FORM } from './search-qa/search-address.ts';
-import { surviving } from './surviving.ts';
-import { openTextCraft } from './textcraft/textcraft.ts';
-import { openToolAddress } from './tool-env/open-tool-address.ts';
-import { parseToolAddress, TOOL_ENV_FORM } from './tool-env/tool-address.ts';
+import type { EnvironmentEntry } from './environment-entry.ts';
+import { ownModule } from './own-module.ts';
+import { formOf, listOptions, type OptionLine, readOptions, refusedAddress } from './read-address.ts';
+import { searchQa } from './search-qa/search-qa-entry.ts';
+import { textcraft } from './textcraft/textcraft-entry.ts';
+import { toolEnv } from './tool-env/tool-env-entry.ts';
 
 /** The environments that a plan may name. */
-export const ENVIRONMENT_FORMS = `textcraft, textcraft:FOLDER, ${SEARCH_QA_FORM}, ${TOOL_ENV_FORM}, echo, ${ECHO_FORM}, or ${AGENTGYM_FORM}`;
+const ENTRIES = [textcraft, searchQa, toolEnv, echo, agentgym, ownModule] as const;
 
-/** Opens the environment that a plan names. Who opens it closes it. @throws EnvironmentError that says which names there are. */
+type AddressOf<Entry> =
+  Entry extends EnvironmentEntry<infer Name, infer Options> ? { readonly environment: Name } & z.output<Options> : never;
+/** An address that was read: the name in `environment`, and its options. */
+export type EnvironmentAddress = AddressOf<(typeof ENTRIES)[number]>;
+const [first, ...others] = ENTRIES.map(({ address }) => address);
+const environmentAddress = z.discriminatedUnion('environment', [first as NonNullable<typeof first>, ...others]); // six of them
+
+/** How each environment is written, for help and messages. */
+export const ENVIRONMENT_FORMS = `${ENTRIES.map(formOf).join(', ')} (options: espalier environments)`;
+
+/** Reads the name of an environment. @throws EnvironmentError that says what is wrong, and which names or options there are. */
+export function parseEnvironment(text: string): EnvironmentAddress {
+  const [, name, rest] = /^([^:]*)(?::(.*))?$/s.exec(text) ?? [];
+  const entry = ENTRIES.find((each) => each.name === name);
+  if (!entry)
+    throw new EnvironmentError(
+      'unknown-task',
+      `there is no environment ${JSON.stringify(text.slice(0, 200))}; name ${ENVIRONMENT_FORMS}`,
+    );
+  const raw = readOptions(entry, rest);
+  const parsed = environmentAddress.safeParse({ ...raw, environment: name });
+  if (!parsed.success) throw refusedAddress(entry, raw, parsed.error);
+  return parsed.data as EnvironmentAddress; // the union of the same entries, whose types `safeExtend` forgets
+}
+
+/** Opens the environment that a plan names. Who opens it closes it. @throws EnvironmentError as `parseEnvironment`, or its own. */
 export async function openEnvironment(text: string): Promise<EnvironmentKind> {
-  if (text === 'textcraft') return openTextCraft({ split: { kind: 'by-hash' } });
-  if (text.startsWith('textcraft:'))
-    return openTextCraft({ folder: text.slice('textcraft:'.length), split: { kind: 'by-hash' } });
-  if (text === 'search-qa' || text.startsWith('search-qa:')) return openSearchAddress(parseSearchAddress(text));
-  if (text === 'tool-env' || text.startsWith('tool-env:')) return openToolAddress(parseToolAddress(text));
-  if (text === 'echo') return openEcho();
-  if (text.startsWith('echo:')) return openEcho(text.slice('echo:'.length));
-  if (text.startsWith('agentgym:')) return surviving(await openAgentGym(parseAddress(text)));
-  throw new EnvironmentError(
-    'unknown-task',
-    `there is no environment ${JSON.stringify(text.slice(0, 200))}; name ${ENVIRONMENT_FORMS}`,
-  );
+  const address = parseEnvironment(text);
+  // the entry whose name, and so whose schema, the union has matched
+  const entry = ENTRIES.find(({ name }) => name === address.environment) as unknown as EnvironmentEntry;
+  return entry.open(address);
+}
+
+/** Describes every environment, for the reference and the command line. */
+export function describeEnvironments(): readonly {
+  readonly name: string;
+  readonly summary: string;
+  readonly form: string;
+  readonly options: readonly OptionLine[];
+}[] {
+  return ENTRIES.map((entry) => ({
+    name: entry.name,
+    summary: entry.summary,
+    form: formOf(entry),
+    options: listOptions(entry),
+  }));
 }

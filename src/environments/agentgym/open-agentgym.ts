@@ -1,9 +1,8 @@
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
-import type { AgentGymAddress } from './address.ts';
 import { checkServer, type ServerReport } from './check-server.ts';
 import type { ClientRevision } from './client-action.ts';
-import type { ServerDescriptor } from './descriptor.ts';
+import type { ServerDescriptor, ServerName } from './descriptor.ts';
 import { DESCRIPTORS } from './descriptors.ts';
 import { openEpisode, type Rewrite } from './episode.ts';
 import { fingerprintServer } from './fingerprint-server.ts';
@@ -13,7 +12,14 @@ import { probeStarts, type StartProbe } from './probe-starts.ts';
 import type { CallOptions } from './server-call.ts';
 import { startGateOf } from './start-gate.ts';
 
-export interface AgentGymOptions extends AgentGymAddress {
+export interface AgentGymOptions {
+  readonly server: ServerName;
+  readonly url: string;
+  /** The aliases of the tasks, in the order given: a server does not say which it has. */
+  readonly tasks: readonly string[];
+  readonly timeoutMs?: number;
+  readonly limit?: number;
+  readonly snap?: 'agent-r' | undefined;
   /**
    * For how long an unreachable server is tried again during a run, in milliseconds. Opening tries once: a wrong address is told
    * at once.
@@ -35,9 +41,9 @@ export interface AgentGymKind extends EnvironmentKind {
   probeStarts(): Promise<StartProbe>;
 }
 
-const TIMEOUT_MS = 300_000; // the default of AgentGym's clients
+export const TIMEOUT_MS = 300_000; // the default of AgentGym's clients
 const PATIENCE_MS = 30_000; // ScienceWorld's server needs some 10 s to start
-const LIMIT = 16; // environments at a time: a ScienceWorld one is a Java machine of some 200 MB
+export const LIMIT = 16; // environments at a time: a ScienceWorld one is a Java machine of some 200 MB
 const IDLE_LIMIT_MS = 1_800_000; // far above what a model may take to answer
 
 /**

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import { z } from 'zod';
 import { type Environment, EnvironmentError, type EnvironmentKind, type Opening, type StepResult } from '../environment.ts';
+import { defineEnvironment, wholeRest } from '../environment-entry.ts';
+import { text } from '../option-kinds.ts';
 
-export const ECHO_FORM = 'echo:CHARACTERS';
 const DIGITS = '0123456789';
 
 /**
@@ -11,13 +13,22 @@ const KNOWN_CHARACTER = 0.1;
 const RIGHT_BEGINNING = 0.5;
 
 /**
- * Opens the smallest world that a language model can learn: it shows one character, and the answer should be that character
- * alone. One step, a task for each character, nothing hidden. It shows that a trainer learns, not how well.
+ * The smallest world that a language model can learn: it shows one character, and the answer should be that character alone. One
+ * step, a task for each character, nothing hidden. It shows that a trainer learns, not how well.
  */
-export function openEcho(characters: string = DIGITS): EnvironmentKind {
-  const aliases = [...new Set(characters)];
-  if (aliases.length < 2)
-    throw new EnvironmentError('unknown-task', `an echo of one character is learnt by saying it; name two or more: ${ECHO_FORM}`);
+export const echo = defineEnvironment({
+  name: 'echo',
+  summary: 'shows one character, and the answer should be that character: shows that a trainer learns',
+  options: z.strictObject({
+    characters: text('CHARACTERS', 'the characters; a task for each')
+      .refine((given) => new Set(given).size > 1, 'names one character, which is learnt by saying it; name two or more')
+      .default(DIGITS),
+  }),
+  syntax: wholeRest('echo', 'characters', 'CHARACTERS'),
+  open: async ({ characters }) => openEcho([...new Set(characters)]),
+});
+
+function openEcho(aliases: readonly string[]): EnvironmentKind {
   return {
     name: 'echo',
     fingerprint: createHash('sha256')

@@ -22,18 +22,20 @@ export interface SearchQaOptions {
   readonly manner?: Manner;
 }
 
+export const MANNERS = ['sound', 'as-published'] as const;
+
 /**
  * `sound` (the default): the answer that is scored is the answer action's own text, a server that fails is a fault of the world
  * and thrown, and an action that is neither search nor answer is told so. `as-published`: the last `<answer>` anywhere in the
  * chat is scored, retrieved text included, which a document can thereby win or lose; a failed search is an observation like any
  * other; nonsense shows nothing.
  */
-export type Manner = 'sound' | 'as-published';
+export type Manner = (typeof MANNERS)[number];
 
 /** Raised when the same questions and documents make another task. */
 const RULES_REVISION = 1;
-const TOP_K = 3; // as published, and so are the turns: at most three searches and the answer
-const MAX_TURNS = 4;
+export const TOP_K = 3; // as published, and so are the turns: at most three searches and the answer
+export const MAX_TURNS = 4;
 
 /**
  * Opens question answering by search (Search-R1's task as verl-agent and AgentOCR play it): up to 4 turns, each

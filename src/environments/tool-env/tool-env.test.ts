@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type SandboxServer, startSandboxServer } from '../../testing/sandbox-server.ts';
 import type { Environment, EnvironmentKind } from '../environment.ts';
-import { openEnvironment } from '../open-environment.ts';
+import { openEnvironment, parseEnvironment } from '../open-environment.ts';
 import type { Tool } from '../tools/tool.ts';
 import { openToolbox } from '../tools/toolbox.ts';
 import { openReward } from './open-reward.ts';
-import { parseToolAddress } from './tool-address.ts';
 import { openToolEnv, type ToolEnvOptions } from './tool-env.ts';
 
 const echo: Tool = {
@@ -249,17 +248,17 @@ describe('refused addresses', () => {
 
 test('an address is read with all of its options', () => {
   expect(
-    parseToolAddress(
+    parseEnvironment(
       'tool-env:profile=seed;tools=search, ./a.ts#b;tasks=t.jsonl;retriever=http://a:1,http://b:2;process=no;max-turns=5',
     ),
   ).toMatchObject({
     profile: 'seed',
     tools: ['search', './a.ts#b'],
     tasks: 't.jsonl',
-    source: { kind: 'servers', urls: ['http://a:1', 'http://b:2'], dialect: 'query' },
-    maxTurns: 5,
-    paysCalls: false,
-    reward: null,
+    retriever: ['http://a:1', 'http://b:2'],
+    dialect: 'query',
+    'max-turns': 5,
+    process: 'no',
   });
 });
 

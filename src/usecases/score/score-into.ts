@@ -3,8 +3,7 @@ import { textReader } from '../../blobs/read-text.ts';
 import { findScorer, listScorers } from '../../domain/reward/scorers.ts';
 import type { ToolProfile } from '../../domain/tools/plan-turn.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
-import { openEnvironment } from '../../environments/open-environment.ts';
-import { parseToolAddress } from '../../environments/tool-env/tool-address.ts';
+import { openEnvironment, parseEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import { nextSequence } from '../../platform/next-sequence.ts';
@@ -104,7 +103,8 @@ export async function openTruth(environment: string | null, runId: string, score
 
 /** Gives the form in which tools are called, where the environment has tools. */
 export function profileOf(environment: string | null): ToolProfile | null {
-  return environment?.startsWith('tool-env') ? parseToolAddress(environment).profile : null;
+  const address = environment?.startsWith('tool-env') ? parseEnvironment(environment) : null;
+  return address?.environment === 'tool-env' ? address.profile : null;
 }
 
 /** Puts texts that lie in the blob store in their places. */

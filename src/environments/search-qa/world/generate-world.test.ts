@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { normalizeAnswer } from '../../../domain/reward/exact-match.ts';
 import { fingerprintCorpus, openLocalRetriever } from '../../retrieval/local-retriever.ts';
 import { createLexicon } from '../list-candidates.ts';
-import { SHIPPED_WORLD } from '../search-address.ts';
-import { generateWorld, type QuestionWorld } from './generate-world.ts';
+import { generateWorld, type QuestionWorld, SHIPPED_WORLD } from './generate-world.ts';
 import { RELATIONS } from './relations.ts';
 
 const seeds = fc.integer({ min: 0, max: 2 ** 31 });

@@ -3,39 +3,39 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startRetrieveServer } from '../../testing/retrieve-server.ts';
-import { openEnvironment } from '../open-environment.ts';
+import { openEnvironment, parseEnvironment } from '../open-environment.ts';
 import { openLocalRetriever } from '../retrieval/local-retriever.ts';
-import { parseSearchAddress } from './search-address.ts';
 import { generateWorld } from './world/generate-world.ts';
 
 describe('addresses of search environments', () => {
-  const world = { seed: 1, size: 10 };
+  const usual = { environment: 'search-qa', dialect: 'query', timeout: 60, topk: 3, turns: 4, manner: 'sound' };
   test.each([
-    ['search-qa', { source: { kind: 'world' }, questions: null, world, manner: 'sound' }],
-    [
-      'search-qa:seed=7;size=20;turns=3',
-      { source: { kind: 'world' }, questions: null, world: { seed: 7, size: 20 }, maxTurns: 3, manner: 'sound' },
-    ],
+    ['search-qa', usual],
+    ['search-qa:', usual],
+    ['search-qa:seed=7;size=20;turns=3', { ...usual, seed: 7, size: 20, turns: 3 }],
     [
       'search-qa:corpus=a b/c;questions=d.jsonl;topk=5;manner=as-published',
-      { source: { kind: 'folder', folder: 'a b/c' }, questions: 'd.jsonl', world, topK: 5, manner: 'as-published' },
+      { ...usual, corpus: 'a b/c', questions: 'd.jsonl', topk: 5, manner: 'as-published' },
     ],
     [
-      'search-qa:retriever=http://a:8000/retrieve?x=1,http://b:8000;questions=d.jsonl;dialect=queries;timeout=60',
+      'search-qa:retriever=http://a:8000/retrieve?x=1,http://b:8000;questions=d.jsonl;dialect=queries;timeout=6',
       {
-        source: { kind: 'servers', urls: ['http://a:8000/retrieve?x=1', 'http://b:8000'], dialect: 'queries' },
+        ...usual,
+        retriever: ['http://a:8000/retrieve?x=1', 'http://b:8000'],
         questions: 'd.jsonl',
-        world,
-        timeoutMs: 60_000,
-        manner: 'sound',
+        dialect: 'queries',
+        timeout: 6,
       },
     ],
   ])('the address %s is read', (text, address) => {
-    expect(parseSearchAddress(text)).toEqual(address);
+    expect(parseEnvironment(text)).toEqual(address);
   });
 
   test.each([
-    ['search-qa:top=5', '"top=5" is no option of search-qa, there are corpus=…'],
+    [
+      'search-qa:top=5',
+      '"top=5" is no option of search-qa; write search-qa[:KEY=VALUE;…]; there are corpus=FOLDER, retriever=URL,…',
+    ],
     ['search-qa:corpus', 'is no option'],
     ['search-qa:topk=', 'is no option'],
     ['search-qa:topk=0', 'topk=0 must be a whole number from 1 to 100'],
@@ -47,7 +47,7 @@ describe('addresses of search environments', () => {
     ['search-qa:corpus=a;questions=c;seed=2', 'seed and size are for the generated world'],
     ['search-qa:manner=best', 'manner=best must be sound or as-published'],
   ])('the address %s is refused', (text, message) => {
-    expect(() => parseSearchAddress(text)).toThrow(message);
+    expect(() => parseEnvironment(text)).toThrow(message);
   });
 });
 

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { defineEnvironment } from '../environment-entry.ts';
+import { oneOf, text, whole } from '../option-kinds.ts';
+import { surviving } from '../surviving.ts';
+import { SERVER_NAMES } from './descriptor.ts';
+import { LIMIT, openAgentGym, TIMEOUT_MS } from './open-agentgym.ts';
+import { parseTaskList } from './task-number.ts';
+
+/** An AgentGym server, as in `agentgym:sciworld@http://host:36001?timeout=600&limit=4&snap=agent-r#0-199`. */
+export const agentgym = defineEnvironment({
+  name: 'agentgym',
+  summary: 'an environment on an AgentGym server, over HTTP',
+  options: z.strictObject({
+    server: oneOf(SERVER_NAMES, 'the environment behind the address'),
+    url: text('URL', 'the address of the server')
+      .refine((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol), 'is no http URL')
+      .transform((url) => `${new URL(url).origin}${new URL(url).pathname}`),
+    tasks: text('TASKS', 'the tasks, as in 0-99,300: a server does not say which it has').transform((tasks, { addIssue }) => {
+      try {
+        return parseTaskList(decodeURIComponent(tasks));
+      } catch (error) {
+        addIssue(`cannot be read: ${error instanceof Error ? error.message : error}`);
+        return z.NEVER;
+      }
+    }),
+    timeout: whole(1, 999_999, 'the limit for one request, in seconds').default(TIMEOUT_MS / 1_000),
+    limit: whole(1, 999_999, 'environments at a time').default(LIMIT),
+    snap: oneOf(['agent-r'], 'replaces actions as Agent-R does (sciworld)').optional(),
+  }),
+  syntax: {
+    form: 'agentgym:SERVER@URL[?OPTION=VALUE&…]#TASKS',
+    read: (rest) => {
+      const [, server = '', address = ''] = /^([^@]*)@(.*)$/s.exec(rest) ?? [];
+      const [, url = '', query = '', tasks = ''] = /^([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s.exec(address) ?? [];
+      return { ...Object.fromEntries(new URLSearchParams(query)), server, url, ...(tasks === '' ? {} : { tasks }) };
+    },
+  },
+  open: async ({ timeout, ...options }) => surviving(await openAgentGym({ ...options, timeoutMs: timeout * 1_000 })),
+});

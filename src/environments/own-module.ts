@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { EnvironmentError, type EnvironmentKind } from './environment.ts';
+import { defineEnvironment, type EnvironmentEntry, type RawOptions } from './environment-entry.ts';
+import { text } from './option-kinds.ts';
+import { readPairs, refusedAddress } from './read-address.ts';
+import { loadExport } from './tools/load-export.ts';
+import { ToolError } from './tools/tool.ts';
+
+const method = z.custom((value) => typeof value === 'function', 'must be a function');
+const named = z.string('must be a text').regex(/^[\w.-]{1,64}$/, 'must be 1 to 64 letters, digits, _ . or -');
+const entryShape = z.looseObject({
+  name: named,
+  options: z
+    .custom<z.ZodObject>((value) => value instanceof Object && 'shape' in value && 'safeParse' in value, 'must be a zod object')
+    .optional(),
+  open: method,
+});
+const kindShape = z.looseObject({
+  name: named,
+  fingerprint: z.string('must be a text').min(1, 'must not be empty'),
+  taskAliases: z.array(z.string(), 'must be a list of texts').min(1, 'must name a task'),
+  create: method,
+  close: method,
+});
+
+/** An environment that the user brings: a module exports the same `{ name, options, open }` that ours are made of. */
+export const ownModule = defineEnvironment({
+  name: 'module',
+  summary: 'your own, from a module that exports { name, options, open }; the export environment when no other is named',
+  options: z.looseObject({ file: text('FILE[#EXPORT]', 'the module, relative to the working folder; its own options follow') }),
+  syntax: {
+    form: 'module:FILE[#EXPORT][;KEY=VALUE;…]',
+    read: (rest) => {
+      const [file = '', ...own] = rest.split(';');
+      return { ...readPairs(own.join(';')), file };
+    },
+  },
+  open: async ({ file, environment: _name, ...own }) => openModule(file, own as RawOptions),
+});
+
+/** Loads and opens it. Its file's hash is part of its fingerprint. @throws EnvironmentError that names the module and the field. */
+async function openModule(file: string, raw: RawOptions): Promise<EnvironmentKind> {
+  const { value, place, sha256 } = await loadExport(file, 'environment', 'environment').catch((cause: unknown) => {
+    throw cause instanceof ToolError ? new EnvironmentError('unknown-task', cause.message, { cause }) : cause;
+  });
+  check(entryShape, value, `environment ${place}: the export`);
+  const entry = { summary: '', options: z.strictObject({}), ...(value as Partial<EnvironmentEntry>) } as EnvironmentEntry; // as checked
+  const parsed = entry.options.safeParse(raw);
+  if (!parsed.success) throw refusedAddress({ ...entry, name: `module:${file}` }, raw, parsed.error);
+  const kind = await (value as EnvironmentEntry).open(parsed.data); // called as a method of what the module made
+  check(kindShape, kind, `environment ${place}: what open returns`);
+  return Object.assign(Object.create(kind) as EnvironmentKind, {
+    fingerprint: createHash('sha256').update(`${sha256} ${kind.fingerprint}`).digest('hex'),
+  });
+}
+
+function check(shape: z.ZodType, value: unknown, what: string): void {
+  const issue = shape.safeParse(value).error?.issues[0];
+  if (issue) throw new EnvironmentError('unknown-task', `${[what, ...issue.path].join('.')}: ${issue.message}`);
+}

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { derivedId } from '../src/events/derived-id.ts';
+import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
-import { Story } from '../src/testing/story.ts';
-import { tellBatch, tellGroup, tellLineage } from '../src/testing/tell-training.ts';
+import { recordBatch, recordGroup, recordLineage } from '../src/testing/record-training.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 const POLICY = 'linear:stopped';
@@ -13,16 +13,16 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 test('an abandoned batch shows who abandoned it and why, and the account counts its samples separately', async () => {
-  const story = new Story('abandoned');
+  const builder = new EventBuilder('abandoned');
   const lineageId = derivedId('lineage', POLICY);
-  tellLineage(story, POLICY);
-  const runId = story.run('collect', { config: { training: { policyId: POLICY, channel: 'train' } } });
-  const { batchId } = tellBatch(story, POLICY, [tellGroup(story, runId, 'a', { policyId: POLICY, rewards: [0, 1] })]);
-  const lease = { lineageId, policyId: POLICY, batchId, leaseId: story.id('lease'), fence: 1 };
-  story.tell('BatchLeased', { ...lease, consumer: 'a', deadline: '2026-01-01T00:05:00.000Z' }, lineageId);
+  recordLineage(builder, POLICY);
+  const runId = builder.run('collect', { config: { training: { policyId: POLICY, channel: 'train' } } });
+  const { batchId } = recordBatch(builder, POLICY, [recordGroup(builder, runId, 'a', { policyId: POLICY, rewards: [0, 1] })]);
+  const lease = { lineageId, policyId: POLICY, batchId, leaseId: builder.id('lease'), fence: 1 };
+  builder.record('BatchLeased', { ...lease, consumer: 'a', deadline: '2026-01-01T00:05:00.000Z' }, lineageId);
   const reason = 'its rows cannot be read';
-  story.tell('BatchAbandoned', { ...lease, ordinal: 0, by: 'trainer', reason }, lineageId);
-  await givenEvents(api.database.db, story.events);
+  builder.record('BatchAbandoned', { ...lease, ordinal: 0, by: 'trainer', reason }, lineageId);
+  await givenEvents(api.database.db, builder.events);
   const { data, errors } = await api.ask(`{ policy(id: "${POLICY}") {
     ledger { produced trained abandoned owed { planned leased } difference }
     batches(state: abandoned) { nodes { id state abandonment { by reason abandonedAt } update { version }

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { DataOf } from '../src/events/catalogue.ts';
+import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
-import { Story } from '../src/testing/story.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
-const story = new Story('graphql datasets');
+const builder = new EventBuilder('graphql datasets');
 const sha256 = 'a'.repeat(64);
 let run: string;
 /** A run that evaluates a policy, trained on two of the releases, and on one that nobody knows. */
@@ -13,12 +13,12 @@ let evaluated: string;
 /** Two trees, of each a good and a bad trajectory and a revision that splices them. */
 let trees: readonly { treeId: string; good: string; bad: string; revision: string }[];
 // three names
-const [both, goodOnly, bare] = ['both', 'good', 'bare'].map((name) => story.id('dataset', name)) as [string, string, string];
+const [both, goodOnly, bare] = ['both', 'good', 'bare'].map((name) => builder.id('dataset', name)) as [string, string, string];
 
 beforeAll(async () => {
   api = await openTestGraphql();
-  run = story.run();
-  trees = [0, 1].map(tellTree);
+  run = builder.run();
+  trees = [0, 1].map(recordTree);
   const examples = (kinds: readonly string[]) =>
     trees
       .flatMap(({ treeId, good, bad, revision }) => [
@@ -27,26 +27,26 @@ beforeAll(async () => {
       ])
       .filter(({ kind }) => kinds.includes(kind))
       .map((example, i) => ({ ...example, line: 1 + 2 * i, lines: 2 }));
-  tellRelease(both, 'mined', 1, examples(['good', 'revision']));
-  tellRelease(goodOnly, 'mined', 2, examples(['good']));
-  tellRelease(bare, 'older', 1, []);
-  evaluated = tellEvaluation([both, goodOnly, story.id('dataset', 'unknown')]);
-  story.tell('DatasetWithdrawn', { datasetId: goodOnly, reason: 'a leak' }, goodOnly);
-  await givenEvents(api.database.db, story.events);
+  recordRelease(both, 'mined', 1, examples(['good', 'revision']));
+  recordRelease(goodOnly, 'mined', 2, examples(['good']));
+  recordRelease(bare, 'older', 1, []);
+  evaluated = recordEvaluation([both, goodOnly, builder.id('dataset', 'unknown')]);
+  builder.record('DatasetWithdrawn', { datasetId: goodOnly, reason: 'a leak' }, goodOnly);
+  await givenEvents(api.database.db, builder.events);
 });
 afterAll(() => api.close());
 
-function tellTree(index: number) {
-  const tree = story.tree(run, `tree ${index}`);
+function recordTree(index: number) {
+  const tree = builder.tree(run, `tree ${index}`);
   const walks = [1, 0].map((value, ordinal) => {
-    const rollout = story.rollout(tree, ordinal, { policy: { policyId: 'linear', version: 3 + ordinal } });
-    const leaf = story.step(tree, rollout, tree.rootStepId, 1, { action: `act ${value}`, termination: 'terminated' });
-    story.reward(tree, leaf, value, { rolloutId: rollout });
-    story.finishRollout(tree, rollout, leaf, { steps: 1, success: value === 1 });
+    const rollout = builder.rollout(tree, ordinal, { policy: { policyId: 'linear', version: 3 + ordinal } });
+    const leaf = builder.step(tree, rollout, tree.rootStepId, 1, { action: `act ${value}`, termination: 'terminated' });
+    builder.reward(tree, leaf, value, { rolloutId: rollout });
+    builder.finishRollout(tree, rollout, leaf, { steps: 1, success: value === 1 });
     return { rollout, leaf };
   });
   const [good = { rollout: '', leaf: '' }, bad = good] = walks;
-  const revision = story.id('revision', index);
+  const revision = builder.id('revision', index);
   const leaves = { goodLeafStepId: good.leaf, badLeafStepId: bad.leaf, branchStepId: tree.rootStepId };
   const found = { transitionStepId: bad.leaf, transitionCause: 'bad', judged: 1, reflection: 'I erred.' } as const;
   const rest = {
@@ -56,19 +56,19 @@ function tellTree(index: number) {
     judge: { name: 'planner', revision: '1' },
     contentHash: sha256,
   } as const;
-  story.tell('RevisionComposed', { revisionId: revision, treeId: tree.treeId, ...leaves, ...found, ...rest }, run);
+  builder.record('RevisionComposed', { revisionId: revision, treeId: tree.treeId, ...leaves, ...found, ...rest }, run);
   return { treeId: tree.treeId, good: good.rollout, bad: bad.rollout, revision };
 }
 
-function tellRelease(datasetId: string, name: string, version: number, examples: DataOf<'DatasetSourced'>['examples']): void {
+function recordRelease(datasetId: string, name: string, version: number, examples: DataOf<'DatasetSourced'>['examples']): void {
   const made = { format: 'xtuner', formatVersion: 1, query: { runs: [run] }, parameters: { data: 'both' } };
   const rest = { position: { 'step-tree@1': 'trees.0:41' }, counts: { lines: 2 * examples.length }, bytes: 10, codeVersion: '1' };
-  story.tell('DatasetReleased', { datasetId, name, version, ...made, ...rest, sha256, runs: [run] }, datasetId);
-  if (examples.length > 0) story.tell('DatasetSourced', { datasetId, sha256, part: 0, examples }, datasetId);
+  builder.record('DatasetReleased', { datasetId, name, version, ...made, ...rest, sha256, runs: [run] }, datasetId);
+  if (examples.length > 0) builder.record('DatasetSourced', { datasetId, sha256, part: 0, examples }, datasetId);
 }
 
-function tellEvaluation(datasetIds: string[]): string {
-  const id = story.run('evaluation');
+function recordEvaluation(datasetIds: string[]): string {
+  const id = builder.run('evaluation');
   const interval = { low: 0, high: 1 };
   const none = { split: null, repeatedActions: [], byDepth: [], recovery: null };
   const measured = {
@@ -91,7 +91,7 @@ function tellEvaluation(datasetIds: string[]): string {
     actions: 4,
   };
   const about = { runId: id, policy: { policyId: 'linear', version: 5 }, environment: 'textcraft' };
-  story.tell(
+  builder.record(
     'EvaluationFinished',
     { ...about, ...measured, ...none, bootstrap: { confidence: 0.95, resamples: 1, seed: 1 }, trained },
     id,
@@ -182,7 +182,7 @@ describe('a dataset release', () => {
   });
 
   test('an unknown release is null', async () => {
-    expect(await data('query ($id: ID!) { dataset(id: $id) { id } }', { id: story.id('nobody') })).toEqual({ dataset: null });
+    expect(await data('query ($id: ID!) { dataset(id: $id) { id } }', { id: builder.id('nobody') })).toEqual({ dataset: null });
   });
 });
 

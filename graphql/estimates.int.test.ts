@@ -1,24 +1,24 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { catalogue } from '../src/events/catalogue.ts';
 import type { Envelope } from '../src/events/envelope.ts';
+import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
-import { Story } from '../src/testing/story.ts';
-import { type ToldBatches, tellBatches } from '../src/testing/tell-batches.ts';
+import { type RecordedBatches, recordBatches } from '../src/testing/record-batches.ts';
 import { EstimateBudget } from './loaders/estimate-budget.ts';
 import { createEstimateLoader } from './loaders/estimate-loader.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
-let told: ToldBatches;
+let recorded: RecordedBatches;
 const POLICY = 'writer';
 const [GROUPS, MEMBERS, STEPS] = [2, 4, 2];
 
 beforeAll(async () => {
   api = await openTestGraphql();
-  const story = new Story('estimates');
-  told = tellBatches(story, { policyId: POLICY, groups: GROUPS, members: MEMBERS, steps: STEPS, observationTokens: 2 });
-  const planned = story.events.filter(({ type }) => catalogue[type].topic === 'trees').length;
-  const events = story.events.map(
+  const builder = new EventBuilder('estimates');
+  recorded = recordBatches(builder, { policyId: POLICY, groups: GROUPS, members: MEMBERS, steps: STEPS, observationTokens: 2 });
+  const planned = builder.events.filter(({ type }) => catalogue[type].topic === 'trees').length;
+  const events = builder.events.map(
     (event) =>
       (event.type === 'BatchPlanned' ? { ...event, data: { ...event.data, position: `trees.0:${planned}` } } : event) as Envelope,
   );
@@ -39,7 +39,7 @@ const SAMPLES = `samples { place return advantage staleness rewards { component 
 test('a batch shows what its estimator sees of every step, and the advantages that follow', async () => {
   const { data, errors } = await api.ask(
     `query ($id: ID!) { batch(id: $id) { estimates { estimator { name revision mode } grain reason agrees rewardsAt sampleCount ${SAMPLES} } } }`,
-    { id: told.batchIds[0] },
+    { id: recorded.batchIds[0] },
   );
   expect(errors).toBeUndefined();
   const { samples, ...about } = data.batch.estimates;
@@ -52,7 +52,7 @@ test('a batch shows what its estimator sees of every step, and the advantages th
   for (const [place, sample] of samples.entries()) {
     const member = place % MEMBERS;
     expect(sample).toMatchObject({
-      ...{ place, return: returns[member], staleness: 0, rollout: { id: told.rollouts[0]?.[place] } },
+      ...{ place, return: returns[member], staleness: 0, rollout: { id: recorded.rollouts[0]?.[place] } },
       rewards: [{ component: 'format', value: 0.25, scorer: { name: 'environment', revision: '1' } }],
     });
     expect(sample.advantage).toBeCloseTo(advantages[member] ?? Number.NaN, 12);
@@ -71,12 +71,12 @@ test('a batch shows what its estimator sees of every step, and the advantages th
 });
 
 test('a step and a sample lead to the same numbers as their batch, and a page of it is a part of the whole', async () => {
-  const rolloutId = told.rollouts[0]?.[3];
+  const rolloutId = recorded.rollouts[0]?.[3];
   const { data, errors } = await api.ask(
     `query ($rollout: ID!, $batch: ID!) {
       rollout(id: $rollout) { leaf { estimate { number advantage } parent { estimate { number advantage } } } sample { estimate { place advantage } } }
       batch(id: $batch) { estimates { samples(from: 3, first: 1) { place advantage } } } }`,
-    { rollout: rolloutId, batch: told.batchIds[0] },
+    { rollout: rolloutId, batch: recorded.batchIds[0] },
   );
   expect(errors).toBeUndefined();
   const [{ place, advantage }] = data.batch.estimates.samples;
@@ -91,21 +91,21 @@ test('a revised reward changes the present advantages and leaves those that the 
   const ask = async (rewards: string) => {
     const { data, errors } = await api.ask(
       `query ($id: ID!) { batch(id: $id) { estimates(rewards: ${rewards}) { rewardsAt samples(first: ${MEMBERS}) { return advantage } } } }`,
-      { id: told.batchIds[0] },
+      { id: recorded.batchIds[0] },
     );
     expect(errors).toBeUndefined();
     return data.batch.estimates;
   };
   const before = await ask('now');
-  const story = new Story('revisions');
+  const builder = new EventBuilder('revisions');
   const { data } = await api.ask('query ($id: ID!) { rollout(id: $id) { tree { id } leaf { rewards { id } } } }', {
-    id: told.rollouts[0]?.[0],
+    id: recorded.rollouts[0]?.[0],
   });
   const [reward] = data.rollout.leaf.rewards;
   const scorer = { name: 'judge', revision: '2' };
   const revised = { rewardId: reward.id, treeId: data.rollout.tree.id, value: 9, scorer, reason: 'seen again' };
-  story.tell('RewardRevised', revised, told.runId);
-  await givenEvents(api.database.db, story.events);
+  builder.record('RewardRevised', revised, recorded.runId);
+  await givenEvents(api.database.db, builder.events);
   const [now, trained] = [await ask('now'), await ask('trained')];
   expect(now.samples.map((sample: { return: number }) => sample.return)).toEqual([9.25, 0.75, 1.25, 1.75]);
   expect(now.samples[0].advantage).toBeCloseTo(grpo([9.25, 0.75, 1.25, 1.75])[0] ?? Number.NaN, 12);
@@ -113,11 +113,11 @@ test('a revised reward changes the present advantages and leaves those that the 
 });
 
 test('a batch read as of a moment is estimated with the rewards of that moment', async () => {
-  const { data: was } = await api.ask('query ($id: ID!) { batch(id: $id) { position } }', { id: told.batchIds[0] });
+  const { data: was } = await api.ask('query ($id: ID!) { batch(id: $id) { position } }', { id: recorded.batchIds[0] });
   const fields = `rewardsAt samples(first: ${MEMBERS}) { return advantage }`;
   const { data, errors } = await api.ask(
     `query ($id: ID!, $at: String!) { asOf(position: $at) { batch(id: $id) { estimates { ${fields} } trained: estimates(rewards: trained) { ${fields} } } } }`,
-    { id: told.batchIds[0], at: `${was.batch.position},runs.0:1,training.0:1` },
+    { id: recorded.batchIds[0], at: `${was.batch.position},runs.0:1,training.0:1` },
   );
   expect(errors).toBeUndefined();
   const { estimates, trained } = data.asOf.batch;
@@ -130,7 +130,7 @@ test('a batch shows a histogram of staleness and the versions that acted in it; 
   const { data, errors } = await api.ask(
     `query ($id: ID!) { batch(id: $id) { staleness { staleness samples } actors { policy { id version } samples steps tokens }
       samples(first: 1) { actors { id version } } } }`,
-    { id: told.batchIds[0] },
+    { id: recorded.batchIds[0] },
   );
   expect(errors).toBeUndefined();
   const samples = GROUPS * MEMBERS;
@@ -143,7 +143,7 @@ test('a batch shows a histogram of staleness and the versions that acted in it; 
 
 test('one request estimates a bounded number of samples, however few of them it shows', async () => {
   const loader = createEstimateLoader(api.database.db, api.blobs, new EstimateBudget({ samples: 10, tokens: 1_000 }));
-  const batchId = told.batchIds[0] ?? '';
+  const batchId = recorded.batchIds[0] ?? '';
   expect((await loader.load({ batchId, rewards: 'now' })).batch.samples).toHaveLength(8);
   await expect(loader.load({ batchId, rewards: 'trained' })).rejects.toMatchObject({
     message: expect.stringContaining('more than 10 samples'),
@@ -152,9 +152,9 @@ test('one request estimates a bounded number of samples, however few of them it 
 });
 
 test('512 samples with their steps and rewards stay within the cost limit and take only a few statements more than eight', async () => {
-  const story = new Story('large');
-  const large = tellBatches(story, { policyId: 'large', groups: 64, members: 8, steps: STEPS });
-  await givenEvents(api.database.db, story.events);
+  const builder = new EventBuilder('large');
+  const large = recordBatches(builder, { policyId: 'large', groups: 64, members: 8, steps: STEPS });
+  await givenEvents(api.database.db, builder.events);
   const page = SAMPLES.replace('samples {', 'samples(first: 500) {').replace('tokenAdvantages', '');
   const ask = async (id: string | undefined) => {
     api.statements();
@@ -162,7 +162,7 @@ test('512 samples with their steps and rewards stay within the cost limit and ta
     expect(errors).toBeUndefined();
     return { ...data.batch.estimates, statements: api.statements().length };
   };
-  const [few, many] = [await ask(told.batchIds[0]), await ask(large.batchIds[0])];
+  const [few, many] = [await ask(recorded.batchIds[0]), await ask(large.batchIds[0])];
   expect([few.sampleCount, many.sampleCount, many.samples.length]).toEqual([8, 512, 500]);
   expect(many.statements - few.statements).toBeLessThanOrEqual(8);
   const returns = Array.from({ length: 8 }, (_, member) => member / 2 + 0.25);
@@ -174,7 +174,7 @@ test('the steps of a whole tree are estimated together with their batch', async 
   const ask = async (fields: string) => {
     api.statements();
     const { data, errors } = await api.ask(`query ($id: ID!) { rollout(id: $id) { tree { steps { depth ${fields} } } } }`, {
-      id: told.rollouts[0]?.[0],
+      id: recorded.rollouts[0]?.[0],
     });
     expect(errors).toBeUndefined();
     return { steps: data.rollout.tree.steps, statements: api.statements().length };
@@ -186,11 +186,11 @@ test('the steps of a whole tree are estimated together with their batch', async 
 });
 
 test('a batch that is incomplete in the read models is not estimated, and the answer names what is missing', async () => {
-  const story = new Story('early');
-  const { batchIds } = tellBatches(story, { policyId: 'early', groups: 1 });
+  const builder = new EventBuilder('early');
+  const { batchIds } = recordBatches(builder, { policyId: 'early', groups: 1 });
   await givenEvents(
     api.database.db,
-    story.events.filter(({ type }) => type === 'BatchPlanned'),
+    builder.events.filter(({ type }) => type === 'BatchPlanned'),
   );
   const { errors } = await api.ask('query ($id: ID!) { batch(id: $id) { estimates { reason } } }', { id: batchIds[0] });
   expect(errors).toEqual([

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
-import { Story } from '../src/testing/story.ts';
-import { tellLineage } from '../src/testing/tell-training.ts';
+import { recordLineage } from '../src/testing/record-training.ts';
 import { traceRecord } from '../src/usecases/lineage/trace-record.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
 const POLICY = 'linear:replayed';
-const story = new Story('graphql forks');
+const builder = new EventBuilder('graphql forks');
 let origin: { readonly runId: string; readonly treeId: string; readonly rootStepId: string };
 let fork: string;
 let other: string;
@@ -15,11 +15,11 @@ const NOWHERE = '00000000-0000-4000-8000-000000000000';
 
 beforeAll(async () => {
   api = await openTestGraphql();
-  tellLineage(story, POLICY);
-  origin = story.tree(story.run('origin'));
+  recordLineage(builder, POLICY);
+  origin = builder.tree(builder.run('origin'));
   const { runId, treeId, rootStepId: stepId } = origin;
-  fork = story.run('fork', { kind: 'fork', config: { fork: { runId, treeId, stepId } } });
-  other = story.run('fork of nothing that is here', {
+  fork = builder.run('fork', { kind: 'fork', config: { fork: { runId, treeId, stepId } } });
+  other = builder.run('fork of nothing that is here', {
     ...{ kind: 'fork', config: { fork: { runId: NOWHERE, treeId: NOWHERE, stepId: NOWHERE } } },
   });
   const found = {
@@ -32,10 +32,10 @@ beforeAll(async () => {
     seconds: 1,
   };
   const training = { mode: 'training' as const, parameters: { policyId: POLICY, from: 0, to: null } };
-  story.tell('ReplayFinished', { runId, replayId: story.id('replay', 1), ...found, ...training }, runId);
+  builder.record('ReplayFinished', { runId, replayId: builder.id('replay', 1), ...found, ...training }, runId);
   const forked = { mode: 'fork' as const, parameters: { run: fork, from: stepId } };
-  story.tell('ReplayFinished', { runId, replayId: story.id('replay', 2), ...found, ...forked }, runId);
-  await givenEvents(api.database.db, story.events);
+  builder.record('ReplayFinished', { runId, replayId: builder.id('replay', 2), ...found, ...forked }, runId);
+  await givenEvents(api.database.db, builder.events);
 });
 afterAll(() => api.close());
 
@@ -71,7 +71,7 @@ test('a policy shows the result of replaying its training', async () => {
     policy: POLICY,
   });
   expect(errors).toBeUndefined();
-  expect(data.policy.replays).toEqual([{ id: story.id('replay', 1), mode: 'training', compared: 3 }]);
+  expect(data.policy.replays).toEqual([{ id: builder.id('replay', 1), mode: 'training', compared: 3 }]);
 });
 
 test('a trace leads from the fork to the step, and from the step and the run to the fork', async () => {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { renderSpec } from '../src/images/render-profiles.ts';
+import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
 import { givenPrepared } from '../src/testing/projecting-log.ts';
-import { Story } from '../src/testing/story.ts';
-import { tellDrawnHistories } from '../src/testing/tell-drawn-histories.ts';
-import { tellHistory, tellRenderSpec, tellSegment } from '../src/testing/tell-images.ts';
+import { recordDrawnHistories } from '../src/testing/record-drawn-histories.ts';
+import { recordHistory, recordRenderSpec, recordSegment } from '../src/testing/record-images.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
@@ -17,15 +17,15 @@ describe('the history image of a step', () => {
   let runId: string;
   let steps: readonly string[];
   let rolloutId: string;
-  let drawn: ReturnType<typeof tellDrawnHistories>;
+  let drawn: ReturnType<typeof recordDrawnHistories>;
   const records = ['[Observation]: a hall [Action]: north', '[Observation]: a garden [Action]: look'];
   beforeAll(async () => {
-    const story = new Story('drawn');
-    runId = story.run();
-    const tree = story.tree(runId);
-    ({ steps, rolloutId } = story.walk(tree, 0, 3, 1));
-    drawn = tellDrawnHistories(story, tree, steps, { records, factors: [1, 1, 1.2] });
-    await givenEvents(api.database.db, story.events);
+    const builder = new EventBuilder('drawn');
+    runId = builder.run();
+    const tree = builder.tree(runId);
+    ({ steps, rolloutId } = builder.walk(tree, 0, 3, 1));
+    drawn = recordDrawnHistories(builder, tree, steps, { records, factors: [1, 1, 1.2] });
+    await givenEvents(api.database.db, builder.events);
   });
 
   test('a step shows the history image of its prompt with sizes, tokens, segments and the render spec', async () => {
@@ -91,12 +91,12 @@ describe('the history image of a step', () => {
 
 describe('history segments', () => {
   test('a segment whose own event has not arrived yet shows its place alone', async () => {
-    const story = new Story('early');
-    const runId = story.run();
-    const tree = story.tree(runId);
-    const stepId = story.step(tree, null, tree.rootStepId, 1);
-    tellHistory(story, tree, { stepId, renderSpecId: 'a'.repeat(64), segments: ['b'.repeat(64)], cache: { missed: [0] } });
-    await givenEvents(api.database.db, story.events);
+    const builder = new EventBuilder('early');
+    const runId = builder.run();
+    const tree = builder.tree(runId);
+    const stepId = builder.step(tree, null, tree.rootStepId, 1);
+    recordHistory(builder, tree, { stepId, renderSpecId: 'a'.repeat(64), segments: ['b'.repeat(64)], cache: { missed: [0] } });
+    await givenEvents(api.database.db, builder.events);
     const query =
       'query ($id: ID!) { step(id: $id) { historyImage { renderSpec { id } segments { id place hit text lines largeTexts { field } } } } }';
     const { data } = await api.ask(query, { id: stepId });
@@ -105,14 +105,14 @@ describe('history segments', () => {
   });
 
   test('a segment longer than 64 KiB is read from the blob store', async () => {
-    const story = new Story('large');
-    const runId = story.run();
-    const tree = story.tree(runId);
-    const stepId = story.step(tree, null, tree.rootStepId, 1);
-    const renderSpecId = tellRenderSpec(story, runId);
+    const builder = new EventBuilder('large');
+    const runId = builder.run();
+    const tree = builder.tree(runId);
+    const stepId = builder.step(tree, null, tree.rootStepId, 1);
+    const renderSpecId = recordRenderSpec(builder, runId);
     const text = 'é'.repeat(50_000);
-    tellHistory(story, tree, { stepId, renderSpecId, segments: [tellSegment(story, runId, renderSpecId, text)] });
-    await givenPrepared(api.database.db, story.events, api.blobs);
+    recordHistory(builder, tree, { stepId, renderSpecId, segments: [recordSegment(builder, runId, renderSpecId, text)] });
+    await givenPrepared(api.database.db, builder.events, api.blobs);
     const query = 'query ($id: ID!) { step(id: $id) { historyImage { segments { text largeTexts { field size } } } } }';
     const { data } = await api.ask(query, { id: stepId });
     expect(data.step.historyImage.segments).toEqual([{ text, largeTexts: [{ field: 'text', size: 100_000 }] }]);
@@ -123,19 +123,19 @@ describe('the history images of a thousand steps', () => {
   let treeId: string;
   let steps: string[];
   beforeAll(async () => {
-    const story = new Story('long');
-    const runId = story.run();
-    const tree = story.tree(runId);
+    const builder = new EventBuilder('long');
+    const runId = builder.run();
+    const tree = builder.tree(runId);
     ({ treeId } = tree);
-    ({ steps } = story.walk(tree, 0, 1_000, 1));
-    const renderSpecId = tellRenderSpec(story, runId);
+    ({ steps } = builder.walk(tree, 0, 1_000, 1));
+    const renderSpecId = recordRenderSpec(builder, runId);
     steps.forEach((stepId, i) => {
-      const segments = [tellSegment(story, runId, renderSpecId, `record ${i}`)];
+      const segments = [recordSegment(builder, runId, renderSpecId, `record ${i}`)];
       const before = steps[i - 1];
       const prefix = before === undefined ? null : { stepId: before, from: 0, to: i };
-      tellHistory(story, tree, { stepId, renderSpecId, segments, prefix });
+      recordHistory(builder, tree, { stepId, renderSpecId, segments, prefix });
     });
-    await givenEvents(api.database.db, story.events);
+    await givenEvents(api.database.db, builder.events);
   });
 
   test('a thousand steps load their images, specs and last segments in as many statements as one step', async () => {

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { seedOf } from '../src/projections/lineage/recall-seeds.ts';
 import { readTouched } from '../src/projections/lineage/recall-touched.ts';
+import { EventBuilder } from '../src/testing/event-builder.ts';
 import { appendTo, givenEvents, testLog } from '../src/testing/given-events.ts';
-import { Story } from '../src/testing/story.ts';
-import { tellWeb, WEB_SCORERS } from '../src/testing/tell-web.ts';
+import { recordWeb, WEB_SCORERS } from '../src/testing/record-web.ts';
 import { traceRecord } from '../src/usecases/lineage/trace-record.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
-const story = new Story('graphql lineage');
+const builder = new EventBuilder('graphql lineage');
 beforeAll(async () => {
   api = await openTestGraphql();
-  tellWeb(story, 3);
-  await givenEvents(api.database.db, story.events);
+  recordWeb(builder, 3);
+  await givenEvents(api.database.db, builder.events);
 });
 afterAll(() => api.close());
 
@@ -35,7 +35,7 @@ function shown({ runs, datasets, batches, versions, evaluations, trees, rollouts
 }
 
 test('a trace shows what an id is, its events, its origins and all that resulted from it', async () => {
-  const batch = story.events.find(({ type }) => type === 'BatchPlanned');
+  const batch = builder.events.find(({ type }) => type === 'BatchPlanned');
   if (batch?.type !== 'BatchPlanned') throw new Error('a web plans batches');
   const { batchId } = batch.data;
   const { data, errors } = await api.ask(TRACE, { id: batchId.toUpperCase() });
@@ -54,7 +54,7 @@ test('a trace distinguishes upper and lower case in names', async () => {
 });
 
 test('a trace of an unrecorded id is null', async () => {
-  expect(await api.ask(TRACE, { id: story.id('nobody') })).toEqual({ data: { trace: null } });
+  expect(await api.ask(TRACE, { id: builder.id('nobody') })).toEqual({ data: { trace: null } });
   expect(await api.ask(TRACE, { id: 'nobody@7' })).toEqual({ data: { trace: null } });
 });
 
@@ -96,8 +96,8 @@ test('a recall as of a position lists what it listed when the record ended there
   const then = await openTestGraphql();
   try {
     const { db } = then.database;
-    const half = story.events.findLastIndex(({ type }) => type === 'BatchAcked');
-    const early = story.events.slice(0, half);
+    const half = builder.events.findLastIndex(({ type }) => type === 'BatchAcked');
+    const early = builder.events.slice(0, half);
     await givenEvents(db, early);
     const of = (type: string, field: string) =>
       early.filter((event) => event.type === type).map(({ data }) => (data as Record<string, unknown>)[field])[0];
@@ -105,11 +105,11 @@ test('a recall as of a position lists what it listed when the record ended there
       ...WEB_SCORERS.map(({ name, revision }) => ({ scorer: `${name}@${revision}` })),
       { trajectory: of('RolloutFinished', 'rolloutId') },
       { run: of('RunStarted', 'runId') },
-      { task: story.id('task', 'x') },
+      { task: builder.id('task', 'x') },
     ];
     const recalls = [];
     for (const what of asked) recalls.push(await then.ask(RECALL, { what }));
-    await givenEvents(db, story.events.slice(half));
+    await givenEvents(db, builder.events.slice(half));
     const log = testLog();
     appendTo(log, early);
     const position = [...log.topics].map(([topic, records]) => `${topic}.0:${records.length}`).join(',');
@@ -129,9 +129,9 @@ test('a recall as of a position lists what it listed when the record ended there
 
 test.each([
   [{}, 'what must name exactly one of scorer, trajectory, task and run'],
-  [{ scorer: 'a@1', run: story.id('x') }, 'what must name exactly one of scorer, trajectory, task and run'],
+  [{ scorer: 'a@1', run: builder.id('x') }, 'what must name exactly one of scorer, trajectory, task and run'],
   [{ run: 'x' }, 'what.run must be a UUID, not "x"'],
-  [{ run: story.id('nobody') }, `there is no run ${story.id('nobody')}; \`espalier status\` lists the runs`],
+  [{ run: builder.id('nobody') }, `there is no run ${builder.id('nobody')}; \`espalier status\` lists the runs`],
 ])('a recall of %j is refused with the reason', async (what, message) => {
   const { errors } = await api.ask(RECALL, { what });
   expect(errors?.map((error) => [error.message, error.extensions.code])).toEqual([[message, 'BAD_USER_INPUT']]);

@@ -51,6 +51,6 @@ function shortened(error: GraphQLError): GraphQLError {
   if (!long) return error;
   const reason =
     typeof originalError === 'object' && originalError !== null && 'message' in originalError ? originalError.message : undefined;
-  const told = reason === undefined ? {} : { reason: cutText(String(reason), LONGEST) };
-  return new GraphQLError(cutText(message, LONGEST), { nodes, source, positions, path, extensions: { ...extensions, ...told } });
+  const shown = reason === undefined ? {} : { reason: cutText(String(reason), LONGEST) };
+  return new GraphQLError(cutText(message, LONGEST), { nodes, source, positions, path, extensions: { ...extensions, ...shown } });
 }

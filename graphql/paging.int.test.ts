@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Envelope } from '../src/events/envelope.ts';
+import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
-import { Story } from '../src/testing/story.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 interface Item {
@@ -18,31 +18,31 @@ interface Item {
 let api: TestGraphql;
 let runId: string;
 const items: Item[] = [];
-const story = new Story();
+const builder = new EventBuilder();
 beforeAll(async () => {
   api = await openTestGraphql();
-  runId = story.run();
+  runId = builder.run();
   await tellRollouts('before', 40);
 });
 afterAll(() => api.close());
 
 /** Few distinct returns, lengths and times, so that most rows tie with others. */
 async function tellRollouts(name: string, count: number): Promise<void> {
-  const told = story.events.length;
-  const tree = story.tree(runId, name);
+  const recorded = builder.events.length;
+  const tree = builder.tree(runId, name);
   for (let i = 0; i < count; i++) {
     const policyVersion = i % 3;
     const [length, value] = [1 + (i % 2), [0, 1, 0.1 + 0.2, -1e-7][(i * 7) % 4] ?? 0];
-    const rolloutId = story.rollout(tree, i, { policy: { policyId: 'random', version: policyVersion } });
-    const leaf = story.step(tree, rolloutId, tree.rootStepId, 1);
-    story.reward(tree, leaf, value);
+    const rolloutId = builder.rollout(tree, i, { policy: { policyId: 'random', version: policyVersion } });
+    const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1);
+    builder.reward(tree, leaf, value);
     const finished = i % 8 !== 7;
-    if (finished) story.finishRollout(tree, rolloutId, leaf, { steps: length, success: value >= 1 });
+    if (finished) builder.finishRollout(tree, rolloutId, leaf, { steps: length, success: value >= 1 });
     const finishedAt = finished ? instantOf(i) : null;
     items.push({ id: rolloutId, return: value, success: value >= 1, policyVersion, steps: length, finishedAt });
   }
   let finish = 0;
-  const events = story.events.slice(told).map((event): Envelope => {
+  const events = builder.events.slice(recorded).map((event): Envelope => {
     if (event.type !== 'RolloutFinished') return event;
     while (finish % 8 === 7) finish++;
     return { ...event, occurredAt: instantOf(finish++) };

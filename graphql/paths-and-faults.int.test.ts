@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
-import { Story } from '../src/testing/story.ts';
-import { openToldRecord, type ToldRecord } from './testing/told-record.ts';
+import { openTestRecord, type TestRecord } from './testing/test-record.ts';
 
-let api: ToldRecord['api'];
-let story: ToldRecord['story'];
-let run: ToldRecord['run'];
-let tree: ToldRecord['tree'];
-let good: ToldRecord['good'];
-let poor: ToldRecord['poor'];
-let going: ToldRecord['going'];
+let api: TestRecord['api'];
+let builder: TestRecord['builder'];
+let run: TestRecord['run'];
+let tree: TestRecord['tree'];
+let good: TestRecord['good'];
+let poor: TestRecord['poor'];
+let going: TestRecord['going'];
 beforeAll(async () => {
-  ({ api, story, run, tree, good, poor, going } = await openToldRecord());
+  ({ api, builder, run, tree, good, poor, going } = await openTestRecord());
 });
 afterAll(() => api.close());
 
@@ -81,13 +81,13 @@ describe('trajectories', () => {
       { depth: 1 },
       { depth: 2 },
     ]);
-    expect((await data('query ($leaf: ID!) { path(leaf: $leaf) { depth } }', { leaf: story.id('nothing') })).path).toEqual([]);
+    expect((await data('query ($leaf: ID!) { path(leaf: $leaf) { depth } }', { leaf: builder.id('nothing') })).path).toEqual([]);
   });
 });
 
 describe('faults in the log', () => {
   test('anomalies of the journal and quarantined events are listed', async () => {
-    const odd = new Story('odd');
+    const odd = new EventBuilder('odd');
     const runId = odd.run();
     const [started] = odd.events;
     const orphan = odd.step({ treeId: odd.id('no tree'), runId }, null, odd.id('no parent'), 1);
@@ -132,7 +132,7 @@ describe('refused arguments', () => {
   test('a list below a record accepts no filter for another record', async () => {
     const answer = await api.ask(
       'query ($id: ID!, $other: ID!) { run(id: $id) { trees(filter: { run: $other }) { nodes { id } } } }',
-      { id: run, other: story.id('x') },
+      { id: run, other: builder.id('x') },
     );
     expect(answer.errors?.[0]?.message).toBe(`filter: this list holds only what belongs to ${run}; leave run out`);
   });
@@ -141,7 +141,7 @@ describe('refused arguments', () => {
     expect(await data('query ($id: ID!) { run(id: $id) { name } }', { id: run.toUpperCase() })).toEqual({
       run: { name: 'first' },
     });
-    const id = story.id('unknown');
+    const id = builder.id('unknown');
     expect(
       await data(
         'query ($id: ID!) { run(id: $id) { id } tree(id: $id) { id } step(id: $id) { id } rollout(id: $id) { id } experiment(id: $id) { id } }',

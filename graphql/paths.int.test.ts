@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readRecordedPath } from '../src/projections/step-tree/read-recorded-path.ts';
+import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
-import { Story } from '../src/testing/story.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 const DEPTH = 12_000; // more than come at once
 let api: TestGraphql;
-const story = new Story('paths');
-const tree = story.tree(story.run(), 'deep');
-const deep = story.walk(tree, 0, DEPTH, 1);
+const builder = new EventBuilder('paths');
+const tree = builder.tree(builder.run(), 'deep');
+const deep = builder.walk(tree, 0, DEPTH, 1);
 const leaf = deep.steps.at(-1) ?? '';
-story.reward(tree, deep.steps[0] ?? '', 0.25, { component: 'process' });
-const other = story.walk(tree, 1, 3, 0);
+builder.reward(tree, deep.steps[0] ?? '', 0.25, { component: 'process' });
+const other = builder.walk(tree, 1, 3, 0);
 
 beforeAll(async () => {
   api = await openTestGraphql();
-  await givenEvents(api.database.db, story.events);
+  await givenEvents(api.database.db, builder.events);
 }, 120_000);
 afterAll(() => api.close());
 
@@ -101,7 +101,9 @@ describe('several paths in one request', () => {
 
   test('the paths of a request and those of its asOf fields share one budget', async () => {
     const six = (from: number) => aliases(6, (i) => `path(leaf: "${deep.steps[9_900 + from + i]}") { id }`).slice(1, -1);
-    const { errors } = await api.ask(`{ ${six(0)} asOf(position: "runs.0:1,trees.0:${story.events.length - 1}") { ${six(6)} } }`);
+    const { errors } = await api.ask(
+      `{ ${six(0)} asOf(position: "runs.0:1,trees.0:${builder.events.length - 1}") { ${six(6)} } }`,
+    );
     expect(errors?.[0]).toMatchObject({ extensions: { code: 'LIMIT_EXCEEDED' } });
   });
 

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
-import { Story } from '../src/testing/story.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
-const story = new Story('policy names');
-const tree = story.tree(story.run(), 'a');
+const builder = new EventBuilder('policy names');
+const tree = builder.tree(builder.run(), 'a');
 const NAMES = ['openai:Qwen@http://localhost:8000/v1', 'model@2', 'model'];
 const rollouts = NAMES.map((policyId, ordinal) => {
-  const rolloutId = story.rollout(tree, ordinal, { policy: { policyId, version: 2 } });
-  story.finishRollout(tree, rolloutId, story.step(tree, rolloutId, tree.rootStepId, 1), { steps: 1 });
+  const rolloutId = builder.rollout(tree, ordinal, { policy: { policyId, version: 2 } });
+  builder.finishRollout(tree, rolloutId, builder.step(tree, rolloutId, tree.rootStepId, 1), { steps: 1 });
   return rolloutId;
 });
 
 beforeAll(async () => {
   api = await openTestGraphql();
-  await givenEvents(api.database.db, story.events);
+  await givenEvents(api.database.db, builder.events);
 });
 afterAll(() => api.close());
 

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { pack } from '../src/events/packed.ts';
+import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
-import { Story } from '../src/testing/story.ts';
-import { CALL, LONG, openToldRecord, type ToldRecord } from './testing/told-record.ts';
+import { CALL, LONG, openTestRecord, type TestRecord } from './testing/test-record.ts';
 
-let api: ToldRecord['api'];
-let run: ToldRecord['run'];
-let tree: ToldRecord['tree'];
-let good: ToldRecord['good'];
-let poor: ToldRecord['poor'];
-let going: ToldRecord['going'];
-let bigStep: ToldRecord['bigStep'];
-let bigTree: ToldRecord['bigTree'];
+let api: TestRecord['api'];
+let run: TestRecord['run'];
+let tree: TestRecord['tree'];
+let good: TestRecord['good'];
+let poor: TestRecord['poor'];
+let going: TestRecord['going'];
+let bigStep: TestRecord['bigStep'];
+let bigTree: TestRecord['bigTree'];
 beforeAll(async () => {
-  ({ api, run, tree, good, poor, going, bigStep, bigTree } = await openToldRecord());
+  ({ api, run, tree, good, poor, going, bigStep, bigTree } = await openTestRecord());
 });
 afterAll(() => api.close());
 
@@ -105,7 +105,7 @@ describe('runs', () => {
   });
 
   test('a run without trees shows zeros and no rates', async () => {
-    const lone = new Story('lone');
+    const lone = new EventBuilder('lone');
     const id = lone.run();
     await givenEvents(api.database.db, lone.events);
     const found = await data(
@@ -175,7 +175,7 @@ describe('trees', () => {
   });
 
   test('a tree with too many steps is refused when requested whole, and read in pages', async () => {
-    const huge = new Story('huge');
+    const huge = new EventBuilder('huge');
     const of = huge.tree(huge.run(), 'huge');
     for (let i = 0; i < 2_000; i++) huge.step(of, null, of.rootStepId, 1);
     await givenEvents(api.database.db, huge.events);

@@ -1,48 +1,48 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { DataOf } from '../src/events/catalogue.ts';
+import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
-import { Story } from '../src/testing/story.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
-const story = new Story('graphql revisions');
+const builder = new EventBuilder('graphql revisions');
 const judge = { name: 'planner', revision: '1' };
 let run: string;
-let tree: ReturnType<Story['tree']>;
+let tree: ReturnType<EventBuilder['tree']>;
 let good: readonly string[];
 let bad: readonly string[];
-const revisionId = story.id('revision', 0);
+const revisionId = builder.id('revision', 0);
 
 /** A rollout whose words are told by letters. */
 function walk(ordinal: number, letters: string, value: number): readonly string[] {
-  const rolloutId = story.rollout(tree, ordinal);
+  const rolloutId = builder.rollout(tree, ordinal);
   const steps: string[] = [];
   for (const [i, letter] of [...letters].entries()) {
     const termination = i === letters.length - 1 ? 'terminated' : 'none';
     const words = { response: `Thought: ${letter}.\nAction: ${letter}`, action: letter, observation: `saw ${letter}` };
-    steps.push(story.step(tree, rolloutId, steps.at(-1) ?? tree.rootStepId, i + 1, { ...words, termination }));
+    steps.push(builder.step(tree, rolloutId, steps.at(-1) ?? tree.rootStepId, i + 1, { ...words, termination }));
   }
   const leaf = steps.at(-1) ?? tree.rootStepId;
-  story.reward(tree, leaf, value, { rolloutId });
-  story.finishRollout(tree, rolloutId, leaf, { steps: letters.length, success: value >= 1 });
+  builder.reward(tree, leaf, value, { rolloutId });
+  builder.finishRollout(tree, rolloutId, leaf, { steps: letters.length, success: value >= 1 });
   return steps;
 }
 
 beforeAll(async () => {
   api = await openTestGraphql();
-  run = story.run();
-  tree = story.tree(run);
+  run = builder.run();
+  tree = builder.tree(run);
   good = walk(0, 'abc', 1);
   bad = walk(1, 'axyz', 0);
   const { treeId } = tree;
   const [first = '', second = '', , leafStepId = ''] = bad;
-  const told = { treeId, leafStepId, judge };
+  const recorded = { treeId, leafStepId, judge };
   const of = (index: number, verdict: 'good' | 'bad', stepId: string): DataOf<'StepJudged'> => ({
-    ...{ ...told, index, verdict, stepId, reply: `reply ${index}`, promptHash: `${index}`.repeat(64) },
+    ...{ ...recorded, index, verdict, stepId, reply: `reply ${index}`, promptHash: `${index}`.repeat(64) },
   });
-  story.tell('StepJudged', of(0, 'good', first), run);
-  story.tell('StepJudged', of(1, 'bad', second), run);
-  story.tell('StepJudged', { ...of(0, 'bad', first), judge: { name: 'other', revision: '1' } }, run);
+  builder.record('StepJudged', of(0, 'good', first), run);
+  builder.record('StepJudged', of(1, 'bad', second), run);
+  builder.record('StepJudged', { ...of(0, 'bad', first), judge: { name: 'other', revision: '1' } }, run);
   const composed: DataOf<'RevisionComposed'> = {
     revisionId,
     treeId,
@@ -59,17 +59,17 @@ beforeAll(async () => {
     judge,
     contentHash: 'c'.repeat(64),
   };
-  story.tell('RevisionComposed', composed, run);
-  story.tell('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, run);
-  for (let i = 1; i < 5; i++) story.tell('RevisionComposed', { ...composed, revisionId: story.id('revision', i) }, run);
+  builder.record('RevisionComposed', composed, run);
+  builder.record('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, run);
+  for (let i = 1; i < 5; i++) builder.record('RevisionComposed', { ...composed, revisionId: builder.id('revision', i) }, run);
   const detail = 'the environment answered "no"';
   const stepId = good[1] ?? null;
-  story.tell(
+  builder.record(
     'RevisionRejected',
-    { revisionId: story.id('revision', 1), treeId, reason: 'impossible', reached: null, stepId, detail },
+    { revisionId: builder.id('revision', 1), treeId, reason: 'impossible', reached: null, stepId, detail },
     run,
   );
-  await givenEvents(api.database.db, story.events);
+  await givenEvents(api.database.db, builder.events);
 });
 afterAll(() => api.close());
 
@@ -117,7 +117,7 @@ describe('one revision', () => {
 
   test('a rejected revision shows why and where it was rejected', async () => {
     const query = 'query ($id: ID!) { revision(id: $id) { state reason detail reached rejectedAt { action } } }';
-    expect(await data(query, { id: story.id('revision', 1) })).toEqual({
+    expect(await data(query, { id: builder.id('revision', 1) })).toEqual({
       revision: {
         ...{ state: 'rejected', reason: 'impossible', detail: 'the environment answered "no"', reached: null },
         rejectedAt: { action: 'b' },
@@ -126,7 +126,7 @@ describe('one revision', () => {
   });
 
   test('an unknown revision is null', async () => {
-    expect(await data('query ($id: ID!) { revision(id: $id) { id } }', { id: story.id('nobody') })).toEqual({ revision: null });
+    expect(await data('query ($id: ID!) { revision(id: $id) { id } }', { id: builder.id('nobody') })).toEqual({ revision: null });
   });
 });
 
@@ -135,7 +135,7 @@ describe('lists of revisions', () => {
     const page = `{ totalCount nodes { id } pageInfo { hasNextPage endCursor } }`;
     const query = `query ($run: ID!, $tree: ID!, $after: String) {
       run(id: $run) { revisions(first: 3, after: $after) ${page} } tree(id: $tree) { revisions(first: 3, after: $after) ${page} } }`;
-    const ids = [0, 1, 2, 3, 4].map((i) => ({ id: story.id('revision', i) }));
+    const ids = [0, 1, 2, 3, 4].map((i) => ({ id: builder.id('revision', i) }));
     const ask = (after: string | null) => data(query, { run, tree: tree.treeId, after });
     const first = { totalCount: 5, nodes: ids.slice(0, 3), pageInfo: { hasNextPage: true, endCursor: expect.any(String) } };
     const got = (await ask(null)) as { run: { revisions: { pageInfo: { endCursor: string } } } }; // as the query asks
@@ -173,8 +173,8 @@ describe('lists of revisions', () => {
 
   test('the judgements of a tree include those of every judge', async () => {
     const { treeId } = tree;
-    const told = await data('query ($id: ID!) { tree(id: $id) { judgements { judge index verdict } } }', { id: treeId });
-    expect(told).toEqual({
+    const recorded = await data('query ($id: ID!) { tree(id: $id) { judgements { judge index verdict } } }', { id: treeId });
+    expect(recorded).toEqual({
       tree: {
         judgements: [
           { judge: 'other@1', index: 0, verdict: 'bad' },

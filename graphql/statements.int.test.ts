@@ -1,27 +1,27 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
-import { Story } from '../src/testing/story.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
 let treeId: string;
 beforeAll(async () => {
   api = await openTestGraphql();
-  const story = new Story();
+  const builder = new EventBuilder();
   for (let r = 0; r < 6; r++) {
-    const runId = story.run(`run ${r}`);
+    const runId = builder.run(`run ${r}`);
     for (let t = 0; t < 4; t++) {
-      const tree = story.tree(runId, `tree ${t}`);
+      const tree = builder.tree(runId, `tree ${t}`);
       treeId = tree.treeId;
-      for (let i = 0; i < 5; i++) story.walk(tree, i, 3, i % 2);
-      story.tell(
+      for (let i = 0; i < 5; i++) builder.walk(tree, i, 3, i % 2);
+      builder.record(
         'ValueBackedUp',
         { treeId, simulation: 0, leafStepId: tree.rootStepId, value: 1, path: [tree.rootStepId] },
         runId,
       );
     }
   }
-  await givenEvents(api.database.db, story.events);
+  await givenEvents(api.database.db, builder.events);
 });
 afterAll(() => api.close());
 

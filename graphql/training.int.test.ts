@@ -1,38 +1,38 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { derivedId } from '../src/events/derived-id.ts';
+import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
-import { Story } from '../src/testing/story.ts';
-import { type ToldGroup, tellBatch, tellGroup, tellLineage, tellVersion } from '../src/testing/tell-training.ts';
+import { type RecordedGroup, recordBatch, recordGroup, recordLineage, recordVersion } from '../src/testing/record-training.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
 const POLICY = 'linear:shown';
 const lineageId = derivedId('lineage', POLICY);
 const batchId = derivedId('batch', lineageId, 0);
-const story = new Story('graphql training');
-let taken: ToldGroup;
-let refused: ToldGroup;
+const builder = new EventBuilder('graphql training');
+let taken: RecordedGroup;
+let refused: RecordedGroup;
 
 beforeAll(async () => {
   api = await openTestGraphql();
-  tellLineage(story, POLICY);
-  const runId = story.run('collect', { config: { training: { policyId: POLICY, channel: 'train' } } });
-  taken = tellGroup(story, runId, 'taken', { policyId: POLICY, rewards: [0, 1] });
-  refused = tellGroup(story, runId, 'refused', { policyId: POLICY, rewards: [1] });
-  tellGroup(story, runId, 'ready', { policyId: POLICY, rewards: [1, 0, 1] });
-  tellBatch(story, POLICY, [{ ...taken, rolloutIds: taken.rolloutIds.toReversed() }]);
+  recordLineage(builder, POLICY);
+  const runId = builder.run('collect', { config: { training: { policyId: POLICY, channel: 'train' } } });
+  taken = recordGroup(builder, runId, 'taken', { policyId: POLICY, rewards: [0, 1] });
+  refused = recordGroup(builder, runId, 'refused', { policyId: POLICY, rewards: [1] });
+  recordGroup(builder, runId, 'ready', { policyId: POLICY, rewards: [1, 0, 1] });
+  recordBatch(builder, POLICY, [{ ...taken, rolloutIds: taken.rolloutIds.toReversed() }]);
   const lineage = { lineageId, policyId: POLICY };
   const rejected = { reason: 'singleton' as const, rule: 'two are compared', measured: 1 };
   const [rolloutId = ''] = refused.rolloutIds;
-  story.tell('SampleRejected', { ...lineage, groupId: refused.treeId, rolloutId, ...rejected }, lineageId);
-  const lease = { ...lineage, batchId, leaseId: story.id('lease', 1), fence: 1 };
-  story.tell('BatchLeased', { ...lease, consumer: 'a', deadline: '2026-01-01T00:05:00.000Z' }, lineageId);
-  story.tell('BatchReturned', { ...lease, reason: 'out of memory' }, lineageId);
-  const second = { ...lease, leaseId: story.id('lease', 2), fence: 2 };
-  story.tell('BatchLeased', { ...second, consumer: 'b', deadline: '2026-01-01T00:09:00.000Z' }, lineageId);
-  story.tell('BatchAcked', { ...second, version: 1, checkpointId: story.id('checkpoint', POLICY, 1) }, lineageId);
-  tellVersion(story, POLICY, 1, batchId);
-  await givenEvents(api.database.db, story.events);
+  builder.record('SampleRejected', { ...lineage, groupId: refused.treeId, rolloutId, ...rejected }, lineageId);
+  const lease = { ...lineage, batchId, leaseId: builder.id('lease', 1), fence: 1 };
+  builder.record('BatchLeased', { ...lease, consumer: 'a', deadline: '2026-01-01T00:05:00.000Z' }, lineageId);
+  builder.record('BatchReturned', { ...lease, reason: 'out of memory' }, lineageId);
+  const second = { ...lease, leaseId: builder.id('lease', 2), fence: 2 };
+  builder.record('BatchLeased', { ...second, consumer: 'b', deadline: '2026-01-01T00:09:00.000Z' }, lineageId);
+  builder.record('BatchAcked', { ...second, version: 1, checkpointId: builder.id('checkpoint', POLICY, 1) }, lineageId);
+  recordVersion(builder, POLICY, 1, batchId);
+  await givenEvents(api.database.db, builder.events);
 });
 afterAll(() => api.close());
 

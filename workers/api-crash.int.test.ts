@@ -4,9 +4,9 @@ import { createRandom } from '../src/domain/random/random.ts';
 import type { Envelope } from '../src/events/envelope.ts';
 import type { Platform } from '../src/platform/open-platform.ts';
 import { countEvents, environmentOf, liveAndRebuilt, settle } from '../src/testing/crashing-run.ts';
+import { EventBuilder } from '../src/testing/event-builder.ts';
 import { followEvents } from '../src/testing/live-client.ts';
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
-import { Story } from '../src/testing/story.ts';
 import { until } from '../src/testing/until.ts';
 import { type ChildProcess, freePort, killRunning, startProcess } from '../src/testing/worker-process.ts';
 
@@ -21,16 +21,16 @@ afterEach(async () => {
 
 /** A run of three trees, cut into requests of three events. */
 function requests(): readonly (readonly Envelope[])[] {
-  const story = new Story('api crash');
-  const runId = story.run();
+  const builder = new EventBuilder('api crash');
+  const runId = builder.run();
   for (const name of ['a', 'b', 'c']) {
-    const tree = story.tree(runId, name);
-    for (let ordinal = 0; ordinal < 2; ordinal++) story.walk(tree, ordinal, 3, 1);
-    story.closeTree(tree, 2);
+    const tree = builder.tree(runId, name);
+    for (let ordinal = 0; ordinal < 2; ordinal++) builder.walk(tree, ordinal, 3, 1);
+    builder.closeTree(tree, 2);
   }
-  story.finishRun(runId);
+  builder.finishRun(runId);
   const cut: Envelope[][] = [];
-  for (let i = 0; i < story.events.length; i += 3) cut.push(story.events.slice(i, i + 3));
+  for (let i = 0; i < builder.events.length; i += 3) cut.push(builder.events.slice(i, i + 3));
   return cut;
 }
 
@@ -68,10 +68,10 @@ test('a producer that retries until it is answered, and a reader that resumes af
   }
 
   await settle(platform);
-  const told = sent.flat().map(({ id }) => id);
-  await until(() => reader.received.length >= told.length);
+  const recorded = sent.flat().map(({ id }) => id);
+  await until(() => reader.received.length >= recorded.length);
   await reader.close();
-  expect(reader.received.map(({ id }) => id).sort()).toEqual([...told].sort());
+  expect(reader.received.map(({ id }) => id).sort()).toEqual([...recorded].sort());
   for (const stream of new Set(sent.flat().map((event) => event.stream))) {
     const order = (events: readonly { id: string; stream: string }[]) =>
       events.filter((e) => e.stream === stream).map((e) => e.id);
@@ -81,7 +81,7 @@ test('a producer that retries until it is answered, and a reader that resumes af
 
   const { db } = platform.database;
   const kept = await db.selectFrom('events').select('event_id').execute();
-  expect(kept.map(({ event_id }) => event_id).sort()).toEqual([...told].sort());
+  expect(kept.map(({ event_id }) => event_id).sort()).toEqual([...recorded].sort());
   expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
   const anomalies = await db.selectFrom('anomalies').select(['kind', 'event_id']).execute();
   expect(anomalies.filter(({ kind }) => kind !== 'duplicate')).toEqual([]);

@@ -37,7 +37,7 @@ test('any broken promise is reported', async () => {
   const { db, pool } = platform.database;
   const run = await db.selectFrom('training_runs').select('run_id').where('channel', '=', 'train').executeTakeFirstOrThrow();
   const lost = '00000000-0000-4000-8000-000000000000';
-  const told = {
+  const recorded = {
     policyId: plan.policyId,
     runId: run.run_id,
     acknowledged: [lost],
@@ -47,7 +47,7 @@ test('any broken promise is reported', async () => {
   await pool.query(
     "update events set body = replace(body, 'StepTaken', 'StepTakem') where event_id = (select event_id from events where type = 'StepTaken' limit 1)",
   );
-  const broken = (await checkRecord(platform, told)).filter((check) => check.broken > 0).map(({ promise }) => promise);
+  const broken = (await checkRecord(platform, recorded)).filter((check) => check.broken > 0).map(({ promise }) => promise);
   expect(broken).toEqual([
     'acknowledged events are journalled',
     'read models equal their fold',

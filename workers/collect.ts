@@ -2,7 +2,7 @@ import { openPlatform } from '../src/platform/open-platform.ts';
 import { readConfig } from '../src/runtime/config.ts';
 import { runUntilStopped } from '../src/runtime/lifecycle.ts';
 import { createLogger } from '../src/runtime/logger.ts';
-import { RunFailed, readPlanFile } from '../src/usecases/collect/collect-into.ts';
+import { RunFailed, readPlanFile } from '../src/usecases/collect/collect.ts';
 import { collectWithRetry } from '../src/usecases/collect/collect-with-retry.ts';
 
 /** Collects the run of a plan file: `workers/collect.ts PLAN.json`. Started again on the same file, it goes on with that run. */

@@ -10,8 +10,8 @@ import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { aTrainPlan } from '../src/testing/train-plan.ts';
 import { until } from '../src/testing/until.ts';
 import { type ChildProcess, killRunning, startProcess } from '../src/testing/worker-process.ts';
+import { train } from '../src/usecases/train/train.ts';
 import { beginTraining } from '../src/usecases/train/train-begin.ts';
-import { trainInto } from '../src/usecases/train/train-into.ts';
 
 const plan = aTrainPlan();
 const open: (() => Promise<void>)[] = [];
@@ -32,7 +32,7 @@ async function openHome() {
 
 test('collector, batcher and trainer, each killed midway, reach the weights of an undisturbed training with every sample trained once', async () => {
   const signal = new AbortController().signal;
-  const expected = await trainInto(await openHome(), { plan, concurrency: 3, signal, logger: SILENT });
+  const expected = await train(await openHome(), { plan, concurrency: 3, signal, logger: SILENT });
 
   const platform = await openHome();
   const kind = await openEnvironment(plan.environment);

@@ -5,9 +5,9 @@ import type { Envelope } from '../../src/events/envelope.ts';
 import type { Offsets } from '../../src/log/event-log.ts';
 import { formatPosition } from '../../src/log/position.ts';
 import { arbitraryRecord } from '../../src/testing/arbitrary-record.ts';
+import { EventBuilder } from '../../src/testing/event-builder.ts';
 import { everyEvent } from '../../src/testing/every-event.ts';
 import { appendTo, givenEvents, testLog } from '../../src/testing/given-events.ts';
-import { Story } from '../../src/testing/story.ts';
 import { openTestGraphql, type TestGraphql } from '../testing/open-test-graphql.ts';
 import { readTypeDefs } from '../type-defs.ts';
 
@@ -150,18 +150,18 @@ describe('reads as of a position', () => {
   }, 120_000);
 
   test('a read as of a position shows the reward as assigned, not as revised later', async () => {
-    const story = new Story();
-    const tree = story.tree(story.run(), 'a');
-    const walk = story.walk(tree, 0, 2, 1);
+    const builder = new EventBuilder();
+    const tree = builder.tree(builder.run(), 'a');
+    const walk = builder.walk(tree, 0, 2, 1);
     const [first = ''] = walk.steps;
-    const rewardId = story.reward(tree, first, 0.25, { component: 'process' });
-    const before = positionAfter(story.events);
-    story.tell(
+    const rewardId = builder.reward(tree, first, 0.25, { component: 'process' });
+    const before = positionAfter(builder.events);
+    builder.record(
       'RewardRevised',
       { rewardId, treeId: tree.treeId, value: 4, scorer: { name: 'judge', revision: '2' }, reason: 'again' },
       tree.runId,
     );
-    await givenEvents(api.database.db, story.events);
+    await givenEvents(api.database.db, builder.events);
     const fields = 'trajectory(rollout: $rollout) { return } step(id: $step) { rewards { value assignedValue revisionCount } }';
     const { data } = await api.ask(
       `query ($rollout: ID!, $step: ID!, $before: String) { ${fields} then: asOf(position: $before) { ${fields} } }`,
@@ -177,13 +177,13 @@ describe('reads as of a position', () => {
   });
 
   test('one request reads several positions and the present side by side', async () => {
-    const story = new Story();
-    const run = story.run();
-    const early = positionAfter(story.events);
-    story.tree(run, 'a');
-    const later = positionAfter(story.events);
-    story.tree(run, 'b');
-    await givenEvents(api.database.db, story.events);
+    const builder = new EventBuilder();
+    const run = builder.run();
+    const early = positionAfter(builder.events);
+    builder.tree(run, 'a');
+    const later = positionAfter(builder.events);
+    builder.tree(run, 'b');
+    await givenEvents(api.database.db, builder.events);
     const trees = 'trees { totalCount }';
     const { data, errors } = await api.ask(
       `query ($early: String, $later: String) {
@@ -198,10 +198,10 @@ describe('reads as of a position', () => {
   });
 
   test('a time selects a moment as a position does', async () => {
-    const story = new Story();
-    const run = story.run();
-    const tree = story.tree(run, 'a');
-    await givenEvents(api.database.db, story.events);
+    const builder = new EventBuilder();
+    const run = builder.run();
+    const tree = builder.tree(run, 'a');
+    await givenEvents(api.database.db, builder.events);
     const time = (await api.ask(`{ run(id: "${run}") { startedAt } }`)).data.run.startedAt;
     const { data } = await api.ask(
       `query ($time: DateTime) { asOf(time: $time) { position run(id: "${run}") { id } tree(id: "${tree.treeId}") { id } } }`,

@@ -1,7 +1,7 @@
 import type { Offsets } from '../../src/log/event-log.ts';
 import { buildOf, codeVersionOf } from '../../src/projections/projection.ts';
 import { readCursors } from '../../src/projections/read-cursors.ts';
-import { type BuildStanding, readBuilds } from '../../src/projections/rebuild/read-builds.ts';
+import { type BuildStatus, readBuilds } from '../../src/projections/rebuild/read-builds.ts';
 import type { Sources } from '../context.ts';
 import type { ProjectionLag } from '../generated/types.ts';
 import { logEnd, within } from './log-end.ts';
@@ -10,20 +10,20 @@ import { logEnd, within } from './log-end.ts';
  * Measures how far each projection is behind the log. Cursors are read before the ends, so a lag is never below zero for a race.
  */
 export async function measureLag(sources: Sources): Promise<ProjectionLag[]> {
-  const [standings, builds] = [await readCursors(sources.db), await readBuilds(sources.db)];
+  const [statuses, builds] = [await readCursors(sources.db), await readBuilds(sources.db)];
   const end = await logEnd(sources);
-  return standings.flatMap(({ name, version, state, reason, cursors }) => {
+  return statuses.flatMap(({ name, version, state, reason, cursors }) => {
     const projection = sources.projections.find((p) => p.name === name);
     if (!projection) return [];
     const partitions = behind(cursors, within(end, projection));
     const lag = partitions.reduce((sum, { lag }) => sum + lag, 0);
-    const beside = builds.filter((build) => build.projection === name).map(tellBuild);
-    const standing = { projection: name, version: codeVersionOf(version), build: buildOf(version), state, reason };
-    return [{ ...standing, partitions, lag, builds: beside }];
+    const shadows = builds.filter((build) => build.projection === name).map(reportBuild);
+    const status = { projection: name, version: codeVersionOf(version), build: buildOf(version), state, reason };
+    return [{ ...status, partitions, lag, builds: shadows }];
   });
 }
 
-function tellBuild({ version, build, state, begunAt, progress }: BuildStanding): ProjectionLag['builds'][number] {
+function reportBuild({ version, build, state, begunAt, progress }: BuildStatus): ProjectionLag['builds'][number] {
   const none = { phase: null, done: null, of: null, rate: null, secondsLeft: null, toldAt: null };
   return { version, build, state, begunAt, ...(progress ?? none) };
 }

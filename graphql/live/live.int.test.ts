@@ -9,7 +9,7 @@ import { formatPosition, positionAfter } from '../../src/log/position.ts';
 import type { Notices } from '../../src/postgres/notices.ts';
 import { projections } from '../../src/projections/registry.ts';
 import { runProjections } from '../../src/projections/runner.ts';
-import { Story } from '../../src/testing/story.ts';
+import { EventBuilder } from '../../src/testing/event-builder.ts';
 import { openTestGraphql, type TestGraphql } from '../testing/open-test-graphql.ts';
 import { type ReadEvent, readEvents } from '../testing/read-events.ts';
 
@@ -61,15 +61,15 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 /** A run with some trees, so that events lie in all partitions of two topics. */
-function tell(name: string, trees: number): Story & { runId: string; treeIds: string[] } {
-  const story = new Story(name);
-  const runId = story.run(name);
+function record(name: string, trees: number): EventBuilder & { runId: string; treeIds: string[] } {
+  const builder = new EventBuilder(name);
+  const runId = builder.run(name);
   const treeIds = Array.from({ length: trees }, (_, i) => {
-    const tree = story.tree(runId, `${name} ${i}`);
-    story.walk(tree, 0, 2, 1);
+    const tree = builder.tree(runId, `${name} ${i}`);
+    builder.walk(tree, 0, 2, 1);
     return tree.treeId;
   });
-  return Object.assign(story, { runId, treeIds });
+  return Object.assign(builder, { runId, treeIds });
 }
 
 describe('waitFor(position)', () => {
@@ -78,9 +78,9 @@ describe('waitFor(position)', () => {
 
   test('a read after waitFor sees everything appended before the position, woken by a notification alone', async () => {
     for (let i = 0; i < 5; i++) {
-      const story = tell(`mine ${i}`, 3);
-      const position = await append(story.events);
-      const answer = await notifiedOnly.ask(query, { position, run: story.runId });
+      const builder = record(`mine ${i}`, 3);
+      const position = await append(builder.events);
+      const answer = await notifiedOnly.ask(query, { position, run: builder.runId });
       expect(answer.errors).toBeUndefined();
       expect(answer.data.waitFor).toEqual({
         position,
@@ -91,7 +91,7 @@ describe('waitFor(position)', () => {
   });
 
   test('waiting for the end of the log ends with no lag', async () => {
-    await append(tell('lag', 2).events);
+    await append(record('lag', 2).events);
     const { position } = (await api.ask('{ position }')).data;
     const answer = await api.ask(
       'query ($position: String!) { waitFor(position: $position) { query { lag { projection state lag partitions { topic partition cursor end lag } } } } }',
@@ -135,12 +135,12 @@ describe('waitFor(position)', () => {
   });
 
   test('a position beyond the end of every log is refused at once', async () => {
-    const answer = await api.ask(query, { position: 'trees.0:999999999', run: tell('x', 0).runId });
+    const answer = await api.ask(query, { position: 'trees.0:999999999', run: record('x', 0).runId });
     expect(answer.errors?.[0]).toMatchObject({
       message: expect.stringMatching(/position lies past the end of the log, .*runs\.0:\d+/),
       extensions: { code: 'BAD_USER_INPUT' },
     });
-    const nonsense = await api.ask(query, { position: 'soon', run: tell('x', 0).runId });
+    const nonsense = await api.ask(query, { position: 'soon', run: record('x', 0).runId });
     expect(nonsense.errors?.[0]?.message).toMatch(/position: "soon" is not topic.partition:offset; a position looks like/);
   });
 
@@ -167,15 +167,15 @@ describe('waitFor(position)', () => {
 
   test('waitFor times out with the projections that lag while no projector runs, and says when one has stopped', async () => {
     await projector.close();
-    const story = tell('late', 1);
-    const position = await append(story.events);
-    const late = await api.ask(query, { position, run: story.runId, timeoutMs: 200 });
+    const builder = record('late', 1);
+    const position = await append(builder.events);
+    const late = await api.ask(query, { position, run: builder.runId, timeoutMs: 200 });
     expect(late.errors?.[0]).toMatchObject({
       message: expect.stringMatching(/not reached within 200 ms by .*journal \(at .*runs\.0:.*, step-tree \(at .*trees/),
       extensions: { code: 'TIMED_OUT' },
     });
     const behind = (await api.ask('{ lag { projection lag } }')).data.lag;
-    expect(behind).toContainEqual({ projection: 'journal', lag: story.events.length });
+    expect(behind).toContainEqual({ projection: 'journal', lag: builder.events.length });
     const state = (name: string, to: 'running' | 'stopped') =>
       api.database.db
         .updateTable('projections')
@@ -183,14 +183,14 @@ describe('waitFor(position)', () => {
         .where('name', '=', name)
         .execute();
     await state('rewards', 'stopped');
-    const stopped = await api.ask(query, { position, run: story.runId });
+    const stopped = await api.ask(query, { position, run: builder.runId });
     expect(stopped.errors?.[0]).toMatchObject({
       message: expect.stringMatching(/the projection rewards stopped and will not reach the position: a bug/),
       extensions: { code: 'PROJECTION_STOPPED' },
     });
     await state('rewards', 'running');
     projector = await runProjections({ log: api.log, database: api.database });
-    expect((await api.ask(query, { position, run: story.runId })).errors).toBeUndefined();
+    expect((await api.ask(query, { position, run: builder.runId })).errors).toBeUndefined();
   });
 });
 
@@ -198,27 +198,27 @@ describe('the live tail', () => {
   const idsOf = (events: readonly { id: string }[]) => events.map(({ id }) => id);
 
   test('the live tail delivers every event of a run once, each stream in order', async () => {
-    const story = tell('whole', 4);
-    await appendAndProject(story.events);
-    const reader = await readEvents(api, { after: '', run: story.runId });
-    const events = await reader.take(story.events.length);
+    const builder = record('whole', 4);
+    await appendAndProject(builder.events);
+    const reader = await readEvents(api, { after: '', run: builder.runId });
+    const events = await reader.take(builder.events.length);
     await reader.leave();
-    expect(new Set(idsOf(events))).toEqual(new Set(idsOf(story.events)));
-    for (const stream of [story.runId, ...story.treeIds]) {
+    expect(new Set(idsOf(events))).toEqual(new Set(idsOf(builder.events)));
+    for (const stream of [builder.runId, ...builder.treeIds]) {
       const ofStream = (all: readonly { stream: string; id: string }[]) => idsOf(all.filter((event) => event.stream === stream));
-      expect(ofStream(events)).toEqual(ofStream(story.events));
+      expect(ofStream(events)).toEqual(ofStream(builder.events));
     }
   });
 
   test('the live tail resumes after the position of any event without gap or repetition', async () => {
-    const story = tell('resume', 5);
-    await appendAndProject(story.events);
-    const reader = await readEvents(api, { after: '', run: story.runId });
-    const all = await reader.take(story.events.length);
+    const builder = record('resume', 5);
+    await appendAndProject(builder.events);
+    const reader = await readEvents(api, { after: '', run: builder.runId });
+    const all = await reader.take(builder.events.length);
     await reader.leave();
     await fc.assert(
       fc.asyncProperty(fc.nat(all.length - 2), async (at) => {
-        const again = await readEvents(api, { after: all[at]?.position, run: story.runId });
+        const again = await readEvents(api, { after: all[at]?.position, run: builder.runId });
         const rest = await again.take(all.length - at - 1);
         await again.leave();
         expect(new Set(idsOf(rest))).toEqual(new Set(idsOf(all.slice(at + 1))));
@@ -228,43 +228,43 @@ describe('the live tail', () => {
   });
 
   test('the live tail follows many small appends through reconnections of its reader, woken by notifications alone', async () => {
-    const story = tell('arriving', 12);
-    let reader = await readEvents(notifiedOnly, { run: story.runId });
+    const builder = record('arriving', 12);
+    let reader = await readEvents(notifiedOnly, { run: builder.runId });
     const seen: ReadEvent[] = [];
-    for (let from = 0; from < story.events.length; from += 7) {
-      const part = story.events.slice(from, from + 7);
+    for (let from = 0; from < builder.events.length; from += 7) {
+      const part = builder.events.slice(from, from + 7);
       await append(part);
       seen.push(...(await reader.take(part.length)));
       if (from % 3 === 0) {
         await reader.leave();
-        reader = await readEvents(notifiedOnly, { run: story.runId, after: seen.at(-1)?.position });
+        reader = await readEvents(notifiedOnly, { run: builder.runId, after: seen.at(-1)?.position });
       }
     }
     await reader.leave();
-    expect(idsOf(seen).sort()).toEqual(idsOf(story.events).sort());
+    expect(idsOf(seen).sort()).toEqual(idsOf(builder.events).sort());
   });
 
   test('the live tail of one tree or of some types delivers nothing else', async () => {
-    const story = tell('chosen', 3);
-    await appendAndProject(story.events);
-    const [tree] = story.treeIds;
+    const builder = record('chosen', 3);
+    await appendAndProject(builder.events);
+    const [tree] = builder.treeIds;
     const ofTree = await readEvents(api, { after: '', tree });
-    const expected = story.events.filter(({ stream }) => stream === tree);
+    const expected = builder.events.filter(({ stream }) => stream === tree);
     expect(idsOf(await ofTree.take(expected.length))).toEqual(idsOf(expected));
     await ofTree.leave();
-    const ofTypes = await readEvents(api, { after: '', run: story.runId, types: ['RunStarted', 'RolloutFinished'] });
+    const ofTypes = await readEvents(api, { after: '', run: builder.runId, types: ['RunStarted', 'RolloutFinished'] });
     const types = (await ofTypes.take(4)).map(({ type }) => type).sort();
     expect(types).toEqual(['RolloutFinished', 'RolloutFinished', 'RolloutFinished', 'RunStarted']);
     await ofTypes.leave();
   });
 
   test('the live tail delivers a released event at the place of its release, also to a reader past its first place', async () => {
-    const story = new Story('released to a subscriber');
-    const tree = story.tree(story.run(), 'a');
-    const rollout = story.rollout(tree);
-    story.step(tree, rollout, story.step(tree, rollout, tree.rootStepId, 1), 2);
-    story.reward(tree, tree.rootStepId, 1);
-    const [run, opened, started, parent, early, reward] = story.events as [
+    const builder = new EventBuilder('released to a subscriber');
+    const tree = builder.tree(builder.run(), 'a');
+    const rollout = builder.rollout(tree);
+    builder.step(tree, rollout, builder.step(tree, rollout, tree.rootStepId, 1), 2);
+    builder.reward(tree, tree.rootStepId, 1);
+    const [run, opened, started, parent, early, reward] = builder.events as [
       Envelope,
       Envelope,
       Envelope,
@@ -301,24 +301,24 @@ describe('the live tail', () => {
   });
 
   test('the live tail reads no more than its reader consumes', async () => {
-    const story = tell('slow', 100);
-    await appendAndProject(story.events);
+    const builder = record('slow', 100);
+    await appendAndProject(builder.events);
     api.statements();
-    const slow = await readEvents(api, { after: '', run: story.runId });
+    const slow = await readEvents(api, { after: '', run: builder.runId });
     const [first] = await slow.take(1);
     expect(first).toBeDefined();
     // One slice holds at most 64 events of each of the four partitions; the run has 601.
     expect(api.statements().filter((sql) => sql.includes('from cursors')).length).toBe(1);
-    expect(await slow.take(story.events.length - 1)).toHaveLength(600);
+    expect(await slow.take(builder.events.length - 1)).toHaveLength(600);
     await slow.leave();
   });
 
   test('the live tail stops waiting when the reader leaves', async () => {
-    const story = tell('leaving', 1);
-    await appendAndProject(story.events);
+    const builder = record('leaving', 1);
+    await appendAndProject(builder.events);
     const before = waiting;
-    const reader = await readEvents(notifiedOnly, { after: '', run: story.runId });
-    await reader.take(story.events.length);
+    const reader = await readEvents(notifiedOnly, { after: '', run: builder.runId });
+    await reader.take(builder.events.length);
     void reader.take(1).catch(() => undefined); // pulls until the tail waits
     await until(() => waiting === before + 1);
     await reader.leave();

@@ -1,6 +1,6 @@
 import type { Offsets } from '../../src/log/event-log.ts';
 import { formatPosition, reached } from '../../src/log/position.ts';
-import { type ProjectionStanding, readCursors } from '../../src/projections/read-cursors.ts';
+import { type ProjectionCursors, readCursors } from '../../src/projections/read-cursors.ts';
 import { bounded } from '../connection.ts';
 import type { Sources } from '../context.ts';
 import { refusal } from '../errors.ts';
@@ -21,10 +21,10 @@ export async function waitFor(sources: Sources, text: string, timeoutMs: number,
   const limit = bounded('timeoutMs', timeoutMs, LONGEST_MS);
   for (let first = true; ; first = false) {
     const { count } = sources.notices; // before the look, so that a move after it wakes us
-    const standings = await readCursors(sources.db);
+    const statuses = await readCursors(sources.db);
     // A position beyond the log would be waited for in vain, and one of a topic that nobody reads would be reached at once.
-    if (first && !isRead(standings, position)) mustLieWithin('position', position, await logEnd(sources));
-    const waiting = behind(standings, sources, position);
+    if (first && !isRead(statuses, position)) mustLieWithin('position', position, await logEnd(sources));
+    const waiting = behind(statuses, sources, position);
     if (waiting.length === 0) return { position: text, waitedMs: performance.now() - started, query: {} };
     const stopped = waiting.find(({ state }) => state === 'stopped');
     if (stopped)
@@ -38,8 +38,8 @@ export async function waitFor(sources: Sources, text: string, timeoutMs: number,
   }
 }
 
-function behind(standings: readonly ProjectionStanding[], { projections }: Sources, position: Offsets): ProjectionStanding[] {
-  return standings.filter(({ name, cursors }) => {
+function behind(statuses: readonly ProjectionCursors[], { projections }: Sources, position: Offsets): ProjectionCursors[] {
+  return statuses.filter(({ name, cursors }) => {
     const projection = projections.find((p) => p.name === name);
     return projection !== undefined && !reached(cursors, within(position, projection));
   });
@@ -49,15 +49,15 @@ function behind(standings: readonly ProjectionStanding[], { projections }: Sourc
  * Tells whether every partition of a position was read up to it by some projection; what none reads is no proof that the log has
  * it.
  */
-function isRead(standings: readonly ProjectionStanding[], position: Offsets): boolean {
+function isRead(statuses: readonly ProjectionCursors[], position: Offsets): boolean {
   return [...position].every(([topic, partitions]) =>
     [...partitions].every(([partition, next]) =>
-      standings.some(({ cursors }) => (cursors.get(topic)?.get(partition) ?? -1) >= next),
+      statuses.some(({ cursors }) => (cursors.get(topic)?.get(partition) ?? -1) >= next),
     ),
   );
 }
 
-function timedOut(waiting: readonly ProjectionStanding[], { projections }: Sources, limit: number) {
+function timedOut(waiting: readonly ProjectionCursors[], { projections }: Sources, limit: number) {
   const missing = waiting.map(({ name, cursors }) => {
     const projection = projections.find((p) => p.name === name);
     return `${name} (at ${projection ? formatPosition(within(cursors, projection)) || 'the beginning' : 'an unknown place'})`;

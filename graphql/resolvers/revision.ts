@@ -12,7 +12,9 @@ export const Revision: RevisionResolvers = {
   transition: ({ transitionStepId }, _, { loaders }) => loaders.step.load(transitionStepId),
   rejectedAt: ({ atStepId }, _, { loaders }) => (atStepId === null ? null : loaders.step.load(atStepId)),
   judgements: async ({ treeId, badLeafStepId, judge }, _, { loaders }) =>
-    (await loaders.judgements.load(treeId)).filter((told) => told.leafStepId === badLeafStepId && told.judge === judge),
+    (await loaders.judgements.load(treeId)).filter(
+      (judgement) => judgement.leafStepId === badLeafStepId && judgement.judge === judge,
+    ),
   datasets: ({ id }, args, context) => connectDatasets(args, hangingOn(datasetFilter(args.filter), 'revisionId', id), context),
   turns: async (revision, _, { loaders }) => {
     const searched = await loaders.searchedTree.load(revision.treeId);

@@ -4,7 +4,7 @@ import type { EventLog, LogRecord } from '../../src/log/event-log.ts';
 import type { Outcome } from './outcome.ts';
 import { median } from './percentile.ts';
 import type { Size, Stage } from './stage.ts';
-import { GROUP, meanStepBytes, recordsOf, tellTrajectories } from './trajectories.ts';
+import { GROUP, meanStepBytes, recordsOf, recordTrajectories } from './trajectories.ts';
 
 const TREES: Record<Size, number> = { full: 200, quick: 4 };
 const ROUNDS: Record<Size, number> = { full: 7, quick: 1 };
@@ -18,7 +18,7 @@ const ALL_REPLICAS = -1;
  * round counts.
  */
 export async function benchAppend(stage: Stage): Promise<Outcome> {
-  const events = tellTrajectories({ ...GROUP, trees: TREES[stage.size], name: 'append' });
+  const events = recordTrajectories({ ...GROUP, trees: TREES[stage.size], name: 'append' });
   const records = recordsOf(events).filter(({ topic }) => topic === 'trees');
   const log = await stage.kafkaLog();
   const embedded = await stage.embeddedLog();

@@ -4,7 +4,7 @@ import { appendTo, projectSlice, testLog } from '../../src/testing/given-events.
 import type { Outcome } from './outcome.ts';
 import { percentile } from './percentile.ts';
 import type { Size, Stage } from './stage.ts';
-import { GROUP, tellTrajectories } from './trajectories.ts';
+import { GROUP, recordTrajectories } from './trajectories.ts';
 
 const GROUPS: Record<Size, number> = { full: 400, quick: 2 };
 const TREES: Record<Size, number> = { full: 20, quick: 2 }; // each asked for once: the second time it is there
@@ -17,8 +17,8 @@ const SLICE = 4_000;
 export async function benchAsOf(stage: Stage): Promise<Outcome> {
   const database = await stage.database();
   const log = testLog();
-  const large = tellTrajectories({ trees: TREES[stage.size], rollouts: 100, steps: 10, name: 'as of' });
-  const others = tellTrajectories({ ...GROUP, trees: GROUPS[stage.size], name: 'others' });
+  const large = recordTrajectories({ trees: TREES[stage.size], rollouts: 100, steps: 10, name: 'as of' });
+  const others = recordTrajectories({ ...GROUP, trees: GROUPS[stage.size], name: 'others' });
   appendTo(log, [...large, ...others]);
   for (const [topic, records] of log.topics)
     for (let from = 0; from < records.length; from += SLICE)

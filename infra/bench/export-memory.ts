@@ -16,9 +16,9 @@ import { startEmbeddedPostgres } from '../../src/postgres/embedded-server.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
 import { installProjections } from '../../src/projections/install.ts';
 import { everyTrajectory } from '../../src/projections/trajectories/trajectory-query.ts';
+import { EventBuilder } from '../../src/testing/event-builder.ts';
 import { givenEvents } from '../../src/testing/given-events.ts';
 import { MemoryBlobs } from '../../src/testing/memory-blobs.ts';
-import { Story } from '../../src/testing/story.ts';
 import { exportTrajectories } from '../../src/usecases/datasets/export/export-trajectories.ts';
 import type { ExportFormat } from '../../src/usecases/datasets/export/format.ts';
 
@@ -76,27 +76,27 @@ function inOwnProcess(url: string, format: ExportFormat, out: string): Promise<M
   });
 }
 
-async function tell(url: string, run: string, steps: number): Promise<void> {
+async function record(url: string, run: string, steps: number): Promise<void> {
   const database = await openDatabase(url);
-  const runId = new Story(run).id('run', run);
+  const runId = new EventBuilder(run).id('run', run);
   const trees = Math.ceil(steps / (ROLLOUTS_PER_TREE * STEPS_PER_ROLLOUT));
   for (let first = 0; first < trees; first += 20) {
-    const told = new Story(`${run} ${first}`);
-    if (first === 0) told.run(run, { runId });
+    const builder = new EventBuilder(`${run} ${first}`);
+    if (first === 0) builder.run(run, { runId });
     for (let t = first; t < Math.min(trees, first + 20); t++) {
-      const tree = told.tree(runId, `task ${t}`);
+      const tree = builder.tree(runId, `task ${t}`);
       for (let ordinal = 0; ordinal < ROLLOUTS_PER_TREE; ordinal++) {
-        const rolloutId = told.rollout(tree, ordinal);
+        const rolloutId = builder.rollout(tree, ordinal);
         let parent = tree.rootStepId;
         for (let depth = 1; depth <= STEPS_PER_ROLLOUT; depth++)
-          parent = told.step(tree, rolloutId, parent, depth, {
+          parent = builder.step(tree, rolloutId, parent, depth, {
             observation: `${t} ${ordinal} ${depth} `.padEnd(TEXT, 'what is seen '),
           });
-        told.reward(tree, parent, ordinal % 2, { rolloutId });
-        told.finishRollout(tree, rolloutId, parent, { steps: STEPS_PER_ROLLOUT });
+        builder.reward(tree, parent, ordinal % 2, { rolloutId });
+        builder.finishRollout(tree, rolloutId, parent, { steps: STEPS_PER_ROLLOUT });
       }
     }
-    await givenEvents(database.db, told.events);
+    await givenEvents(database.db, builder.events);
   }
   await database.close();
 }
@@ -121,7 +121,7 @@ async function main(): Promise<void> {
       ['few', few, few],
       ['many', most - few, most],
     ] as const) {
-      await tell(server.url, run, add);
+      await record(server.url, run, add);
       for (const each of FORMATS) {
         const file = join(folder, `${each.kind}.out`);
         const cost = await inOwnProcess(server.url, each, file);

@@ -6,7 +6,7 @@ import { waitUntilProjected } from '../../src/projections/wait-until.ts';
 import type { Figure, Outcome } from './outcome.ts';
 import { percentile } from './percentile.ts';
 import type { Size, Stage, StageDatabase } from './stage.ts';
-import { EVENTS_PER_GROUP, GROUP, interleave, recordsOf, tellTrajectories } from './trajectories.ts';
+import { EVENTS_PER_GROUP, GROUP, interleave, recordsOf, recordTrajectories } from './trajectories.ts';
 import { watchCursors } from './watch-cursors.ts';
 
 const PER_SECOND = 2_000;
@@ -21,10 +21,10 @@ const PARTITIONS = 8;
  * events/s, on both logs. The baseline is the append alone: how long until the event is durable.
  */
 export async function benchLag(stage: Stage): Promise<Outcome> {
-  const beside = stage.another(); // a database of its own per log: cursors are offsets of one log
+  const other = stage.another(); // a database of its own per log: cursors are offsets of one log
   const figures = [
     ...(await measureLag(stage.size, await stage.database(), 'Kafka', await stage.kafkaLog())),
-    ...(await measureLag(stage.size, await beside.database(), 'the embedded log', await beside.embeddedLog())),
+    ...(await measureLag(stage.size, await other.database(), 'the embedded log', await other.embeddedLog())),
   ];
   return {
     bench: 'lag',
@@ -46,7 +46,7 @@ async function measureLag(size: Size, database: StageDatabase, name: string, log
   const warmUp = WARM_UP_SECONDS[size] * PER_SECOND;
   const count = warmUp + SECONDS[size] * PER_SECOND;
   const records = recordsOf(
-    interleave(tellTrajectories({ ...GROUP, trees: Math.ceil(count / EVENTS_PER_GROUP), name }), TREES_AT_ONCE),
+    interleave(recordTrajectories({ ...GROUP, trees: Math.ceil(count / EVENTS_PER_GROUP), name }), TREES_AT_ONCE),
   );
   const projecting = await runProjections({ log, database });
   const watching = await watchCursors(database, ['journal', 'step-tree']);

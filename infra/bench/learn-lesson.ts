@@ -47,7 +47,7 @@ export interface Changes {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-export interface Learnt extends Lesson {
+export interface Trained extends Lesson {
   readonly plan: TrainPlan;
   /** Success on the measured tasks, by version. */
   readonly measured: readonly { readonly version: number; readonly success: number }[];
@@ -71,12 +71,12 @@ export function planOf({ world, estimator, seed }: Lesson, { quick, measuredOn, 
 }
 
 /** Says what came of a training. */
-export function learntOf(
+export function trainedOf(
   lesson: Lesson,
   plan: TrainPlan,
   { evaluations, ledger, weights }: TrainedPolicy,
   seconds: number,
-): Learnt {
+): Trained {
   const { produced, trained, difference } = ledger;
   return {
     ...lesson,

@@ -6,9 +6,9 @@ import { ensureProjector } from '../../src/cli/ensure-projector.ts';
 import { openPlatform } from '../../src/platform/open-platform.ts';
 import { readConfig } from '../../src/runtime/config.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
-import { trainInto } from '../../src/usecases/train/train-into.ts';
+import { train } from '../../src/usecases/train/train.ts';
 import type { TrainPlan } from '../../src/usecases/train/train-plan.ts';
-import { type Learnt, type Lesson, learntOf } from './learn-lesson.ts';
+import { type Lesson, type Trained, trainedOf } from './learn-lesson.ts';
 
 /** What the bench tells a process of it. `stop`: leave the trainings in hand; `end`: there are no more. */
 export type ToWorker =
@@ -18,7 +18,7 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'learnt'; readonly learnt: Learnt }
+  | { readonly kind: 'learned'; readonly learned: Trained }
   | { readonly kind: 'failed'; readonly lesson: Lesson; readonly reason: string };
 
 process.on('SIGINT', () => undefined); // Ctrl-C goes to the whole group; the parent says what follows from it
@@ -30,7 +30,7 @@ await work();
  */
 async function work(): Promise<void> {
   const stopping = new AbortController();
-  const hand = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   const home = await mkdtemp(join(tmpdir(), 'espalier-learn-'));
   const own = { ESPALIER_HOME: home, ESPALIER_BLOBS: join(home, 'blobs'), DATABASE_URL: '', KAFKA_BROKERS: '' };
   const platform = await openPlatform(readConfig({ ...process.env, ...own }), 'learn');
@@ -44,12 +44,12 @@ async function work(): Promise<void> {
       process.on('message', (message: ToWorker) => {
         if (message.kind === 'stop') stopping.abort();
         if (message.kind !== 'train') return ended();
-        const training = train(message.lesson, message.plan).finally(() => hand.delete(training));
-        hand.add(training);
+        const training = trainLesson(message.lesson, message.plan).finally(() => inFlight.delete(training));
+        inFlight.add(training);
       });
-      tell({ kind: 'ready' });
+      post({ kind: 'ready' });
     });
-    await Promise.all(hand);
+    await Promise.all(inFlight);
   } finally {
     await projector.close();
     await platform.close();
@@ -57,20 +57,20 @@ async function work(): Promise<void> {
     if (process.connected) process.disconnect();
   }
 
-  async function train(lesson: Lesson, plan: TrainPlan): Promise<void> {
+  async function trainLesson(lesson: Lesson, plan: TrainPlan): Promise<void> {
     const began = performance.now();
     const { signal } = stopping;
     try {
-      const trained = await trainInto(platform, { plan, concurrency: plan.groupsPerBatch, signal, logger: SILENT });
+      const trained = await train(platform, { plan, concurrency: plan.groupsPerBatch, signal, logger: SILENT });
       if (signal.aborted) return; // half of it says nothing
-      tell({ kind: 'learnt', learnt: learntOf(lesson, plan, trained, (performance.now() - began) / 1_000) });
+      post({ kind: 'learned', learned: trainedOf(lesson, plan, trained, (performance.now() - began) / 1_000) });
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      if (!signal.aborted) tell({ kind: 'failed', lesson, reason });
+      if (!signal.aborted) post({ kind: 'failed', lesson, reason });
     }
   }
 }
 
-function tell(message: FromWorker): void {
+function post(message: FromWorker): void {
   if (process.connected) process.send?.(message);
 }

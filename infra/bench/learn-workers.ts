@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { TrainPlan } from '../../src/usecases/train/train-plan.ts';
-import type { Learnt, Lesson } from './learn-lesson.ts';
+import type { Lesson, Trained } from './learn-lesson.ts';
 import type { FromWorker, ToWorker } from './learn-worker.ts';
 
 export interface Teaching {
@@ -12,7 +12,7 @@ export interface Teaching {
   /** Trainings at a time in each: while one waits for the disk or for its slowest group, another computes. */
   readonly atOnce: number;
   readonly signal: AbortSignal;
-  readonly onLearnt: (learnt: Learnt) => Promise<void> | void;
+  readonly onTrained: (learned: Trained) => Promise<void> | void;
 }
 
 /**
@@ -34,7 +34,7 @@ export async function teachAll(teaching: Teaching): Promise<void> {
 }
 
 async function employ(
-  { atOnce, signal, onLearnt }: Teaching,
+  { atOnce, signal, onTrained }: Teaching,
   queue: Iterator<Teaching['lessons'][number], unknown>,
 ): Promise<void> {
   const child = fork(fileURLToPath(new URL('./learn-worker.ts', import.meta.url)));
@@ -42,20 +42,20 @@ async function employ(
   const stop = () => order(child, { kind: 'stop' });
   signal.addEventListener('abort', stop, { once: true });
   let fault: unknown = null;
-  let inHand = 0;
-  const hand = () => {
+  let inFlight = 0;
+  const handOut = () => {
     const next = signal.aborted || fault !== null ? undefined : queue.next();
     if (next && !next.done) {
-      inHand++;
+      inFlight++;
       order(child, { kind: 'train', ...next.value });
-    } else if (inHand === 0) order(child, { kind: 'end' });
+    } else if (inFlight === 0) order(child, { kind: 'end' });
   };
   child.on('message', (message: FromWorker) => {
     if (message.kind === 'ready') {
-      for (let i = 0; i < atOnce; i++) hand();
+      for (let i = 0; i < atOnce; i++) handOut();
       return;
     }
-    inHand--;
+    inFlight--;
     if (message.kind === 'failed') {
       const { world, estimator, seed } = message.lesson;
       fault ??= new Error(`${world}, ${estimator}, seed ${seed}: ${message.reason}`);
@@ -63,10 +63,10 @@ async function employ(
       return;
     }
     // The next one begins at once; what cannot be kept is told at the end.
-    Promise.resolve(onLearnt(message.learnt)).catch((error: unknown) => {
+    Promise.resolve(onTrained(message.learned)).catch((error: unknown) => {
       fault ??= error;
     });
-    hand();
+    handOut();
   });
   const [code] = await ended;
   signal.removeEventListener('abort', stop);

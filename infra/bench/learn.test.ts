@@ -2,13 +2,13 @@ import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { keepLearnt, readKept } from './learn-kept.ts';
-import { ESTIMATORS, type Learnt, type Lesson, planOf, WORLD_NAMES } from './learn-lesson.ts';
-import { drawLearnt, reportLearnt } from './learn-report.ts';
+import { keepTrained, readKept } from './learn-kept.ts';
+import { ESTIMATORS, type Lesson, planOf, type Trained, WORLD_NAMES } from './learn-lesson.ts';
+import { drawTrained, reportTrained } from './learn-report.ts';
 
 const usual = { quick: false, measuredOn: 'test' as const, settings: {} };
 const lesson = (own: Partial<Lesson> = {}): Lesson => ({ world: 'textcraft', estimator: 'ppo', seed: 1, ...own });
-const learnt = (success: number, own: Partial<Lesson> = {}): Learnt => ({
+const learned = (success: number, own: Partial<Lesson> = {}): Trained => ({
   ...lesson(own),
   plan: planOf(lesson(own), usual),
   measured: [
@@ -49,10 +49,10 @@ describe('a training of the bench', () => {
 describe('kept results', () => {
   test('a result is reused for an equal plan only, and never from a line that a kill truncated', async () => {
     const file = join(folder, 'kept.jsonl');
-    const [first, second, other] = [learnt(0.5), learnt(0.75, { seed: 2 }), learnt(1, { seed: 3 })];
-    for (const each of [first, other, second]) await keepLearnt(file, each);
-    await appendFile(file, JSON.stringify(learnt(1, { seed: 4 })).slice(0, 200));
-    const plans = [first.plan, second.plan, learnt(1, { seed: 4 }).plan];
+    const [first, second, other] = [learned(0.5), learned(0.75, { seed: 2 }), learned(1, { seed: 3 })];
+    for (const each of [first, other, second]) await keepTrained(file, each);
+    await appendFile(file, JSON.stringify(learned(1, { seed: 4 })).slice(0, 200));
+    const plans = [first.plan, second.plan, learned(1, { seed: 4 }).plan];
     expect(await readKept(file, plans)).toEqual([first, second]);
     expect(await readKept(file, [{ ...first.plan, updates: 9 }])).toEqual([]);
     expect(await readKept(join(folder, 'none.jsonl'), plans)).toEqual([]);
@@ -61,13 +61,13 @@ describe('kept results', () => {
 
 describe('the report', () => {
   test('the report has a row with an interval over seeds for every finished training, and none for others', () => {
-    const lines = reportLearnt([learnt(0.5), learnt(0.75, { seed: 2 })]).split('\n');
+    const lines = reportTrained([learned(0.5), learned(0.75, { seed: 2 })]).split('\n');
     expect(lines).toHaveLength(3);
     expect(lines[2]).toMatch(/^textcraft +ppo +2 +25\.0 \(25\.0–25\.0\) +62\.5 \(50\.0–75\.0\) +8 +1024 +1000 +0$/);
   });
 
   test('the report plots the finished estimators', () => {
-    const svg = drawLearnt([learnt(0.5), learnt(0.75, { seed: 2 })], 'textcraft');
+    const svg = drawTrained([learned(0.5), learned(0.75, { seed: 2 })], 'textcraft');
     expect(svg).toContain('ppo');
     expect(svg).not.toContain('grpo');
   });

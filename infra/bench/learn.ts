@@ -3,9 +3,9 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { stoppable } from '../../src/cli/stoppable.ts';
 import { plotFile, writePlot } from '../../src/cli/write-plot.ts';
-import { keepLearnt, readKept } from './learn-kept.ts';
-import { type Changes, ESTIMATORS, type Learnt, type Lesson, planOf, WORLD_NAMES } from './learn-lesson.ts';
-import { drawLearnt, reportLearnt } from './learn-report.ts';
+import { keepTrained, readKept } from './learn-kept.ts';
+import { type Changes, ESTIMATORS, type Lesson, planOf, type Trained, WORLD_NAMES } from './learn-lesson.ts';
+import { drawTrained, reportTrained } from './learn-report.ts';
 import { teachAll } from './learn-workers.ts';
 
 const HELP = `Shows that policies learn: the linear policy, trained by GRPO, PPO and REINFORCE++ on TextCraft and on the generated search world, measured on tasks
@@ -47,8 +47,8 @@ async function learn(): Promise<number> {
   const changes: Changes = { quick, measuredOn: measure, settings: JSON.parse(values.settings) };
   const wanted = lessons().map((lesson) => ({ lesson, plan: planOf(lesson, changes) }));
   const plans = wanted.map(({ plan }) => plan);
-  const learnt: Learnt[] = keep === undefined ? [] : [...(await readKept(keep, plans))];
-  const done = new Set(learnt.map(({ plan }) => plan.policyId));
+  const learned: Trained[] = keep === undefined ? [] : [...(await readKept(keep, plans))];
+  const done = new Set(learned.map(({ plan }) => plan.policyId));
   const began = performance.now();
   const seconds = () => (performance.now() - began) / 1_000;
   await stoppable((signal) =>
@@ -56,21 +56,21 @@ async function learn(): Promise<number> {
       lessons: wanted.filter(({ plan }) => !done.has(plan.policyId)),
       processes: values.processes === undefined ? Math.min(2, availableParallelism()) : whole('--processes', values.processes),
       ...{ atOnce: whole('--at-once', values['at-once']), signal },
-      async onLearnt(each) {
-        learnt.push(each);
-        process.stderr.write(`${seconds().toFixed(0)} s: ${learnt.length} of ${wanted.length}: ${lineOf(each)}\n`);
-        if (keep !== undefined) await keepLearnt(keep, each);
+      async onTrained(each) {
+        learned.push(each);
+        process.stderr.write(`${seconds().toFixed(0)} s: ${learned.length} of ${wanted.length}: ${lineOf(each)}\n`);
+        if (keep !== undefined) await keepTrained(keep, each);
       },
     }),
   );
-  const summary = `${learnt.length} of ${wanted.length} trainings, ${seconds().toFixed(0)} s${done.size > 0 ? `, ${done.size} of them kept from before` : ''}`;
+  const summary = `${learned.length} of ${wanted.length} trainings, ${seconds().toFixed(0)} s${done.size > 0 ? `, ${done.size} of them kept from before` : ''}`;
   process.stdout.write(
-    values.json ? `${JSON.stringify({ seconds: seconds(), learnt })}\n` : `${reportLearnt(learnt)}\n${summary}\n`,
+    values.json ? `${JSON.stringify({ seconds: seconds(), learned })}\n` : `${reportTrained(learned)}\n${summary}\n`,
   );
   if (plot !== null)
-    for (const world of WORLD_NAMES.filter((name) => learnt.some((each) => each.world === name)))
-      await writePlot(plot.replace(/(?=\.\w+$)/, `-${world}`), drawLearnt(learnt, world));
-  return learnt.length < wanted.length || learnt.some(({ ledger }) => ledger.difference !== 0) ? 1 : 0;
+    for (const world of WORLD_NAMES.filter((name) => learned.some((each) => each.world === name)))
+      await writePlot(plot.replace(/(?=\.\w+$)/, `-${world}`), drawTrained(learned, world));
+  return learned.length < wanted.length || learned.some(({ ledger }) => ledger.difference !== 0) ? 1 : 0;
 }
 
 /**
@@ -96,7 +96,7 @@ function whole(option: string, text: string): number {
   return Number(text);
 }
 
-function lineOf({ world, estimator, seed, measured }: Learnt): string {
+function lineOf({ world, estimator, seed, measured }: Trained): string {
   const [first, last] = [measured[0], measured.at(-1)].map((at) => (100 * (at?.success ?? 0)).toFixed(0));
   return `${world}, ${estimator}, seed ${seed}: ${first}% → ${last}%`;
 }

@@ -35,7 +35,7 @@ export async function benchPlanner(stage: Stage): Promise<Outcome> {
   const plain = await selectSamples(database, 'many');
   const all = await timePlan(platform, 'many');
   const alone = await timeOneMore(platform, 'few', groupsPerBatch, passes);
-  const beside = await timeOneMore(platform, 'many', groupsPerBatch, passes);
+  const other = await timeOneMore(platform, 'many', groupsPerBatch, passes);
   return {
     bench: 'planner',
     figures: [
@@ -48,7 +48,7 @@ export async function benchPlanner(stage: Stage): Promise<Outcome> {
       },
       {
         name: `one more batch beside ${(groups * MEMBERS).toLocaleString('en')} untrained samples`,
-        value: beside * 1_000,
+        value: other * 1_000,
         unit: 'ms',
         baseline: { name: 'the same where nothing waits', value: alone * 1_000, unit: 'ms' },
         goal: null,

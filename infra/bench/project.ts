@@ -8,7 +8,7 @@ import { copyRows, takeRows } from './copy-rows.ts';
 import type { Outcome } from './outcome.ts';
 import { median } from './percentile.ts';
 import type { Size, Stage, StageDatabase } from './stage.ts';
-import { GROUP, meanStepBytes, recordsOf, tellTrajectories } from './trajectories.ts';
+import { GROUP, meanStepBytes, recordsOf, recordTrajectories } from './trajectories.ts';
 
 const TREES: Record<Size, number> = { full: 400, quick: 4 };
 const ROUNDS: Record<Size, number> = { full: 5, quick: 1 };
@@ -64,7 +64,7 @@ async function projectAll(
   trees: number,
   name: string,
 ): Promise<{ rate: number; count: number; stepBytes: number }> {
-  const events = tellTrajectories({ ...GROUP, trees, name });
+  const events = recordTrajectories({ ...GROUP, trees, name });
   const records = recordsOf(events);
   for (let from = 0; from < records.length; from += 5_000) await log.append(records.slice(from, from + 5_000));
   await database.pool.query('checkpoint');

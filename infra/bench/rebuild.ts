@@ -8,7 +8,7 @@ import { rebuildProjection, retireVersions } from '../../src/usecases/rebuild/re
 import { copyRows, takeRows } from './copy-rows.ts';
 import type { Figure, Outcome } from './outcome.ts';
 import type { Size, Stage, StageDatabase } from './stage.ts';
-import { EVENTS_PER_GROUP, GROUP, meanStepBytes, recordsOf, tellTrajectories } from './trajectories.ts';
+import { EVENTS_PER_GROUP, GROUP, meanStepBytes, recordsOf, recordTrajectories } from './trajectories.ts';
 
 const EVENTS: Record<Size, number> = { full: 1_000_000, quick: 500 };
 const NAMES = ['step-tree', 'rewards', 'journal'];
@@ -34,11 +34,11 @@ export async function benchRebuild(stage: Stage): Promise<Outcome> {
   for (let part = 0; events < wanted; part++) {
     // a part at a time: a million events do not fit at once
     const trees = Math.min(500, Math.ceil((wanted - events) / EVENTS_PER_GROUP));
-    const told = tellTrajectories({ ...GROUP, trees, name: `rebuild ${part}` });
-    const records = recordsOf(told);
+    const recorded = recordTrajectories({ ...GROUP, trees, name: `rebuild ${part}` });
+    const records = recordsOf(recorded);
     for (let from = 0; from < records.length; from += APPENDED) await log.append(records.slice(from, from + APPENDED));
-    events += told.length;
-    stepBytes = meanStepBytes(told);
+    events += recorded.length;
+    stepBytes = meanStepBytes(recorded);
   }
   const chosen = projections.filter(({ name }) => NAMES.includes(name));
   const projecting = await runProjections({ log, database, projections: chosen });

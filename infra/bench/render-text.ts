@@ -15,7 +15,7 @@ const THINGS = [
 ];
 
 /** Tells seeded histories in the manner of ALFWorld: one list of records for each environment, about one in seven told before. */
-export function tellHistories(environments: number, steps: number, seed: number): string[][] {
+export function composeHistories(environments: number, steps: number, seed: number): string[][] {
   let state = seed >>> 0;
   const draw = (below: number): number => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

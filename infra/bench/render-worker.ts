@@ -4,7 +4,7 @@ import { HistoryRenderer } from '../../src/images/history-renderer.ts';
 import { renderSpec } from '../../src/images/render-profiles.ts';
 import { renderSegment } from '../../src/images/render-segment.ts';
 import type { RenderedSegment } from '../../src/images/rendered-segment.ts';
-import { tellHistories } from './render-text.ts';
+import { composeHistories } from './render-text.ts';
 
 /** What one way of rendering took: CPU milliseconds for each step over all environments, and memory. */
 export interface RenderFigures {
@@ -28,7 +28,7 @@ export interface RenderFigures {
 type Way = (environment: number, records: readonly string[]) => Uint8Array;
 
 const [, , way = 'cache', environments = '32', steps = '50', factor = '1'] = process.argv;
-const histories = tellHistories(Number(environments), Number(steps), 7);
+const histories = composeHistories(Number(environments), Number(steps), 7);
 const spec = renderSpec('agentocr-alfworld');
 warmUp();
 const { draw, kept } = openWay(way);
@@ -86,7 +86,7 @@ function measure(draw: Way, kept: () => number): RenderFigures {
 /** Lets the compiler see the code first, on other text: a process that collects runs for hours. */
 function warmUp(): void {
   const renderer = new HistoryRenderer(spec);
-  for (const history of tellHistories(16, 20, 1)) {
+  for (const history of composeHistories(16, 20, 1)) {
     for (let step = 1; step <= 20; step++)
       renderer.render({ segments: history.slice(0, step), factor: Number(factor) }).image.view();
     composeHistory(

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { tellHistories } from './render-text.ts';
+import { composeHistories } from './render-text.ts';
 import type { RenderFigures } from './render-worker.ts';
 
 /**
@@ -21,7 +21,7 @@ for (const [way, name] of Object.entries(WAYS)) {
 }
 if (spawnSync(PYTHON, ['-c', 'import PIL, numpy']).status === 0) {
   const script = fileURLToPath(new URL('./render_pillow.py', import.meta.url));
-  const histories = JSON.stringify(tellHistories(Number(environments), Number(steps), 7));
+  const histories = JSON.stringify(composeHistories(Number(environments), Number(steps), 7));
   for (const way of ['none', 'cache'] as const) found.set(`Pillow, ${WAYS[way]}`, run(PYTHON, [script, way, factor], histories));
 } else {
   process.stdout.write(`${PYTHON} has no Pillow with numpy: the comparison is left out\n`);

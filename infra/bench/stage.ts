@@ -104,9 +104,9 @@ export function openStage(size: Size, env: Readonly<Record<string, string | unde
       return log;
     },
     another() {
-      const beside = openStage(size, env);
-      closing(() => beside.close());
-      return beside;
+      const other = openStage(size, env);
+      closing(() => other.close());
+      return other;
     },
     async rawTopic(partitions) {
       const topic = `raw-${randomBytes(4).toString('hex')}`;

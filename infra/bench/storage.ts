@@ -6,7 +6,7 @@ import { schemaNameOf } from '../../src/projections/projection.ts';
 import { projections } from '../../src/projections/registry.ts';
 import { runProjections } from '../../src/projections/runner.ts';
 import { waitUntilProjected } from '../../src/projections/wait-until.ts';
-import { collectInto } from '../../src/usecases/collect/collect-into.ts';
+import { collect } from '../../src/usecases/collect/collect.ts';
 import type { Figure, Outcome } from './outcome.ts';
 import type { Size, Stage, StageDatabase } from './stage.ts';
 import { openStagePlatform } from './stage-platform.ts';
@@ -25,7 +25,7 @@ export async function benchStorage(stage: Stage): Promise<Outcome> {
   const { database, log } = platform;
   const size = { tasks: TASKS[stage.size], rollouts: ROLLOUTS[stage.size], deepRollouts: ROLLOUTS[stage.size] * 6 };
   const projecting = await runProjections({ log, database });
-  await collectInto(platform, {
+  await collect(platform, {
     runId: derivedId('bench run', randomUUID()),
     name: 'storage',
     seed: SEED,

@@ -4,7 +4,7 @@ import { catalogue } from '../../src/events/catalogue.ts';
 import { encode } from '../../src/events/codec.ts';
 import type { Envelope } from '../../src/events/envelope.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
-import { Story } from '../../src/testing/story.ts';
+import { EventBuilder } from '../../src/testing/event-builder.ts';
 
 export interface Shape {
   readonly trees: number;
@@ -19,20 +19,20 @@ export const GROUP = { rollouts: 8, steps: 10 } as const;
 export const EVENTS_PER_GROUP = 106;
 
 /** Tells groups of rollouts whose steps are events of about 1 KB, with usage, call, state hash and a reward per rollout. */
-export function tellTrajectories({ trees, rollouts, steps, name }: Shape): readonly Envelope[] {
-  const story = new Story(name);
+export function recordTrajectories({ trees, rollouts, steps, name }: Shape): readonly Envelope[] {
+  const builder = new EventBuilder(name);
   const random = createRandom(`trajectories ${name}`);
   const words = (count: number): string => Array.from({ length: count }, () => random.choice(WORDS)).join(' ');
-  const runId = story.run(name);
+  const runId = builder.run(name);
   for (let t = 0; t < trees; t++) {
-    const tree = story.tree(runId, `task ${t}`, { observation: words(60), plannedRollouts: rollouts });
+    const tree = builder.tree(runId, `task ${t}`, { observation: words(60), plannedRollouts: rollouts });
     for (let ordinal = 0; ordinal < rollouts; ordinal++) {
-      const rolloutId = story.rollout(tree, ordinal);
+      const rolloutId = builder.rollout(tree, ordinal);
       let parent = tree.rootStepId;
       for (let depth = 1; depth <= steps; depth++) {
         const thought = words(6);
         const action = `craft ${1 + random.int(8)} ${words(1)} using ${1 + random.int(4)} ${words(1)}`;
-        parent = story.step(tree, rolloutId, parent, depth, {
+        parent = builder.step(tree, rolloutId, parent, depth, {
           thought,
           action,
           response: `Thought: ${thought}\nAction: ${action}`,
@@ -43,12 +43,12 @@ export function tellTrajectories({ trees, rollouts, steps, name }: Shape): reado
           stateHash: createHash('sha256').update(`${t} ${ordinal} ${depth}`).digest('hex'),
         });
       }
-      story.reward(tree, parent, ordinal % 2, { rolloutId });
-      story.finishRollout(tree, rolloutId, parent, { steps, success: ordinal % 2 === 1 });
+      builder.reward(tree, parent, ordinal % 2, { rolloutId });
+      builder.finishRollout(tree, rolloutId, parent, { steps, success: ordinal % 2 === 1 });
     }
-    story.closeTree(tree, rollouts);
+    builder.closeTree(tree, rollouts);
   }
-  return story.events;
+  return builder.events;
 }
 
 /** Mixes trees as a collector does that walks `atOnce` of them together; the order within each stream stays. */

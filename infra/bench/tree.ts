@@ -5,7 +5,7 @@ import type { Figure, Outcome } from './outcome.ts';
 import { percentile } from './percentile.ts';
 import type { Size, Stage, StageDatabase } from './stage.ts';
 import { openStagePlatform } from './stage-platform.ts';
-import { tellTrajectories } from './trajectories.ts';
+import { recordTrajectories } from './trajectories.ts';
 import { type Asked, askFromOutside } from './tree-client.ts';
 
 const ROLLOUTS = 100;
@@ -31,7 +31,7 @@ const ONE_STATEMENT = `select step_id as id, parent_step_id as "parentId", rollo
 export async function benchTree(stage: Stage): Promise<Outcome> {
   const platform = await openStagePlatform(stage);
   const database = await stage.database();
-  const treeId = await tellTree(database);
+  const treeId = await recordTree(database);
   const server = await serveApi(platform, SILENT);
   stage.closing(() => server.close());
   const ask = (query: string): Promise<Asked> =>
@@ -64,8 +64,8 @@ export async function benchTree(stage: Stage): Promise<Outcome> {
   };
 }
 
-async function tellTree(database: StageDatabase): Promise<string> {
-  const events = tellTrajectories({ trees: 1, rollouts: ROLLOUTS, steps: STEPS, name: 'tree' });
+async function recordTree(database: StageDatabase): Promise<string> {
+  const events = recordTrajectories({ trees: 1, rollouts: ROLLOUTS, steps: STEPS, name: 'tree' });
   const log = testLog();
   appendTo(log, events);
   for (const [topic, records] of log.topics) await projectSlice(database.db, log, topic, 0, records.length);

@@ -35,18 +35,18 @@ export async function outcomeOf(platform: Platform, policyId: string, runId: str
 /** Checks everything that is promised of a record, however its processes died. All that was appended must be projected. */
 export async function checkRecord(
   platform: Platform,
-  told: {
+  given: {
     readonly policyId: string;
     readonly runId: string;
     readonly acknowledged: readonly string[];
     readonly expected: Outcome;
   },
 ): Promise<readonly Check[]> {
-  const { expected, policyId, runId } = told;
+  const { expected, policyId, runId } = given;
   const outcome = await outcomeOf(platform, policyId, runId);
   const versions = expected.weights.filter((weights, i) => weights !== outcome.weights[i]).length;
   return [
-    await everythingJournalled(platform, told.acknowledged),
+    await everythingJournalled(platform, given.acknowledged),
     await nothingMisplaced(platform),
     await foldsEqual(platform),
     await ledgerBalances(platform, policyId),

@@ -10,7 +10,7 @@ import { withRetry } from './with-retry.ts';
 
 export interface Done {
   readonly fault: Fault;
-  readonly whom: Role | Struck;
+  readonly subject: Role | Struck;
   readonly how: string;
   /** Records in the log when it was done. */
   readonly records: number;
@@ -44,8 +44,8 @@ export async function disturb(world: World, { random, kills, roles, faults, onDo
   const { platform, group } = world;
   const done: Done[] = [];
   const heavy = placeHeavy(random.fork('heavy'), faults, kills);
-  const did = async (fault: Fault, whom: Done['whom'], how: string) => {
-    const event = { fault, whom, how, records: await countRecords(platform, TOPICS) };
+  const did = async (fault: Fault, subject: Done['subject'], how: string) => {
+    const event = { fault, subject, how, records: await countRecords(platform, TOPICS) };
     done.push(event);
     onDone?.(event);
   };
@@ -142,7 +142,7 @@ async function untilGrown({ platform, group }: World, what: 'training' | 'all', 
   const deadline = performance.now() + STUCK_MS;
   while (!group.collected()) {
     if ((await countRecords(platform, topics)) >= target) return true;
-    const broken = group.fallen.filter(({ at }) => at === 'no reason');
+    const broken = group.exited.filter(({ at }) => at === 'no reason');
     if (broken.length > MOST_BROKEN) throw new Error(`${broken[0]?.role} does not start: ${broken[0]?.words}`);
     if (performance.now() > deadline)
       throw new Error(`the log grew no more for ${STUCK_MS / 1_000} s; last words:\n${group.lastWords()}`);

@@ -42,7 +42,7 @@ export async function injectFault(
       await group.outage(async () => {
         proxy.cut();
         await delay(ms);
-        proxy.mend();
+        proxy.restore();
       });
       return { struck: 'database', how: `for ${ms} ms` };
     case 'crash':
@@ -84,7 +84,7 @@ async function fillDisk({ group, platform, means }: World, { ms, which }: Drawn)
   await group.outage(async () => {
     await disk.fill();
     await delay(lasts);
-    await disk.makeRoom();
+    await disk.freeSpace();
     gaveUp = (await means.postgres?.revive()) ?? false;
     await withRetry(() => platform.database.pool.query('select'));
   });
@@ -99,7 +99,7 @@ export async function takeCopy({ group, proxy, platform }: World): Promise<Older
       try {
         return await meanwhile();
       } finally {
-        proxy.mend();
+        proxy.restore();
       }
     }),
   );

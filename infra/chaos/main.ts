@@ -66,9 +66,9 @@ async function run(): Promise<number> {
   try {
     const findings = await runCampaign(laboratory, {
       ...options,
-      onDone: (log, seed, killed, { fault, whom, how, records }) =>
+      onDone: (log, seed, killed, { fault, subject, how, records }) =>
         line.show(
-          `${log}, seed ${seed}: ${killed} kills; ${fault} ${whom}${how === '' ? '' : ` (${how})`} at ${records} records`,
+          `${log}, seed ${seed}: ${killed} kills; ${fault} ${subject}${how === '' ? '' : ` (${how})`} at ${records} records`,
         ),
       onTrained: (text) => line.end(text),
     });

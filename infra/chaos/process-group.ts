@@ -20,7 +20,7 @@ export interface ProcessGroup {
   /** Whether the collector came to the end of its run. */
   collected(): boolean;
   /** Processes that ended without being told to. */
-  readonly fallen: readonly Fallen[];
+  readonly exited: readonly Exited[];
   /** Ends all with SIGTERM. @throws Error when one of them does not end as it was told. */
   dismiss(): Promise<void>;
   /** Kills all that are left with SIGKILL; nobody is started again. */
@@ -29,7 +29,7 @@ export interface ProcessGroup {
   lastWords(): string;
 }
 
-export interface Fallen {
+export interface Exited {
   readonly role: Role;
   readonly end: number | string;
   /** Its last ones. */
@@ -50,7 +50,7 @@ export interface ProcessGroupOptions {
 
 interface Member {
   child: ChildProcess;
-  told: boolean;
+  stopping: boolean;
   /** Of outages, when it was started. */
   outages: number;
 }
@@ -72,17 +72,17 @@ export function startProcessGroup(platform: Platform & { readonly home: string }
     api: ['workers/api.ts'],
   };
   const members = new Map<Role, Member>();
-  const fallen: Fallen[] = [];
+  const exited: Exited[] = [];
   let [begun, under] = [0, 0]; // outages so far, and those that last
   let isCollected = false;
   let isOver = false;
 
   function start(role: Role): void {
     const [script, ...args] = scripts[role];
-    const member: Member = { child: startProcess(script, args, env), told: false, outages: begun - under };
+    const member: Member = { child: startProcess(script, args, env), stopping: false, outages: begun - under };
     members.set(role, member);
     void member.child.ended.then((end) => {
-      if (member.told || isOver) return;
+      if (member.stopping || isOver) return;
       if (role === 'collector' && end === 0) {
         isCollected = true;
         members.delete(role);
@@ -96,13 +96,13 @@ export function startProcessGroup(platform: Platform & { readonly home: string }
       .stderr()
       .split('\n')
       .some((line) => READY[role].test(line));
-    fallen.push({ role, end, words: tail(child), at: hadBegun ? 'work' : begun > outages ? 'start' : 'no reason' });
+    exited.push({ role, end, words: tail(child), at: hadBegun ? 'work' : begun > outages ? 'start' : 'no reason' });
     start(role);
   }
   for (const role of ROLES) start(role);
 
   return {
-    fallen,
+    exited,
     collected: () => isCollected,
     async ready(role) {
       await members
@@ -113,7 +113,7 @@ export function startProcessGroup(platform: Platform & { readonly home: string }
     async kill(role) {
       const member = members.get(role);
       if (!member) return false;
-      member.told = true;
+      member.stopping = true;
       member.child.kill('SIGKILL');
       const end = await member.child.ended;
       if (end === 'SIGKILL') start(role);
@@ -144,10 +144,10 @@ export function startProcessGroup(platform: Platform & { readonly home: string }
       isOver = true;
       for (const { child } of members.values()) child.kill('SIGTERM');
       const ends = await Promise.all([...members].map(async ([role, { child }]) => ({ role, child, end: await child.ended })));
-      const unruly = ends
+      const failed = ends
         .filter(({ end }) => end !== 0)
         .map(({ role, child, end }) => `${role} ended with ${end}: ${tail(child)}`);
-      if (unruly.length > 0) throw new Error(unruly.join('\n'));
+      if (failed.length > 0) throw new Error(failed.join('\n'));
     },
     async abandon() {
       isOver = true;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Envelope } from '../../src/events/envelope.ts';
-import { Story } from '../../src/testing/story.ts';
+import { EventBuilder } from '../../src/testing/event-builder.ts';
 
 /** An application outside that tells the API of its own runs, request by request, each repeated until it is answered. */
 export interface Producer {
@@ -19,7 +19,7 @@ export function startProducer(url: string, name: string): Producer {
   const acknowledged: string[] = [];
   let repeated = 0;
   let isOver = false;
-  async function tell(): Promise<void> {
+  async function sendAll(): Promise<void> {
     for (let run = 0; !isOver; run++) {
       const events = walkOf(`${name} ${run}`);
       for (let i = 0; i < events.length; i += 3) {
@@ -36,14 +36,14 @@ export function startProducer(url: string, name: string): Producer {
       }
     }
   }
-  const telling = tell();
-  telling.catch(() => undefined); // told by `close`
+  const sending = sendAll();
+  sending.catch(() => undefined); // told by `close`
   return {
     acknowledged,
     repeated: () => repeated,
     async close() {
       isOver = true;
-      await telling;
+      await sending;
     },
   };
 }
@@ -51,13 +51,13 @@ export function startProducer(url: string, name: string): Producer {
 const MOST_TRIES = 600;
 
 function walkOf(name: string): readonly Envelope[] {
-  const story = new Story(name);
-  const runId = story.run();
-  const tree = story.tree(runId);
-  for (let ordinal = 0; ordinal < 3; ordinal++) story.walk(tree, ordinal, 3, ordinal % 2);
-  story.closeTree(tree, 3);
-  story.finishRun(runId);
-  return story.events;
+  const builder = new EventBuilder(name);
+  const runId = builder.run();
+  const tree = builder.tree(runId);
+  for (let ordinal = 0; ordinal < 3; ordinal++) builder.walk(tree, ordinal, 3, ordinal % 2);
+  builder.closeTree(tree, 3);
+  builder.finishRun(runId);
+  return builder.events;
 }
 
 /** Sends once. Gives null when it was taken, or why it has to come again. @throws Error for a refusal. */

@@ -8,7 +8,7 @@ import { isPassingFault } from '../../src/projections/passing-fault.ts';
 import { RebuildUnderWay } from '../../src/projections/rebuild/hold-rebuild.ts';
 import { NotNow } from '../../src/projections/rebuild/while-equal.ts';
 import { projections } from '../../src/projections/registry.ts';
-import { Story } from '../../src/testing/story.ts';
+import { EventBuilder } from '../../src/testing/event-builder.ts';
 import { rebuildProjection, retireVersions } from '../../src/usecases/rebuild/rebuild-projection.ts';
 import { releaseQuarantined } from '../../src/usecases/release/release-quarantined.ts';
 import type { Check } from './check-record.ts';
@@ -30,24 +30,24 @@ const ROUND_MS = 20_000; // a server that is away is waited for by the next roun
 
 /** Begins the rounds. @param name two of one name append the same events. */
 export function startReleaser(platform: Platform, name: string): Releaser {
-  const story = new Story(name);
-  const tree = story.tree(story.run());
-  const rollout = story.rollout(tree);
-  const told: Envelope[] = [];
+  const builder = new EventBuilder(name);
+  const tree = builder.tree(builder.run());
+  const rollout = builder.rollout(tree);
+  const recorded: Envelope[] = [];
   const [differing, faults]: [string[], string[]] = [[], []];
   const count = { rounds: 0, released: 0, rebuilt: 0, putOff: 0 };
   const over = new AbortController();
 
   /** Numbers events in the order of the log, so that what comes early leaves no hole in the sequence of its producer. */
   function nextEvents(): readonly Envelope[] {
-    if (told.length === 0) told.push(...numbered(story.events, 0));
-    const from = story.events.length;
-    const parent = story.step(tree, rollout, tree.rootStepId, 1, { stepId: story.id('parent', count.rounds) });
-    story.step(tree, rollout, parent, 2, { stepId: story.id('child', count.rounds) });
-    const [before, child] = story.events.slice(from) as [Envelope, Envelope];
-    const next = numbered([child, before], told.filter(({ stream }) => stream === tree.treeId).length);
-    const first = count.rounds === 0 ? [...told] : [];
-    told.push(...next);
+    if (recorded.length === 0) recorded.push(...numbered(builder.events, 0));
+    const from = builder.events.length;
+    const parent = builder.step(tree, rollout, tree.rootStepId, 1, { stepId: builder.id('parent', count.rounds) });
+    builder.step(tree, rollout, parent, 2, { stepId: builder.id('child', count.rounds) });
+    const [before, child] = builder.events.slice(from) as [Envelope, Envelope];
+    const next = numbered([child, before], recorded.filter(({ stream }) => stream === tree.treeId).length);
+    const first = count.rounds === 0 ? [...recorded] : [];
+    recorded.push(...next);
     return [...first, ...next];
   }
 

@@ -32,19 +32,19 @@ export interface Report {
   }[];
 }
 
-const WHOM = [...ROLES, 'database', 'broker', 'home'] as const;
+const SUBJECTS = [...ROLES, 'database', 'broker', 'home'] as const;
 
 /** Counts what was done and what held. */
 export function reportOf(findings: readonly Findings[]): Report {
   const logs = findings.map(({ log, trainings, failures, skipped, seconds }) => {
     const done = trainings.flatMap((one) => one.done);
-    const counted = WHOM.map((whom) => {
+    const counted = SUBJECTS.map((subject) => {
       const faults = FAULT_NAMES.map(
-        (fault) => [fault, done.filter((one) => one.fault === fault && one.whom === whom).length] as const,
+        (fault) => [fault, done.filter((one) => one.fault === fault && one.subject === subject).length] as const,
       );
       return [
-        whom,
-        { ...Object.fromEntries(faults), gaveUp: trainings.reduce((sum, one) => sum + (one.fallen[whom] ?? 0), 0) },
+        subject,
+        { ...Object.fromEntries(faults), gaveUp: trainings.reduce((sum, one) => sum + (one.exited[subject] ?? 0), 0) },
       ] as const;
     });
     const checks = trainings.flatMap((one) => one.checks);
@@ -79,14 +79,14 @@ export function reportOf(findings: readonly Findings[]): Report {
 /** Lays a report out as tables. */
 export function writeReport(report: Report): string {
   const parts = report.logs.map(({ log, kills, trainings, seconds, repeatedRequests, failures, skipped, done, promises }) => {
-    const whom = Object.entries(done).filter(([, faults]) => Object.values(faults).some((count) => count > 0));
+    const subject = Object.entries(done).filter(([, faults]) => Object.values(faults).some((count) => count > 0));
     return [
       `${log} log: ${kills} kills in ${trainings} trainings, ${seconds.toFixed(0)} s; ${repeatedRequests} requests to the API repeated; ${failures.length === 0 ? 'everything held' : `${failures.length} trainings FAILED`}`,
       ...skipped.map((line) => `not done: ${line}`),
       '',
       table(
-        ['whom', ...FAULT_NAMES, 'gave up at start'],
-        whom.map(([name, faults]) => [name, ...Object.values(faults)]),
+        ['subject', ...FAULT_NAMES, 'gave up at start'],
+        subject.map(([name, faults]) => [name, ...Object.values(faults)]),
       ),
       '',
       table(

@@ -9,7 +9,7 @@ export interface SmallDisk {
   readonly folder: string;
   /** Leaves no room: whatever is written that needs a new block fails with ENOSPC. */
   fill(): Promise<void>;
-  makeRoom(): Promise<void>;
+  freeSpace(): Promise<void>;
   remove(): Promise<void>;
 }
 /** Why there is none: mounting is for root. */
@@ -41,7 +41,7 @@ export async function mountSmallDisk(folder: string): Promise<SmallDisk | NoDisk
         }
       }
     },
-    makeRoom: async () => void (await resize(SIZE)),
+    freeSpace: async () => void (await resize(SIZE)),
     remove: () => unmount(folder),
   };
 }

@@ -10,8 +10,8 @@ import { waitUntilProjected } from '../../src/projections/wait-until.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
 import { startCuttableProxy } from '../../src/testing/cuttable-proxy.ts';
 import { freePort } from '../../src/testing/worker-process.ts';
+import { train } from '../../src/usecases/train/train.ts';
 import { beginTraining } from '../../src/usecases/train/train-begin.ts';
-import { trainInto } from '../../src/usecases/train/train-into.ts';
 import type { TrainPlan } from '../../src/usecases/train/train-plan.ts';
 import { type Check, checkRecord, type Outcome, outcomeOf } from './check-record.ts';
 import { type Disturbance, type Done, disturb } from './disturb.ts';
@@ -27,7 +27,7 @@ type Home = Platform & { readonly home: string };
 export async function trainUndisturbed(platform: Home, plan: TrainPlan): Promise<Outcome> {
   const projector = await runProjections({ log: platform.log, database: platform.database });
   try {
-    const { runId } = await trainInto(platform, {
+    const { runId } = await train(platform, {
       ...{ plan, concurrency: plan.groupsPerBatch, signal: new AbortController().signal, logger: SILENT },
     });
     return await outcomeOf(platform, plan.policyId, runId);
@@ -40,7 +40,7 @@ export interface Disturbed {
   readonly done: readonly Done[];
   readonly checks: readonly Check[];
   /** Processes that ended by themselves and were started again: how many, by role. */
-  readonly fallen: Readonly<Record<string, number>>;
+  readonly exited: Readonly<Record<string, number>>;
   /** Requests that the outside producer repeated. */
   readonly repeated: number;
 }
@@ -73,9 +73,9 @@ export async function trainDisturbed(
     const checks = [
       ...(await checkRecord(platform, { ...{ policyId, acknowledged, expected }, runId: run.runId })),
       released,
-      nobodyFell(group),
+      noneExited(group),
     ];
-    return { done, checks, fallen: countBy(group.fallen.map(({ role }) => role)), repeated: producer.repeated() };
+    return { done, checks, exited: countBy(group.exited.map(({ role }) => role)), repeated: producer.repeated() };
   } catch (error) {
     throw new Error(`${error instanceof Error ? error.message : String(error)}\nlast words:\n${group.lastWords()}`, {
       cause: error,
@@ -106,13 +106,13 @@ async function untilTrained({ database }: Home, { policyId, updates }: TrainPlan
   const deadline = performance.now() + TRAINED_MS;
   for (;;) {
     const { rows } = await withRetry(() =>
-      database.pool.query<{ version: number; untold: number }>(
+      database.pool.query<{ version: number; unrecorded: number }>(
         `select coalesce((select max(version) from policy_versions where policy_id = $1), 0)::int as version,
-                (select count(*) from outbox where relayed_at is null)::int as untold`,
+                (select count(*) from outbox where relayed_at is null)::int as unrecorded`,
         [policyId],
       ),
     );
-    if (group.collected() && rows[0]?.version === updates && rows[0].untold === 0) return;
+    if (group.collected() && rows[0]?.version === updates && rows[0].unrecorded === 0) return;
     if (performance.now() > deadline)
       throw new Error(
         `at version ${rows[0]?.version} of ${updates}, ${group.collected() ? 'collected' : 'collecting'}, and no more; last words:\n${group.lastWords()}`,
@@ -122,14 +122,14 @@ async function untilTrained({ database }: Home, { policyId, updates }: TrainPlan
 }
 
 /** Whoever is at work waits; whoever starts while a server is away may give up and be started again. */
-function nobodyFell({ fallen }: ProcessGroup): Check {
-  const unexcused = fallen.filter(({ at }) => at !== 'start');
+function noneExited({ exited }: ProcessGroup): Check {
+  const unexcused = exited.filter(({ at }) => at !== 'start');
   return {
     promise: 'nobody ends because another is away',
     broken: unexcused.length,
     detail:
       unexcused.length === 0
-        ? `${fallen.length} started while a server was away, gave up and were started again`
+        ? `${exited.length} started while a server was away, gave up and were started again`
         : unexcused
             .map(({ role, end, at, words }) => `${role} ended at ${at} with ${end}: ${words}`)
             .join('\n')

@@ -6,7 +6,7 @@ import { replayProjections } from '../../src/usecases/replay/replay-projections.
 import { countOf, type Stage } from './stage.ts';
 
 /** What must hold of the record behind all cases. */
-export interface Standing {
+export interface StageState {
   readonly records: number;
   readonly journalled: number;
   /** Events that a projection set aside, by its reason. */
@@ -18,7 +18,7 @@ export interface Standing {
 }
 
 /** Waits for the projections, folds all of the log again, and compares. */
-export async function checkStage({ platform }: Pick<Stage, 'platform'>): Promise<Standing> {
+export async function checkStage({ platform }: Pick<Stage, 'platform'>): Promise<StageState> {
   const { database, log } = platform;
   await untilRelayed(platform);
   const ends = await log.ends(TOPICS);

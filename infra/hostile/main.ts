@@ -3,7 +3,7 @@ import { progressLine, table } from '../../src/cli/terminal.ts';
 import { bundlePrograms } from '../../src/testing/bundle-programs.ts';
 import { killRunning } from '../../src/testing/worker-process.ts';
 import { openLaboratory } from '../chaos/laboratory.ts';
-import { checkStage, type Standing } from './check-stage.ts';
+import { checkStage, type StageState } from './check-stage.ts';
 import { openStage, type Stage } from './stage.ts';
 import type { Target } from './target.ts';
 import { targets } from './targets.ts';
@@ -40,10 +40,10 @@ async function run(): Promise<number> {
     try {
       stage = await openStage(platform);
       const tallies = await campaign(stage, chosen, cases, seed);
-      const standing = await checkStage(stage);
+      const state = await checkStage(stage);
       await stage.close();
-      process.stdout.write(`${report(tallies, standing, { seed, log, seconds: (performance.now() - began) / 1_000 })}\n`);
-      return tallies.some(({ broken }) => broken !== undefined) || standing.broken.length > 0 ? 1 : 0;
+      process.stdout.write(`${report(tallies, state, { seed, log, seconds: (performance.now() - began) / 1_000 })}\n`);
+      return tallies.some(({ broken }) => broken !== undefined) || state.broken.length > 0 ? 1 : 0;
     } finally {
       await killRunning();
       await platform.close();
@@ -73,7 +73,7 @@ async function campaign(stage: Stage, chosen: readonly Target[], cases: number, 
 
 function report(
   tallies: readonly Tally[],
-  standing: Standing,
+  state: StageState,
   of: { readonly seed: number; readonly log: string; readonly seconds: number },
 ): string {
   const rows = tallies.map(({ target, cases, accepted, appended, refused, slowestMs, goodMs, peakMb, leftMb, broken }) => [
@@ -86,7 +86,7 @@ function report(
       .map(([code, count]) => `${code} × ${count}`)
       .join(', ') || 'none',
   ]);
-  const { records, quarantined, anomalies, tables, broken } = standing;
+  const { records, quarantined, anomalies, tables, broken } = state;
   const total = tallies.reduce((sum, { cases }) => sum + cases, 0);
   const listed = (counts: Readonly<Record<string, number>>) =>
     Object.entries(counts)

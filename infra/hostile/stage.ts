@@ -2,8 +2,8 @@ import { TOPICS } from '../../src/events/catalogue.ts';
 import type { Offsets } from '../../src/log/event-log.ts';
 import type { Platform } from '../../src/platform/open-platform.ts';
 import { environmentOf } from '../../src/testing/crashing-run.ts';
-import { Story } from '../../src/testing/story.ts';
-import { appendTold, type ToldBatches, tellBatches } from '../../src/testing/tell-batches.ts';
+import { EventBuilder } from '../../src/testing/event-builder.ts';
+import { appendRecorded, type RecordedBatches, recordBatches } from '../../src/testing/record-batches.ts';
 import { type ChildProcess, startProcess } from '../../src/testing/worker-process.ts';
 import { type Inside, startInside } from './inside-process.ts';
 import { type Answered, request } from './request.ts';
@@ -16,7 +16,7 @@ export interface Stage {
   readonly platform: Platform & { readonly home: string };
   readonly url: Readonly<Record<'api' | 'policy', string>>;
   readonly inside: () => Inside;
-  readonly told: ToldBatches & { readonly policyId: string; readonly story: Story };
+  readonly recorded: RecordedBatches & { readonly policyId: string; readonly builder: EventBuilder };
   /** The process ids as they are now; one that ended by itself has none. */
   pid(process: Process): number | undefined;
   stderr(process: Process): string;
@@ -38,9 +38,9 @@ const CLOSE_MS = 15_000; // one that hangs does not hear that it is to end
 export async function openStage(platform: Platform & { readonly home: string }): Promise<Stage> {
   const env = environmentOf(platform);
   const policyId = 'hostile';
-  const story = new Story('stage');
-  const told = tellBatches(story, { policyId, batches: 3 });
-  await appendTold(platform.log, story.events);
+  const builder = new EventBuilder('stage');
+  const recorded = recordBatches(builder, { policyId, batches: 3 });
+  await appendRecorded(platform.log, builder.events);
   const children: Readonly<Record<Exclude<Process, 'inside'>, ChildProcess>> = {
     api: startProcess('workers/api.ts', [], env),
     policy: startProcess('workers/policy.ts', ['random'], env),
@@ -56,7 +56,7 @@ export async function openStage(platform: Platform & { readonly home: string }):
     children.projector.saying(/"projecting"/),
   ])) as [string, string, Inside, unknown];
   let inside = first;
-  const metric = story.events.find(({ type }) => type === 'RunStarted');
+  const metric = builder.events.find(({ type }) => type === 'RunStarted');
   if (!metric) throw new Error('batches are told with a run');
   let [sent, taken] = [0, 0];
 
@@ -64,14 +64,18 @@ export async function openStage(platform: Platform & { readonly home: string }):
     platform,
     url: { api, policy },
     inside: () => inside,
-    told: { ...told, policyId, story },
+    recorded: { ...recorded, policyId, builder },
     pid: (name) =>
       name === 'inside' ? (inside.alive() ? inside.pid : undefined) : ended.has(name) ? undefined : children[name].pid,
     stderr: (name) => (name === 'inside' ? inside.stderr() : children[name].stderr()),
     records: async () => countOf(await platform.log.ends(TOPICS.filter((topic) => topic !== 'training'))) - taken,
     async good() {
       const began = performance.now();
-      const event = story.tell('MetricRecorded', { runId: told.runId, metric: 'good', value: sent, at: sent++ }, told.runId);
+      const event = builder.record(
+        'MetricRecorded',
+        { runId: recorded.runId, metric: 'good', value: sent, at: sent++ },
+        recorded.runId,
+      );
       const put = await request(`${api}/v1/events`, { method: 'POST', body: JSON.stringify(event), type: 'application/json' });
       refuseUnless(put, put.status === 200 && put.json?.appended === 1, 'a good event');
       taken++;

@@ -51,9 +51,9 @@ export async function tryTarget(stage: Stage, target: Target, { cases, seed, alw
     const took = performance.now() - began;
     slowestMs = Math.max(slowestMs, took);
     const more = (await stage.records()) - records;
-    const told = outcome.kind === 'accepted' ? outcome.appended : 0;
-    if (more !== told) throw new Broken(`the log grew by ${more} where the target told of ${told}`);
-    appended += told;
+    const reported = outcome.kind === 'accepted' ? outcome.appended : 0;
+    if (more !== reported) throw new Broken(`the log grew by ${more} where the target told of ${reported}`);
+    appended += reported;
     if (outcome.kind === 'accepted') accepted++;
     else refused.set(outcome.code, (refused.get(outcome.code) ?? 0) + 1);
     if (done++ % GOOD_EVERY === 0) goodMs = Math.max(goodMs, await stage.good());

@@ -11,7 +11,7 @@ import { pack } from '../events/packed.ts';
 import type { Text } from '../events/schemas/values.ts';
 import { wellFormed } from '../events/well-formed.ts';
 import type { EventLog, LogRecord } from '../log/event-log.ts';
-import { Story } from '../testing/story.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
 import { type Appender, type AppenderOptions, createAppender, type Draft } from './appender.ts';
 import { EventRefused, INLINE_LIMIT } from './prepare-events.ts';
 
@@ -47,18 +47,18 @@ function events(): readonly Envelope[] {
   });
 }
 
-const story = new Story('append');
-const runId = story.id('run');
+const builder = new EventBuilder('append');
+const runId = builder.id('run');
 
 function metric(changes: { readonly metric?: string; readonly value?: number; readonly runId?: string } = {}): Draft {
   return { type: 'MetricRecorded', correlationId: runId, data: { runId, metric: 'loss', value: 1, at: null, ...changes } };
 }
 
 function step(changes: Partial<Extract<Draft, { type: 'StepTaken' }>['data']>): Draft {
-  const told = new Story('step');
-  const tree = told.tree(runId);
-  told.step(tree, null, tree.rootStepId, 1, changes);
-  const [, taken] = told.events;
+  const recorded = new EventBuilder('step');
+  const tree = recorded.tree(runId);
+  recorded.step(tree, null, tree.rootStepId, 1, changes);
+  const [, taken] = recorded.events;
   if (taken?.type !== 'StepTaken') throw new Error('the story tells a tree and a step');
   return { type: 'StepTaken', correlationId: runId, data: taken.data };
 }
@@ -67,9 +67,9 @@ describe('an appender', () => {
   test('an appender refuses a second topic for a stream, names both, and appends nothing of the call', async () => {
     const appender = open();
     await appender.append([metric()]);
-    const told = new Story('same id');
-    const tree = told.tree(runId);
-    const [opened] = told.events;
+    const recorded = new EventBuilder('same id');
+    const tree = recorded.tree(runId);
+    const [opened] = recorded.events;
     if (opened?.type !== 'TreeOpened') throw new Error('the story tells a tree');
     const draft: Draft = { type: 'TreeOpened', correlationId: runId, data: { ...opened.data, treeId: runId } };
     await expect(appender.append([metric({ value: 2 }), draft])).rejects.toThrow(
@@ -110,7 +110,7 @@ describe('an appended event', () => {
   });
 
   test('an appended event keeps the id, the cause and the time that its draft names', async () => {
-    const [id, causationId] = [story.id('mine'), story.id('cause')];
+    const [id, causationId] = [builder.id('mine'), builder.id('cause')];
     await open().append([{ ...metric(), id, causationId, occurredAt: '2025-05-05T05:05:05.005Z' }]);
     expect(events()).toEqual([expect.objectContaining({ id, causationId, occurredAt: '2025-05-05T05:05:05.005Z' })]);
   });
@@ -132,7 +132,7 @@ describe('an appended event', () => {
   test('events of concurrent calls keep the order of the calls in every stream', async () => {
     // Blobs take their time, so a later call without one could overtake.
     const appender = open();
-    const other = story.id('other run');
+    const other = builder.id('other run');
     const calls = Array.from({ length: 40 }, (_, i) =>
       i % 4 === 0
         ? step({ observation: `${i} `.repeat(40_000) })

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { runProjections } from '../projections/runner.ts';
 import { environmentOf, settle } from '../testing/crashing-run.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { Story } from '../testing/story.ts';
-import { appendTold, tellBatches } from '../testing/tell-batches.ts';
+import { appendRecorded, recordBatches } from '../testing/record-batches.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
 import { openLeaseService } from '../usecases/train/open-lease-service.ts';
 
@@ -18,9 +18,9 @@ afterAll(async () => {
 });
 
 test('espalier abandon ends the next batch of a policy once, and explains why others cannot be abandoned', async () => {
-  const story = new Story('given up');
-  const { batchIds } = tellBatches(story, { policyId: 'given up', batches: 2 });
-  await appendTold(platform.log, story.events);
+  const builder = new EventBuilder('given up');
+  const { batchIds } = recordBatches(builder, { policyId: 'given up', batches: 2 });
+  await appendRecorded(platform.log, builder.events);
   const projector = await runProjections({ log: platform.log, database: platform.database });
   await settle(platform);
   const weights = createHash('sha256').update('w').digest('hex');

@@ -7,7 +7,7 @@ import { newId } from '../events/new-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
 import { chooseTasks } from '../usecases/collect/choose-tasks.ts';
-import { type Collection, collectInto, readCollection } from '../usecases/collect/collect-into.ts';
+import { type Collection, collect, readCollection } from '../usecases/collect/collect.ts';
 import type { Collected, Progress } from '../usecases/collect/collect-run.ts';
 import { type CollectPlan, collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
 import { ensureProjector } from './ensure-projector.ts';
@@ -129,7 +129,7 @@ export function addCollect(program: Command): void {
 export async function collectShowing(platform: Platform, collection: Collection): Promise<Collected> {
   const line = progressLine();
   const began = Date.now();
-  const progress = await collectInto(platform, {
+  const progress = await collect(platform, {
     ...collection,
     progress: (p) => line.show(progressText(p, (Date.now() - began) / 1_000)),
   });

@@ -13,10 +13,10 @@ import { readFailures } from '../projections/evaluations/read-failures.ts';
 import { readRunsById } from '../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { chooseTasks } from '../usecases/collect/choose-tasks.ts';
-import { type Collection, readCollection } from '../usecases/collect/collect-into.ts';
+import { type Collection, readCollection } from '../usecases/collect/collect.ts';
 import type { Collected } from '../usecases/collect/collect-run.ts';
 import { collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
-import { evaluateInto } from '../usecases/evaluate/evaluate-into.ts';
+import { evaluate } from '../usecases/evaluate/evaluate.ts';
 import { checkedId, progressText } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
@@ -85,7 +85,7 @@ export function addEvaluate(program: Command): void {
           : await plannedEvaluation(platform, flags);
         const line = progressLine();
         const began = Date.now();
-        const { result, collected } = await evaluateInto(platform, {
+        const { result, collected } = await evaluate(platform, {
           ...planned,
           concurrency: flags.concurrency,
           signal,

@@ -36,8 +36,8 @@ test('two processes and two runs that show the same histories record each segmen
   expect(imagesOf(runs[0] as string).size).toBeGreaterThan(3);
   expect(imagesOf(runs[1] as string)).toEqual(imagesOf(runs[0] as string));
   const segments = await db.selectFrom('segments').select('segment_id').execute();
-  const told = await db.selectFrom('events').select('event_id').where('type', '=', 'SegmentRendered').execute();
-  expect(told).toHaveLength(segments.length);
+  const recorded = await db.selectFrom('events').select('event_id').where('type', '=', 'SegmentRendered').execute();
+  expect(recorded).toHaveLength(segments.length);
   const drawn = await db
     .selectFrom('history_images')
     .select('missed')

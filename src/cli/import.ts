@@ -49,8 +49,8 @@ export function addImport(program: Command): void {
         });
         await waitUntilProjected(database.db, positionAfter(report.receipts), { timeoutMs: WAIT_MS, signal });
         line.end();
-        const { receipts, ...told } = report;
-        if (wantsJson(command)) return say(JSON.stringify(told));
+        const { receipts, ...summary } = report;
+        if (wantsJson(command)) return say(JSON.stringify(summary));
         const again = report.alreadyThere > 0 ? `, ${report.alreadyThere} of them already there` : '';
         say(
           `${file}: ${report.trees} trees, ${report.rollouts} rollouts, ${report.steps} steps in ${report.events} events${again}`,

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { catalogue } from '../events/catalogue.ts';
 import { encode } from '../events/codec.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { Story } from '../testing/story.ts';
-import { tellBatch, tellGroup, tellLineage } from '../testing/tell-training.ts';
+import { recordBatch, recordGroup, recordLineage } from '../testing/record-training.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
 
 const POLICY = 'linear:counted';
@@ -17,19 +17,23 @@ afterAll(async () => {
   await platform.close();
 });
 
-async function append(story: Story): Promise<void> {
-  const records = story.events.map((event) => ({ topic: catalogue[event.type].topic, key: event.stream, value: encode(event) }));
+async function append(builder: EventBuilder): Promise<void> {
+  const records = builder.events.map((event) => ({
+    topic: catalogue[event.type].topic,
+    key: event.stream,
+    value: encode(event),
+  }));
   await platform.log.append(records);
 }
 
 test('ledger shows an account whose lines add up, and fails when a batch names samples that nobody produced', async () => {
-  const story = new Story('counted');
-  tellLineage(story, POLICY);
-  const runId = story.run('run', { config: { training: { policyId: POLICY, channel: 'train' } } });
-  const group = tellGroup(story, runId, 'planned', { policyId: POLICY, rewards: [0, 1] });
-  tellGroup(story, runId, 'ready', { policyId: POLICY, rewards: [0, 1, 1] });
-  const batch = tellBatch(story, POLICY, [group]);
-  await append(story);
+  const builder = new EventBuilder('counted');
+  recordLineage(builder, POLICY);
+  const runId = builder.run('run', { config: { training: { policyId: POLICY, channel: 'train' } } });
+  const group = recordGroup(builder, runId, 'planned', { policyId: POLICY, rewards: [0, 1] });
+  recordGroup(builder, runId, 'ready', { policyId: POLICY, rewards: [0, 1, 1] });
+  const batch = recordBatch(builder, POLICY, [group]);
+  await append(builder);
   const shown = await runEspalier(['ledger'], environmentOf(platform));
   expect(shown).toMatchObject({ code: 0, stderr: '' });
   const lines = shown.stdout
@@ -42,8 +46,8 @@ test('ledger shows an account whose lines add up, and fails when a batch names s
     ...{ 'owed: leased': '0', difference: '0' },
   });
 
-  const invented = new Story('invented');
-  tellBatch(invented, POLICY, [{ treeId: invented.id('tree'), rolloutIds: [invented.id('rollout')] }], batch);
+  const invented = new EventBuilder('invented');
+  recordBatch(invented, POLICY, [{ treeId: invented.id('tree'), rolloutIds: [invented.id('rollout')] }], batch);
   await append(invented);
   const wrong = await runEspalier(['--json', 'ledger', '--policy', POLICY], environmentOf(platform));
   expect(wrong.code).toBe(1);

@@ -7,8 +7,8 @@ import { projections } from '../projections/registry.ts';
 import { runProjections } from '../projections/runner.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { Story } from '../testing/story.ts';
 import { until } from '../testing/until.ts';
 import { killRunning, startProcess } from '../testing/worker-process.ts';
 
@@ -24,10 +24,10 @@ afterEach(async () => {
 /** Eight trees, spread over the partitions, with a walk in each. */
 async function givenTrees(): Promise<void> {
   const { log, database, blobs } = platform;
-  const story = new Story('rebuilt');
-  const runId = story.run();
-  for (let t = 0; t < 8; t++) story.walk(story.tree(runId, `tree ${t}`), 0, 4, 1);
-  await log.append(await prepareEvents(story.events, blobs));
+  const builder = new EventBuilder('rebuilt');
+  const runId = builder.run();
+  for (let t = 0; t < 8; t++) builder.walk(builder.tree(runId, `tree ${t}`), 0, 4, 1);
+  await log.append(await prepareEvents(builder.events, blobs));
   const runner = await runProjections({ log, database });
   await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 20_000 });
   await runner.close();
@@ -50,13 +50,13 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
   if (!stepTree) throw new Error('there is a projection step-tree');
   const build = await openBuild(platform.database, platform.log, stepTree);
   const folded = async () => {
-    const rows = await db.selectFrom('cursors').select('next_offset').where('projection', '=', build.beside.name).execute();
+    const rows = await db.selectFrom('cursors').select('next_offset').where('projection', '=', build.shadow.name).execute();
     return rows.filter(({ next_offset }) => next_offset > 0).length;
   };
   // One partition is held, so that the process stands in the middle when it is killed.
   const holding = await db.startTransaction().execute();
   await sql`
-    select from cursors b where b.projection = ${build.beside.name} and (b.topic, b.partition) in (
+    select from cursors b where b.projection = ${build.shadow.name} and (b.topic, b.partition) in (
       select topic, partition from cursors where projection = 'step-tree' and topic = 'trees' and next_offset > 0 order by partition desc limit 1
     ) for update`.execute(holding);
   const first = rebuild();
@@ -107,8 +107,8 @@ test('a swap back that is killed midway leaves the version to swap back to', asy
   await sql`select 1`.execute(reader); // nothing is swapped while it is open
   try {
     const killed = rebuild('--back');
-    const told = () => db.selectFrom('projection_builds').select('told_at').executeTakeFirst();
-    await until(async () => (await told())?.told_at != null, 20_000);
+    const recorded = () => db.selectFrom('projection_builds').select('told_at').executeTakeFirst();
+    await until(async () => (await recorded())?.told_at != null, 20_000);
     killed.kill('SIGKILL');
     expect(await killed.ended).toBe('SIGKILL');
   } finally {

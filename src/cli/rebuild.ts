@@ -53,10 +53,10 @@ export function addRebuild(program: Command): void {
       const line = progressLine();
       const progress: Rebuilding['progress'] = (state) => line.show(describeBuildProgress(state));
       try {
-        const told = await rebuild(platform, projection, flags, { signal, progress, limitMs: flags.wait * 1_000 });
+        const versionAndBuild = await rebuild(platform, projection, flags, { signal, progress, limitMs: flags.wait * 1_000 });
         line.end();
-        say(wantsJson(command) ? JSON.stringify(told.result) : told.text);
-        if (told.failed) process.exitCode = 1;
+        say(wantsJson(command) ? JSON.stringify(versionAndBuild.result) : versionAndBuild.text);
+        if (versionAndBuild.failed) process.exitCode = 1;
       } finally {
         line.end();
       }
@@ -64,13 +64,13 @@ export function addRebuild(program: Command): void {
   });
 }
 
-interface Told {
+interface RebuildReport {
   readonly result: unknown;
   readonly text: string;
   readonly failed: boolean;
 }
 
-async function rebuild(platform: Platform, projection: Projection, flags: Flags, options: Rebuilding): Promise<Told> {
+async function rebuild(platform: Platform, projection: Projection, flags: Flags, options: Rebuilding): Promise<RebuildReport> {
   if (flags.retire) {
     const versions = await retireVersions(platform, projection);
     const schemas = versions.map((version) => schemaNameOf({ ...projection, version }));
@@ -84,27 +84,27 @@ async function rebuild(platform: Platform, projection: Projection, flags: Flags,
     if (flags.back) {
       const { from, to } = await swapBack(platform, projection, options);
       return {
-        result: { kind: 'swapped', from: told(from), to: told(to) },
+        result: { kind: 'swapped', from: versionAndBuild(from), to: versionAndBuild(to) },
         text: describeSwap(projection, from, to),
         failed: false,
       };
     }
     const rebuilt = await rebuildProjection(platform, projection, { ...options, differing: flags.repair ? 'accept' : 'refuse' });
-    return { result: tellRebuilt(rebuilt), text: describeRebuilt(projection, rebuilt), failed: rebuilt.kind === 'differs' };
+    return { result: reportRebuilt(rebuilt), text: describeRebuilt(projection, rebuilt), failed: rebuilt.kind === 'differs' };
   } finally {
     await projector.close();
   }
 }
 
 /** A version as its two numbers: of the code, and which fold by it. */
-function told(version: number): { readonly version: number; readonly build: number } {
+function versionAndBuild(version: number): { readonly version: number; readonly build: number } {
   return { version: codeVersionOf(version), build: buildOf(version) };
 }
 
-function tellRebuilt(rebuilt: Rebuilt): unknown {
+function reportRebuilt(rebuilt: Rebuilt): unknown {
   return rebuilt.kind === 'swapped'
-    ? { ...rebuilt, from: told(rebuilt.from), to: told(rebuilt.to) }
-    : { ...rebuilt, build: told(rebuilt.build) };
+    ? { ...rebuilt, from: versionAndBuild(rebuilt.from), to: versionAndBuild(rebuilt.to) }
+    : { ...rebuilt, build: versionAndBuild(rebuilt.build) };
 }
 
 function describeSwap({ name }: Projection, from: number, to: number): string {

@@ -32,8 +32,8 @@ export function addReplayTraining(replay: Command): void {
         const progress = (done: number, of: number) => line.show(`training again: ${done} of ${of} versions`);
         const { report, runId } = await replayTraining(platform, { policyId, from, to, signal, progress });
         line.end();
-        const told = { runId, report, parameters: { policyId, from, to }, seconds: (Date.now() - began) / 1_000 };
-        const replayId = await recordReplay(platform, told);
+        const replayed = { runId, report, parameters: { policyId, from, to }, seconds: (Date.now() - began) / 1_000 };
+        const replayId = await recordReplay(platform, replayed);
         say(wantsJson(command) ? JSON.stringify({ run: runId, replay: replayId, ...report }) : describeReport(report));
         if (report.outcome === 'differs') process.exitCode = 1;
         await projector.settle();

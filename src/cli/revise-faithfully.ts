@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { PUBLISHED_SEED } from '../domain/revision/pair-as-published.ts';
 import type { PublishedDataType } from '../domain/revision/rows-as-published.ts';
-import { type FaithfullyRevised, reviseFaithfullyInto } from '../usecases/revise/revise-faithfully-into.ts';
+import { type FaithfullyRevised, reviseFaithfully } from '../usecases/revise/revise-faithfully.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { exitStopped } from './stoppable.ts';
 import { progressLine, say } from './terminal.ts';
@@ -45,7 +45,7 @@ sentences of its prompt to the judge and of its reflections are ours, drawn at t
   files    whole or not at all; --xtuner has them by the original's conversion, which trains on the bad steps as well`;
 
 /** Runs `espalier revise --mode faithful`. @throws Error for options that do not go together. */
-export async function reviseFaithfully(command: Command, flags: Flags): Promise<void> {
+export async function reviseFaithfullyByFlags(command: Command, flags: Flags): Promise<void> {
   const { run: runId, alpha, beta, dataType = 'centric', out, xtuner = null, maxTokenLength } = flags;
   const revise = flags.revise !== '0';
   if (out === undefined) throw new Error('--mode faithful writes rows to a file: name it with --out FILE');
@@ -54,7 +54,7 @@ export async function reviseFaithfully(command: Command, flags: Flags): Promise<
     const projector = await ensureProjector(platform);
     const line = progressLine();
     try {
-      const revised = await reviseFaithfullyInto(platform, {
+      const revised = await reviseFaithfully(platform, {
         ...{ runId, out, xtuner, existing: flags.force ? 'replace' : 'refuse' },
         plan: { alpha, beta, dataType, revise, seed: flags.seed ?? PUBLISHED_SEED, maxTokenLength },
         judge: flags.judge ?? 'self',

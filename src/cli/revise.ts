@@ -4,10 +4,10 @@ import { PUBLISHED_SEED } from '../domain/revision/pair-as-published.ts';
 import { THRESHOLD_DEFAULTS } from '../domain/revision/thresholds.ts';
 import { ENVIRONMENT_FORMS } from '../environments/open-environment.ts';
 import { JUDGE_FORMS } from '../policies/create-judge.ts';
-import { reviseInto } from '../usecases/revise/revise-into.ts';
+import { revise } from '../usecases/revise/revise.ts';
 import type { ReviseCounts } from '../usecases/revise/revise-run.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { FAITHFUL_HELP, FAITHFUL_ONLY, type FaithfulFlags, reviseFaithfully, SOUND_ONLY } from './revise-faithfully.ts';
+import { FAITHFUL_HELP, FAITHFUL_ONLY, type FaithfulFlags, reviseFaithfullyByFlags, SOUND_ONLY } from './revise-faithfully.ts';
 import { exitStopped } from './stoppable.ts';
 import { progressLine, say } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
@@ -99,12 +99,12 @@ export function addRevise(program: Command): void {
     const { run: runId, alpha, beta, seed = 1, unparsed, beforeBranch } = flags;
     if (!isUuid(runId)) throw new Error(`--run takes a run id, a UUID in lower case, not ${JSON.stringify(runId)}`);
     refuseOtherMode(command, flags.mode);
-    if (flags.mode === 'faithful') return reviseFaithfully(command, flags);
+    if (flags.mode === 'faithful') return reviseFaithfullyByFlags(command, flags);
     await withPlatform('revise', async (platform, signal) => {
       const projector = await ensureProjector(platform);
       const line = progressLine();
       try {
-        const counts = await reviseInto(platform, {
+        const counts = await revise(platform, {
           runId,
           plan: { alpha, beta, seed, unparsed, beforeBranch, signal: flags.signal },
           judge: flags.judge ?? 'planner',
@@ -153,9 +153,9 @@ export function describeCounts(runId: string, state: 'completed' | 'stopped', co
   return [
     `run ${runId} revised, ${state}: ${trees} of ${plannedTrees} trees${unfinished > 0 ? `; ${unfinished} unfinished` : ''}`,
     `  pairs      ${pairs} of ${good} good and ${bad} bad trajectories`,
-    `  judged     ${judged} steps (${asked} asked now): ${told(verdicts)}`,
-    `  composed   ${revisions}, mean revision length ${length}; dropped: ${told(dropped)}`,
-    `  verified   ${verified}; rejected: ${told(rejected)}`,
+    `  judged     ${judged} steps (${asked} asked now): ${countsText(verdicts)}`,
+    `  composed   ${revisions}, mean revision length ${length}; dropped: ${countsText(dropped)}`,
+    `  verified   ${verified}; rejected: ${countsText(rejected)}`,
     ...(state === 'stopped' ? ['go on with the same command'] : []),
     ...(unfinished > 0
       ? [`finish the run with: espalier collect --resume ${runId}`, 'then the same command adds what is new']
@@ -163,7 +163,7 @@ export function describeCounts(runId: string, state: 'completed' | 'stopped', co
   ].join('\n');
 }
 
-function told(counts: Readonly<Record<string, number>>): string {
+function countsText(counts: Readonly<Record<string, number>>): string {
   const some = Object.entries(counts).filter(([, count]) => count > 0);
   return some.length === 0 ? 'none' : some.map(([name, count]) => `${count} ${name}`).join(', ');
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { listScorers } from '../domain/reward/scorers.ts';
-import { scoreInto } from '../usecases/score/score-into.ts';
+import { score } from '../usecases/score/score.ts';
 import { checkedId } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { exitStopped } from './stoppable.ts';
@@ -27,7 +27,7 @@ export function addScore(program: Command): void {
     await withPlatform('score', async (platform, signal) => {
       const projector = await ensureProjector(platform);
       try {
-        const counts = await scoreInto(platform, {
+        const counts = await score(platform, {
           runId,
           scorer: flags.scorer,
           component: flags.component ?? null,

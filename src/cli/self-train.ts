@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { canonicalJson } from '../events/codec.ts';
 import { derivedId } from '../events/derived-id.ts';
 import { JUDGE_FORMS } from '../policies/create-judge.ts';
-import { RunFailed } from '../usecases/collect/collect-into.ts';
+import { RunFailed } from '../usecases/collect/collect.ts';
 import { METHODS, type Method, SELF_TRAIN_DEFAULTS, type SelfTrainPlan, TRAIN_FORMATS } from '../usecases/self-train/plan.ts';
 import { type IterationResult, type SelfTraining, selfTrain } from '../usecases/self-train/self-train.ts';
 import { type Summary, summarise } from '../usecases/self-train/summarise.ts';

@@ -4,11 +4,11 @@ import { formatPosition } from '../log/position.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { topicsOf } from '../projections/apply-slice.ts';
 import { buildOf, codeVersionOf } from '../projections/projection.ts';
+import { lagOf, readProjectionStatuses } from '../projections/projection-statuses.ts';
 import { countWaiting } from '../projections/read-waiting.ts';
-import { type BuildStanding, readBuilds } from '../projections/rebuild/read-builds.ts';
+import { type BuildStatus, readBuilds } from '../projections/rebuild/read-builds.ts';
 import { projections } from '../projections/registry.ts';
 import { readNewestRuns } from '../projections/runs/read-runs.ts';
-import { lagOf, readStandings } from '../projections/standings.ts';
 import { readRunSizes } from '../projections/step-tree/read-run-sizes.ts';
 import { describePhase } from './describe-build.ts';
 import { say, table } from './terminal.ts';
@@ -70,14 +70,14 @@ function shortVersion({ version, build }: { readonly version: number; readonly b
   return build > 1 ? `${version}, build ${build}` : String(version);
 }
 
-function progressOf({ state, progress }: BuildStanding): string {
+function progressOf({ state, progress }: BuildStatus): string {
   if (state === 'kept') return 'was live before: espalier rebuild --back, --retire';
   return progress === null ? 'just begun' : describePhase(progress);
 }
 
 async function readStatus({ database: { db }, log }: Platform) {
   const ends = await log.ends(TOPICS);
-  const standings = await readStandings(db);
+  const statuses = await readProjectionStatuses(db);
   const quarantined = await countWaiting(db);
   const runs = await readNewestRuns(db, 20);
   const sizes = await readRunSizes(
@@ -90,7 +90,7 @@ async function readStatus({ database: { db }, log }: Platform) {
       [...ends].map(([topic, partitions]) => [topic, [...partitions.values()].reduce((sum, end) => sum + end, 0)]),
     ),
     projections: projections.map((projection) => {
-      const state = standings.find(({ name }) => name === projection.name);
+      const state = statuses.find(({ name }) => name === projection.name);
       return {
         name: projection.name,
         version: codeVersionOf(state?.version ?? projection.version),

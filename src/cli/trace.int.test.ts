@@ -3,20 +3,20 @@ import { sql } from 'kysely';
 import type { Platform } from '../platform/open-platform.ts';
 import { readReplays } from '../projections/replays/read-replays.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { Story } from '../testing/story.ts';
-import { appendTold } from '../testing/tell-batches.ts';
-import { tellWeb } from '../testing/tell-web.ts';
+import { appendRecorded } from '../testing/record-batches.ts';
+import { recordWeb } from '../testing/record-web.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
 
 let platform: Platform & { readonly home: string };
-let story: Story;
+let builder: EventBuilder;
 let run: string;
 beforeAll(async () => {
   platform = await openTestPlatform();
-  story = new Story('commands');
-  run = tellWeb(story, 12).runs[0] ?? '';
-  await appendTold(platform.log, story.events);
+  builder = new EventBuilder('commands');
+  run = recordWeb(builder, 12).runs[0] ?? '';
+  await appendRecorded(platform.log, builder.events);
 });
 afterAll(async () => {
   await killRunning();

@@ -6,7 +6,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import { readLineages } from '../projections/training-pool/read-lineages.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { LINEAR_SETTINGS } from '../training/backends/training-settings.ts';
-import { trainInto } from '../usecases/train/train-into.ts';
+import { train } from '../usecases/train/train.ts';
 import { type TrainPlan, trainPlan } from '../usecases/train/train-plan.ts';
 import type { EvaluatedVersion, TrainedPolicy } from '../usecases/train/training.ts';
 import { ensureProjector } from './ensure-projector.ts';
@@ -91,7 +91,7 @@ export function addTrain(program: Command): void {
       try {
         await projector.settle();
         await refuseTaken(platform, plan, flags);
-        const trained = await train(platform, plan, signal);
+        const trained = await trainAndReport(platform, plan, signal);
         if (flags.plot !== undefined) await writePlot(flags.plot, plotOf(plan, trained.evaluations));
         if (wantsJson(command)) say(JSON.stringify(trained));
         else report(trained, plan);
@@ -141,11 +141,11 @@ async function refuseTaken({ database }: Platform, { policyId }: TrainPlan, { re
   if (!known && resume) throw new Error(`there is no policy ${policyId} to go on with; leave --resume out to begin it`);
 }
 
-async function train(platform: Platform, plan: TrainPlan, signal: AbortSignal): Promise<TrainedPolicy> {
+async function trainAndReport(platform: Platform, plan: TrainPlan, signal: AbortSignal): Promise<TrainedPolicy> {
   const line = progressLine();
   let rollouts = 0;
   process.stderr.write(`policy ${plan.policyId}; killed, it goes on with the same options and --resume\n`);
-  const trained = await trainInto(platform, {
+  const trained = await train(platform, {
     ...{ plan, signal, logger: createLogger({ level: 'error' }) },
     concurrency: plan.groupsPerBatch * (1 + plan.maxStaleness),
     onCollect: (progress) => {

@@ -96,23 +96,23 @@ function findDifference(actual: unknown, expected: unknown, path: string): strin
   if (typeof expected === 'number' || expected === 'NaN') return findGap(actual, Number(expected), path);
   if (Array.isArray(expected)) {
     const items = isListLike(actual) ? Array.from(actual) : null;
-    if (items === null || items.length !== expected.length) return told(path, actual, expected);
+    if (items === null || items.length !== expected.length) return differenceText(path, actual, expected);
     return firstOf(expected.map((item, i) => () => findDifference(items[i], item, `${path}[${i}]`)));
   }
   if (isRecord(expected)) {
-    if (!isRecord(actual)) return told(path, actual, expected);
+    if (!isRecord(actual)) return differenceText(path, actual, expected);
     const [names, computed] = [Object.keys(expected).sort(), Object.keys(actual).sort()];
     if (names.join() !== computed.join()) return `${path || 'the case'} has ${names}, computed were ${computed}`;
     return firstOf(names.map((name) => () => findDifference(actual[name], expected[name], path ? `${path}.${name}` : name)));
   }
   if (typeof expected === 'boolean' && typeof actual === 'number') return findGap(actual, Number(expected), path); // Python's True is 1
-  return actual === expected ? null : told(path, actual, expected);
+  return actual === expected ? null : differenceText(path, actual, expected);
 }
 
 function findGap(actual: unknown, expected: number, path: string): string | null {
-  if (typeof actual !== 'number') return told(path, actual, expected);
-  if (Number.isNaN(expected)) return Number.isNaN(actual) ? null : told(path, actual, 'NaN');
-  return Math.abs(actual - expected) <= TOLERANCE * (1 + Math.abs(expected)) ? null : told(path, actual, expected);
+  if (typeof actual !== 'number') return differenceText(path, actual, expected);
+  if (Number.isNaN(expected)) return Number.isNaN(actual) ? null : differenceText(path, actual, 'NaN');
+  return Math.abs(actual - expected) <= TOLERANCE * (1 + Math.abs(expected)) ? null : differenceText(path, actual, expected);
 }
 
 function firstOf(differences: readonly (() => string | null)[]): string | null {
@@ -131,6 +131,6 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
 }
 
-function told(path: string, actual: unknown, expected: unknown): string {
+function differenceText(path: string, actual: unknown, expected: unknown): string {
   return `${path}: expected ${JSON.stringify(expected)}, got ${JSON.stringify(actual) ?? String(actual)}`;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { arbitraryEvent } from '../testing/arbitrary-event.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
 import { everyEvent } from '../testing/every-event.ts';
-import { Story } from '../testing/story.ts';
 import { catalogue, type EventType } from './catalogue.ts';
 import { canonicalJson, contentHash, type Decoded, decode, encode, parseEnvelope } from './codec.ts';
 import { jsonSchemas } from './json-schema.ts';
@@ -11,9 +11,9 @@ const TYPES = Object.keys(catalogue) as EventType[]; // the keys of the catalogu
 const schemas = jsonSchemas();
 
 function started(): Record<string, unknown> & { data: Record<string, unknown> } {
-  const story = new Story('codec');
-  story.run();
-  return structuredClone(story.events[0]) as unknown as Record<string, unknown> & { data: Record<string, unknown> }; // RunStarted
+  const builder = new EventBuilder('codec');
+  builder.run();
+  return structuredClone(builder.events[0]) as unknown as Record<string, unknown> & { data: Record<string, unknown> }; // RunStarted
 }
 
 function refusalOf(decoded: Decoded): unknown {

@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Story } from '../testing/story.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
 import { answerUnread } from './answer-unread.ts';
 import { openTestApi, type TestApi } from './http-testing.ts';
 
@@ -43,9 +43,9 @@ test.each([
 });
 
 test('a complete event is answered before the garbage that follows it ends the connection', async () => {
-  const story = new Story('unread');
-  story.run();
-  const body = JSON.stringify(story.events[0]);
+  const builder = new EventBuilder('unread');
+  builder.run();
+  const body = JSON.stringify(builder.events[0]);
   const head = `POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
   const received = await send(`${head}${body}garbage\r\n\r\n`);
   expect(received).toMatch(/^HTTP\/1\.1 200 /);

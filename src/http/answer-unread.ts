@@ -35,7 +35,7 @@ export function answerUnread(
  * Ends a connection to make room for another: with the reason, where its client waits for an answer and would not take it for
  * that of something else.
  */
-export function cutForRoom(socket: Duplex, unanswered: readonly ServerResponse[]): void {
+export function cutEvicted(socket: Duplex, unanswered: readonly ServerResponse[]): void {
   if (!socket.writable || unanswered.some(({ headersSent }) => headersSent)) return void socket.destroy();
   const remedy = 'send a whole request as soon as you are connected, or try again in a moment';
   endWith(socket, refuse(503, 'every connection is taken, and this one kept the server waiting for longest', remedy));

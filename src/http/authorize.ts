@@ -4,14 +4,14 @@ import { type Reply, refuse } from './reply.ts';
 /** What a route asks of a key: one of some scopes, or only that the key is active. `admin` opens every route. */
 export type Needs = readonly Scope[] | 'any-key';
 
-export interface Door {
+export interface AuthContext {
   /** On loopback keys are optional, but one that is shown must be good. */
   readonly keys: 'optional' | 'required';
   readonly verify: (presented: string) => Promise<ApiKey | undefined>;
 }
 
 /** Decides whether a request may pass. Gives the refusal (401 without a good key, 403 without the scope) or undefined. */
-export async function authorize(endpoint: Door, header: string | undefined, needs: Needs): Promise<Reply | undefined> {
+export async function authorize(endpoint: AuthContext, header: string | undefined, needs: Needs): Promise<Reply | undefined> {
   if (header === undefined) {
     return endpoint.keys === 'optional' ? undefined : unauthorized('this server needs an API key');
   }

@@ -1,9 +1,9 @@
 import type { Db } from '../postgres/database.ts';
 import { countAnomaliesByKind } from '../projections/journal/read-anomalies.ts';
 import { buildOf, codeVersionOf } from '../projections/projection.ts';
+import { readProjectionStatuses } from '../projections/projection-statuses.ts';
 import { countWaiting } from '../projections/read-waiting.ts';
 import { readBuilds } from '../projections/rebuild/read-builds.ts';
-import { readStandings } from '../projections/standings.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { type HealthWorld, lagByProjection, topicsRead } from './health.ts';
 
@@ -12,18 +12,24 @@ import { type HealthWorld, lagByProjection, topicsRead } from './health.ts';
  */
 export function addGauges(metrics: Metrics, { db, log, projections }: HealthWorld): void {
   metrics.gauge('projection_lag_records', 'Records that a projection has still to read', ['projection'], async () => {
-    const [standings, ends] = await Promise.all([readStandings(db), log.ends(topicsRead(projections))]);
-    const lags = Object.entries(lagByProjection(projections, standings, ends));
+    const [statuses, ends] = await Promise.all([readProjectionStatuses(db), log.ends(topicsRead(projections))]);
+    const lags = Object.entries(lagByProjection(projections, statuses, ends));
     return lags.map(([projection, value]) => ({ labels: { projection }, value }));
   });
   metrics.gauge('projection_stopped', 'Whether a projection is stopped (1) or runs (0)', ['projection'], async () =>
-    (await readStandings(db)).map(({ name, state }) => ({ labels: { projection: name }, value: state === 'stopped' ? 1 : 0 })),
+    (await readProjectionStatuses(db)).map(({ name, state }) => ({
+      labels: { projection: name },
+      value: state === 'stopped' ? 1 : 0,
+    })),
   );
   metrics.gauge('projection_version', 'Version of the code that folded the live tables', ['projection'], async () =>
-    (await readStandings(db)).map(({ name, version }) => ({ labels: { projection: name }, value: codeVersionOf(version) })),
+    (await readProjectionStatuses(db)).map(({ name, version }) => ({
+      labels: { projection: name },
+      value: codeVersionOf(version),
+    })),
   );
   metrics.gauge('projection_build', 'Which fold by that code is live, from 1', ['projection'], async () =>
-    (await readStandings(db)).map(({ name, version }) => ({ labels: { projection: name }, value: buildOf(version) })),
+    (await readProjectionStatuses(db)).map(({ name, version }) => ({ labels: { projection: name }, value: buildOf(version) })),
   );
   metrics.gauge('build_records_left', 'Records that a build has still to fold', ['projection', 'version', 'build'], async () =>
     (await buildsUnderWay(db)).map(({ labels, done, of }) => ({ labels, value: of - done })),

@@ -5,7 +5,7 @@ import { ping } from '../postgres/ping.ts';
 import { topicsOf } from '../projections/apply-slice.ts';
 import { reasonOf } from '../projections/fault.ts';
 import type { Projection } from '../projections/projection.ts';
-import { lagOf, readStandings, type Standing } from '../projections/standings.ts';
+import { lagOf, type ProjectionStatus, readProjectionStatuses } from '../projections/projection-statuses.ts';
 import { json, type Reply } from './reply.ts';
 
 export interface HealthWorld {
@@ -27,19 +27,19 @@ export async function readiness({ db, log, projections }: HealthWorld): Promise<
       return undefined;
     }
   };
-  const [, standings, ends] = await Promise.all([
+  const [, statuses, ends] = await Promise.all([
     ask('the database', ping(db)),
-    ask('the projections table', readStandings(db)),
+    ask('the projections table', readProjectionStatuses(db)),
     ask('the log', log.ends(topicsRead(projections))),
   ]);
-  for (const { name, state, reason } of standings ?? [])
+  for (const { name, state, reason } of statuses ?? [])
     if (state === 'stopped')
       reasons.push(`projection ${name} is stopped: ${reason ?? 'no reason given'}; correct the cause and restart it`);
-  if (standings) {
-    const missing = projections.filter(({ name }) => !standings.some((standing) => standing.name === name));
+  if (statuses) {
+    const missing = projections.filter(({ name }) => !statuses.some((status) => status.name === name));
     for (const { name } of missing) reasons.push(`projection ${name} is not installed; start a projection worker once`);
   }
-  const lag = standings && ends ? lagByProjection(projections, standings, ends) : null;
+  const lag = statuses && ends ? lagByProjection(projections, statuses, ends) : null;
   return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons, lag });
 }
 
@@ -52,13 +52,13 @@ export function topicsRead(projections: readonly Projection[]): readonly string[
 /** Gives for each installed projection how many records it has still to read. */
 export function lagByProjection(
   projections: readonly Projection[],
-  standings: readonly Standing[],
+  statuses: readonly ProjectionStatus[],
   ends: Offsets,
 ): Readonly<Record<string, number>> {
   const lags: Record<string, number> = {};
   for (const projection of projections) {
-    const standing = standings.find(({ name }) => name === projection.name);
-    if (standing) lags[projection.name] = lagOf(standing, ends, topicsOf(projection));
+    const status = statuses.find(({ name }) => name === projection.name);
+    if (status) lags[projection.name] = lagOf(status, ends, topicsOf(projection));
   }
   return lags;
 }

@@ -4,23 +4,23 @@ import { imageId } from '../images/image-id.ts';
 import { decodePng } from '../images/png.ts';
 import { createKey } from '../postgres/keys.ts';
 import { createLogger } from '../runtime/logger.ts';
-import { Story } from '../testing/story.ts';
-import { tellDrawnHistories } from '../testing/tell-drawn-histories.ts';
-import { tellRenderSpec, tellSegment } from '../testing/tell-images.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
+import { recordDrawnHistories } from '../testing/record-drawn-histories.ts';
+import { recordRenderSpec, recordSegment } from '../testing/record-images.ts';
 import { openTestApi, type TestApi } from './http-testing.ts';
 
 let api: TestApi;
-let story: Story;
-let drawn: ReturnType<typeof tellDrawnHistories>;
+let builder: EventBuilder;
+let drawn: ReturnType<typeof recordDrawnHistories>;
 let steps: readonly string[];
 beforeAll(async () => {
   api = await openTestApi();
   await api.project();
-  story = new Story('images over http');
-  const tree = story.tree(story.run());
-  steps = story.walk(tree, 0, 3, 1).steps;
+  builder = new EventBuilder('images over http');
+  const tree = builder.tree(builder.run());
+  steps = builder.walk(tree, 0, 3, 1).steps;
   const records = ['[Observation]: a hall [Action]: north', '[Observation]: a garden [Action]: look'];
-  drawn = tellDrawnHistories(story, tree, steps, { records, factors: [1, 1, 1.2] });
+  drawn = recordDrawnHistories(builder, tree, steps, { records, factors: [1, 1, 1.2] });
 });
 afterAll(() => api.close());
 
@@ -28,8 +28,8 @@ const urlOf = (id: string | undefined, url = api.server.url) => `${url}/images/$
 
 describe('history images in POST /v1/events', () => {
   test('histories are accepted in an order in which each event follows those it names', async () => {
-    const { status, body } = await api.post(story.events);
-    expect([status, body.appended]).toEqual([200, story.events.length]);
+    const { status, body } = await api.post(builder.events);
+    expect([status, body.appended]).toEqual([200, builder.events.length]);
     await api.projected(body.position ?? '');
     const rows = await api.database.db.selectFrom('history_images').select('image_id').orderBy('log_offset').execute();
     expect(rows.map(({ image_id }) => image_id)).toEqual(drawn.imageIds);
@@ -37,12 +37,12 @@ describe('history images in POST /v1/events', () => {
   });
 
   test('specs and segments under ids that do not match their content are refused', async () => {
-    const other = new Story('misnamed');
+    const other = new EventBuilder('misnamed');
     const runId = other.run();
-    const renderSpecId = tellRenderSpec(other, runId);
-    tellSegment(other, runId, renderSpecId, 'one', { text: 'another' });
-    other.tell('RenderSpecRegistered', { runId, renderSpecId, profile: 'crisp', spec: { px: 11 } }, runId);
-    tellSegment(other, runId, renderSpecId, 'nul \ufffd', { text: 'nul \0' });
+    const renderSpecId = recordRenderSpec(other, runId);
+    recordSegment(other, runId, renderSpecId, 'one', { text: 'another' });
+    other.record('RenderSpecRegistered', { runId, renderSpecId, profile: 'crisp', spec: { px: 11 } }, runId);
+    recordSegment(other, runId, renderSpecId, 'nul \ufffd', { text: 'nul \0' });
     const { status, body } = await api.post(other.events);
     expect(status).toBe(400);
     expect(body.error?.problems?.map(({ index, path }) => [index, path])).toEqual([
@@ -52,10 +52,10 @@ describe('history images in POST /v1/events', () => {
   });
 
   test('histories that refer to unrecorded ids are refused', async () => {
-    const other = new Story('unknown');
+    const other = new EventBuilder('unknown');
     const tree = other.tree(other.run());
     const { steps: walked } = other.walk(tree, 0, 3, 1);
-    tellDrawnHistories(other, tree, walked, { records: ['never told', 'nor this'], profile: 'crisp' });
+    recordDrawnHistories(other, tree, walked, { records: ['never told', 'nor this'], profile: 'crisp' });
     const without = (type: string) => other.events.filter((event) => event.type !== type);
     const paths = async (type: string) =>
       (await api.post(without(type))).body.error?.problems?.map(

@@ -24,7 +24,7 @@ export interface ImageEndpointOptions {
 export const IMAGE_PATH = /^\/images\/([0-9a-f]{64})\.png$/;
 
 const LANES = 2; // drawing holds the event loop for some milliseconds an image: more at once would only hold more memory
-const IN_HAND = 100; // a page shows some dozens of images; what is beyond comes back
+const IN_FLIGHT = 100; // a page shows some dozens of images; what is beyond comes back
 
 /**
  * Makes the endpoint for history images: finds a step that was shown the image, draws it again from its segments and compares it
@@ -33,7 +33,7 @@ const IN_HAND = 100; // a page shows some dozens of images; what is beyond comes
  */
 export function createImageEndpoint(options: ImageEndpointOptions): (req: IncomingMessage, imageId: string) => Promise<Reply> {
   const { db, blobs, metrics, logger = SILENT, segmentCache: cache = new SegmentCache() } = options;
-  const gate = createGate(IN_HAND);
+  const gate = createGate(IN_FLIGHT);
   const lanes = createExclusive();
   let asked = 0;
   const rebuilt = metrics.counter('images_rebuilt_total', 'History images drawn again from the record', ['outcome']);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createKey, listKeys, revokeKey, SCOPES, type Scope } from '../postgres/keys.ts';
 import { projections } from '../projections/registry.ts';
 import { createLogger } from '../runtime/logger.ts';
-import { Story } from '../testing/story.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
 import { eventually, openTestApi, sendRaw, type TestApi } from './http-testing.ts';
 import { BindRefused, ListenFailed } from './server.ts';
 
@@ -183,9 +183,9 @@ describe('readiness and metrics', () => {
       const response = await fetch(`${api.server.url}/readyz`);
       return { status: response.status, body: await response.json() };
     };
-    const story = new Story('ready');
-    story.walk(story.tree(story.run()), 0, 1, 1);
-    const { body } = await api.post(story.events);
+    const builder = new EventBuilder('ready');
+    builder.walk(builder.tree(builder.run()), 0, 1, 1);
+    const { body } = await api.post(builder.events);
     await api.projected(body.position ?? '');
     expect(await ask()).toEqual({
       status: 200,
@@ -209,9 +209,9 @@ describe('readiness and metrics', () => {
         503,
         expect.objectContaining({ reasons: [expect.stringContaining('the log does not answer')], lag: null }),
       ]);
-      const story = new Story('no log');
-      story.run();
-      const answer = await other.post(story.events);
+      const builder = new EventBuilder('no log');
+      builder.run();
+      const answer = await other.post(builder.events);
       expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
     } finally {
       await other.close();
@@ -220,14 +220,14 @@ describe('readiness and metrics', () => {
 
   test('/metrics shows appended events, requests, lag, quarantine and anomalies', async () => {
     const { url } = await api.serve();
-    const story = new Story('measured');
-    story.walk(story.tree(story.run('run', { config: { training: { policyId: 'linear:m', channel: 'train' } } })), 0, 1, 1);
-    const { body } = await api.post(story.events, {}, url);
-    await api.post(story.events, {}, url);
+    const builder = new EventBuilder('measured');
+    builder.walk(builder.tree(builder.run('run', { config: { training: { policyId: 'linear:m', channel: 'train' } } })), 0, 1, 1);
+    const { body } = await api.post(builder.events, {}, url);
+    await api.post(builder.events, {}, url);
     await api.projected(body.position ?? '');
     const shown = await (await fetch(`${url}/metrics`)).text();
     expect(shown).toContain('espalier_events_appended_total{type="StepTaken"} 1');
-    expect(shown).toContain(`espalier_events_duplicate_total ${story.events.length}`);
+    expect(shown).toContain(`espalier_events_duplicate_total ${builder.events.length}`);
     expect(shown).toContain('espalier_http_requests_total{route="/v1/events",method="POST",status="200"} 2');
     expect(shown).toContain('espalier_projection_lag_records{projection="journal"} 0');
     expect(shown).toContain('espalier_projection_stopped{projection="rewards"} 0');
@@ -304,7 +304,7 @@ describe('close', () => {
   test('close finishes the requests in flight, ends event streams, and accepts no new request', async () => {
     let answer: () => void = () => undefined;
     let arrived: () => void = () => undefined;
-    const inHand = new Promise<void>((resolve) => {
+    const inFlight = new Promise<void>((resolve) => {
       arrived = resolve;
     });
     const server = await api.serve({
@@ -326,7 +326,7 @@ describe('close', () => {
     const streamEnded = new Promise((resolve) => streamed.once('close', resolve));
     streamed.on('error', () => undefined).resume();
     const slow = fetch(`${server.url}/graphql`);
-    await inHand;
+    await inFlight;
     const closed = server.close();
     await streamEnded;
     answer();

@@ -5,12 +5,12 @@ import { hasActiveKey } from '../postgres/keys.ts';
 import { DEFAULT_LIMITS } from '../runtime/config.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import { answerUnread, cutForRoom } from './answer-unread.ts';
-import { authorize, type Door } from './authorize.ts';
+import { answerUnread, cutEvicted } from './answer-unread.ts';
+import { type AuthContext, authorize } from './authorize.ts';
+import { evictConnections } from './evict-connections.ts';
 import { faultReply } from './fault-reply.ts';
 import { createKeyCache } from './key-cache.ts';
 import { isLoopback, refuseForeignPage } from './loopback.ts';
-import { makeRoom } from './make-room.ts';
 import { createMountBodies } from './mount-body.ts';
 import { type Reply, refuse, send } from './reply.ts';
 import { matchRoute, type Route } from './route.ts';
@@ -58,7 +58,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const local = isLoopback(host);
   if (!local && !(await hasActiveKey(db))) throw new BindRefused(host);
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
-  const endpoint: Door = { keys: local ? 'optional' : 'required', verify: createKeyCache(db, clock) };
+  const endpoint: AuthContext = { keys: local ? 'optional' : 'required', verify: createKeyCache(db, clock) };
 
   const server = createServer({
     headersTimeout: timeouts.headersMs,
@@ -67,7 +67,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     keepAliveTimeout: 5_000,
     requireHostHeader: false, // node's own refusal gives no reason; see refuseUnnamed
   });
-  const inHand = makeRoom(server, { limit: options.connections ?? DEFAULT_LIMITS.connections, cut: cutForRoom });
+  const inFlight = evictConnections(server, { limit: options.connections ?? DEFAULT_LIMITS.connections, cut: cutEvicted });
   server.setTimeout(timeouts.idleMs);
   const open = new Set<ServerResponse>();
   const answer = createAnswerer(options, endpoint, local);
@@ -78,7 +78,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
       if (!server.listening) setImmediate(() => server.closeIdleConnections());
     });
     res.on('error', () => undefined); // a client that went away is not news
-    if (inHand(req.socket) > PIPELINED) {
+    if (inFlight(req.socket) > PIPELINED) {
       res.shouldKeepAlive = false; // it is the last that this connection is served
       return finish(req, res, refusePile());
     }
@@ -137,7 +137,7 @@ function refusePile(): Reply {
 const DRAIN_MS = 2_000;
 const SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
 
-function createAnswerer({ routes, metrics, logger = SILENT }: HttpOptions, endpoint: Door, local: boolean) {
+function createAnswerer({ routes, metrics, logger = SILENT }: HttpOptions, endpoint: AuthContext, local: boolean) {
   const arrive = createMountBodies();
   const requests = metrics.counter('http_requests_total', 'Requests answered', ['route', 'method', 'status']);
   const seconds = metrics.histogram('http_request_seconds', 'Time to answer', SECONDS, ['route']);

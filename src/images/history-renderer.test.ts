@@ -52,7 +52,7 @@ describe('HistoryRenderer', () => {
             new HistoryRenderer(spec, { cache: new SegmentCache({ maxBytes: bytes }), stackBytes: bytes * 40 }),
           ]),
         );
-        const told: (readonly [id: () => string, expected: string])[] = [];
+        const recorded: (readonly [id: () => string, expected: string])[] = [];
         for (const { texts, factor, profile } of requests) {
           // Every prefix too, as an episode grows.
           for (let n = 0; n <= texts.length; n++) {
@@ -64,10 +64,10 @@ describe('HistoryRenderer', () => {
               factor,
             );
             if (n % 2 === 0) expect(Buffer.from(image?.view() ?? []).equals(alone.rgb)).toBe(true);
-            told.push([() => image?.imageId ?? '', alone.imageId]);
+            recorded.push([() => image?.imageId ?? '', alone.imageId]);
           }
         }
-        for (const [id, expected] of told) expect(id()).toBe(expected); // also of images whose stack has gone on
+        for (const [id, expected] of recorded) expect(id()).toBe(expected); // also of images whose stack has gone on
       }),
       { numRuns: 15 },
     );

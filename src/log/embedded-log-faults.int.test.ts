@@ -21,7 +21,7 @@ beforeAll(async () => {
   log = await openEmbeddedLog({ url: database.url });
 });
 afterEach(async () => {
-  proxy.mend();
+  proxy.restore();
   for (const child of children.splice(0)) child.kill('SIGKILL');
   await Promise.all(opened.splice(0).map((one) => one.close()));
 });
@@ -110,7 +110,7 @@ describe('a lost connection', () => {
     proxy.cut();
     const waiting = [client.append(numbered(topic, 1, ['k'], 1)), client.append(numbered(topic, 1, ['k'], 2))];
     await new Promise((resolve) => setImmediate(resolve));
-    proxy.mend();
+    proxy.restore();
     expect((await Promise.all(waiting)).flat().map(({ offset }) => offset)).toEqual([1, 2]);
   });
 
@@ -121,7 +121,7 @@ describe('a lost connection', () => {
     await until('the first were read', async () => (await cursorOf(reader.group)) === 3);
     proxy.cut();
     await log.append(numbered(topic, 3, ['k'], 3));
-    proxy.mend();
+    proxy.restore();
     await until('the rest was read', () => reader.records().length === 6);
     await reader.close();
     expect(reader.texts()).toEqual(['k#0', 'k#1', 'k#2', 'k#3', 'k#4', 'k#5']);
@@ -153,12 +153,12 @@ describe('a lost connection', () => {
     const topic = await freshTopic(log);
     await log.append(numbered(topic, 4));
     const working = gate();
-    let told = false;
+    let recorded = false;
     const slow = await watch(await open(proxy.url), [topic], {
       batchLimit: 2,
       async handle(batch, signal) {
         signal.addEventListener('abort', () => {
-          told = true;
+          recorded = true;
         });
         await working.opened;
         return done(batch);
@@ -168,7 +168,7 @@ describe('a lost connection', () => {
     proxy.cut();
     const next = await watch(log, [topic], { group: slow.group });
     await until('the next member read all', async () => (await cursorOf(slow.group)) === 4);
-    expect(told).toBe(true);
+    expect(recorded).toBe(true);
     working.open(); // the slow member now answers that it is done up to 2
     await slow.close();
     expect(await cursorOf(slow.group)).toBe(4);

@@ -6,8 +6,8 @@ import {
   MEMBERS_CHANNEL,
   openSession,
   RECORDS_CHANNEL,
+  readGroupStatus,
   readPartitionEnds,
-  readStanding,
   releasePartitions,
   type Session,
   writeCursor,
@@ -17,7 +17,7 @@ import type { LogTopic } from './embedded-log-topics.ts';
 import type { Answer, LogBatch, SubscribeOptions } from './event-log.ts';
 
 const BATCH_LIMIT = 1_000; // as the Kafka adapter
-const STANDING_MS = 500; // how soon the death of a member is noticed; who leaves in order says so
+const STATUS_MS = 500; // how soon the death of a member is noticed; who leaves in order says so
 const POLL_MS = 5_000; // the safety net under LISTEN/NOTIFY
 
 /** What a handler threw, told apart from what the database threw. */
@@ -46,7 +46,7 @@ export class Member {
   readonly #records = new Bell();
   readonly #members = new Bell();
   readonly #lost = new AbortController();
-  #inHand: Owned | undefined;
+  #inFlight: Owned | undefined;
 
   private constructor(session: Session, topics: readonly LogTopic[], options: SubscribeOptions) {
     this.#session = session;
@@ -110,7 +110,7 @@ export class Member {
 
   async #deliver(owned: Owned, stop: AbortSignal): Promise<void> {
     owned.pending = false; // before the fetch: what is appended behind its back sets it again
-    this.#inHand = owned;
+    this.#inFlight = owned;
     try {
       const records = await fetchRecords(this.#session, owned.partitionId, owned.next, this.#options.batchLimit ?? BATCH_LIMIT);
       const last = records.at(-1);
@@ -124,7 +124,7 @@ export class Member {
       await writeCursor(this.#session, owned.partitionId, next);
       owned.next = next;
     } finally {
-      this.#inHand = undefined;
+      this.#inFlight = undefined;
       if (owned.unwanted) this.#members.ring();
     }
   }
@@ -148,16 +148,16 @@ export class Member {
         await this.#poll();
         polled = Date.now();
       }
-      await this.#members.wait(STANDING_MS, stop);
+      await this.#members.wait(STATUS_MS, stop);
     }
   }
 
   /** Gives back what belongs to others, takes what belongs to us and is free. Members that disagree for a moment look again. */
   async #share(): Promise<void> {
-    const { members, owned: taken } = await readStanding(this.#session);
+    const { members, owned: taken } = await readGroupStatus(this.#session);
     const share = shareOf(this.#session.pid, this.#partitions, members);
     for (const owned of this.#owned.values()) owned.unwanted = !share.has(owned.partitionId);
-    const back = [...this.#owned.values()].filter((owned) => owned.unwanted && owned !== this.#inHand);
+    const back = [...this.#owned.values()].filter((owned) => owned.unwanted && owned !== this.#inFlight);
     for (const { partitionId } of back) this.#owned.delete(partitionId);
     if (back.length > 0)
       await releasePartitions(

@@ -40,7 +40,7 @@ export async function openSession(url: string, group: string, topics: readonly L
       [CLASS + groupId, topics.map(({ topicId }) => topicId)],
     );
     const session = { pid: rows[0]?.pid ?? 0, groupId, client };
-    await tellMembers(session);
+    await notifyMembers(session);
     return session;
   } catch (error) {
     await client.end().catch(() => undefined);
@@ -60,7 +60,7 @@ async function groupIdOf(client: Client, group: string): Promise<number> {
   return groupId;
 }
 
-export interface Standing {
+export interface GroupStatus {
   /** topic id → sessions that read it in this group. */
   readonly members: ReadonlyMap<number, readonly number[]>;
   /** Partition ids that some session of the group owns. */
@@ -68,9 +68,9 @@ export interface Standing {
 }
 
 /** Reads who is in the group and what is owned, from the locks themselves: nothing to expire, nothing to clean up. */
-export async function readStanding({ client, groupId }: Session): Promise<Standing> {
+export async function readGroupStatus({ client, groupId }: Session): Promise<GroupStatus> {
   const { rows } = await client.query<{ object: number; pid: number }>({
-    name: 'log-standing',
+    name: 'log-group-status',
     text: `select objid::bigint::bit(32)::int as object, pid from pg_locks
            where locktype = 'advisory' and objsubid = 2 and granted and classid = $1::int::oid
              and database = (select oid from pg_database where datname = current_database())`,
@@ -107,21 +107,21 @@ export async function acquirePartitions(session: Session, ids: readonly number[]
 /** Gives partitions back and tells the other members. */
 export async function releasePartitions(session: Session, ids: readonly number[]): Promise<void> {
   await session.client.query('select pg_advisory_unlock($1, id) from unnest($2::int[]) as id', [CLASS + session.groupId, ids]);
-  await tellMembers(session);
+  await notifyMembers(session);
 }
 
 /** Gives everything back, tells the other members, and disconnects. A broken connection has done so already. */
 export async function closeSession(session: Session): Promise<void> {
   try {
     await session.client.query('select pg_advisory_unlock_all()');
-    await tellMembers(session);
+    await notifyMembers(session);
   } catch {
     // the connection is broken: Postgres freed the locks, and the others look every now and then
   }
   await session.client.end().catch(() => undefined);
 }
 
-async function tellMembers({ client, groupId }: Session): Promise<void> {
+async function notifyMembers({ client, groupId }: Session): Promise<void> {
   await client.query('select pg_notify($1, $2)', [MEMBERS_CHANNEL, String(groupId)]);
 }
 

@@ -9,10 +9,10 @@ import type { EventLog } from '../log/event-log.ts';
 import { openKafkaLog } from '../log/kafka-log.ts';
 import { prefixedLog } from '../log/prefixed-log.ts';
 import { type Database, type Db, openDatabase } from '../postgres/database.ts';
-import { databaseBeside } from '../postgres/database-beside.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
 import { claimLogIdentity } from '../postgres/log-identity.ts';
 import { migrate } from '../postgres/migrate.ts';
+import { siblingDatabase } from '../postgres/sibling-database.ts';
 import { installProjections } from '../projections/install.ts';
 import type { Config } from '../runtime/config.ts';
 import { makeFolder } from './make-folder.ts';
@@ -78,7 +78,7 @@ export async function openPlatform(config: Config, name: string): Promise<Platfo
       const server = await startEmbeddedPostgres({ folder: join(config.home, 'postgres') });
       closers.push(() => server.close());
       // Each log has its own read models: one server holds a database for the embedded log and one for every cluster met.
-      databaseUrl = kafka ? await databaseBeside(server.url, await kafka.identity()) : server.url;
+      databaseUrl = kafka ? await siblingDatabase(server.url, await kafka.identity()) : server.url;
     }
     const database = await openDatabase(databaseUrl, { applicationName: `espalier ${name}`, max: 16 });
     closers.push(() => database.close());

@@ -63,8 +63,8 @@ export async function createJudge(
  * allowed.
  */
 function samplingOf({ topP, maxTokens, stop, systemRole, maxPromptTokens }: OpenAiSpec): string {
-  const told = JSON.stringify({ topP, maxTokens, stop, systemRole, maxPromptTokens });
-  return told === '{}' ? '' : `/${createHash('sha256').update(told).digest('hex').slice(0, 8)}`;
+  const sampling = JSON.stringify({ topP, maxTokens, stop, systemRole, maxPromptTokens });
+  return sampling === '{}' ? '' : `/${createHash('sha256').update(sampling).digest('hex').slice(0, 8)}`;
 }
 
 type OpenAiSpec = Extract<PolicySpec, { kind: 'openai' }>;

@@ -24,14 +24,14 @@ export function modelJudge(policy: Policy, sampling = ''): Judge {
 }
 
 async function askShortening(policy: Policy, { steps, index, slots }: JudgeRequest, signal: AbortSignal) {
-  let told = slots;
+  let fitted = slots;
   for (;;) {
     try {
-      return await policy.act(asking(judgePrompt(told)[0]?.content ?? ''), signal);
+      return await policy.act(asking(judgePrompt(fitted)[0]?.content ?? ''), signal);
     } catch (error) {
-      if (!(error instanceof PolicyError) || error.code !== 'context-overflow' || told.log === '') throw error;
-      const words = told.log.split(/\s+/).length;
-      told = fitJudgeLog(slots.taskDescription, steps, index, Math.floor(words / 2)).slots;
+      if (!(error instanceof PolicyError) || error.code !== 'context-overflow' || fitted.log === '') throw error;
+      const words = fitted.log.split(/\s+/).length;
+      fitted = fitJudgeLog(slots.taskDescription, steps, index, Math.floor(words / 2)).slots;
     }
   }
 }

@@ -23,7 +23,7 @@ export function planJudge(world: string, strictness: Strictness = 'lenient'): Ju
           'the environment has no planner, or did not repeat what was recorded; judge by a model instead: openai:MODEL@URL',
         );
       const verdict = verdictOf(around, strictness);
-      return { verdict, reply: tell(around, verdict) };
+      return { verdict, reply: writeReply(around, verdict) };
     },
     async close() {},
   };
@@ -37,7 +37,7 @@ function verdictOf({ before, after, executable }: PlanAround, strictness: Strict
 }
 
 /** Writes what was found in the form in which models answer, so that readers of judgements need to know one. */
-function tell(around: PlanAround, verdict: Verdict): string {
+function writeReply(around: PlanAround, verdict: Verdict): string {
   const { before, after, executable } = around;
   const length = (actions: number | null) => (actions === null ? 'no plan' : `${actions} actions`);
   const found = executable ? '' : 'The action was not executed. ';

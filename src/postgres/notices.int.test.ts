@@ -12,7 +12,7 @@ beforeAll(async () => {
   proxy = await startCuttableProxy(database.url);
 });
 afterEach(async () => {
-  proxy.mend();
+  proxy.restore();
   await Promise.all(open.splice(0).map((listening) => listening.close()));
 });
 afterAll(async () => {
@@ -44,7 +44,7 @@ test('a listener reconnects after a lost connection and reports it afterwards', 
   for (let times = 2; times < 4; times++) {
     proxy.cut();
     await notify(['first', 'lost']);
-    proxy.mend();
+    proxy.restore();
     await until(() => seen.length === times);
   }
   expect(seen).toEqual(['before', 'sent in onReconnect', 'sent in onReconnect']);
@@ -58,7 +58,7 @@ test('a closed listener receives nothing and leaves no connection, also after a 
   const lost = await listen(proxy.url, ['closing'], ({ payload }) => seen.push(payload));
   proxy.cut();
   await lost.close();
-  proxy.mend();
+  proxy.restore();
   await until(async () => (await listeners()) === 0);
   expect(seen).toEqual([]);
 });
@@ -75,7 +75,7 @@ test('a wait beyond a count is woken by the next notification, by an earlier one
   expect(notices.count).toBe(seen + 1);
   const reconnected = notices.beyond(seen + 1, 20_000, never);
   proxy.cut();
-  proxy.mend();
+  proxy.restore();
   await reconnected;
 });
 

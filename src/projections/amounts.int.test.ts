@@ -4,9 +4,9 @@ import { AMOUNT_LIMIT } from '../domain/reward/amount.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
 import { appendTo, projectSlice, testLog } from '../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../testing/read-models.ts';
-import { Story } from '../testing/story.ts';
 
 let made: TestDatabase;
 let database: Database;
@@ -22,23 +22,27 @@ beforeEach(() => emptyReadModels(database.db));
 
 /** A tree of two steps, then rewards, revisions of the first of them, and back-ups, of the values given. */
 function valued(values: readonly number[]): readonly Envelope[] {
-  const story = new Story('amounts');
-  const tree = story.tree(story.run());
-  const { rolloutId, steps } = story.walk(tree, 0, 2, 1);
-  const rewardId = story.reward(tree, steps[0] ?? '', 1);
+  const builder = new EventBuilder('amounts');
+  const tree = builder.tree(builder.run());
+  const { rolloutId, steps } = builder.walk(tree, 0, 2, 1);
+  const rewardId = builder.reward(tree, steps[0] ?? '', 1);
   for (const [i, value] of values.entries()) {
-    if (i % 3 === 0) story.reward(tree, i % 2 === 0 ? (steps[1] ?? '') : null, value, { rolloutId });
+    if (i % 3 === 0) builder.reward(tree, i % 2 === 0 ? (steps[1] ?? '') : null, value, { rolloutId });
     if (i % 3 === 1)
-      story.tell(
+      builder.record(
         'RewardRevised',
         { rewardId, treeId: tree.treeId, value, scorer: { name: 's', revision: String(i) }, reason: 'again' },
         tree.runId,
       );
     const path = [tree.rootStepId, ...steps];
     if (i % 3 === 2)
-      story.tell('ValueBackedUp', { treeId: tree.treeId, simulation: i, leafStepId: steps[1] ?? '', value, path }, tree.runId);
+      builder.record(
+        'ValueBackedUp',
+        { treeId: tree.treeId, simulation: i, leafStepId: steps[1] ?? '', value, path },
+        tree.runId,
+      );
   }
-  return story.events;
+  return builder.events;
 }
 
 /** Folds the events in slices that end at the cuts; returns all rows, those of the quarantine included. */

@@ -8,14 +8,14 @@ export async function readLiveVersions(db: Db): Promise<ReadonlyMap<string, numb
 }
 
 /** What this process can do with the live version of a projection: fold it, or not, because other code made it. */
-export type Standing =
+export type LiveStatus =
   | { readonly kind: 'folds'; readonly version: number }
   | { readonly kind: 'other-code'; readonly reason: string };
 
 /** Says whether the code of this process folds the version that is live. */
-export function standingOf({ name, version }: Projection, live: ReadonlyMap<string, number>): Standing {
-  const standing = live.get(name) ?? version;
-  if (codeVersionOf(standing) === version) return { kind: 'folds', version: standing };
-  const reason = `version ${codeVersionOf(standing)} of ${name} is live and this code folds version ${version}: \`espalier rebuild ${name}\` builds it beside and swaps`;
+export function liveStatusOf({ name, version }: Projection, live: ReadonlyMap<string, number>): LiveStatus {
+  const current = live.get(name) ?? version;
+  if (codeVersionOf(current) === version) return { kind: 'folds', version: current };
+  const reason = `version ${codeVersionOf(current)} of ${name} is live and this code folds version ${version}: \`espalier rebuild ${name}\` builds it beside and swaps`;
   return { kind: 'other-code', reason };
 }

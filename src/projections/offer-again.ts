@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Delivery } from '../events/envelope.ts';
 import type { Db, Trx } from '../postgres/database.ts';
 import { isDataFault } from './fault.ts';
-import { readLiveVersions, standingOf } from './live-versions.ts';
+import { liveStatusOf, readLiveVersions } from './live-versions.ts';
 import { atVersion, type Projection, schemaNameOf } from './projection.ts';
 import { cannotStore } from './quarantine.ts';
 
@@ -17,9 +17,9 @@ export async function offerAgain(
   { topic, partition }: { readonly topic: string; readonly partition: number },
   deliveries: readonly Delivery[],
 ): Promise<ReadonlyMap<Delivery, string>> {
-  const standing = standingOf(projection, await readLiveVersions(db));
-  if (standing.kind === 'other-code') return new Map(deliveries.map((delivery) => [delivery, standing.reason]));
-  const live = atVersion(projection, standing.version);
+  const status = liveStatusOf(projection, await readLiveVersions(db));
+  if (status.kind === 'other-code') return new Map(deliveries.map((delivery) => [delivery, status.reason]));
+  const live = atVersion(projection, status.version);
   const trx = await db.startTransaction().execute();
   try {
     await sql`

@@ -98,7 +98,7 @@ export function atVersion(projection: Projection, version: number): Projection {
 }
 
 /** Folds into a version beside the live one: its cursors and its quarantine go by a name of their own. */
-export function besideAt(projection: Projection, version: number): Projection {
+export function shadowVersion(projection: Projection, version: number): Projection {
   return { ...projection, name: `${projection.name}@${version}`, version };
 }
 

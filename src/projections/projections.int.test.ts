@@ -5,11 +5,11 @@ import { derivedId } from '../events/derived-id.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
 import { appendTo, givenEvents, projectSlice, testLog } from '../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../testing/read-models.ts';
-import { Story } from '../testing/story.ts';
-import { tellHistory, tellRenderSpec, tellSegment } from '../testing/tell-images.ts';
-import { tellBatch, tellLineage, tellVersion } from '../testing/tell-training.ts';
+import { recordHistory, recordRenderSpec, recordSegment } from '../testing/record-images.ts';
+import { recordBatch, recordLineage, recordVersion } from '../testing/record-training.ts';
 
 let test_database: TestDatabase;
 let database: Database;
@@ -24,10 +24,10 @@ afterAll(async () => {
 beforeEach(() => emptyReadModels(database.db));
 
 /** A run of bushy trees: branches below the root, rewards on inner steps, revisions, back-ups, as the choices say. */
-function tellRun(choices: readonly number[]): Story {
-  const story = new Story('property');
-  const runId = story.run('run', { config: { training: { policyId: 'linear', channel: 'train' } } });
-  const trees = [story.tree(runId, 'a'), story.tree(runId, 'b')];
+function tellRun(choices: readonly number[]): EventBuilder {
+  const builder = new EventBuilder('property');
+  const runId = builder.run('run', { config: { training: { policyId: 'linear', channel: 'train' } } });
+  const trees = [builder.tree(runId, 'a'), builder.tree(runId, 'b')];
   const walks: { readonly treeId: string; readonly rolloutId: string }[] = [];
   const nodes = trees.map((tree) => [{ id: tree.rootStepId, depth: 0, path: [tree.rootStepId] }]);
   const rewards: { id: string; tree: number }[] = [];
@@ -45,88 +45,89 @@ function tellRun(choices: readonly number[]): Story {
         scorer: { name: 'judge', revision: '2' },
         reason: 'again',
       };
-      story.tell('RewardRevised', data, runId);
+      builder.record('RewardRevised', data, runId);
       return;
     }
-    const rolloutId = story.rollout(tree, i, { fromStepId: from.id });
+    const rolloutId = builder.rollout(tree, i, { fromStepId: from.id });
     const policySpans = [{ from: 0, to: choice % 9, policyId: choice % 4 === 0 ? 'other' : 'linear', version: choice % 3 }];
-    const stepId = story.step(tree, rolloutId, from.id, from.depth + 1, { policySpans });
+    const stepId = builder.step(tree, rolloutId, from.id, from.depth + 1, { policySpans });
     walks.push({ treeId: tree.treeId, rolloutId });
     const path = [...from.path, stepId];
     known.push({ id: stepId, depth: from.depth + 1, path });
-    rewards.push({ id: story.reward(tree, stepId, choice / 3, { rolloutId }), tree: t });
-    if (choice % 10 === 3) story.reward(tree, stepId, choice, { component: 'late' });
-    if (choice % 3 === 0) story.reward(tree, null, 0.1 * choice, { rolloutId, component: 'format' });
-    story.tell('ValueBackedUp', { treeId: tree.treeId, simulation: i, leafStepId: stepId, value: choice / 3, path }, runId);
-    if (choice % 7 !== 6) story.finishRollout(tree, rolloutId, stepId);
-    if (choice % 3 !== 2) tellImages(story, { ...tree, stepId, earlier: known.slice(0, -1), choice });
-    if (choice % 4 === 1) tellRevision(story, { ...tree, leafStepId: stepId, branchStepId: from.id, choice, i });
+    rewards.push({ id: builder.reward(tree, stepId, choice / 3, { rolloutId }), tree: t });
+    if (choice % 10 === 3) builder.reward(tree, stepId, choice, { component: 'late' });
+    if (choice % 3 === 0) builder.reward(tree, null, 0.1 * choice, { rolloutId, component: 'format' });
+    builder.record('ValueBackedUp', { treeId: tree.treeId, simulation: i, leafStepId: stepId, value: choice / 3, path }, runId);
+    if (choice % 7 !== 6) builder.finishRollout(tree, rolloutId, stepId);
+    if (choice % 3 !== 2) tellImages(builder, { ...tree, stepId, earlier: known.slice(0, -1), choice });
+    if (choice % 4 === 1) tellRevision(builder, { ...tree, leafStepId: stepId, branchStepId: from.id, choice, i });
   });
-  story.closeTree(trees[0]!, 1);
-  story.tell('EvaluationFinished', evaluationOf(story, runId), runId);
-  if (choices.length % 2 === 0) story.tell('EvaluationFinished', { ...evaluationOf(story, runId), tasks: 7 }, runId);
+  builder.closeTree(trees[0]!, 1);
+  builder.record('EvaluationFinished', evaluationOf(builder, runId), runId);
+  if (choices.length % 2 === 0) builder.record('EvaluationFinished', { ...evaluationOf(builder, runId), tasks: 7 }, runId);
   choices.forEach((choice, i) => {
-    if (choice % 6 === 2) tellDataset(story, runId, choice, i);
+    if (choice % 6 === 2) tellDataset(builder, runId, choice, i);
   });
-  tellTraining(story, walks, choices);
-  story.finishRun(runId);
-  return story;
+  tellTraining(builder, walks, choices);
+  builder.finishRun(runId);
+  return builder;
 }
 
 /** What becomes of the walks: two to a batch, the others rejected; leases that end in every way; each fact once or twice. */
 function tellTraining(
-  story: Story,
+  builder: EventBuilder,
   walks: readonly { readonly treeId: string; readonly rolloutId: string }[],
   choices: readonly number[],
 ): void {
   const policyId = 'linear';
-  const lineageId = tellLineage(story, policyId);
+  const lineageId = recordLineage(builder, policyId);
   let before: DataOf<'BatchPlanned'> | null = null;
   for (const [i, { treeId, rolloutId }] of walks.entries()) {
     const choice = choices[i] ?? 0;
     if (choice % 2 === 1) {
       const rejected = { reason: 'failed' as const, rule: 'told', measured: choice % 3 === 0 ? null : choice };
-      story.tell('SampleRejected', { lineageId, policyId, groupId: treeId, rolloutId, ...rejected }, lineageId);
+      builder.record('SampleRejected', { lineageId, policyId, groupId: treeId, rolloutId, ...rejected }, lineageId);
       continue;
     }
-    before = tellBatch(story, policyId, [{ treeId, rolloutIds: [rolloutId] }], before);
+    before = recordBatch(builder, policyId, [{ treeId, rolloutIds: [rolloutId] }], before);
     const { batchId, ordinal } = before;
     const lease = { lineageId, policyId, batchId, leaseId: derivedId('lease', batchId, choice), fence: 1 };
     const leased = { ...lease, consumer: 'trainer', deadline: '2026-01-01T00:05:00.000Z' };
-    if (choice % 4 !== 0) story.tell('BatchLeased', leased, lineageId);
-    if (choice % 8 === 2) story.tell('LeaseExpired', lease, lineageId);
-    if (choice % 16 === 6) story.tell('BatchReturned', { ...lease, reason: 'told' }, lineageId);
+    if (choice % 4 !== 0) builder.record('BatchLeased', leased, lineageId);
+    if (choice % 8 === 2) builder.record('LeaseExpired', lease, lineageId);
+    if (choice % 16 === 6) builder.record('BatchReturned', { ...lease, reason: 'told' }, lineageId);
     if (choice % 16 !== 14) continue;
-    const checkpointId = story.id('checkpoint', policyId, ordinal + 1);
-    story.tell('BatchAcked', { ...lease, version: ordinal + 1, checkpointId }, lineageId);
+    const checkpointId = builder.id('checkpoint', policyId, ordinal + 1);
+    builder.record('BatchAcked', { ...lease, version: ordinal + 1, checkpointId }, lineageId);
     const saved = { checkpointId, version: ordinal + 1, backend: 'linear', weights: 'a'.repeat(64), kept: null, covers: ordinal };
-    story.tell('CheckpointSaved', { lineageId, policyId, ...saved }, lineageId);
-    tellVersion(story, policyId, ordinal + 1, batchId);
+    builder.record('CheckpointSaved', { lineageId, policyId, ...saved }, lineageId);
+    recordVersion(builder, policyId, ordinal + 1, batchId);
   }
 }
 
 /** A dataset that is released once or twice, and withdrawn never, once or twice: the first word is the fact. */
-function tellDataset(story: Story, runId: string, choice: number, i: number): void {
-  const datasetId = story.id('dataset', i);
+function tellDataset(builder: EventBuilder, runId: string, choice: number, i: number): void {
+  const datasetId = builder.id('dataset', i);
   const frozen = { format: 'xtuner', formatVersion: 1, bytes: choice, sha256: 'd'.repeat(64), codeVersion: '1', runs: [runId] };
   const made = { query: { runs: [runId] }, parameters: {}, position: { 'step-tree@1': 'trees.0:1' }, counts: { lines: choice } };
   for (let version = 1; version <= 1 + (choice % 2); version++)
-    story.tell('DatasetReleased', { datasetId, name: 'mined', version, ...frozen, ...made }, datasetId);
-  for (const [part, digit] of [...'ded'].entries()) tellSources(story, datasetId, { sha256: digit.repeat(64), part, choice });
-  for (const reason of ['leak', 'again'].slice(0, choice % 3)) story.tell('DatasetWithdrawn', { datasetId, reason }, datasetId);
+    builder.record('DatasetReleased', { datasetId, name: 'mined', version, ...frozen, ...made }, datasetId);
+  for (const [part, digit] of [...'ded'].entries()) tellSources(builder, datasetId, { sha256: digit.repeat(64), part, choice });
+  for (const reason of ['leak', 'again'].slice(0, choice % 3))
+    builder.record('DatasetWithdrawn', { datasetId, reason }, datasetId);
 }
 
 /** Sources of the released content and of other content, some of them twice. */
 function tellSources(
-  story: Story,
+  builder: EventBuilder,
   datasetId: string,
   { sha256, part, choice }: { sha256: string; part: number; choice: number },
 ): void {
   const example = (line: number) => ({
-    ...{ line, lines: 1, kind: 'pair' as const, treeId: story.id('tree', choice), goodRolloutId: story.id('rollout', line) },
-    ...{ badRolloutId: line % 2 === 0 ? null : story.id('rollout', line + 1), revisionId: null },
+    ...{ line, lines: 1, kind: 'pair' as const, treeId: builder.id('tree', choice), goodRolloutId: builder.id('rollout', line) },
+    ...{ badRolloutId: line % 2 === 0 ? null : builder.id('rollout', line + 1), revisionId: null },
   });
-  story.tell('DatasetSourced', { datasetId, sha256, part, examples: [example(1 + part), example(2 + part)] }, datasetId);
+  builder.record('DatasetSourced', { datasetId, sha256, part, examples: [example(1 + part), example(2 + part)] }, datasetId);
 }
 
 /**
@@ -134,8 +135,8 @@ function tellSources(
  * step.
  */
 function tellImages(
-  story: Story,
-  told: {
+  builder: EventBuilder,
+  recorded: {
     readonly treeId: string;
     readonly runId: string;
     readonly stepId: string;
@@ -143,39 +144,43 @@ function tellImages(
     readonly choice: number;
   },
 ): void {
-  const { runId, stepId, earlier, choice } = told;
-  const renderSpecId = tellRenderSpec(story, runId, { px: choice % 2 });
-  const segments = [`a ${choice % 5}`, `b ${choice}`].map((text) => tellSegment(story, runId, renderSpecId, text));
+  const { runId, stepId, earlier, choice } = recorded;
+  const renderSpecId = recordRenderSpec(builder, runId, { px: choice % 2 });
+  const segments = [`a ${choice % 5}`, `b ${choice}`].map((text) => recordSegment(builder, runId, renderSpecId, text));
   const base = choice % 4 === 0 ? undefined : earlier[choice % earlier.length];
   const prefix = base && { stepId: base.id, from: 0, to: choice % 3 };
   const measured = { factor: 1 + choice / 10, cache: { missed: choice % 2 ? [0] : [] } };
-  tellHistory(story, told, { stepId, renderSpecId, segments, prefix: prefix ?? null, ...measured });
-  if (choice % 7 === 0) tellHistory(story, told, { stepId, renderSpecId, segments: [] });
+  recordHistory(builder, recorded, { stepId, renderSpecId, segments, prefix: prefix ?? null, ...measured });
+  if (choice % 7 === 0) recordHistory(builder, recorded, { stepId, renderSpecId, segments: [] });
 }
 
 /** A judgement, a revision and, for most, what became of it: once or twice, of which the first is the fact. */
 function tellRevision(
-  story: Story,
-  told: { treeId: string; runId: string; leafStepId: string; branchStepId: string; choice: number; i: number },
+  builder: EventBuilder,
+  recorded: { treeId: string; runId: string; leafStepId: string; branchStepId: string; choice: number; i: number },
 ): void {
-  const { treeId, runId, leafStepId, branchStepId, choice, i } = told;
+  const { treeId, runId, leafStepId, branchStepId, choice, i } = recorded;
   const judge = { name: 'planner', revision: '1' };
   const promptHash = (choice % 10).toString().repeat(64);
-  story.tell(
+  builder.record(
     'StepJudged',
     { treeId, leafStepId, stepId: leafStepId, index: 0, judge, promptHash, verdict: 'bad', reply: 'r' },
     runId,
   );
-  const revisionId = story.id('revision', i);
+  const revisionId = builder.id('revision', i);
   const steps = { goodLeafStepId: leafStepId, badLeafStepId: leafStepId, branchStepId, transitionStepId: leafStepId };
   const rest = { transitionCause: 'bad', judged: 1, reflection: 'No.', signal: 'thought', alpha: 0.5, beta: 0.2 } as const;
-  story.tell('RevisionComposed', { revisionId, treeId, ...steps, ...rest, judge, contentHash: promptHash }, runId);
-  if (choice % 8 === 1) story.tell('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, runId);
+  builder.record('RevisionComposed', { revisionId, treeId, ...steps, ...rest, judge, contentHash: promptHash }, runId);
+  if (choice % 8 === 1) builder.record('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, runId);
   if (choice % 3 === 1)
-    story.tell('RevisionRejected', { revisionId, treeId, reason: 'below', reached: 0, stepId: leafStepId, detail: '0' }, runId);
+    builder.record(
+      'RevisionRejected',
+      { revisionId, treeId, reason: 'below', reached: 0, stepId: leafStepId, detail: '0' },
+      runId,
+    );
 }
 
-function evaluationOf(story: Story, runId: string): DataOf<'EvaluationFinished'> {
+function evaluationOf(builder: EventBuilder, runId: string): DataOf<'EvaluationFinished'> {
   const none = { low: 0, high: 0 };
   return {
     ...{ runId, policy: { policyId: 'linear', version: 1 }, environment: 'textcraft', split: null, tasks: 2, episodes: 2 },
@@ -183,7 +188,7 @@ function evaluationOf(story: Story, runId: string): DataOf<'EvaluationFinished'>
     bootstrap: { confidence: 0.95, resamples: 100, seed: 1 },
     repeatedActions: [{ length: 1, perEpisode: 0.5 }],
     byDepth: [{ taskDepth: 1, episodes: 2, successes: 0 }],
-    recovery: { fromRunId: story.id('failures') },
+    recovery: { fromRunId: builder.id('failures') },
     trained: null,
   };
 }
@@ -193,20 +198,20 @@ function evaluationOf(story: Story, runId: string): DataOf<'EvaluationFinished'>
  * between.
  */
 function toldLate(events: readonly Envelope[], lates: readonly (readonly [number, number])[]): Envelope[] {
-  const told = [...events];
+  const recorded = [...events];
   for (const [which, where] of lates) {
-    const movable = told.filter(({ type }) => type === 'StepTaken' || type === 'RewardAssigned');
+    const movable = recorded.filter(({ type }) => type === 'StepTaken' || type === 'RewardAssigned');
     const late = movable[which % movable.length];
     if (!late) break;
     const { stepId, rewardId = stepId } = late.data as { stepId: string; rewardId?: string }; // by the types above
-    const from = told.indexOf(late);
-    const naming = told.filter(({ data }, i) => i > from && JSON.stringify(data).includes(rewardId));
+    const from = recorded.indexOf(late);
+    const naming = recorded.filter(({ data }, i) => i > from && JSON.stringify(data).includes(rewardId));
     const before = naming[where % naming.length];
     if (!before) continue;
-    told.splice(from, 1);
-    told.splice(told.indexOf(before) + 1, 0, late);
+    recorded.splice(from, 1);
+    recorded.splice(recorded.indexOf(before) + 1, 0, late);
   }
-  return told;
+  return recorded;
 }
 
 const choices = fc.array(fc.nat(1_000), { minLength: 1, maxLength: 25 });
@@ -228,8 +233,8 @@ async function quarantined() {
 describe('read models', () => {
   test('any batches and any redelivery lead to the same rows', async () => {
     await fc.assert(
-      fc.asyncProperty(choices, lates, cuts, async (told, late, cut) => {
-        const events = toldLate(tellRun(told).events, late);
+      fc.asyncProperty(choices, lates, cuts, async (recorded, late, cut) => {
+        const events = toldLate(tellRun(recorded).events, late);
         await emptyReadModels(database.db);
         await projectAtOnce(events);
         const atOnce = { ...(await readModels(database.db)), quarantine: await quarantined() };
@@ -255,8 +260,8 @@ describe('read models', () => {
 
   test('repeated events change nothing except the note of the repetition', async () => {
     await fc.assert(
-      fc.asyncProperty(choices, fc.array(fc.nat(100), { minLength: 1, maxLength: 20 }), async (told, again) => {
-        const { events } = tellRun(told);
+      fc.asyncProperty(choices, fc.array(fc.nat(100), { minLength: 1, maxLength: 20 }), async (recorded, again) => {
+        const { events } = tellRun(recorded);
         await emptyReadModels(database.db);
         await projectAtOnce(events);
         const places = ['offset', 'log_offset'];
@@ -276,8 +281,8 @@ describe('read models', () => {
 
   test('the interleaving of streams does not change the rows', async () => {
     await fc.assert(
-      fc.asyncProperty(choices, fc.infiniteStream(fc.boolean()), async (told, coins) => {
-        const { events } = tellRun(told);
+      fc.asyncProperty(choices, fc.infiniteStream(fc.boolean()), async (recorded, coins) => {
+        const { events } = tellRun(recorded);
         await emptyReadModels(database.db);
         await projectAtOnce(events);
         const places = ['offset', 'log_offset'];
@@ -298,24 +303,24 @@ describe('read models', () => {
 
 describe('returns', () => {
   test('a return sums the rewards from the root to the leaf and those of the rollout, and follows revisions', async () => {
-    const story = new Story('returns');
-    const runId = story.run();
-    const tree = story.tree(runId);
-    const first = story.rollout(tree, 0);
-    const shared = story.step(tree, first, tree.rootStepId, 1);
-    const sharedReward = story.reward(tree, shared, 0.25);
-    const leaf = story.step(tree, first, shared, 2);
-    story.reward(tree, leaf, 1);
-    story.reward(tree, null, -0.5, { rolloutId: first });
-    story.finishRollout(tree, first, leaf);
-    const second = story.rollout(tree, 1, { fromStepId: shared });
-    const other = story.step(tree, second, shared, 2);
-    story.finishRollout(tree, second, other);
-    await givenEvents(database.db, story.events);
+    const builder = new EventBuilder('returns');
+    const runId = builder.run();
+    const tree = builder.tree(runId);
+    const first = builder.rollout(tree, 0);
+    const shared = builder.step(tree, first, tree.rootStepId, 1);
+    const sharedReward = builder.reward(tree, shared, 0.25);
+    const leaf = builder.step(tree, first, shared, 2);
+    builder.reward(tree, leaf, 1);
+    builder.reward(tree, null, -0.5, { rolloutId: first });
+    builder.finishRollout(tree, first, leaf);
+    const second = builder.rollout(tree, 1, { fromStepId: shared });
+    const other = builder.step(tree, second, shared, 2);
+    builder.finishRollout(tree, second, other);
+    await givenEvents(database.db, builder.events);
     expect(await returns()).toEqual({ [first]: 0.75, [second]: 0.25 });
 
-    const revision = new Story('revision');
-    revision.tell(
+    const revision = new EventBuilder('revision');
+    revision.record(
       'RewardRevised',
       { rewardId: sharedReward, treeId: tree.treeId, value: 2, scorer: { name: 'judge', revision: '2' }, reason: 'seen again' },
       runId,
@@ -343,10 +348,10 @@ describe('returns', () => {
 
 describe('the journal', () => {
   test('the journal notes a gap in the sequence of a producer, and a sequence that regressed', async () => {
-    const story = new Story('gaps');
-    const runId = story.run();
-    for (let i = 0; i < 4; i++) story.tell('MetricRecorded', { runId, metric: 'loss', value: i, at: i }, runId);
-    const [start, a, b, c, d] = story.events;
+    const builder = new EventBuilder('gaps');
+    const runId = builder.run();
+    for (let i = 0; i < 4; i++) builder.record('MetricRecorded', { runId, metric: 'loss', value: i, at: i }, runId);
+    const [start, a, b, c, d] = builder.events;
     await givenEvents(database.db, [start!, a!, c!, b!, d!]); // five events were told
     const anomalies = await database.db.selectFrom('anomalies').select(['event_id', 'kind']).orderBy('offset').execute();
     expect(anomalies).toEqual([
@@ -356,10 +361,10 @@ describe('the journal', () => {
   });
 
   test('the journal keeps the first event of an id and quarantines another fact under it', async () => {
-    const story = new Story('conflict');
-    const runId = story.run();
-    const first = story.tell('MetricRecorded', { runId, metric: 'loss', value: 1, at: null }, runId);
-    await givenEvents(database.db, [...story.events, { ...first, data: { ...first.data, value: 2 } }]);
+    const builder = new EventBuilder('conflict');
+    const runId = builder.run();
+    const first = builder.record('MetricRecorded', { runId, metric: 'loss', value: 1, at: null }, runId);
+    await givenEvents(database.db, [...builder.events, { ...first, data: { ...first.data, value: 2 } }]);
     const quarantined = await database.db.selectFrom('quarantine').select(['projection', 'event_id', 'code', 'field']).execute();
     expect(quarantined).toEqual([{ projection: 'journal', event_id: first.id, code: 'conflict', field: 'id' }]);
   });

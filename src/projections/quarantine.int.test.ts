@@ -4,6 +4,7 @@ import { encode } from '../events/codec.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
 import {
   appendRelease,
   appendTo,
@@ -14,7 +15,6 @@ import {
   testLog,
 } from '../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../testing/read-models.ts';
-import { Story } from '../testing/story.ts';
 import { isOf, type Projection } from './projection.ts';
 import { projections } from './registry.ts';
 import { runs } from './runs/runs.ts';
@@ -66,17 +66,17 @@ async function given(records: Parameters<typeof appendTo>[1], using: readonly Pr
 
 describe('events before their parents', () => {
   test('a child waits with its descendants while later events are folded, and is released once the parent exists', async () => {
-    const story = new Story('late');
-    const runId = story.run();
-    const early = story.tree(runId, 'early');
-    const late = story.tree(runId, 'late');
-    story.walk(late, 0, 2, 1);
-    story.walk(early, 0, 2, 1);
+    const builder = new EventBuilder('late');
+    const runId = builder.run();
+    const early = builder.tree(runId, 'early');
+    const late = builder.tree(runId, 'late');
+    builder.walk(late, 0, 2, 1);
+    builder.walk(early, 0, 2, 1);
     const isOpening = (event: Envelope) => event.type === 'TreeOpened' && event.stream === late.treeId;
-    const opening = story.events.filter(isOpening);
+    const opening = builder.events.filter(isOpening);
     await givenEvents(
       database.db,
-      story.events.filter((event) => !isOpening(event)),
+      builder.events.filter((event) => !isOpening(event)),
     );
     const trees = () => database.db.selectFrom('rollouts').select(['tree_id', 'outcome']).orderBy('tree_id').execute();
     expect(await trees()).toEqual([{ tree_id: early.treeId, outcome: 'terminated' }]);
@@ -98,7 +98,7 @@ describe('events before their parents', () => {
 
     const { anomalies: _one, quarantine_releases: _releases, ...released } = await readModels(database.db, PLACES);
     await emptyReadModels(database.db);
-    await givenEvents(database.db, story.events);
+    await givenEvents(database.db, builder.events);
     const { anomalies: _two, quarantine_releases: _none, ...inOrder } = await readModels(database.db, PLACES);
     // The journal numbers a stream in the order of the log, which the late opening is the last of.
     expect({ ...released, events: [], stream_producers: [] }).toEqual({ ...inOrder, events: [], stream_producers: [] });
@@ -149,11 +149,17 @@ describe('events before their parents', () => {
 
   /** A step before its parent, which is there by now; nothing was released. */
   async function givenEarlyStep() {
-    const story = new Story('early');
-    const tree = story.tree(story.run());
-    const rollout = story.rollout(tree);
-    story.step(tree, rollout, story.step(tree, rollout, tree.rootStepId, 1), 2);
-    const [run, opened, started, parent, child] = story.events as [Envelope, Envelope, Envelope, Envelope, Envelope<'StepTaken'>];
+    const builder = new EventBuilder('early');
+    const tree = builder.tree(builder.run());
+    const rollout = builder.rollout(tree);
+    builder.step(tree, rollout, builder.step(tree, rollout, tree.rootStepId, 1), 2);
+    const [run, opened, started, parent, child] = builder.events as [
+      Envelope,
+      Envelope,
+      Envelope,
+      Envelope,
+      Envelope<'StepTaken'>,
+    ];
     const log = testLog();
     appendTo(log, [run, opened, started, child, parent]);
     for (const [topic, all] of log.topics) await projectSlice(database.db, log, topic, 0, all.length);
@@ -191,11 +197,11 @@ describe('bytes that are not an event', () => {
   ])(
     'a record of the log (%s) waits unchanged in the quarantine of the journal, and later events are folded',
     async (_name, value, expected) => {
-      const story = new Story('raw');
-      story.run('before');
-      const [before] = story.events;
-      story.run('behind');
-      const [, behind] = story.events;
+      const builder = new EventBuilder('raw');
+      builder.run('before');
+      const [before] = builder.events;
+      builder.run('behind');
+      const [, behind] = builder.events;
       if (!before || !behind) throw new Error('a run is one event');
       await given([before, { topic: 'runs', value }, behind]);
       const inJournal = (await waiting()).filter(({ projection }) => projection === 'journal');
@@ -211,10 +217,10 @@ describe('bytes that are not an event', () => {
 });
 
 test('a record that nobody could read counts from the place of its release on, and the journal holds it there', async () => {
-  const story = new Story('upgrade');
-  story.run('unread');
-  story.run('behind');
-  const [unread, behind] = story.events as [Envelope, Envelope];
+  const builder = new EventBuilder('upgrade');
+  builder.run('unread');
+  builder.run('behind');
+  const [unread, behind] = builder.events as [Envelope, Envelope];
   const log = testLog();
   appendTo(log, [{ topic: 'runs', value: Buffer.from(JSON.stringify({ ...unread, schemaVersion: 9 })) }, behind]);
   await projectSlice(database.db, log, 'runs', 0, 2);
@@ -234,8 +240,8 @@ test('a record that nobody could read counts from the place of its release on, a
 
 describe('valid events with unusual content', () => {
   test('an event that Postgres cannot store is isolated from its neighbours, waits alone, and is refused again on release', async () => {
-    const story = new Story('unstorable');
-    for (let i = 0; i < 9; i++) story.run(`run ${i}`);
+    const builder = new EventBuilder('unstorable');
+    for (let i = 0; i < 9; i++) builder.run(`run ${i}`);
     // Asks Postgres for a number that it cannot hold, as a column of a narrower type would.
     const narrow: Projection = {
       ...runs,
@@ -247,7 +253,7 @@ describe('valid events with unusual content', () => {
         return runs.project(batch, trx);
       },
     };
-    const log = await given(story.events, [narrow]);
+    const log = await given(builder.events, [narrow]);
     expect(await waiting()).toEqual([
       expect.objectContaining({
         projection: 'runs',
@@ -263,35 +269,35 @@ describe('valid events with unusual content', () => {
   });
 
   test('an event quarantined for a key that cannot be stored is released by a version that replaces such keys', async () => {
-    const story = new Story('keys');
-    story.run('run', { config: { 'a\0b': 1 } });
+    const builder = new EventBuilder('keys');
+    builder.run('run', { config: { 'a\0b': 1 } });
     const refusing: Projection = { ...runs, project: async (batch) => batch.map((delivery) => ({ delivery, ...unstorable })) };
-    const log = await given(story.events, [refusing]);
+    const log = await given(builder.events, [refusing]);
     await releaseWaiting(database.db, { log, projections: [runs] });
     expect(await waiting()).toEqual([]);
     expect(await database.db.selectFrom('runs').select('config').execute()).toEqual([{ config: { 'a\uFFFDb': 1 } }]);
   });
 
   test('an event may have null as its configuration', async () => {
-    const story = new Story('null');
-    story.run('a', { config: null });
-    await given(story.events);
+    const builder = new EventBuilder('null');
+    builder.run('a', { config: null });
+    await given(builder.events);
     expect(await waiting()).toEqual([]);
     expect(await database.db.selectFrom('runs').select(['name', 'config']).execute()).toEqual([{ name: 'a', config: {} }]);
   });
 
   test('events whose parents form a ring wait, and the walk to the root ends', async () => {
-    const story = new Story('ring');
-    const runId = story.run();
-    const tree = story.tree(runId);
-    const rolloutId = story.rollout(tree);
-    const [a, b] = [story.id('a'), story.id('b')];
-    story.step(tree, rolloutId, b, 1, { stepId: a });
-    story.step(tree, rolloutId, a, 2, { stepId: b });
-    story.reward(tree, a, 1, { rolloutId });
-    story.finishRollout(tree, rolloutId, a);
-    const behind = story.walk(tree, 1, 1, 1);
-    await given(story.events);
+    const builder = new EventBuilder('ring');
+    const runId = builder.run();
+    const tree = builder.tree(runId);
+    const rolloutId = builder.rollout(tree);
+    const [a, b] = [builder.id('a'), builder.id('b')];
+    builder.step(tree, rolloutId, b, 1, { stepId: a });
+    builder.step(tree, rolloutId, a, 2, { stepId: b });
+    builder.reward(tree, a, 1, { rolloutId });
+    builder.finishRollout(tree, rolloutId, a);
+    const behind = builder.walk(tree, 1, 1, 1);
+    await given(builder.events);
     const ofTree = (await waiting()).filter(({ projection }) => projection === 'step-tree');
     expect(ofTree.map(({ type, code }) => `${type} ${code}`)).toEqual([
       'StepTaken missing-parent',

@@ -3,7 +3,7 @@ import type { Offsets } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
 
 /** How far the live version of a projection is. A partition that it has never met is not in its cursors: it stands at 0. */
-export interface ProjectionStanding {
+export interface ProjectionCursors {
   readonly name: string;
   readonly version: number;
   readonly state: 'running' | 'stopped';
@@ -12,8 +12,8 @@ export interface ProjectionStanding {
 }
 
 /** Reads how far every installed projection is, by name, in one statement. */
-export async function readCursors(db: Db): Promise<readonly ProjectionStanding[]> {
-  const { rows } = await sql<Omit<ProjectionStanding, 'cursors'> & { cursors: [string, number, number][] }>`
+export async function readCursors(db: Db): Promise<readonly ProjectionCursors[]> {
+  const { rows } = await sql<Omit<ProjectionCursors, 'cursors'> & { cursors: [string, number, number][] }>`
     select p.name, p.version, p.state, p.reason,
            coalesce(jsonb_agg(jsonb_build_array(c.topic, c.partition, c.next_offset)) filter (where c.topic is not null), '[]') as cursors
     from projections p left join cursors c on c.projection = p.name and c.version = p.version

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { prepareEvents } from '../append/prepare-events.ts';
 import { TOPICS } from '../events/catalogue.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
 import { kafkaForTests } from '../testing/kafka.ts';
 import { describeWithKafka } from '../testing/kafka-describe.ts';
 import { MemoryBlobs } from '../testing/memory-blobs.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { emptyReadModels, readModels } from '../testing/read-models.ts';
-import { Story } from '../testing/story.ts';
 import { runProjections } from './runner.ts';
 import { waitUntilProjected } from './wait-until.ts';
 
@@ -15,10 +15,10 @@ describeWithKafka('the runner over Kafka', () => {
     const platform = await openTestPlatform((await kafkaForTests()).brokers);
     const { log, database } = platform;
     try {
-      const story = new Story('kafka cursors');
-      const tree = story.tree(story.run());
-      story.walk(tree, 0, 4, 1);
-      await log.append(await prepareEvents(story.events, new MemoryBlobs()));
+      const builder = new EventBuilder('kafka cursors');
+      const tree = builder.tree(builder.run());
+      builder.walk(tree, 0, 4, 1);
+      await log.append(await prepareEvents(builder.events, new MemoryBlobs()));
       const foldAll = async () => {
         const runner = await runProjections({ log, database });
         await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 20_000 });
@@ -42,9 +42,9 @@ describeWithKafka('the runner over Kafka', () => {
     const runner = await runProjections({ log, database });
     const settled = async () => waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 20_000 });
     try {
-      const story = new Story('kafka went back');
-      story.walk(story.tree(story.run()), 0, 4, 1);
-      await log.append(await prepareEvents(story.events, new MemoryBlobs()));
+      const builder = new EventBuilder('kafka went back');
+      builder.walk(builder.tree(builder.run()), 0, 4, 1);
+      await log.append(await prepareEvents(builder.events, new MemoryBlobs()));
       await settled();
       const before = await readModels(database.db);
       await emptyReadModels(database.db);

@@ -4,9 +4,9 @@ import type { EventLog, Subscription } from '../log/event-log.ts';
 import { openDatabase } from '../postgres/database.ts';
 import { connect } from '../postgres/pool.ts';
 import { startCuttableProxy } from '../testing/cuttable-proxy.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
 import { openTestWorld, type TestWorld } from '../testing/open-test-log.ts';
 import { emptyReadModels, readModels } from '../testing/read-models.ts';
-import { Story } from '../testing/story.ts';
 import { until } from '../testing/until.ts';
 import type { Projection } from './projection.ts';
 import { projections } from './registry.ts';
@@ -23,26 +23,26 @@ afterEach(async () => {
 });
 
 /** A run of two trees; each further call with the same story tells one more walk in both. */
-function tellMore(story: Story): void {
-  const runId = story.id('run', 'run');
-  if (story.events.length === 0) {
-    story.run();
-    for (const name of ['a', 'b']) story.tree(runId, name);
+function tellMore(builder: EventBuilder): void {
+  const runId = builder.id('run', 'run');
+  if (builder.events.length === 0) {
+    builder.run();
+    for (const name of ['a', 'b']) builder.tree(runId, name);
   }
-  const ordinal = story.events.length;
+  const ordinal = builder.events.length;
   for (const name of ['a', 'b']) {
-    const treeId = story.id('tree', runId, name);
-    story.walk({ treeId, rootStepId: story.id('root', treeId), runId }, ordinal, 3, 1);
+    const treeId = builder.id('tree', runId, name);
+    builder.walk({ treeId, rootStepId: builder.id('root', treeId), runId }, ordinal, 3, 1);
   }
 }
 
 /** Appends what the story has told since the last call. */
-async function appendRest(story: Story): Promise<void> {
-  const from = appended.get(story) ?? 0;
-  await world.append(story.events.slice(from));
-  appended.set(story, story.events.length);
+async function appendRest(builder: EventBuilder): Promise<void> {
+  const from = appended.get(builder) ?? 0;
+  await world.append(builder.events.slice(from));
+  appended.set(builder, builder.events.length);
 }
-const appended = new WeakMap<Story, number>();
+const appended = new WeakMap<EventBuilder, number>();
 
 /** Starts a runner over the world, with what it reports. */
 async function start(
@@ -55,10 +55,10 @@ async function start(
 }
 
 /** The read models that an undisturbed runner makes of a story's events. */
-async function undisturbed(story: Story): Promise<Record<string, string[]>> {
+async function undisturbed(builder: EventBuilder): Promise<Record<string, string[]>> {
   const other = await openTestWorld();
   try {
-    await other.append(story.events);
+    await other.append(builder.events);
     const runner = await runProjections({ log: other.log, database: other.database });
     await other.settled();
     await runner.close();
@@ -85,7 +85,7 @@ async function stateOf(name: string): Promise<{ state: string; reason: string | 
 
 describe('a bug in one projection', () => {
   test('a bug stops only its own projection, and a runner started without the bug folds what is missing', async () => {
-    const story = new Story('bug');
+    const builder = new EventBuilder('bug');
     const buggy: Projection = {
       ...registered('step-tree'),
       project: async (batch, trx) => {
@@ -94,8 +94,8 @@ describe('a bug in one projection', () => {
       },
     };
     const { runner, reports } = await start({ projections: withProjection(buggy) });
-    tellMore(story);
-    await appendRest(story);
+    tellMore(builder);
+    await appendRest(builder);
     await until(() => reports.some(({ kind }) => kind === 'stopped'));
     const rest = projections.filter(({ name }) => name !== 'step-tree').map(({ name }) => name);
     await until(async () => (await finishedReturns()) === 2);
@@ -110,7 +110,7 @@ describe('a bug in one projection', () => {
     await start();
     await world.settled();
     expect(await stateOf('step-tree')).toEqual({ state: 'running', reason: null });
-    expect(await readModels(world.database.db)).toEqual(await undisturbed(story));
+    expect(await readModels(world.database.db)).toEqual(await undisturbed(builder));
   });
 });
 
@@ -120,10 +120,10 @@ async function finishedReturns(): Promise<number> {
 
 describe('the cursor in the database', () => {
   test('a cursor reset together with its rows leads to redelivery, which the projections that are ahead ignore', async () => {
-    const story = new Story('set back');
-    tellMore(story);
+    const builder = new EventBuilder('set back');
+    tellMore(builder);
     const first = await start();
-    await appendRest(story);
+    await appendRest(builder);
     await world.settled();
     await first.runner.close();
     const { pool } = world.database;
@@ -133,33 +133,33 @@ describe('the cursor in the database', () => {
     );
     await start();
     await world.settled();
-    expect(await readModels(world.database.db)).toEqual(await undisturbed(story));
+    expect(await readModels(world.database.db)).toEqual(await undisturbed(builder));
   });
 
   test('a cursor that regresses under a running runner is folded again, although nothing is appended', async () => {
-    const story = new Story('went back');
-    tellMore(story);
+    const builder = new EventBuilder('went back');
+    tellMore(builder);
     const { runner } = await start();
-    await appendRest(story);
+    await appendRest(builder);
     await world.settled();
     await emptyReadModels(world.database.db);
     await world.settled();
     await runner.close();
-    expect(await readModels(world.database.db)).toEqual(await undisturbed(story));
+    expect(await readModels(world.database.db)).toEqual(await undisturbed(builder));
   });
 
   test('the cursor of a restored older database leads to redelivery of later events, with the same rows', async () => {
-    const story = new Story('restored');
+    const builder = new EventBuilder('restored');
     const models = await openTestWorld(); // the read models in a database beside that of the log
     const before = await start({ database: models.database });
-    tellMore(story);
-    await appendRest(story);
+    tellMore(builder);
+    await appendRest(builder);
     await world.settled(models.database);
     await before.runner.close();
     const backup = await copyOf(models);
     const between = await start({ database: models.database });
-    tellMore(story);
-    await appendRest(story);
+    tellMore(builder);
+    await appendRest(builder);
     await world.settled(models.database);
     await between.runner.close();
 
@@ -168,7 +168,7 @@ describe('the cursor in the database', () => {
       const after = await start({ database: restored });
       await world.settled(restored);
       await after.runner.close();
-      expect(await readModels(restored.db)).toEqual(await undisturbed(story));
+      expect(await readModels(restored.db)).toEqual(await undisturbed(builder));
     } finally {
       await restored.close();
       await backup.drop();
@@ -177,10 +177,10 @@ describe('the cursor in the database', () => {
   });
 
   test('a cursor below the start of the log stops the projection with the reason, and the others continue', async () => {
-    const story = new Story('forgotten');
-    tellMore(story);
+    const builder = new EventBuilder('forgotten');
+    tellMore(builder);
     const first = await start();
-    await appendRest(story);
+    await appendRest(builder);
     await world.settled();
     await first.runner.close();
     const { pool } = world.database;
@@ -188,8 +188,8 @@ describe('the cursor in the database', () => {
       (select partition_id from log_partitions join log_topics using (topic_id) where topic = 'trees')`);
     await pool.query("update cursors set next_offset = 0 where projection = 'rewards'");
     const { reports } = await start({ log: forgetful(world.log) });
-    tellMore(story);
-    await appendRest(story);
+    tellMore(builder);
+    await appendRest(builder);
     await until(() => reports.some(({ kind }) => kind === 'stopped'));
     const stops = reports.filter((report) => report.kind === 'stopped');
     expect(stops).toEqual([
@@ -248,23 +248,23 @@ describe('a lost connection to the database', () => {
     const proxy = await startCuttableProxy(world.url);
     const far = await openDatabase(proxy.url, { connectMs: 500 });
     try {
-      const story = new Story('cut');
+      const builder = new EventBuilder('cut');
       const { reports } = await start({ database: far });
-      tellMore(story);
-      await appendRest(story);
+      tellMore(builder);
+      await appendRest(builder);
       await world.settled();
       for (let cut = 0; cut < 3; cut++) {
         proxy.cut();
         const retries = () => reports.filter(({ kind }) => kind === 'retrying').length;
         const before = retries();
-        tellMore(story);
-        await appendRest(story);
+        tellMore(builder);
+        await appendRest(builder);
         await until(() => retries() > before);
-        proxy.mend();
+        proxy.restore();
         await world.settled();
       }
       expect(reports.filter(({ kind }) => kind === 'stopped' || kind === 'quarantined')).toEqual([]);
-      expect(await readModels(world.database.db)).toEqual(await undisturbed(story));
+      expect(await readModels(world.database.db)).toEqual(await undisturbed(builder));
     } finally {
       await runners.pop()?.close();
       await far.close();
@@ -275,31 +275,31 @@ describe('a lost connection to the database', () => {
 
 describe('two runners of one group', () => {
   test('two runners share the partitions, and the remaining one takes over those of the other', async () => {
-    const story = new Story('shared');
+    const builder = new EventBuilder('shared');
     const other = await openEmbeddedLog({ url: world.url });
     try {
       const one = await start();
       const two = await start({ log: other });
       const folded = ({ reports }: typeof one) => reports.reduce((sum, r) => sum + (r.kind === 'projected' ? r.events : 0), 0);
       await until(async () => {
-        tellMore(story);
-        await appendRest(story);
+        tellMore(builder);
+        await appendRest(builder);
         await world.settled();
         return folded(one) > 0 && folded(two) > 0;
       });
       // Reports come a moment after the commit that moves the cursor.
-      await until(() => folded(one) + folded(two) === story.events.length);
+      await until(() => folded(one) + folded(two) === builder.events.length);
       const before = folded(one);
       await two.runner.close();
       for (let i = 0; i < 3; i++) {
-        tellMore(story);
-        await appendRest(story);
+        tellMore(builder);
+        await appendRest(builder);
       }
       await world.settled();
       await until(() => folded(one) - before >= 3 * 2 * 6); // three walks in two trees of six events each
-      expect(folded(one) + folded(two)).toBe(story.events.length);
+      expect(folded(one) + folded(two)).toBe(builder.events.length);
       expect(await world.database.db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
-      expect(await readModels(world.database.db)).toEqual(await undisturbed(story));
+      expect(await readModels(world.database.db)).toEqual(await undisturbed(builder));
     } finally {
       await other.close();
     }

@@ -7,7 +7,7 @@ import { decodeRecords } from './decode-records.ts';
 import { isDatabaseFault, reasonOf, waitBeforeRetry } from './fault.ts';
 import { applyIsolatingPoison } from './isolate-poison.ts';
 import { keepAtCursors } from './keep-at-cursors.ts';
-import { readLiveVersions, standingOf } from './live-versions.ts';
+import { liveStatusOf, readLiveVersions } from './live-versions.ts';
 import { atVersion, type Projection } from './projection.ts';
 import { projections as registered } from './registry.ts';
 import type { Slice } from './slice.ts';
@@ -97,9 +97,9 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     const live = await readLiveVersions(database.db);
     projections = await Promise.all(
       wanted.map(async (projection) => {
-        const standing = standingOf(projection, live);
-        if (standing.kind === 'folds') return atVersion(projection, standing.version);
-        if (!stopped.has(projection.name)) await stop(projection, standing.reason);
+        const status = liveStatusOf(projection, live);
+        if (status.kind === 'folds') return atVersion(projection, status.version);
+        if (!stopped.has(projection.name)) await stop(projection, status.reason);
         return projection;
       }),
     );
@@ -162,13 +162,13 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
 
   /** Tells whether a cursor lies below what the log was told is done: the database lost its last commits, or is an older copy. */
   async function regressed(): Promise<boolean> {
-    const told = [...done.values()]; // before the cursors are read: they are never behind what was told by then
+    const applied = [...done.values()]; // before the cursors are read: they are never behind what was told by then
     const isBehind = async () => {
       const cursors = await readCursors(database.db);
       return projections.some(
         (p) =>
           !stopped.has(p.name) &&
-          told.some(
+          applied.some(
             ({ topic, partition, next }) =>
               topicsOf(p).includes(topic) && (cursors.get(p.name)?.get(topic)?.get(partition) ?? 0) < next,
           ),

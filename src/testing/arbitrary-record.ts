@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { AMOUNT_LIMIT } from '../domain/reward/amount.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { pack } from '../events/packed.ts';
-import { Story } from './story.ts';
+import { EventBuilder } from './event-builder.ts';
 
 /** Text as models and environments give it: any well-formed string without NUL, now and then longer than what stays inline. */
 const text = fc.oneof(
@@ -29,27 +29,32 @@ const tree = fc.record({
 export const arbitraryRecord: fc.Arbitrary<readonly Envelope[]> = fc
   .record({ seed: fc.nat(), runs: fc.array(fc.array(tree, { maxLength: 3 }), { minLength: 1, maxLength: 2 }) })
   .map(({ seed, runs }) => {
-    const told = new Story(`record ${seed}`);
+    const builder = new EventBuilder(`record ${seed}`);
     for (const [r, trees] of runs.entries()) {
-      const runId = told.run(`run ${r}`, { config: { nested: [r, { a: null }], acknowledgement: 'Yes.' } });
-      for (const [t, shape] of trees.entries()) tellTree(told, runId, `${t}`, shape);
-      told.finishRun(runId, { trees: trees.length });
+      const runId = builder.run(`run ${r}`, { config: { nested: [r, { a: null }], acknowledgement: 'Yes.' } });
+      for (const [t, shape] of trees.entries()) recordTree(builder, runId, `${t}`, shape);
+      builder.finishRun(runId, { trees: trees.length });
     }
-    return told.events;
+    return builder.events;
   });
 
 type Shape = typeof tree extends fc.Arbitrary<infer T> ? T : never;
 
-function tellTree(told: Story, runId: string, name: string, { parents, rollouts, texts, rewards, closed }: Shape): void {
+function recordTree(
+  builder: EventBuilder,
+  runId: string,
+  name: string,
+  { parents, rollouts, texts, rewards, closed }: Shape,
+): void {
   const pick = (i: number) => texts[i % texts.length] ?? '';
-  const opened = told.tree(runId, name, { instruction: pick(0), observation: pick(1) });
+  const opened = builder.tree(runId, name, { instruction: pick(0), observation: pick(1) });
   const steps = [{ id: opened.rootStepId, depth: 0, owner: '' }];
-  const walks = rollouts.map((rollout, i) => ({ ...rollout, id: told.rollout(opened, i) }));
+  const walks = rollouts.map((rollout, i) => ({ ...rollout, id: builder.rollout(opened, i) }));
   for (const [i, at] of parents.entries()) {
     const parent = steps[at % steps.length];
     const walk = walks[at % walks.length];
     if (!parent || !walk) continue;
-    const id = told.step(opened, at % 7 === 0 ? null : walk.id, parent.id, parent.depth + 1, {
+    const id = builder.step(opened, at % 7 === 0 ? null : walk.id, parent.id, parent.depth + 1, {
       response: pick(i),
       observation: pick(i + 1),
       tokens:
@@ -58,12 +63,12 @@ function tellTree(told: Story, runId: string, name: string, { parents, rollouts,
     steps.push({ id, depth: parent.depth + 1, owner: walk.id });
     const path = [opened.rootStepId, id];
     if (i % 4 === 0)
-      told.tell('ValueBackedUp', { treeId: opened.treeId, simulation: i, leafStepId: id, value: 0.5, path }, runId);
+      builder.record('ValueBackedUp', { treeId: opened.treeId, simulation: i, leafStepId: id, value: 0.5, path }, runId);
     if (i % 5 === 0)
-      told.tell(
+      builder.record(
         'ToolCalled',
         {
-          ...{ toolCallId: told.id('tool', id), treeId: opened.treeId, stepId: id, ordinal: 0, tool: 'search' },
+          ...{ toolCallId: builder.id('tool', id), treeId: opened.treeId, stepId: id, ordinal: 0, tool: 'search' },
           ...{ arguments: pick(i), output: pick(i + 2), outcome: 'ok', durationMs: 1.5 },
         },
         runId,
@@ -73,16 +78,16 @@ function tellTree(told: Story, runId: string, name: string, { parents, rollouts,
     const step = steps[at % steps.length];
     const walk = walks[at % walks.length];
     const onRollout = at % 3 === 0;
-    const rewardId = told.reward(opened, onRollout ? null : (step?.id ?? null), value, {
+    const rewardId = builder.reward(opened, onRollout ? null : (step?.id ?? null), value, {
       rolloutId: onRollout ? (walk?.id ?? null) : null,
     });
     const scorer = { name: 'judge', revision: '2' };
     if (revised)
-      told.tell('RewardRevised', { rewardId, treeId: opened.treeId, value: value / 2, scorer, reason: 'seen again' }, runId);
+      builder.record('RewardRevised', { rewardId, treeId: opened.treeId, value: value / 2, scorer, reason: 'seen again' }, runId);
   }
   for (const { id, open, from, success } of walks) {
     const leaf = steps[from % steps.length];
-    if (!open && leaf) told.finishRollout(opened, id, leaf.id, { success, steps: leaf.depth });
+    if (!open && leaf) builder.finishRollout(opened, id, leaf.id, { success, steps: leaf.depth });
   }
-  if (closed) told.closeTree(opened, rollouts.length);
+  if (closed) builder.closeTree(opened, rollouts.length);
 }

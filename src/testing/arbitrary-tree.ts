@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import type { ToldRollout, ToldStep, ToldTree } from '../domain/tree/tree-digest.ts';
+import type { DigestedRollout, DigestedStep, DigestedTree } from '../domain/tree/tree-digest.ts';
 
 /** Builds told trees for property tests: a random recursive tree with texts, rollouts that end at its steps, rewards on both. */
-export const arbitraryTree: fc.Arbitrary<ToldTree> = fc
+export const arbitraryTree: fc.Arbitrary<DigestedTree> = fc
   .record({
     parents: fc.array(fc.nat(), { maxLength: 25 }),
     texts: fc.array(fc.string({ maxLength: 6 }), { minLength: 4, maxLength: 4 }),
@@ -12,10 +12,10 @@ export const arbitraryTree: fc.Arbitrary<ToldTree> = fc
     }),
   })
   .map(({ parents, texts, walks, rewards }) => {
-    const steps: ToldStep[] = [stepAt(0, null, texts)];
+    const steps: DigestedStep[] = [stepAt(0, null, texts)];
     for (const [i, parent] of parents.entries()) steps.push(stepAt(i + 1, `s${parent % (i + 1)}`, texts));
     const rollouts = walks.map(
-      ({ leaf, open, success }, i): ToldRollout => ({
+      ({ leaf, open, success }, i): DigestedRollout => ({
         rolloutId: `r${i}`,
         fromStepId: 's0',
         leafStepId: open ? null : `s${leaf % steps.length}`,
@@ -43,7 +43,7 @@ export const arbitraryTree: fc.Arbitrary<ToldTree> = fc
     };
   });
 
-function stepAt(i: number, parentStepId: string | null, texts: readonly string[]): ToldStep {
+function stepAt(i: number, parentStepId: string | null, texts: readonly string[]): DigestedStep {
   const text = (k: number) => `${texts[(i + k) % texts.length]}${k}`;
   return {
     stepId: `s${i}`,

@@ -9,7 +9,7 @@ import { MemoryBlobs } from './memory-blobs.ts';
 export interface ProjectedWorld extends BatcherWorld {
   /** Folds what was appended since. */
   readonly project: () => Promise<void>;
-  readonly tell: (events: readonly Envelope[]) => void;
+  readonly record: (events: readonly Envelope[]) => void;
 }
 
 /** The planner was killed. */
@@ -43,7 +43,7 @@ export function openBatcherWorld(db: Db, events: readonly Envelope[], dieAfter =
   return {
     ...{ db, log, blobs: new MemoryBlobs(), producer: { name: 'batcher', version: '1' }, catchUpMs: 5_000 },
     clock: () => Date.UTC(2026, 5, 1),
-    tell: (told) => appendTo(memory, told),
+    record: (appended) => appendTo(memory, appended),
     async project() {
       for (const [topic, records] of memory.topics) {
         await projectSlice(db, memory, topic, projected.get(topic) ?? 0, records.length);

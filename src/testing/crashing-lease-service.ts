@@ -7,8 +7,8 @@ import type { Database } from '../postgres/database.ts';
 import { openLeaseService } from '../usecases/train/open-lease-service.ts';
 import { settle } from './crashing-run.ts';
 import { openMortal } from './cut-connection.ts';
-import { Story } from './story.ts';
-import { appendTold, tellBatches } from './tell-batches.ts';
+import { EventBuilder } from './event-builder.ts';
+import { appendRecorded, recordBatches } from './record-batches.ts';
 
 const BATCHES = 3;
 const UNREADABLE = 1; // the ordinal of the batch that its trainer abandons
@@ -45,11 +45,11 @@ async function train(
   }
 }
 
-async function tell(platform: Platform, policies: readonly string[]): Promise<void> {
+async function record(platform: Platform, policies: readonly string[]): Promise<void> {
   for (const policyId of policies) {
-    const story = new Story(policyId);
-    tellBatches(story, { policyId, batches: BATCHES, members: 1, steps: 1 });
-    await appendTold(platform.log, story.events);
+    const builder = new EventBuilder(policyId);
+    recordBatches(builder, { policyId, batches: BATCHES, members: 1, steps: 1 });
+    await appendRecorded(platform.log, builder.events);
   }
   await settle(platform);
 }
@@ -68,7 +68,7 @@ export async function crashService(
   platform: Platform,
   options: { readonly seed: number; readonly kills: number },
 ): Promise<CrashedService> {
-  await tell(platform, ['undisturbed']);
+  await record(platform, ['undisturbed']);
   const whole = await openMortal(platform.databaseUrl, platform.log, Number.POSITIVE_INFINITY, 'before');
   await train(platform, 'undisturbed', whole);
   const points = whole.steps();
@@ -80,7 +80,7 @@ export async function crashService(
   ).flat();
   const chosen = all.sort((a, b) => a.rank - b.rank).slice(0, options.kills);
   const policies = chosen.map(({ killAt, moment }) => `killed ${moment} ${killAt}`);
-  await tell(platform, policies);
+  await record(platform, policies);
   let died = 0;
   for (const [i, { killAt, moment }] of chosen.entries()) {
     const policyId = policies[i] ?? '';

@@ -10,7 +10,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { runProjections } from '../projections/runner.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
-import { collectInto } from '../usecases/collect/collect-into.ts';
+import { collect } from '../usecases/collect/collect.ts';
 import { treeIdOf } from '../usecases/collect/collect-tree.ts';
 import type { CollectPlan } from '../usecases/collect/plan.ts';
 import { createTestDatabase } from './database.ts';
@@ -51,7 +51,7 @@ export async function collectUndisturbed(platform: Home, seed: number, planned =
   const runId = newId();
   const projector = await runProjections({ log: platform.log, database: platform.database });
   try {
-    await collectInto(platform, {
+    await collect(platform, {
       ...{ runId, name: 'undisturbed', seed, plan: planned, concurrency: 8, mode: 'new' },
       signal: new AbortController().signal,
     });

@@ -9,7 +9,7 @@ export interface CuttableProxy {
   /** Breaks every connection and refuses new ones. */
   cut(): void;
   /** Lets connections through again. */
-  mend(): void;
+  restore(): void;
   /** Breaks one connection at the next such moment; others may be made meanwhile. False when none comes in time. */
   cutAt(moment: WorstMoment, limitMs: number): Promise<boolean>;
   close(): Promise<void>;
@@ -67,7 +67,7 @@ export async function startCuttableProxy(url: string): Promise<CuttableProxy> {
   return {
     url: front.toString(),
     cut,
-    mend() {
+    restore() {
       isCut = false;
     },
     async cutAt(moment, limitMs) {

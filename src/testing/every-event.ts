@@ -1,21 +1,21 @@
 import type { PlanRules } from '../domain/training/planning/plan-rules.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { pack } from '../events/packed.ts';
-import { Story } from './story.ts';
+import { EventBuilder } from './event-builder.ts';
 
 /** Tells one event of every type of the catalogue, with every optional part there; the frozen fixtures were written from it. */
 export function everyEvent(): readonly Envelope[] {
-  const told = new Story('fixtures');
-  const experimentId = told.id('experiment');
+  const builder = new EventBuilder('fixtures');
+  const experimentId = builder.id('experiment');
   const sha = (digit: string) => digit.repeat(64);
-  told.tell('ExperimentDeclared', { experimentId, name: 'depth', question: 'Does depth help? 深さ' }, experimentId);
-  const runId = told.run('run', { experimentId, config: { nested: [1, { a: null }, 'text'] } });
-  told.tell('MetricRecorded', { runId, metric: 'loss', value: -0.125, at: 7 }, runId);
-  const tree = told.tree(runId, 'stick', {
+  builder.record('ExperimentDeclared', { experimentId, name: 'depth', question: 'Does depth help? 深さ' }, experimentId);
+  const runId = builder.run('run', { experimentId, config: { nested: [1, { a: null }, 'text'] } });
+  builder.record('MetricRecorded', { runId, metric: 'loss', value: -0.125, at: 7 }, runId);
+  const tree = builder.tree(runId, 'stick', {
     instruction: { blob: sha('a'), size: 70_000, mediaType: 'text/plain; charset=utf-8' },
   });
-  const rolloutId = told.rollout(tree);
-  const stepId = told.step(tree, rolloutId, tree.rootStepId, 1, {
+  const rolloutId = builder.rollout(tree);
+  const stepId = builder.step(tree, rolloutId, tree.rootStepId, 1, {
     response: 'Thought: é🌳\nAction: get 1 stick',
     tokens: { ids: pack('int32', [1, -2, 3]), logProbs: pack('float32', [-0.5, 0, -1.25]), mask: pack('uint8', [1, 0, 1]) },
     usage: { promptTokens: 10, completionTokens: 3 },
@@ -27,10 +27,10 @@ export function everyEvent(): readonly Envelope[] {
     admissibleActions: ['inventory', 'get 1 stick'],
   });
   const { treeId } = tree;
-  told.tell(
+  builder.record(
     'ToolCalled',
     {
-      toolCallId: told.id('call'),
+      toolCallId: builder.id('call'),
       treeId,
       stepId,
       ordinal: 0,
@@ -42,17 +42,21 @@ export function everyEvent(): readonly Envelope[] {
     },
     runId,
   );
-  const rewardId = told.reward(tree, stepId, 0.5, { rolloutId });
-  told.tell(
+  const rewardId = builder.reward(tree, stepId, 0.5, { rolloutId });
+  builder.record(
     'RewardRevised',
     { rewardId, treeId, value: 1, scorer: { name: 'judge', revision: '2' }, reason: 'seen again' },
     runId,
   );
-  told.tell('ValueBackedUp', { treeId, simulation: 3, leafStepId: stepId, value: 0.75, path: [tree.rootStepId, stepId] }, runId);
-  told.tell('ReplayDiverged', { treeId, stepId, field: 'observation', recorded: 'a', replayed: 'b' }, runId);
-  told.finishRollout(tree, rolloutId, stepId, { success: null, outcome: 'truncated' });
-  told.closeTree(tree, 1);
-  told.finishRun(runId, { trees: 1, rollouts: 1, steps: 1 });
+  builder.record(
+    'ValueBackedUp',
+    { treeId, simulation: 3, leafStepId: stepId, value: 0.75, path: [tree.rootStepId, stepId] },
+    runId,
+  );
+  builder.record('ReplayDiverged', { treeId, stepId, field: 'observation', recorded: 'a', replayed: 'b' }, runId);
+  builder.finishRollout(tree, rolloutId, stepId, { success: null, outcome: 'truncated' });
+  builder.closeTree(tree, 1);
+  builder.finishRun(runId, { trees: 1, rollouts: 1, steps: 1 });
   // New types stand at the end: the ids and sequences of the frozen ones before them stay as they are.
   const added = {
     treeId,
@@ -63,35 +67,39 @@ export function everyEvent(): readonly Envelope[] {
     score: 0.5,
     end: 'terminated' as const,
   };
-  told.tell('NodeAdded', { ...added, equivalentTo: told.id('elder') }, runId);
+  builder.record('NodeAdded', { ...added, equivalentTo: builder.id('elder') }, runId);
   const dropped = [{ ordinal: 3, sameAs: 1 }];
-  told.tell(
+  builder.record(
     'NodeExpanded',
     { treeId, stepId: tree.rootStepId, simulation: 2, asked: 4, dropped, reason: 'said nothing else' },
     runId,
   );
-  const revision = { revisionId: told.id('revision'), treeId };
+  const revision = { revisionId: builder.id('revision'), treeId };
   const judge = { name: 'planner', revision: '1' };
   const judged = { treeId, leafStepId: stepId, stepId, index: 0, judge, promptHash: sha('d'), verdict: 'bad' as const };
-  told.tell('StepJudged', { ...judged, reply: 'Judgement: Bad' }, runId);
+  builder.record('StepJudged', { ...judged, reply: 'Judgement: Bad' }, runId);
   const leaves = { goodLeafStepId: stepId, badLeafStepId: stepId, branchStepId: tree.rootStepId, transitionStepId: stepId };
   const found = { transitionCause: 'bad' as const, judged: 1, reflection: 'I erred.', signal: 'thought' as const };
-  told.tell('RevisionComposed', { ...revision, ...leaves, ...found, alpha: 0.5, beta: 0.2, judge, contentHash: sha('e') }, runId);
-  told.tell('RevisionVerified', { ...revision, reached: 1, threshold: 0.5 }, runId);
+  builder.record(
+    'RevisionComposed',
+    { ...revision, ...leaves, ...found, alpha: 0.5, beta: 0.2, judge, contentHash: sha('e') },
+    runId,
+  );
+  builder.record('RevisionVerified', { ...revision, reached: 1, threshold: 0.5 }, runId);
   const refused = { reason: 'impossible' as const, reached: null, stepId, detail: 'it was used up' };
-  told.tell('RevisionRejected', { ...revision, ...refused }, runId);
+  builder.record('RevisionRejected', { ...revision, ...refused }, runId);
   const measured = { tasks: 10, episodes: 20, meanReturn: 0.75, successRate: 0.5, meanSteps: 6.5, split: 'test' };
   const intervals = { returnInterval: { low: 0.6, high: 0.9 }, successInterval: { low: 0.25, high: 0.75 } };
   const details = {
     bootstrap: { confidence: 0.95, resamples: 2_000, seed: 7 },
     repeatedActions: [{ length: 1, perEpisode: 0.5 }],
     byDepth: [{ taskDepth: null, episodes: 20, successes: 10 }],
-    recovery: { fromRunId: told.id('failures') },
+    recovery: { fromRunId: builder.id('failures') },
     trained: { method: 'agent-r', iteration: 1, weights: sha('f'), runIds: [runId], good: 3, revisions: 4, actions: 25 },
   };
   const policy = { policyId: 'linear', version: 2 };
-  told.tell('EvaluationFinished', { runId, policy, environment: 'textcraft', ...measured, ...intervals, ...details }, runId);
-  const datasetId = told.id('dataset');
+  builder.record('EvaluationFinished', { runId, policy, environment: 'textcraft', ...measured, ...intervals, ...details }, runId);
+  const datasetId = builder.id('dataset');
   const frozen = { format: 'xtuner', formatVersion: 1, bytes: 1_000, sha256: sha('e'), codeVersion: '0.1.0', runs: [runId] };
   const made = {
     query: { runs: [runId] },
@@ -99,42 +107,42 @@ export function everyEvent(): readonly Envelope[] {
     counts: { lines: 7 },
     position: { 'step-tree@1': 'trees.0:41' },
   };
-  told.tell('DatasetReleased', { datasetId, name: 'agent-r', version: 1, ...frozen, ...made }, datasetId);
-  told.tell('DatasetWithdrawn', { datasetId, reason: 'a task of the test split' }, datasetId);
+  builder.record('DatasetReleased', { datasetId, name: 'agent-r', version: 1, ...frozen, ...made }, datasetId);
+  builder.record('DatasetWithdrawn', { datasetId, reason: 'a task of the test split' }, datasetId);
   const example = { line: 1, lines: 2, kind: 'revision' as const, treeId, goodRolloutId: rolloutId, badRolloutId: rolloutId };
-  told.tell(
+  builder.record(
     'DatasetSourced',
     { datasetId, sha256: sha('e'), part: 0, examples: [{ ...example, revisionId: revision.revisionId }] },
     datasetId,
   );
-  const lineage = { lineageId: told.id('lineage'), policyId: 'linear:grpo' };
-  const batchId = told.id('batch');
+  const lineage = { lineageId: builder.id('lineage'), policyId: 'linear:grpo' };
+  const batchId = builder.id('batch');
   const estimator = { name: 'grpo', revision: '1', mode: { normaliseByDeviation: true } };
   const chain = { previousHash: sha('a'), manifestHash: sha('b') };
-  const groups = [{ treeId, rolloutIds: [rolloutId, told.id('second')] }];
+  const groups = [{ treeId, rolloutIds: [rolloutId, builder.id('second')] }];
   const size = { groups, samples: 2, tokens: 12, shards: [[1], [0]] };
   const planning = { policyVersion: 3, estimator, rules: RULES, seed: 1, position: 'trees.0:41' };
-  told.tell('BatchPlanned', { ...lineage, batchId, ordinal: 2, ...planning, ...size, ...chain }, lineage.lineageId);
+  builder.record('BatchPlanned', { ...lineage, batchId, ordinal: 2, ...planning, ...size, ...chain }, lineage.lineageId);
   const rejected = { reason: 'zero-variance' as const, rule: 'all returns of the group are equal', measured: 0 };
-  told.tell('SampleRejected', { ...lineage, groupId: treeId, rolloutId, ...rejected }, lineage.lineageId);
-  const lease = { ...lineage, batchId, leaseId: told.id('lease'), fence: 1 };
-  told.tell('BatchLeased', { ...lease, consumer: 'trainer-1', deadline: '2026-01-01T00:05:00.000Z' }, lineage.lineageId);
-  told.tell('LeaseExpired', lease, lineage.lineageId);
-  told.tell('BatchReturned', { ...lease, fence: 2, reason: 'out of memory' }, lineage.lineageId);
-  const checkpointId = told.id('checkpoint');
-  told.tell('BatchAcked', { ...lease, fence: 3, version: 4, checkpointId }, lineage.lineageId);
+  builder.record('SampleRejected', { ...lineage, groupId: treeId, rolloutId, ...rejected }, lineage.lineageId);
+  const lease = { ...lineage, batchId, leaseId: builder.id('lease'), fence: 1 };
+  builder.record('BatchLeased', { ...lease, consumer: 'trainer-1', deadline: '2026-01-01T00:05:00.000Z' }, lineage.lineageId);
+  builder.record('LeaseExpired', lease, lineage.lineageId);
+  builder.record('BatchReturned', { ...lease, fence: 2, reason: 'out of memory' }, lineage.lineageId);
+  const checkpointId = builder.id('checkpoint');
+  builder.record('BatchAcked', { ...lease, fence: 3, version: 4, checkpointId }, lineage.lineageId);
   const kept = { blob: sha('c'), size: 131_072, mediaType: 'application/octet-stream' };
   const saved = { checkpointId, version: 4, backend: 'linear', weights: sha('c'), kept, covers: 2 };
-  told.tell('CheckpointSaved', { ...lineage, ...saved }, lineage.lineageId);
+  builder.record('CheckpointSaved', { ...lineage, ...saved }, lineage.lineageId);
   const loss = { name: 'clipped', revision: '1', mode: { low: 0.2, high: 0.2 } };
   const update = { version: 4, parentVersion: 3, batchId, checkpointId, weights: sha('c'), estimator, loss, samples: 2 };
-  told.tell('PolicyUpdated', { ...lineage, ...update, metrics: { loss: -0.25, clip_fraction: 0 } }, lineage.lineageId);
+  builder.record('PolicyUpdated', { ...lineage, ...update, metrics: { loss: -0.25, clip_fraction: 0 } }, lineage.lineageId);
   const renderSpecId = sha('1');
   const spec = { renderer: 'espalier', glyph: { px: 10 }, highlights: [['[Action]', [255, 0, 0]]] };
-  told.tell('RenderSpecRegistered', { runId, renderSpecId, profile: 'agentocr-alfworld', spec }, runId);
+  builder.record('RenderSpecRegistered', { runId, renderSpecId, profile: 'agentocr-alfworld', spec }, runId);
   const drawn = { lines: 2, width: 392, height: 24, rgb: sha('3'), cutLines: 0, outside: 1 };
-  told.tell('SegmentRendered', { segmentId: sha('2'), renderSpecId, text: '[Observation]: 深 hall', ...drawn }, runId);
-  told.tell(
+  builder.record('SegmentRendered', { segmentId: sha('2'), renderSpecId, text: '[Observation]: 深 hall', ...drawn }, runId);
+  builder.record(
     'HistoryRendered',
     {
       ...{ treeId, stepId, renderSpecId, segments: [sha('2')], factor: 1.2, factorChosenBy: stepId, imageId: sha('4') },
@@ -149,25 +157,31 @@ export function everyEvent(): readonly Envelope[] {
     runId,
   );
   const declared = { estimator, rules: RULES, seed: 1, trainer: { backend: 'linear' } };
-  told.tell('TrainingDeclared', { ...lineage, ...declared }, lineage.lineageId);
-  const unequal = { eventId: told.id('event'), stepId, field: 'observation', recorded: 'a', replayed: 'b' };
+  builder.record('TrainingDeclared', { ...lineage, ...declared }, lineage.lineageId);
+  const unequal = { eventId: builder.id('event'), stepId, field: 'observation', recorded: 'a', replayed: 'b' };
   const replay = {
-    replayId: told.id('replay'),
+    replayId: builder.id('replay'),
     mode: 'environment' as const,
     outcome: 'differs' as const,
     compared: 9,
     differing: 1,
   };
   const asked = { notes: ['another server'], parameters: { environment: null }, codeVersion: '0.1.0', seconds: 1 };
-  told.tell('ReplayFinished', { runId, ...replay, differences: [unequal], ...asked }, runId);
-  const abandoned = { batchId: told.id('abandoned'), ordinal: 3, by: 'trainer' as const, leaseId: told.id('last'), fence: 2 };
-  told.tell('BatchAbandoned', { ...lineage, ...abandoned, reason: 'its rows cannot be read' }, lineage.lineageId);
-  told.tell(
+  builder.record('ReplayFinished', { runId, ...replay, differences: [unequal], ...asked }, runId);
+  const abandoned = {
+    batchId: builder.id('abandoned'),
+    ordinal: 3,
+    by: 'trainer' as const,
+    leaseId: builder.id('last'),
+    fence: 2,
+  };
+  builder.record('BatchAbandoned', { ...lineage, ...abandoned, reason: 'its rows cannot be read' }, lineage.lineageId);
+  builder.record(
     'RepliesSampled',
     { treeId, stepId: tree.rootStepId, simulation: 2, asked: 4, count: 4, policyMs: 12.5, replies: pack('uint8', [31, 139, 8]) },
     runId,
   );
-  return told.events.map((event) => ({ ...event, causationId: told.id('cause'), repaired: ['data.nothing'] }));
+  return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 
 const RULES: PlanRules = {

@@ -13,8 +13,8 @@ export function textCraftAgent({ messages }: ChatRequest, choice: number): strin
   const goal = /^Goal: craft (.+)\.$/m.exec(texts.join('\n'))?.[1] ?? '';
   const carried = carriedAfter(messages);
   const needed = nextStep(goal, 1, recipes, carried) ?? 'inventory';
-  const beside = ['inventory', ...[...carried.keys()].filter((item) => !recipes.has(item)).map((item) => `get 1 ${item}`)];
-  const action = choice === 0 ? needed : (beside[(choice - 1) % beside.length] ?? 'inventory');
+  const others = ['inventory', ...[...carried.keys()].filter((item) => !recipes.has(item)).map((item) => `get 1 ${item}`)];
+  const action = choice === 0 ? needed : (others[(choice - 1) % others.length] ?? 'inventory');
   const thought = choice === 0 ? `The goal is ${goal}; this is the next step to it.` : 'I am not sure what to do; I try this.';
   return `Thought: ${thought}\nAction: ${action}`;
 }

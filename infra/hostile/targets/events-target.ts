@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import type { Envelope } from '../../../src/events/envelope.ts';
+import { EventBuilder } from '../../../src/testing/event-builder.ts';
 import { everyEvent } from '../../../src/testing/every-event.ts';
-import { Story } from '../../../src/testing/story.ts';
 import { type Change, change, changed, damage, damaged, RAW_TEXTS, write } from '../hostile-values.ts';
 import { outcomeOf, request } from '../request.ts';
 import { target } from '../target.ts';
@@ -18,10 +18,10 @@ const bytes = (value: unknown) => Buffer.from(write(value));
 
 /** A run with a tree of two rollouts under ids that nobody had: what is sent whole is taken. */
 const fresh = fc.nat({ max: 2 ** 31 - 1 }).map((n): readonly Envelope[] => {
-  const story = new Story(`hostile ${n}`);
-  const runId = story.run();
-  story.walk(story.tree(runId), 0, 3, 1);
-  return story.events;
+  const builder = new EventBuilder(`hostile ${n}`);
+  const runId = builder.run();
+  builder.walk(builder.tree(runId), 0, 3, 1);
+  return builder.events;
 });
 
 const bodies: fc.Arbitrary<Buffer> = fc.oneof(
@@ -37,15 +37,17 @@ const bodies: fc.Arbitrary<Buffer> = fc.oneof(
     weight: 4,
     arbitrary: fc
       .tuple(fresh, fc.nat(), fc.array(change, { maxLength: 2 }))
-      .map(([story, at, changes]) => bytes(story.map((event, i) => (i === at % story.length ? one(event, changes) : event)))),
+      .map(([builder, at, changes]) =>
+        bytes(builder.map((event, i) => (i === at % builder.length ? one(event, changes) : event))),
+      ),
   },
   // A story out of order, with pieces missing, or with what belongs to another: references that lead nowhere or round in a
   // circle.
   { weight: 3, arbitrary: fc.tuple(fresh, fresh, fc.infiniteStream(fc.nat())).map(([a, b, dice]) => bytes(tangled(a, b, dice))) },
-  { weight: 2, arbitrary: fc.tuple(fresh, damage).map(([story, harm]) => damaged(bytes(story), harm)) },
+  { weight: 2, arbitrary: fc.tuple(fresh, damage).map(([builder, harm]) => damaged(bytes(builder), harm)) },
   { weight: 1, arbitrary: fc.uint8Array({ maxLength: 300 }).map((raw) => Buffer.from(raw)) },
   { weight: 1, arbitrary: fc.constantFrom(...RAW_TEXTS).map((text) => Buffer.from(text)) },
-  { weight: 1, arbitrary: fresh.map((story) => Buffer.from(story.map((event) => JSON.stringify(event)).join('\n'))) },
+  { weight: 1, arbitrary: fresh.map((builder) => Buffer.from(builder.map((event) => JSON.stringify(event)).join('\n'))) },
 );
 
 const types = fc.constantFrom(

@@ -8,7 +8,7 @@ import { readTasks } from '../../../src/environments/tool-env/read-tasks.ts';
 import { ToolError } from '../../../src/environments/tools/tool.ts';
 import { decodeWeights, encodeWeights, zeroWeights } from '../../../src/policies/linear/weights.ts';
 import { plan } from '../../../src/testing/crashing-run.ts';
-import { RunRefused, readPlanFile } from '../../../src/usecases/collect/collect-into.ts';
+import { RunRefused, readPlanFile } from '../../../src/usecases/collect/collect.ts';
 import { ReleaseUnreadable, readReleasedChats } from '../../../src/usecases/train/released-chats.ts';
 import { type Change, change, changed, damage, damaged, hostileText, RAW_TEXTS, write } from '../hostile-values.ts';
 import { target } from '../target.ts';

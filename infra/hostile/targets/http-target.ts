@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { Story } from '../../../src/testing/story.ts';
+import { EventBuilder } from '../../../src/testing/event-builder.ts';
 import { type Damage, damage, damaged } from '../hostile-values.ts';
 import { statusesIn, talk } from '../raw-client.ts';
 import { Broken, LIMIT_MS, target } from '../target.ts';
@@ -42,9 +42,9 @@ const good = (n: number) => JSON.stringify(runOf(n));
 /** One that is refused, however much of it arrives: nothing of a connection that breaks off may show in the log. */
 const bad = JSON.stringify({ ...runOf(0), sequence: -1 });
 function runOf(n: number): object {
-  const story = new Story(`http ${n}`);
-  story.run();
-  return { ...story.events[0] };
+  const builder = new EventBuilder(`http ${n}`);
+  builder.run();
+  return { ...builder.events[0] };
 }
 const zeros = gzipSync(Buffer.alloc(64 * 2 ** 20));
 

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { createAppender } from '../../../src/append/appender.ts';
 import { EventRefused } from '../../../src/append/prepare-events.ts';
-import { Story } from '../../../src/testing/story.ts';
+import { EventBuilder } from '../../../src/testing/event-builder.ts';
 import { DatasetError } from '../../../src/usecases/datasets/dataset-error.ts';
 import { HEADER } from '../../../src/usecases/datasets/event-line.ts';
 import { agentTrajDefaults } from '../../../src/usecases/datasets/import/agent-traj-options.ts';
@@ -34,10 +34,10 @@ const ITEM = {
 
 /** A file in our own form, of a run under ids that nobody had. */
 const own = fc.nat({ max: 2 ** 31 - 1 }).map((n): readonly unknown[] => {
-  const story = new Story(`imported ${n}`);
-  const runId = story.run();
-  story.walk(story.tree(runId), 0, 2, 1);
-  return [HEADER, ...story.events, { end: { events: story.events.length } }];
+  const builder = new EventBuilder(`imported ${n}`);
+  const runId = builder.run();
+  builder.walk(builder.tree(runId), 0, 2, 1);
+  return [HEADER, ...builder.events, { end: { events: builder.events.length } }];
 });
 const lines = (rows: unknown) => Buffer.from(Array.isArray(rows) ? `${rows.map(write).join('\n')}\n` : write(rows));
 const one = (name: string, bytes: Buffer): Files => ({ files: { [name]: bytes }, source: name });

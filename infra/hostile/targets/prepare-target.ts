@@ -84,20 +84,20 @@ export const prepareTarget = target<Source>({
       arbitrary: fc
         .record({ fixture: fc.constantFrom(...TEXT_FIXTURES), all: fc.array(change, { minLength: 1, maxLength: 3 }), malformed })
         .map(
-          ({ fixture, all, malformed: manner }): Source => ({
+          ({ fixture, all, malformed: mode }): Source => ({
             ...fixture,
             bytes: Buffer.from(write(all.reduce<unknown>(changed, rowsOf(fixture)))),
-            malformed: manner,
+            malformed: mode,
           }),
         ),
     },
     {
       weight: 1,
       arbitrary: fc.record({ fixture: fc.constantFrom(...TEXT_FIXTURES), harm: damage, malformed }).map(
-        ({ fixture, harm, malformed: manner }): Source => ({
+        ({ fixture, harm, malformed: mode }): Source => ({
           ...fixture,
           bytes: damaged(fixture.bytes, harm),
-          malformed: manner,
+          malformed: mode,
         }),
       ),
     },
@@ -107,17 +107,17 @@ export const prepareTarget = target<Source>({
       arbitrary: fc
         .record({ fixture: fc.constantFrom(...PARQUET), harms: fc.array(damage, { minLength: 1, maxLength: 3 }), malformed })
         .map(
-          ({ fixture, harms, malformed: manner }): Source => ({
+          ({ fixture, harms, malformed: mode }): Source => ({
             ...fixture,
             bytes: harms.reduce(damaged, fixture.bytes),
-            malformed: manner,
+            malformed: mode,
           }),
         ),
     },
   ),
   way: {
     process: 'inside',
-    async within({ folder }, { dataset, name, bytes, malformed: manner }) {
+    async within({ folder }, { dataset, name, bytes, malformed: mode }) {
       const recipe = RECIPES[dataset];
       if (recipe === undefined) throw new Broken(`there is no recipe ${dataset}`);
       const [from, out] = [join(folder, 'from', name), join(folder, 'out')];
@@ -125,7 +125,7 @@ export const prepareTarget = target<Source>({
       await writeFile(from, bytes);
       try {
         await prepareDataset({
-          ...{ recipe, from, out, existing: 'refuse', seed: 1, train: null, test: null, malformed: manner, instruction: null },
+          ...{ recipe, from, out, existing: 'refuse', seed: 1, train: null, test: null, malformed: mode, instruction: null },
           ...{ codeVersion: 'hostile', signal: AbortSignal.timeout(60_000), onRow: () => undefined },
         });
         await access(join(out, 'manifest.json'));

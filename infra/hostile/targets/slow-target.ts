@@ -72,8 +72,8 @@ export const slowTarget = target<readonly Kind[]>({
       const statuses = talks.flatMap(({ received }) => statusesIn(received));
       const fault = statuses.find((status) => status >= 500 && status !== 503);
       if (fault !== undefined) throw new Broken(`answered ${fault}`);
-      const told = [408, 503].filter((status) => statuses.includes(status)); // too slow; made room for others
-      return { kind: 'refused', code: [...told, 'closed'].join(', ') };
+      const seen = [408, 503].filter((status) => statuses.includes(status)); // too slow; made room for others
+      return { kind: 'refused', code: [...seen, 'closed'].join(', ') };
     },
   },
 });

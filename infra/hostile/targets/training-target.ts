@@ -5,9 +5,9 @@ import type { Stage } from '../stage.ts';
 import { Broken, target } from '../target.ts';
 
 /** The requests of a trainer, in the order of their use. */
-const DOORS = ['policies', 'leases', 'renew', 'ack', 'nack', 'abandon', 'rows'] as const;
+const ENDPOINTS = ['policies', 'leases', 'renew', 'ack', 'nack', 'abandon', 'rows'] as const;
 interface Asked {
-  readonly target: (typeof DOORS)[number];
+  readonly target: (typeof ENDPOINTS)[number];
   /** What stands in the path for the lease; null is the last lease that was given. */
   readonly lease: string | null;
   readonly changes: readonly Change[];
@@ -43,16 +43,16 @@ let lastLease = '00000000-0000-4000-8000-000000000000';
 export const trainingTarget = target<Asked>({
   name: 'training',
   always: [
-    ...DOORS.map((name): Asked => ({ ...{ target: name, lease: null, changes: [], harm: null }, query: '' })),
+    ...ENDPOINTS.map((name): Asked => ({ ...{ target: name, lease: null, changes: [], harm: null }, query: '' })),
     ...RAW_TEXTS.map(
       (text, i): Asked => ({
-        ...{ target: DOORS[i % 5] ?? 'ack', lease: null, harm: null, query: '' },
+        ...{ target: ENDPOINTS[i % 5] ?? 'ack', lease: null, harm: null, query: '' },
         changes: [{ place: i, how: 'replace', value: text, key: '' }],
       }),
     ),
   ],
   cases: fc.record({
-    target: fc.constantFrom(...DOORS),
+    target: fc.constantFrom(...ENDPOINTS),
     lease: fc.oneof(
       { weight: 3, arbitrary: fc.constant(null) },
       { weight: 1, arbitrary: hostileText },

@@ -40,37 +40,37 @@ export interface Survived {
  */
 export async function trainThroughCrashes(platform: Platform, seed: number, signal: AbortSignal): Promise<Survived> {
   const policyId = `crash-${newId().slice(-8)}`;
-  const crew = await hire(platform, policyId, seed);
+  const group = await hire(platform, policyId, seed);
   const line = progressLine();
   const began = Date.now();
   let killed = 0;
   try {
     for (const { version, roles } of KILLS) {
-      const at = await untilVersion(platform, policyId, version, roles.includes('train'), { signal, line, crew });
+      const at = await untilVersion(platform, policyId, version, roles.includes('train'), { signal, line, group });
       const ends = await platform.log.ends(TOPICS);
-      const dead = await Promise.all(roles.map(async (role) => `${role} (pid ${await crew.kill(role)})`));
+      const dead = await Promise.all(roles.map(async (role) => `${role} (pid ${await group.kill(role)})`));
       line.end();
       killed += roles.length;
       say(
         `version ${at.version}, ${countOf(ends)} events, ${at.ledger.owed.leased} samples on lease: kill -9 ${dead.join(', ')}`,
       );
-      await Promise.all(roles.map((role) => crew.start(role)));
+      await Promise.all(roles.map((role) => group.start(role)));
     }
-    await untilVersion(platform, policyId, UPDATES, false, { signal, line, crew });
-    await crew.collected();
+    await untilVersion(platform, policyId, UPDATES, false, { signal, line, group });
+    await group.collected();
     await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: STUCK_MS, signal });
   } finally {
     line.end();
-    await crew.dismiss();
+    await group.dismiss();
   }
   const [ledger] = await readLedgers(platform.database.db, [policyId]);
   say(`${UPDATES} updates, ${killed} kills, ${((Date.now() - began) / 1_000).toFixed(1)} s`);
   say();
   if (ledger) say(writeLedger(ledger));
-  return { policyId, runId: crew.runId };
+  return { policyId, runId: group.runId };
 }
 
-interface Crew {
+interface ProcessGroup {
   readonly runId: string;
   /** Kills with SIGKILL and waits for the end; gives the process that was. */
   kill(role: Role): Promise<number>;
@@ -83,7 +83,7 @@ interface Crew {
 }
 
 /** Declares the training and starts a process of each role. */
-async function hire(platform: Platform, policyId: string, seed: number): Promise<Crew> {
+async function hire(platform: Platform, policyId: string, seed: number): Promise<ProcessGroup> {
   const logs = join(platform.config.home, 'logs');
   await mkdir(logs, { recursive: true });
   const members = new Map<Role, WorkerProcess>([['project', await startWorker('project', [], 'projecting', logs)]]);
@@ -111,7 +111,7 @@ async function hire(platform: Platform, policyId: string, seed: number): Promise
   };
   await Promise.all((['collect', 'batch', 'relay', 'train'] as const).map(start));
   say(`workers: ${[...members].map(([role, { pid }]) => `${role} (pid ${pid})`).join(', ')}; logs in ${logs}`);
-  const crew: Crew = {
+  const group: ProcessGroup = {
     runId: run.runId,
     start,
     async kill(role) {
@@ -122,7 +122,7 @@ async function hire(platform: Platform, policyId: string, seed: number): Promise
     },
     async collected() {
       await members.get('collect')?.ended;
-      crew.check();
+      group.check();
       members.delete('collect');
     },
     check() {
@@ -136,7 +136,7 @@ async function hire(platform: Platform, policyId: string, seed: number): Promise
       await Promise.all([...members.values()].map((worker) => worker.stop()));
     },
   };
-  return crew;
+  return group;
 }
 
 /** Plans a training whose weights follow from the plan alone: strictly on-policy, on the search world. */
@@ -159,12 +159,12 @@ async function untilVersion(
   policyId: string,
   version: number,
   leased: boolean,
-  { signal, line, crew }: { signal: AbortSignal; line: ReturnType<typeof progressLine>; crew: Crew },
+  { signal, line, group }: { signal: AbortSignal; line: ReturnType<typeof progressLine>; group: ProcessGroup },
 ): Promise<{ readonly version: number; readonly ledger: Ledger }> {
   const deadline = Date.now() + STUCK_MS;
   for (;;) {
     signal.throwIfAborted();
-    crew.check();
+    group.check();
     const [ledger] = await readLedgers(database.db, [policyId]);
     const [lineage] = await readLineages(database.db, [policyId]);
     const at = lineage?.newestVersion ?? 0;

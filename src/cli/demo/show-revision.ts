@@ -4,7 +4,7 @@ import { pathTo, type Tree } from '../../domain/tree/grow-tree.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { type RevisionRecord, readRevisions } from '../../projections/revisions/read-revisions.ts';
 import { readSearchedTree } from '../../projections/revisions/read-searched-trees.ts';
-import { besideParents, type ToldRevision } from './beside-parents.ts';
+import { compareWithParents, type RevisionParts } from './compare-with-parents.ts';
 
 /** Tells the shortest verified revision of a tree beside its parents; nothing when none was verified. */
 export async function showRevision({ database, blobs }: Platform, treeId: string): Promise<readonly string[]> {
@@ -14,21 +14,21 @@ export async function showRevision({ database, blobs }: Platform, treeId: string
   const searched = await readSearchedTree(db, treeId, text);
   if (!searched) return [];
   const { tree } = searched;
-  const told = verified.map((revision) => partsOf(tree, revision));
+  const compared = verified.map((revision) => partsOf(tree, revision));
   // By their actions last: ids and reflections differ from run to run, what a run of a seed shows does not.
-  const [shortest] = told.sort((a, b) => lengthOf(a) - lengthOf(b) || (actionsOf(a) < actionsOf(b) ? -1 : 1));
-  return shortest ? besideParents(shortest) : [];
+  const [shortest] = compared.sort((a, b) => lengthOf(a) - lengthOf(b) || (actionsOf(a) < actionsOf(b) ? -1 : 1));
+  return shortest ? compareWithParents(shortest) : [];
 }
 
-function actionsOf({ bad, good }: ToldRevision): string {
+function actionsOf({ bad, good }: RevisionParts): string {
   return JSON.stringify([bad, good]);
 }
 
-function lengthOf({ good, branch, transition }: ToldRevision): number {
+function lengthOf({ good, branch, transition }: RevisionParts): number {
   return transition + 1 + good.length - branch;
 }
 
-function partsOf(tree: Tree<SearchedStep>, revision: RevisionRecord): ToldRevision {
+function partsOf(tree: Tree<SearchedStep>, revision: RevisionRecord): RevisionParts {
   const bad = pathTo(tree, revision.badLeafStepId).slice(1);
   const good = pathTo(tree, revision.goodLeafStepId).slice(1);
   const place = (stepId: string) => bad.findIndex((step) => step.stepId === stepId);

@@ -4,7 +4,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { readTreeIds } from '../../projections/revisions/read-searched-trees.ts';
 import { readStatistics } from '../../projections/search-statistics/read-statistics.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { reviseInto } from '../../usecases/revise/revise-into.ts';
+import { revise } from '../../usecases/revise/revise.ts';
 import { say } from '../terminal.ts';
 import { drawRecorded, readTree } from '../tree.ts';
 import { showRevision } from './show-revision.ts';
@@ -18,7 +18,7 @@ const LINES = 16; // of the tree
  */
 export async function showSearch(platform: Platform, runId: string, signal: AbortSignal): Promise<void> {
   const { db } = platform.database;
-  const { pairs, revisions, verified, rejected } = await reviseInto(platform, {
+  const { pairs, revisions, verified, rejected } = await revise(platform, {
     ...{ runId, judge: 'planner', checking: 'execute', environment: null, concurrency: 1, signal },
     plan: { ...THRESHOLD_DEFAULTS, seed: 1, signal: 'thought', unparsed: 'continue', beforeBranch: 'clamp' },
   });
@@ -36,6 +36,6 @@ export async function showSearch(platform: Platform, runId: string, signal: Abor
   say(
     `${pairs} pairs of a good and a bad trajectory gave ${revisions} revisions; executed, ${verified} held and ${refused} did not.`,
   );
-  const told = await showRevision(platform, treeId);
-  if (told.length > 0) say(['The shortest that held (· context, ✓ trained on):', ...told].join('\n'));
+  const shown = await showRevision(platform, treeId);
+  if (shown.length > 0) say(['The shortest that held (· context, ✓ trained on):', ...shown].join('\n'));
 }

@@ -1,7 +1,7 @@
 import type { Platform } from '../../platform/open-platform.ts';
 import { createLogger } from '../../runtime/logger.ts';
 import { LINEAR_SETTINGS } from '../../training/backends/training-settings.ts';
-import { trainInto } from '../../usecases/train/train-into.ts';
+import { train } from '../../usecases/train/train.ts';
 import { trainPlan } from '../../usecases/train/train-plan.ts';
 import { writeLedger } from '../ledger.ts';
 import { progressLine, say } from '../terminal.ts';
@@ -14,7 +14,7 @@ export async function trainFew(platform: Platform, seed: number, signal: AbortSi
   const line = progressLine();
   const updates = 6;
   const began = Date.now();
-  const trained = await trainInto(platform, {
+  const trained = await train(platform, {
     plan: trainPlan.parse({
       policyId: `demo-${seed}`,
       ...{ environment: 'search-qa', split: 'train', tasks: null, settings: LINEAR_SETTINGS.grpo, updates, seed, taskSeed: 0 },

@@ -20,8 +20,8 @@ const shape = z.object({
 export const bestChildCheck: VectorCheck = {
   fileName: /^02_best_child.*\.json$/,
   *judge({ json }) {
-    for (const [i, { parentVisits, children: told, candidatePool, ...expected }] of shape.parse(json).cases.entries()) {
-      const children = told.map(({ value, ...rest }) => ({ ...rest, valueSum: value }));
+    for (const [i, { parentVisits, children: given, candidatePool, ...expected }] of shape.parse(json).cases.entries()) {
+      const children = given.map(({ value, ...rest }) => ({ ...rest, valueSum: value }));
       const parent = { stepId: 'parent', visits: parentVisits, valueSum: 0 };
       const tieBreak = { kind: 'drawn', draw: () => 0 } as const; // as the spy that made the file
       const chosen = bestChild(parent, children, { exploration: EXPLORATION, tieBreak, simulation: 0 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type LeafPath, leafPaths } from '../../domain/revision/leaf-paths.ts';
 import { type PathPair, pairAsPublished } from '../../domain/revision/pair-as-published.ts';
 import { judgeEqual, type VectorCheck } from '../vector-check.ts';
-import { treesBeside } from './published-trees.ts';
+import { siblingTrees } from './published-trees.ts';
 
 const names = z.array(z.string());
 const namedPairs = z.array(z.tuple([z.string(), z.string()]));
@@ -27,7 +27,7 @@ export const pairsCheck: VectorCheck = {
   fileName: /^05_pairs.*\.json$/,
   async *judge(file) {
     const { cases } = shape.parse(file.json);
-    const treeOf = await treesBeside(file);
+    const treeOf = await siblingTrees(file);
     for (const { tree: name, alpha, beta, ...expected } of cases) {
       const { tree } = treeOf(name);
       const found = pairAsPublished(tree, { alpha, beta });

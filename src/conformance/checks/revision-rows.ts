@@ -7,7 +7,7 @@ import { spliceAsPublished } from '../../domain/revision/splice.ts';
 import { parseVerdictAsPublished, type Verdict } from '../../domain/revision/verdict.ts';
 import type { SearchedTree } from '../../domain/search/published-tree.ts';
 import { judgeEqual, type VectorCheck } from '../vector-check.ts';
-import { treesBeside } from './published-trees.ts';
+import { siblingTrees } from './published-trees.ts';
 
 const slots = z.object({
   task_description: z.string(),
@@ -38,7 +38,7 @@ export const revisionRowsCheck: VectorCheck = {
   fileName: /^06_revision_rows.*\.json$/,
   async *judge(file) {
     const { cases } = shape.parse(file.json);
-    const treeOf = await treesBeside(file);
+    const treeOf = await siblingTrees(file);
     for (const each of cases) {
       const { tree, dataType, note, rows, judgeCalls } = each;
       const name = `${tree}, ${dataType}: ${note}`;
@@ -51,15 +51,15 @@ export const revisionRowsCheck: VectorCheck = {
  * Makes the rows of a tree as the published program does; its judge answers what the file tells, and everything it is asked is
  * kept.
  */
-function rowsOf({ alpha, beta, dataType, revise, rows: told }: Scenario, { opening, tree }: SearchedTree) {
-  const taskNum = told[0]?.task_num ?? '';
+function rowsOf({ alpha, beta, dataType, revise, rows: given }: Scenario, { opening, tree }: SearchedTree) {
+  const taskNum = given[0]?.task_num ?? '';
   const paired = pairAsPublished(tree, { alpha, beta });
   if (dataType === 'good') {
     return { rows: paired.good.map(({ steps }) => goodRow(taskNum, opening, steps, revise)), judgeCalls: [] };
   }
   const judgeCalls: z.infer<typeof slots>[] = [];
   const rows = paired.accepted.map(({ good, bad, reflection }, i) => {
-    const replies = (told[i]?.revise_feedback || []).map(({ revision_feedback }) => revision_feedback);
+    const replies = (given[i]?.revise_feedback || []).map(({ revision_feedback }) => revision_feedback);
     const judged = revise ? judgePath(bad, opening.at(-1)?.content ?? '', replies) : null;
     judgeCalls.push(...(judged?.asked ?? []));
     const { index } = judged?.transition ?? directTransition(bad.steps);

@@ -5,12 +5,12 @@ import { type JudgedCase, judgeEqual, type VectorCheck } from '../vector-check.t
 import { publishedNode } from './published-node.ts';
 import { runScriptedSearch } from './scripted-search.ts';
 
-interface ToldNode {
+interface ReportedNode {
   readonly uct: number;
-  readonly children: readonly ToldNode[];
+  readonly children: readonly ReportedNode[];
   readonly [field: string]: unknown;
 }
-const toldNode: z.ZodType<ToldNode> = z.object({
+const reportedNode: z.ZodType<ReportedNode> = z.object({
   action: z.string(),
   llm: z.string(),
   obs: z.string(),
@@ -24,7 +24,7 @@ const toldNode: z.ZodType<ToldNode> = z.object({
   recentActions: z.array(z.unknown()),
   stateLen: z.number(),
   get children() {
-    return z.array(toldNode);
+    return z.array(reportedNode);
   },
 });
 const searchCase = z.object({
@@ -38,7 +38,7 @@ const searchCase = z.object({
   llmCalls: z.int(),
   resets: z.int(),
   steps: z.int(),
-  tree: toldNode,
+  tree: reportedNode,
 });
 type SearchCase = z.infer<typeof searchCase>;
 const shape = z.object({ cases: z.array(searchCase) });
@@ -72,10 +72,10 @@ function judgeSearch(each: SearchCase): JudgedCase {
     llmCalls: search.calls,
     resets: 1 + search.calls * (sciworld ? 2 : 1),
     steps: search.steps,
-    tree: roundedTold(toldOf(publishedTree(search, sciworld ? 'texts' : 'pairs'))),
+    tree: roundedNodes(reportedNodeOf(publishedTree(search, sciworld ? 'texts' : 'pairs'))),
   };
   const { tieBreaks, llmCalls, resets, steps, tree } = each;
-  return judgeEqual(each.name, actual, { tieBreaks, llmCalls, resets, steps, tree: roundedTold(tree) });
+  return judgeEqual(each.name, actual, { tieBreaks, llmCalls, resets, steps, tree: roundedNodes(tree) });
 }
 
 function searchOf({ config, script, target, partialRewards, tieBreaks, module, tree }: SearchCase) {
@@ -89,7 +89,7 @@ function searchOf({ config, script, target, partialRewards, tieBreaks, module, t
   );
 }
 
-function toldOf(node: PublishedNode): ToldNode {
+function reportedNodeOf(node: PublishedNode): ReportedNode {
   return {
     action: node.action,
     llm: node.llm_response,
@@ -103,13 +103,13 @@ function toldOf(node: PublishedNode): ToldNode {
     disaster: node.disaster,
     recentActions: node.recent_actions,
     stateLen: node.state.length,
-    children: node.children.map(toldOf),
+    children: node.children.map(reportedNodeOf),
   };
 }
 
 /** Logarithms may differ in the last bit between languages (§1.5): scores are compared to twelve digits. */
-function roundedTold(node: ToldNode): ToldNode {
-  return { ...node, uct: twelve(node.uct), children: node.children.map(roundedTold) };
+function roundedNodes(node: ReportedNode): ReportedNode {
+  return { ...node, uct: twelve(node.uct), children: node.children.map(roundedNodes) };
 }
 
 function rounded(node: PublishedNode): PublishedNode {
@@ -120,7 +120,7 @@ function twelve(score: number): number {
   return Number(score.toFixed(12));
 }
 
-function actionsBelow({ action, children }: ToldNode): string[] {
+function actionsBelow({ action, children }: ReportedNode): string[] {
   return [String(action), ...children.flatMap(actionsBelow)];
 }
 

@@ -18,7 +18,7 @@ export function worldOfPack(json: unknown): World {
 }
 
 /** Finds the world that a vector file of sessions or resets was made in: its own pack, or that of the world file beside it. */
-export async function worldBeside({ name, json, readSibling }: VectorFile): Promise<World> {
+export async function siblingWorld({ name, json, readSibling }: VectorFile): Promise<World> {
   if (shape.safeParse(json).success) return worldOfPack(json);
   return worldOfPack(await readSibling(name.replace(/^12_textcraft_(sessions|reset)/, '12_textcraft_world')));
 }

@@ -13,7 +13,7 @@ import { countRecipes, resetLeakily } from '../../environments/textcraft/leaking
 import { describeTask } from '../../environments/textcraft/textcraft.ts';
 import type { World } from '../../environments/textcraft/world.ts';
 import { failed, type JudgedCase, judgeEqual, passed, type VectorCheck } from '../vector-check.ts';
-import { worldBeside } from './textcraft-pack.ts';
+import { siblingWorld } from './textcraft-pack.ts';
 
 const layout = z.object({
   dataIdx: z.int().min(0),
@@ -31,7 +31,7 @@ export const textcraftResetCheck: VectorCheck = {
   fileName: /^12_textcraft_reset.*\.json$/,
   async *judge(file) {
     const { layout, oldRevisionRecipeLeakOverResets: leak } = shape.parse(file.json);
-    const world = await worldBeside(file);
+    const world = await siblingWorld(file);
     const { item } = goalAt(listGoals(world), layout.dataIdx);
     const shown = chooseShownRecipes(world, item, createRandom('conformance')).map(commandOf);
     const lines = describeTask(shown, item).split('\n');

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { act, type Inventory } from '../../environments/textcraft/act.ts';
 import type { World } from '../../environments/textcraft/world.ts';
 import { type JudgedCase, judgeEqual, passed, type VectorCheck } from '../vector-check.ts';
-import { worldBeside } from './textcraft-pack.ts';
+import { siblingWorld } from './textcraft-pack.ts';
 
 const step = z.object({
   action: z.string(),
@@ -23,7 +23,7 @@ export const textcraftSessionsCheck: VectorCheck = {
   fileName: /^12_textcraft_sessions.*\.json$/,
   async *judge(file) {
     const { sessions } = shape.parse(file.json);
-    const world = await worldBeside(file);
+    const world = await siblingWorld(file);
     for (const each of sessions) yield judgeSession(world, each);
   },
 };

@@ -13,17 +13,17 @@ const conversation = fc.record({
 describe('training chats', () => {
   test('each reply of any trajectory follows exactly the prompt that the policy saw', () => {
     fc.assert(
-      fc.property(conversation, (told) => {
+      fc.property(conversation, (recorded) => {
         const chat = weightedChat(
-          told,
-          told.history.map(() => 1),
+          recorded,
+          recorded.history.map(() => 1),
         );
         expect(chat.at(-1)?.role).toBe('assistant');
         const bare = chat.map(({ role, content }) => ({ role, content }));
-        for (let turn = 0; turn < told.history.length; turn++) {
-          const prompt = promptMessages({ ...told, history: told.history.slice(0, turn) });
+        for (let turn = 0; turn < recorded.history.length; turn++) {
+          const prompt = promptMessages({ ...recorded, history: recorded.history.slice(0, turn) });
           expect(bare.slice(0, prompt.length)).toEqual(prompt);
-          expect(bare[prompt.length]).toEqual({ role: 'assistant', content: told.history[turn]?.response });
+          expect(bare[prompt.length]).toEqual({ role: 'assistant', content: recorded.history[turn]?.response });
         }
       }),
     );
@@ -31,13 +31,15 @@ describe('training chats', () => {
 
   test('only assistant messages of any trajectory carry a weight, in the order of the turns', () => {
     fc.assert(
-      fc.property(conversation, fc.infiniteStream(fc.constantFrom(0 as const, 1 as const)), (told, stream) => {
-        const weights = told.history.map(() => (stream.next().value ?? 0) as 0 | 1); // the stream does not end
-        const chat = weightedChat(told, weights);
+      fc.property(conversation, fc.infiniteStream(fc.constantFrom(0 as const, 1 as const)), (recorded, stream) => {
+        const weights = recorded.history.map(() => (stream.next().value ?? 0) as 0 | 1); // the stream does not end
+        const chat = weightedChat(recorded, weights);
         expect(chat.filter(({ role }) => role === 'assistant').map(({ weight }) => weight)).toEqual(weights);
         expect(chat.filter(({ role }) => role !== 'assistant').every((message) => !('weight' in message))).toBe(true);
-        const gpt = shareGptTurns(told, weights, 'Ok.').filter(({ from }) => from === 'gpt');
-        expect(gpt.slice(told.instruction === '' ? 0 : 1).map(({ loss }) => loss)).toEqual(weights.map((weight) => weight === 1));
+        const gpt = shareGptTurns(recorded, weights, 'Ok.').filter(({ from }) => from === 'gpt');
+        expect(gpt.slice(recorded.instruction === '' ? 0 : 1).map(({ loss }) => loss)).toEqual(
+          weights.map((weight) => weight === 1),
+        );
       }),
     );
   });

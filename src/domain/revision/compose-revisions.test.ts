@@ -180,13 +180,13 @@ test('the metrics average the revision length of judged revisions only, and coun
     reward: 1,
     turns: [],
   });
-  const told = [
+  const recorded = [
     revision('bad', 1, 2, true),
     revision('bad', 3, 2, false),
     revision('direct', 0, 4, false),
     revision('none-bad', 5, 4, false),
   ];
-  expect(measureRevisions(told)).toEqual({
+  expect(measureRevisions(recorded)).toEqual({
     revisions: 4,
     meanRevisionLength: 3,
     revisionLengths: new Map([

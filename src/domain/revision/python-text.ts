@@ -16,6 +16,6 @@ export function pythonJson(value: unknown): string {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return JSON.stringify(value); // the same escapes
   if (Array.isArray(value)) return `[${value.map(pythonJson).join(', ')}]`;
   if (typeof value !== 'object') throw new TypeError(`a ${typeof value} is not written as Python writes it`);
-  const told = Object.entries(value).map(([key, each]) => `${JSON.stringify(key)}: ${pythonJson(each)}`);
-  return `{${told.join(', ')}}`;
+  const fields = Object.entries(value).map(([key, each]) => `${JSON.stringify(key)}: ${pythonJson(each)}`);
+  return `{${fields.join(', ')}}`;
 }

@@ -6,7 +6,7 @@ import { growTree, type Tree } from '../tree/grow-tree.ts';
  * A trajectory of a made-up tree: a letter per step, of which the first `shared` may be those of an earlier trajectory, and a
  * score.
  */
-export interface ToldPath {
+export interface RecordedPath {
   readonly words: string;
   readonly shared: number;
   readonly score: number;
@@ -16,7 +16,7 @@ export interface ToldPath {
  * Plants the tree of some trajectories. Each follows the nodes of earlier ones for at most `shared` steps, then has nodes of its
  * own, so that one content may stand twice under different ids. Reply, action and observation of a step are told by its letter.
  */
-export function plant(paths: readonly ToldPath[]): Tree<SearchedStep> {
+export function plant(paths: readonly RecordedPath[]): Tree<SearchedStep> {
   const rows = new Map<string, SearchedStep>([['root', stepOf('root', null, '')]]);
   for (const { words, shared, score } of paths) {
     const path = ['root'];

@@ -83,11 +83,11 @@ export function splice(
 
 /** Writes turns as messages behind those that opened the conversation. */
 export function lossMessages(opening: readonly ChatMessage[], turns: readonly RevisedTurn[]): readonly LossMessage[] {
-  const told = turns.flatMap(({ response, observation, loss }): LossMessage[] => [
+  const spliced = turns.flatMap(({ response, observation, loss }): LossMessage[] => [
     { role: 'assistant', content: response, loss },
     { role: 'user', content: observation },
   ]);
-  return [...opening.map(({ role, content }) => ({ role, content })), ...told];
+  return [...opening.map(({ role, content }) => ({ role, content })), ...spliced];
 }
 
 /**

@@ -28,9 +28,9 @@ export function scoreGsm8kFormat(chat: string, gold: string): FormatAndAnswer {
  * Scores a solution of GSM8K as verl does, by its last 300 characters. `strict`: the last `#### number`, its commas and dollar
  * signs taken out; `flexible`: the last thing that looks like a number, commas and a trailing dot and all (so `42.` is not `42`).
  */
-export function scoreGsm8k(solution: string, gold: string, manner: 'strict' | 'flexible'): 0 | 1 {
+export function scoreGsm8k(solution: string, gold: string, mode: 'strict' | 'flexible'): 0 | 1 {
   const end = lastCodePoints(solution, LOOKED_AT);
-  return (manner === 'strict' ? strictNumber(end) : flexibleNumber(end)) === gold ? 1 : 0;
+  return (mode === 'strict' ? strictNumber(end) : flexibleNumber(end)) === gold ? 1 : 0;
 }
 
 function strictNumber(text: string): string | null {

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { arbitraryTree } from '../../testing/arbitrary-tree.ts';
-import { type ToldTree, treeDigest } from './tree-digest.ts';
+import { type DigestedTree, treeDigest } from './tree-digest.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
-const digest = (tree: ToldTree) => treeDigest(tree, sha256);
+const digest = (tree: DigestedTree) => treeDigest(tree, sha256);
 
 /** Sorts by a seeded hash: a permutation that fast-check can shrink and repeat. */
 const shuffled = <T>(items: readonly T[], seed: number): T[] =>
@@ -14,7 +14,7 @@ const shuffled = <T>(items: readonly T[], seed: number): T[] =>
     .sort((a, b) => (a.key < b.key ? -1 : 1))
     .map(({ item }) => item);
 
-function renamed(tree: ToldTree, prefix: string): ToldTree {
+function renamed(tree: DigestedTree, prefix: string): DigestedTree {
   const to = (id: string) => prefix + id;
   const orNull = (id: string | null) => (id === null ? null : to(id));
   return {

@@ -2,7 +2,7 @@ import { growTree, type Tree, type TreeNode, type TreeStep, walkDown } from './g
 import { indexRewards, type RewardIndex, type TreeReward, type TreeRollout } from './trajectory.ts';
 
 /** What the digest reads of a step: what was said, what happened; not when, by which process or under which id. */
-export interface ToldStep extends TreeStep {
+export interface DigestedStep extends TreeStep {
   readonly response: string;
   readonly thought: string;
   readonly action: string;
@@ -13,19 +13,19 @@ export interface ToldStep extends TreeStep {
   readonly stateHash: string | null;
 }
 
-export interface ToldRollout extends TreeRollout {
+export interface DigestedRollout extends TreeRollout {
   readonly outcome: string | null;
   readonly success: boolean | null;
 }
 
-export interface ToldTree {
+export interface DigestedTree {
   readonly environment: string;
   readonly serverFingerprint: string;
   readonly alias: string;
   readonly goal: string;
   readonly instruction: string;
-  readonly steps: readonly ToldStep[];
-  readonly rollouts: readonly ToldRollout[];
+  readonly steps: readonly DigestedStep[];
+  readonly rollouts: readonly DigestedRollout[];
   readonly rewards: readonly TreeReward[];
 }
 
@@ -38,17 +38,17 @@ export interface ToldTree {
  * recursion into quoted text, and two trees that differ can be compared from the root down.
  * @param sha256 hex digest of the UTF-8 form of a text: hashing is an effect of the machine and stays outside the domain.
  */
-export function treeDigest(told: ToldTree, sha256: (text: string) => string): string {
-  const tree = growTree(told.steps);
-  const digests = nodeDigests(tree, told, sha256);
-  const task = [told.environment, told.serverFingerprint, told.alias, told.goal, told.instruction];
+export function treeDigest(recorded: DigestedTree, sha256: (text: string) => string): string {
+  const tree = growTree(recorded.steps);
+  const digests = nodeDigests(tree, recorded, sha256);
+  const task = [recorded.environment, recorded.serverFingerprint, recorded.alias, recorded.goal, recorded.instruction];
   return sha256(JSON.stringify(['espalier-tree/1', task, digests.get(tree.root.step.stepId)]));
 }
 
 /** Gives the digest of every subtree by the id of its top step. */
 export function nodeDigests(
-  tree: Tree<ToldStep>,
-  { rollouts, rewards }: Pick<ToldTree, 'rollouts' | 'rewards'>,
+  tree: Tree<DigestedStep>,
+  { rollouts, rewards }: Pick<DigestedTree, 'rollouts' | 'rewards'>,
   sha256: (text: string) => string,
 ): ReadonlyMap<string, string> {
   const index = indexRewards(rewards);
@@ -65,7 +65,7 @@ export function nodeDigests(
 }
 
 function textOfNode(
-  { step, children }: TreeNode<ToldStep>,
+  { step, children }: TreeNode<DigestedStep>,
   { ofStep }: RewardIndex,
   walks: readonly string[],
   digests: ReadonlyMap<string, string>,
@@ -84,7 +84,7 @@ function textOfNode(
  * rewards.
  */
 function walksByPlace(
-  rollouts: readonly ToldRollout[],
+  rollouts: readonly DigestedRollout[],
   depths: ReadonlyMap<string, number>,
   { ofRollout }: RewardIndex,
 ): ReadonlyMap<string, readonly string[]> {

@@ -3,7 +3,7 @@ import { checkServer, livenessOf, type ServerReport } from './check-server.ts';
 import { SERVER_NAMES, type ServerDescriptor, type ServerName } from './descriptor.ts';
 import { DESCRIPTORS } from './descriptors.ts';
 import { baseOf } from './open-agentgym.ts';
-import { SURROUNDINGS_ROUTES } from './overrides.ts';
+import { OVERRIDES_ROUTES } from './overrides.ts';
 import type { CallOptions } from './server-call.ts';
 
 /** An environment that a server offers. */
@@ -59,7 +59,7 @@ async function look(descriptor: ServerDescriptor, url: string, calls: Omit<CallO
 
 async function hasOverrides(descriptor: ServerDescriptor, calls: CallOptions): Promise<boolean> {
   try {
-    await checkServer(descriptor, calls, SURROUNDINGS_ROUTES);
+    await checkServer(descriptor, calls, OVERRIDES_ROUTES);
     return true;
   } catch (error) {
     if (error instanceof EnvironmentError && error.code === 'protocol') return false;

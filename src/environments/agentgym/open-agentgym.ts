@@ -7,7 +7,7 @@ import { DESCRIPTORS } from './descriptors.ts';
 import { openEpisode, type Rewrite } from './episode.ts';
 import { fingerprintServer } from './fingerprint-server.ts';
 import { LeasePool } from './lease-pool.ts';
-import { SURROUNDINGS_ROUTES } from './overrides.ts';
+import { OVERRIDES_ROUTES } from './overrides.ts';
 import { probeStarts, type StartProbe } from './probe-starts.ts';
 import type { CallOptions } from './server-call.ts';
 import { startGateOf } from './start-gate.ts';
@@ -61,7 +61,7 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
     timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
     patienceMs: 0,
   };
-  const report = await checkServer(descriptor, atOnce, options.snap ? SURROUNDINGS_ROUTES : []);
+  const report = await checkServer(descriptor, atOnce, options.snap ? OVERRIDES_ROUTES : []);
   const calls = { ...atOnce, patienceMs: options.patienceMs ?? PATIENCE_MS };
   const server = { descriptor, calls, canClose: report.canClose, gate: startGateOf(calls.baseUrl) };
   const pool = new LeasePool(server, { limit: options.limit ?? LIMIT, idleLimitMs: options.idleLimitMs ?? IDLE_LIMIT_MS });

@@ -3,9 +3,9 @@ import { readRemote, type Server } from './remote.ts';
 import type { Overrides } from './snap-action.ts';
 
 /** The routes of the patched ScienceWorld server (agent-r §4.4) that snapping needs; stock AgentGym has none of them. */
-export const SURROUNDINGS_ROUTES = ['/valid_action_object_combinations', '/look_around', '/inventory'] as const;
+export const OVERRIDES_ROUTES = ['/valid_action_object_combinations', '/look_around', '/inventory'] as const;
 
-const [VALID, LOOK, CARRIED] = SURROUNDINGS_ROUTES;
+const [VALID, LOOK, CARRIED] = OVERRIDES_ROUTES;
 const combinations = z.object({ get_valid_action_object_combinations: z.array(z.string()) });
 const looked = z.object({ look_around: z.string() });
 const carried = z.object({ inventory: z.string() });

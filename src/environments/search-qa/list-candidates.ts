@@ -5,7 +5,7 @@ export interface Lexicon {
 }
 
 /** Where an agent stands, as far as the choice depends on it. */
-export interface Standing {
+export interface SearchState {
   readonly question: string;
   readonly relationWords: readonly string[];
   /** The documents of each search so far, in order. */
@@ -29,7 +29,7 @@ export function createLexicon(entities: readonly string[]): Lexicon {
  * question does not. What was found last comes first where there are more than 40; the list itself is in alphabetical order, so
  * that a place in it tells nothing.
  */
-export function listCandidates(lexicon: Lexicon, { question, relationWords, found, queries }: Standing): readonly string[] {
+export function listCandidates(lexicon: Lexicon, { question, relationWords, found, queries }: SearchState): readonly string[] {
   const asked = lexicon.namesIn(question);
   const met = [...new Set(found.toReversed().flatMap((documents) => documents.flatMap((text) => lexicon.namesIn(text))))];
   const answers = met.filter((name) => !asked.includes(name));

@@ -8,7 +8,7 @@ import type { Tool } from './tool.ts';
  * meant to pay 0.05 for an expression that fails, by looking for a prefix its errors never have; `as-published` pays those in
  * full too, `sound` (the default) pays them the 0.05.
  */
-export function calculator(manner: 'sound' | 'as-published' = 'sound'): Tool {
+export function calculator(mode: 'sound' | 'as-published' = 'sound'): Tool {
   return {
     name: 'calculator',
     description: 'Computes an arithmetic expression, for example (12 + 30) * 2 or sqrt(2) ** 3.',
@@ -17,7 +17,7 @@ export function calculator(manner: 'sound' | 'as-published' = 'sound'): Tool {
       properties: { expression: { type: 'string', description: 'The expression to compute' } },
       required: ['expression'],
     },
-    fingerprint: `calculator ${manner} 2`, // 2: whole numbers above 2^53 are exact
+    fingerprint: `calculator ${mode} 2`, // 2: whole numbers above 2^53 are exact
     execute: ({ expression }) => {
       try {
         const value = compute(String(expression));
@@ -30,7 +30,7 @@ export function calculator(manner: 'sound' | 'as-published' = 'sound'): Tool {
     reward: ({ expression }, output) => {
       const text = String(expression);
       if (pythonStrip(text) === '') return 0;
-      return manner === 'sound' && output.startsWith('{"error"') ? 0.05 : calculatorReward(text);
+      return mode === 'sound' && output.startsWith('{"error"') ? 0.05 : calculatorReward(text);
     },
   };
 }

@@ -16,8 +16,8 @@ const LONGEST = 256 * 1024; // characters of a call's arguments; a program of 20
  * text: a schema's author may be careless and a model's text long.
  * @throws ToolError when the schema is none.
  */
-export function checkArguments(tool: Pick<Tool, 'name' | 'parameters'>, manner: 'seed' | 'full'): CheckArguments {
-  const check = manner === 'seed' ? seedCheck(tool) : fullCheck(tool);
+export function checkArguments(tool: Pick<Tool, 'name' | 'parameters'>, mode: 'seed' | 'full'): CheckArguments {
+  const check = mode === 'seed' ? seedCheck(tool) : fullCheck(tool);
   return (call) => (call.text.length > LONGEST ? `the arguments are longer than ${LONGEST} characters` : check(call));
 }
 

@@ -9,13 +9,13 @@ export interface Toolbox extends KnownTools {
 }
 
 /** Puts tools together. The toolbox closes them. @throws ToolError when two have one name or a schema is none. */
-export function openToolbox(tools: readonly Tool[], manner: 'seed' | 'full'): Toolbox {
+export function openToolbox(tools: readonly Tool[], mode: 'seed' | 'full'): Toolbox {
   const byName = new Map<string, Tool>();
   const checks = new Map<string, CheckArguments>();
   for (const tool of tools) {
     if (byName.has(tool.name)) throw new ToolError(`two tools are called ${JSON.stringify(tool.name)}: name each once`);
     byName.set(tool.name, tool);
-    checks.set(tool.name, checkArguments(tool, manner));
+    checks.set(tool.name, checkArguments(tool, mode));
   }
   return {
     tools: byName,

@@ -28,12 +28,12 @@ export function createBodyBudget(limit: number, clock: () => number = () => perf
   let held = 0;
 
   /** Makes place for so many bytes: the largest first, for the fewest to give way. */
-  function oust(bytes: number, mine: Arriving): void {
+  function evict(bytes: number, mine: Arriving): void {
     const slow = [...arriving].filter((body) => body !== mine && clock() - body.since >= SLOW_MS);
     for (const body of slow.sort((a, b) => b.bytes - a.bytes)) {
       if (held + bytes <= limit) return;
       free(body);
-      body.ousting.abort();
+      body.evicting.abort();
     }
   }
   function free(body: Arriving): void {
@@ -44,13 +44,13 @@ export function createBodyBudget(limit: number, clock: () => number = () => perf
 
   return {
     open() {
-      const mine: Arriving = { bytes: 0, since: clock(), ousting: new AbortController() };
+      const mine: Arriving = { bytes: 0, since: clock(), evicting: new AbortController() };
       arriving.add(mine);
       return {
-        evicted: mine.ousting.signal,
+        evicted: mine.evicting.signal,
         take(bytes) {
-          if (mine.ousting.signal.aborted) return false;
-          if (held + bytes > limit && bytes <= limit) oust(bytes, mine);
+          if (mine.evicting.signal.aborted) return false;
+          if (held + bytes > limit && bytes <= limit) evict(bytes, mine);
           if (held + bytes > limit) return false;
           held += bytes;
           mine.bytes += bytes;
@@ -67,5 +67,5 @@ interface Arriving {
   bytes: number;
   /** By the clock, ms. */
   readonly since: number;
-  readonly ousting: AbortController;
+  readonly evicting: AbortController;
 }

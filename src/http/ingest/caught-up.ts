@@ -3,8 +3,8 @@ import type { Topic } from '../../events/catalogue.ts';
 import type { EventLog } from '../../log/event-log.ts';
 import { reached } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
+import { readProjectionStatuses } from '../../projections/projection-statuses.ts';
 import type { DeclaredKind } from '../../projections/read-declarations.ts';
-import { readStandings } from '../../projections/standings.ts';
 
 /** Which projection answers for which kind, and the topic on which its events lie. */
 const HOMES: Readonly<Record<DeclaredKind, { readonly projection: string; readonly topic: Topic }>> = {
@@ -37,15 +37,15 @@ export function createCaughtUp(
     const ends = await log.ends([...new Set(homes.map(({ topic }) => topic))]);
     const until = performance.now() + limitMs;
     for (;;) {
-      const standings = await readStandings(db);
+      const statuses = await readProjectionStatuses(db);
       const there = homes.every(({ projection, topic }) => {
-        const standing = standings.find(({ name }) => name === projection);
+        const status = statuses.find(({ name }) => name === projection);
         const target = new Map([[topic, ends.get(topic) ?? new Map<number, number>()]]);
-        return standing !== undefined && reached(standing.cursors, target);
+        return status !== undefined && reached(status.cursors, target);
       });
       if (there) return true;
       const names = new Set(homes.map(({ projection }) => projection));
-      if (standings.some(({ name, state }) => names.has(name) && state === 'stopped')) return false;
+      if (statuses.some(({ name, state }) => names.has(name) && state === 'stopped')) return false;
       if (performance.now() >= until) return false;
       await delay(POLL_MS);
     }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { Story } from '../../testing/story.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { checkEvents, dropRepetitions } from './check-events.ts';
 
-const story = new Story();
-story.run();
-const [started] = story.events;
+const builder = new EventBuilder();
+builder.run();
+const [started] = builder.events;
 if (!started) throw new Error('a run is one event');
 
 function problemsOf(values: readonly unknown[]): unknown[] {

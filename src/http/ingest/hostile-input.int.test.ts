@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { Story } from '../../testing/story.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { openTestApi, type TestApi } from '../http-testing.ts';
 
 let api: TestApi;
@@ -10,8 +10,8 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-const story = new Story('hostile');
-story.walk(story.tree(story.run()), 0, 2, 1);
+const builder = new EventBuilder('hostile');
+builder.walk(builder.tree(builder.run()), 0, 2, 1);
 
 /** Anything at all: bytes, JSON, and events with some part replaced, under any type and encoding. */
 const bytes = fc.oneof(
@@ -19,17 +19,17 @@ const bytes = fc.oneof(
   fc.json({ maxDepth: 6 }).map((text) => Buffer.from(text)),
   fc
     .tuple(
-      fc.constantFrom(...story.events),
+      fc.constantFrom(...builder.events),
       fc.constantFrom('id', 'type', 'data', 'producer', 'stream', 'sequence', 'x'),
       fc.jsonValue(),
     )
     .map(([event, key, value]) => Buffer.from(JSON.stringify([{ ...event, [key]: value }]))),
-  fc.tuple(fc.constantFrom(...story.events), fc.nat({ max: 30 }), fc.jsonValue()).map(([event, place, value]) => {
+  fc.tuple(fc.constantFrom(...builder.events), fc.nat({ max: 30 }), fc.jsonValue()).map(([event, place, value]) => {
     const keys = Object.keys(event.data);
     return Buffer.from(JSON.stringify({ ...event, data: { ...event.data, [keys[place % keys.length] ?? 'x']: value } }));
   }),
   fc
-    .tuple(fc.constantFrom(...story.events), fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 3 }))
+    .tuple(fc.constantFrom(...builder.events), fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 3 }))
     .map(([event, at, noise]) => {
       const whole = Buffer.from(JSON.stringify(event));
       whole.set(noise, at % (whole.length - noise.length));

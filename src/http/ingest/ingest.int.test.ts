@@ -4,7 +4,7 @@ import { openFileBlobStore } from '../../blobs/file-blob-store.ts';
 import { decode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { readStreamTopics } from '../../projections/journal/read-stream-topics.ts';
-import { Story } from '../../testing/story.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { type Answer, openTestApi, type TestApi } from '../http-testing.ts';
 
 let api: TestApi;
@@ -17,10 +17,10 @@ afterAll(() => api.close());
 let stories = 0;
 /** A run with one open tree, under ids that no other test has. */
 function given() {
-  const story = new Story(`ingest ${stories++}`);
-  const runId = story.run();
-  const tree = story.tree(runId);
-  return { story, runId, tree };
+  const builder = new EventBuilder(`ingest ${stories++}`);
+  const runId = builder.run();
+  const tree = builder.tree(runId);
+  return { builder, runId, tree };
 }
 
 async function appended(events: readonly Envelope[]): Promise<Answer> {
@@ -45,8 +45,8 @@ describe('one id for a run and a tree', () => {
     `the id ${id} names a stream of topic ${home}, and an event of topic ${topic} would put it in both`;
   /** A story whose tree has the id of its run. */
   function twice() {
-    const { story, runId, tree } = given();
-    const [run, opened] = story.events;
+    const { builder, runId, tree } = given();
+    const [run, opened] = builder.events;
     if (run?.type !== 'RunStarted' || opened?.type !== 'TreeOpened') throw new Error('a story begins with a run and a tree');
     return { run, opened: { ...opened, stream: runId, data: { ...opened.data, treeId: runId } }, runId, tree };
   }
@@ -85,29 +85,29 @@ describe('one id for a run and a tree', () => {
 
 describe('accepted bodies of POST /v1/events', () => {
   test('an array of events is accepted and answered with a position after which it can be read', async () => {
-    const { story, tree } = given();
-    const { steps } = story.walk(tree, 0, 3, 1);
-    const { body } = await appended(story.events);
+    const { builder, tree } = given();
+    const { steps } = builder.walk(tree, 0, 3, 1);
+    const { body } = await appended(builder.events);
     await api.projected(body.position ?? '');
     const rows = await api.database.db.selectFrom('steps').select('step_id').where('tree_id', '=', tree.treeId).execute();
     expect(new Set(rows.map((row) => row.step_id))).toEqual(new Set([tree.rootStepId, ...steps]));
   });
 
   test('a single object is accepted', async () => {
-    const { story } = given();
-    expect(await api.post(story.events[0] as Envelope)).toMatchObject({ status: 200, body: { accepted: 1, appended: 1 } });
+    const { builder } = given();
+    expect(await api.post(builder.events[0] as Envelope)).toMatchObject({ status: 200, body: { accepted: 1, appended: 1 } });
   });
 
   test('NDJSON is accepted', async () => {
-    const { story } = given();
-    const lines = story.events.map((event) => JSON.stringify(event)).join('\n');
+    const { builder } = given();
+    const lines = builder.events.map((event) => JSON.stringify(event)).join('\n');
     const answer = await api.post(`${lines}\n\n`, { 'content-type': 'application/x-ndjson' });
     expect(answer).toMatchObject({ status: 200, body: { accepted: 2, appended: 2, duplicates: 0 } });
   });
 
   test('a gzip body is accepted', async () => {
-    const { story } = given();
-    const answer = await api.post(gzipSync(JSON.stringify(story.events)), { 'content-encoding': 'gzip' });
+    const { builder } = given();
+    const answer = await api.post(gzipSync(JSON.stringify(builder.events)), { 'content-encoding': 'gzip' });
     expect(answer).toMatchObject({ status: 200, body: { accepted: 2, appended: 2 } });
   });
 
@@ -116,10 +116,10 @@ describe('accepted bodies of POST /v1/events', () => {
   });
 
   test('a text of 10 MB is accepted and offloaded to the blob store', async () => {
-    const { story, tree } = given();
+    const { builder, tree } = given();
     const observation = 'ü'.repeat(5_000_000);
-    const stepId = story.step(tree, null, tree.rootStepId, 1, { observation });
-    const { body } = await appended(story.events);
+    const stepId = builder.step(tree, null, tree.rootStepId, 1, { observation });
+    const { body } = await appended(builder.events);
     await api.projected(body.position ?? '');
     const row = await api.database.db.selectFrom('steps').select('blobs').where('step_id', '=', stepId).executeTakeFirstOrThrow();
     const reference = row.blobs?.observation;
@@ -128,9 +128,9 @@ describe('accepted bodies of POST /v1/events', () => {
   });
 
   test('NUL and half surrogates in model text are repaired, and the answer reports it', async () => {
-    const { story, tree } = given();
-    const stepId = story.step(tree, null, tree.rootStepId, 1, { response: 'a\0b', action: '\ud83d' });
-    const { body } = await appended(story.events);
+    const { builder, tree } = given();
+    const stepId = builder.step(tree, null, tree.rootStepId, 1, { response: 'a\0b', action: '\ud83d' });
+    const { body } = await appended(builder.events);
     await api.projected(body.position ?? '');
     const row = await api.database.db
       .selectFrom('steps')
@@ -138,7 +138,7 @@ describe('accepted bodies of POST /v1/events', () => {
       .where('step_id', '=', stepId)
       .executeTakeFirst();
     expect(row).toEqual({ response: 'a\uFFFDb', action: '\uFFFD' });
-    const id = story.events.at(-1)?.id ?? '';
+    const id = builder.events.at(-1)?.id ?? '';
     const { body: record } = await api.database.db
       .selectFrom('events')
       .select('body')
@@ -149,64 +149,64 @@ describe('accepted bodies of POST /v1/events', () => {
   });
 
   test('a child is accepted in its own request right after the parent, whether or not the read models have the parent', async () => {
-    const { story, tree } = given();
-    await appended(story.events);
+    const { builder, tree } = given();
+    await appended(builder.events);
     let parent = tree.rootStepId;
     for (let depth = 1; depth <= 5; depth++) {
-      parent = story.step(tree, null, parent, depth);
-      await appended(story.events.slice(-1));
+      parent = builder.step(tree, null, parent, depth);
+      await appended(builder.events.slice(-1));
     }
   });
 
   test('a child is accepted through another server, which waits for the read models', async () => {
-    const { story, tree } = given();
-    await appended(story.events);
-    story.step(tree, null, tree.rootStepId, 1);
+    const { builder, tree } = given();
+    await appended(builder.events);
+    builder.step(tree, null, tree.rootStepId, 1);
     const other = await api.serve();
-    const answer = await api.post(story.events.slice(-1), {}, other.url);
+    const answer = await api.post(builder.events.slice(-1), {}, other.url);
     expect(answer).toMatchObject({ status: 200, body: { appended: 1 } });
   });
 });
 
 describe('idempotence of POST /v1/events', () => {
   test('repeated events are accepted and not appended, at once and after the journal has them', async () => {
-    const { story, tree } = given();
-    story.walk(tree, 0, 2, 1);
-    const first = await appended(story.events);
+    const { builder, tree } = given();
+    builder.walk(tree, 0, 2, 1);
+    const first = await appended(builder.events);
     const before = await api.records();
     const expected = {
-      accepted: story.events.length,
+      accepted: builder.events.length,
       appended: 0,
-      duplicates: story.events.length,
+      duplicates: builder.events.length,
       position: first.body.position,
     };
-    expect(await api.post(story.events)).toMatchObject({ status: 200, body: expected });
+    expect(await api.post(builder.events)).toMatchObject({ status: 200, body: expected });
     await api.projected(first.body.position ?? '');
     const fresh = await api.serve(); // remembers nothing: only the journal knows
-    expect(await api.post(story.events, {}, fresh.url)).toMatchObject({ status: 200, body: expected });
+    expect(await api.post(builder.events, {}, fresh.url)).toMatchObject({ status: 200, body: expected });
     expect(await api.records()).toBe(before);
   });
 
   test('an event that occurs twice in one request is appended once', async () => {
-    const { story } = given();
-    const answer = await api.post([...story.events, ...story.events]);
+    const { builder } = given();
+    const answer = await api.post([...builder.events, ...builder.events]);
     expect(answer).toMatchObject({ status: 200, body: { accepted: 4, appended: 2, duplicates: 2 } });
   });
 
   test('a repaired or offloaded text counts as the same content when it is sent again', async () => {
-    const { story, tree } = given();
-    story.step(tree, null, tree.rootStepId, 1, { response: 'a\0b', observation: 'x'.repeat(100_000) });
-    await appended(story.events);
-    expect(await api.post(story.events)).toMatchObject({ status: 200, body: { appended: 0, duplicates: 3 } });
+    const { builder, tree } = given();
+    builder.step(tree, null, tree.rootStepId, 1, { response: 'a\0b', observation: 'x'.repeat(100_000) });
+    await appended(builder.events);
+    expect(await api.post(builder.events)).toMatchObject({ status: 200, body: { appended: 0, duplicates: 3 } });
   });
 
   test('different content under a known id is 409 with the id, at once and after the journal has it, and nothing is appended', async () => {
-    const { story } = given();
-    const { body } = await appended(story.events.slice(0, 1));
-    const [event] = story.events;
+    const { builder } = given();
+    const { body } = await appended(builder.events.slice(0, 1));
+    const [event] = builder.events;
     if (event?.type !== 'RunStarted') throw new Error('a story begins with its run');
     const other: Envelope = { ...event, data: { ...event.data, seed: 99 } };
-    const send = (url?: string) => () => api.post([...story.events.slice(1), other], {}, url);
+    const send = (url?: string) => () => api.post([...builder.events.slice(1), other], {}, url);
     await refused(send(), 409, { index: 1, id: event.id, path: 'id' });
     await api.projected(body.position ?? '');
     const fresh = await api.serve();
@@ -214,20 +214,20 @@ describe('idempotence of POST /v1/events', () => {
   });
 
   test('different contents under one id in one request are 409', async () => {
-    const { story } = given();
-    const [event] = story.events;
+    const { builder } = given();
+    const [event] = builder.events;
     if (event?.type !== 'RunStarted') throw new Error('a story begins with its run');
     await refused(() => api.post([event, { ...event, data: { ...event.data, seed: 99 } }]), 409, { index: 1, id: event.id });
   });
 
   test('concurrent copies of a request are appended once', async () => {
-    const { story, tree } = given();
-    story.walk(tree, 0, 3, 1);
+    const { builder, tree } = given();
+    builder.walk(tree, 0, 3, 1);
     const before = await api.records();
-    const answers = await Promise.all(Array.from({ length: 8 }, () => api.post(story.events)));
+    const answers = await Promise.all(Array.from({ length: 8 }, () => api.post(builder.events)));
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
-    expect(answers.reduce((sum, { body }) => sum + (body.appended ?? 0), 0)).toBe(story.events.length);
-    expect(await api.records()).toBe(before + story.events.length);
+    expect(answers.reduce((sum, { body }) => sum + (body.appended ?? 0), 0)).toBe(builder.events.length);
+    expect(await api.records()).toBe(before + builder.events.length);
   });
 });
 
@@ -244,27 +244,27 @@ describe('refused bodies of POST /v1/events', () => {
   });
 
   test('a request with one invalid event is refused whole with its place, field and id (400)', async () => {
-    const { story } = given();
-    const [run, tree] = story.events;
+    const { builder } = given();
+    const [run, tree] = builder.events;
     const problem = { index: 1, id: tree?.id, path: 'data.seed' };
     await refused(() => api.post(JSON.stringify([run, { ...tree, data: { ...tree?.data, seed: 'one' } }])), 400, problem);
   });
 
   test('an unknown type and an unknown version are refused (400)', async () => {
-    const { story } = given();
-    await refused(() => api.post(JSON.stringify([{ ...story.events[0], type: 'RunBegan' }])), 400, { path: 'type' });
-    await refused(() => api.post(JSON.stringify([{ ...story.events[0], schemaVersion: 2 }])), 400, { path: 'schemaVersion' });
+    const { builder } = given();
+    await refused(() => api.post(JSON.stringify([{ ...builder.events[0], type: 'RunBegan' }])), 400, { path: 'type' });
+    await refused(() => api.post(JSON.stringify([{ ...builder.events[0], schemaVersion: 2 }])), 400, { path: 'schemaVersion' });
   });
 
   test('NDJSON with one bad line is refused whole (400)', async () => {
-    const { story } = given();
-    const [run, tree] = story.events.map((event) => JSON.stringify(event));
+    const { builder } = given();
+    const [run, tree] = builder.events.map((event) => JSON.stringify(event));
     const send = () => api.post(`${run}\n{"id":\n${tree}`, { 'content-type': 'application/x-ndjson' });
     await refused(send, 400, { index: 1, message: expect.stringContaining('line 2') });
   });
 
   test('invalid or truncated gzip is refused (400)', async () => {
-    const whole = gzipSync(JSON.stringify(given().story.events));
+    const whole = gzipSync(JSON.stringify(given().builder.events));
     await refused(() => api.post('not gzip', { 'content-encoding': 'gzip' }), 400);
     await refused(() => api.post(whole.subarray(0, whole.length - 9), { 'content-encoding': 'gzip' }), 400);
   });
@@ -291,110 +291,110 @@ describe('refused bodies of POST /v1/events', () => {
 
   test('more events than the limit are refused (413)', async () => {
     const { url } = await api.serve({ limits: { eventsPerRequest: 1 } });
-    await refused(() => api.post(given().story.events, {}, url), 413);
+    await refused(() => api.post(given().builder.events, {}, url), 413);
   });
 
   test('an event over the limit of the log is refused by name (413)', async () => {
-    const { story, runId } = given();
+    const { builder, runId } = given();
     const words = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`k${i}`, 'x'.repeat(60_000)]));
-    const [event] = story.events;
+    const [event] = builder.events;
     if (event?.type !== 'RunStarted') throw new Error('a story begins with its run');
     expect(event.data.runId).toBe(runId);
     await refused(() => api.post([{ ...event, data: { ...event.data, config: words } }]), 413, { index: 0, id: event.id });
   });
 
   test('references to unrecorded ids are refused by field (422)', async () => {
-    const { story, tree, runId } = given();
-    const [run, opened] = story.events as [Envelope, Envelope];
+    const { builder, tree, runId } = given();
+    const [run, opened] = builder.events as [Envelope, Envelope];
     await refused(() => api.post([opened]), 422, { id: opened.id, path: 'data.runId' });
-    const nowhere = story.id('nowhere');
-    story.step({ treeId: nowhere, runId }, null, tree.rootStepId, 1);
-    await refused(() => api.post([run, opened, ...story.events.slice(2)]), 422, { index: 2, path: 'data.treeId' });
+    const nowhere = builder.id('nowhere');
+    builder.step({ treeId: nowhere, runId }, null, tree.rootStepId, 1);
+    await refused(() => api.post([run, opened, ...builder.events.slice(2)]), 422, { index: 2, path: 'data.treeId' });
     await appended([run, opened]);
     const cases: [() => void, string][] = [
-      [() => void story.step(tree, null, nowhere, 1), 'data.parentStepId'],
-      [() => void story.step(tree, nowhere, tree.rootStepId, 1), 'data.rolloutId'],
-      [() => void story.step(tree, null, tree.rootStepId, 2), 'data.depth'],
-      [() => void story.reward(tree, nowhere, 1), 'data.stepId'],
-      [() => void story.finishRollout(tree, nowhere, tree.rootStepId), 'data.rolloutId'],
-      [() => void story.rollout(tree, 9, { fromStepId: nowhere }), 'data.fromStepId'],
-      [() => story.closeTree({ treeId: nowhere, runId }, 0), 'data.treeId'],
-      [() => story.finishRun(nowhere), 'data.runId'],
+      [() => void builder.step(tree, null, nowhere, 1), 'data.parentStepId'],
+      [() => void builder.step(tree, nowhere, tree.rootStepId, 1), 'data.rolloutId'],
+      [() => void builder.step(tree, null, tree.rootStepId, 2), 'data.depth'],
+      [() => void builder.reward(tree, nowhere, 1), 'data.stepId'],
+      [() => void builder.finishRollout(tree, nowhere, tree.rootStepId), 'data.rolloutId'],
+      [() => void builder.rollout(tree, 9, { fromStepId: nowhere }), 'data.fromStepId'],
+      [() => builder.closeTree({ treeId: nowhere, runId }, 0), 'data.treeId'],
+      [() => builder.finishRun(nowhere), 'data.runId'],
     ];
-    for (const [tell, path] of cases) {
-      tell();
-      await refused(() => api.post(story.events.slice(-1)), 422, { index: 0, id: story.events.at(-1)?.id, path });
+    for (const [record, path] of cases) {
+      record();
+      await refused(() => api.post(builder.events.slice(-1)), 422, { index: 0, id: builder.events.at(-1)?.id, path });
     }
   });
 
   test('a child before its parent in one request is refused (422)', async () => {
-    const { story, tree } = given();
-    const first = story.step(tree, null, tree.rootStepId, 1);
-    story.step(tree, null, first, 2);
-    const [run, opened, one, two] = story.events as [Envelope, Envelope, Envelope, Envelope];
+    const { builder, tree } = given();
+    const first = builder.step(tree, null, tree.rootStepId, 1);
+    builder.step(tree, null, first, 2);
+    const [run, opened, one, two] = builder.events as [Envelope, Envelope, Envelope, Envelope];
     await refused(() => api.post([run, opened, two, one]), 422, { index: 2, path: 'data.parentStepId' });
   });
 
   test('a parent in another tree is refused (422)', async () => {
-    const { story, tree, runId } = given();
-    const other = story.tree(runId, 'other');
-    await appended(story.events);
-    story.step(tree, null, other.rootStepId, 1);
+    const { builder, tree, runId } = given();
+    const other = builder.tree(runId, 'other');
+    await appended(builder.events);
+    builder.step(tree, null, other.rootStepId, 1);
     const message = expect.stringContaining('belongs to another tree');
-    await refused(() => api.post(story.events.slice(-1)), 422, { path: 'data.parentStepId', message });
+    await refused(() => api.post(builder.events.slice(-1)), 422, { path: 'data.parentStepId', message });
   });
 
   test('a reward that names a step and a rollout that did not take it is refused, in one request and in the next (422)', async () => {
-    const { story, tree } = given();
-    const first = story.walk(tree, 0, 1, 1);
-    const second = story.walk(tree, 1, 1, 0);
-    const told = story.events.length;
-    story.reward(tree, first.steps[0] ?? '', 1, { rolloutId: second.rolloutId });
+    const { builder, tree } = given();
+    const first = builder.walk(tree, 0, 1, 1);
+    const second = builder.walk(tree, 1, 1, 0);
+    const recorded = builder.events.length;
+    builder.reward(tree, first.steps[0] ?? '', 1, { rolloutId: second.rolloutId });
     const problem = { path: 'data.rolloutId', message: expect.stringContaining(`was taken by rollout ${first.rolloutId}`) };
-    await refused(() => api.post(story.events), 422, { index: told, ...problem });
-    await appended(story.events.slice(0, told));
-    await refused(() => api.post(story.events.slice(told)), 422, problem);
+    await refused(() => api.post(builder.events), 422, { index: recorded, ...problem });
+    await appended(builder.events.slice(0, recorded));
+    await refused(() => api.post(builder.events.slice(recorded)), 422, problem);
     const { url } = await api.serve({}); // another process, which appended nothing lately
-    await refused(() => api.post(story.events.slice(told), {}, url), 422, problem);
-    const candidate = story.step(tree, null, tree.rootStepId, 1);
-    story.reward(tree, candidate, 1, { rolloutId: second.rolloutId }); // a candidate of a search was taken by no rollout
-    await appended(story.events.slice(told + 1));
+    await refused(() => api.post(builder.events.slice(recorded), {}, url), 422, problem);
+    const candidate = builder.step(tree, null, tree.rootStepId, 1);
+    builder.reward(tree, candidate, 1, { rolloutId: second.rolloutId }); // a candidate of a search was taken by no rollout
+    await appended(builder.events.slice(recorded + 1));
   });
 
   test('a reference to a missing payload is refused (422)', async () => {
-    const { story, tree } = given();
-    story.step(tree, null, tree.rootStepId, 1, { observation: { blob: 'a'.repeat(64), size: 9, mediaType: 'text/plain' } });
-    await refused(() => api.post(story.events), 422, { index: 2, path: 'data.observation' });
+    const { builder, tree } = given();
+    builder.step(tree, null, tree.rootStepId, 1, { observation: { blob: 'a'.repeat(64), size: 9, mediaType: 'text/plain' } });
+    await refused(() => api.post(builder.events), 422, { index: 2, path: 'data.observation' });
   });
 
   test('requests beyond the concurrency limit are refused (429 with Retry-After)', async () => {
     const { url } = await api.serve({ limits: { ingestBytes: 1_024 } });
-    const answer = await refused(() => api.post(given().story.events, {}, url), 429);
+    const answer = await refused(() => api.post(given().builder.events, {}, url), 429);
     expect(answer.headers.get('retry-after')).toBe('1');
     const closed = await api.serve({ limits: { ingestRequests: 1 } });
-    const { story } = given();
-    const answers = await Promise.all(Array.from({ length: 6 }, () => api.post(story.events, {}, closed.url)));
+    const { builder } = given();
+    const answers = await Promise.all(Array.from({ length: 6 }, () => api.post(builder.events, {}, closed.url)));
     expect(answers.map(({ status }) => status)).toEqual(expect.arrayContaining([200, 429]));
-    expect(await api.post(story.events, {}, closed.url)).toMatchObject({ status: 200 });
+    expect(await api.post(builder.events, {}, closed.url)).toMatchObject({ status: 200 });
   });
 });
 
 test('a blob store that is not writable is 503 with a retry, and nothing is appended', async () => {
   const { url } = await api.serve({ api: { blobs: openFileBlobStore('/dev/null/blobs') } });
-  const { story, tree } = given();
-  story.step(tree, null, tree.rootStepId, 1, { observation: 'x'.repeat(100_000) });
-  const answer = await refused(() => api.post(story.events, {}, url), 503);
+  const { builder, tree } = given();
+  builder.step(tree, null, tree.rootStepId, 1, { observation: 'x'.repeat(100_000) });
+  const answer = await refused(() => api.post(builder.events, {}, url), 503);
   expect(answer.headers.get('retry-after')).toBe('2');
 });
 
 test('an undecidable event is accepted and counted while no projector runs', async () => {
   const idle = await openTestApi();
   try {
-    const { story, tree } = given();
-    await idle.post(story.events);
-    story.step(tree, null, tree.rootStepId, 1);
+    const { builder, tree } = given();
+    await idle.post(builder.events);
+    builder.step(tree, null, tree.rootStepId, 1);
     const { url } = await idle.serve({ api: { catchUpMs: 50 } });
-    expect(await idle.post(story.events.slice(-1), {}, url)).toMatchObject({ status: 200, body: { appended: 1 } });
+    expect(await idle.post(builder.events.slice(-1), {}, url)).toMatchObject({ status: 200, body: { appended: 1 } });
     expect(await (await fetch(`${url}/metrics`)).text()).toContain('espalier_events_undecided_total 1');
   } finally {
     await idle.close();

@@ -14,7 +14,7 @@ import { readSituation } from './read-situation.ts';
 
 const BODY_BYTES = 16 * 1_048_576;
 const BODIES_BYTES = 64 * 1_048_576; // of all together
-const IN_HAND = 256; // requests
+const IN_FLIGHT = 256; // requests
 const NEEDS = 'any-key';
 
 /**
@@ -24,7 +24,7 @@ const NEEDS = 'any-key';
  * `system_fingerprint` says which version answered.
  */
 export function policyRoutes(policy: Policy, clock: () => number): readonly Route[] {
-  const gate = createGate(IN_HAND);
+  const gate = createGate(IN_FLIGHT);
   const budget = createBodyBudget(BODIES_BYTES);
   async function complete(req: IncomingMessage): Promise<Reply | undefined> {
     const gone = new AbortController();

@@ -13,9 +13,9 @@ export type ReadChat =
  * field tells it. Actions are those of the field, else the list `What you can do now: ['…' …]` of the last message.
  */
 export function readSituation({ messages, goal, admissible_actions: given }: ChatRequest): ReadChat {
-  const told = messages.filter(({ role }) => role === 'user' || role === 'assistant');
-  const [opening, ...turns] = told;
-  const last = told.at(-1);
+  const exchanged = messages.filter(({ role }) => role === 'user' || role === 'assistant');
+  const [opening, ...turns] = exchanged;
+  const last = exchanged.at(-1);
   if (opening?.role !== 'user' || last?.role !== 'user')
     return { kind: 'refused', reason: 'messages: the first and the last (beside system ones) must be of the user' };
   const history: { action: string; observation: string }[] = [];

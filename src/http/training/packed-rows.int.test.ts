@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { MemoryBlobs } from '../../testing/memory-blobs.ts';
-import { Story } from '../../testing/story.ts';
-import { tellBatches } from '../../testing/tell-batches.ts';
+import { recordBatches } from '../../testing/record-batches.ts';
 import { createPackedRows } from './packed-rows.ts';
 
 let testDatabase: TestDatabase;
@@ -19,9 +19,9 @@ afterAll(async () => {
 });
 
 test('packed rows are cached for the next reader until a reward is revised or the cache is full', async () => {
-  const story = new Story('kept');
-  const { batchIds, runId } = tellBatches(story, { policyId: 'kept', batches: 2 });
-  await givenEvents(database.db, story.events);
+  const builder = new EventBuilder('kept');
+  const { batchIds, runId } = recordBatches(builder, { policyId: 'kept', batches: 2 });
+  await givenEvents(database.db, builder.events);
   const world = { db: database.db, blobs: new MemoryBlobs() };
   const [first = '', second = ''] = batchIds;
   const packed = createPackedRows(world);
@@ -31,12 +31,12 @@ test('packed rows are cached for the next reader until a reward is revised or th
     await packed.get(second, 'step'),
     await packed.get(second, 'step'),
   ]);
-  const reward = story.events.find((event) => event.type === 'RewardAssigned');
+  const reward = builder.events.find((event) => event.type === 'RewardAssigned');
   if (reward?.type !== 'RewardAssigned' || once.kind !== 'encoded') throw new Error('a reward was told, and rows have tokens');
   const { rewardId, treeId } = reward.data;
   const scorer = { name: 'judge', revision: '2' };
   await givenEvents(database.db, [
-    story.tell('RewardRevised', { rewardId, treeId, value: 7, scorer, reason: 'seen again' }, runId),
+    builder.record('RewardRevised', { rewardId, treeId, value: 7, scorer, reason: 'seen again' }, runId),
   ]);
   expect(await packed.get(first, 'step')).toMatchObject({ digest: expect.not.stringContaining(once.digest) });
 
@@ -47,10 +47,10 @@ test('packed rows are cached for the next reader until a reward is revised or th
 });
 
 test('rows that could not be read are requested again, and the failure is not cached', async () => {
-  const story = new Story('lost blob');
+  const builder = new EventBuilder('lost blob');
   const observation = { blob: 'f'.repeat(64), size: 70_000, mediaType: 'text/plain' };
-  const { batchIds } = tellBatches(story, { policyId: 'lost blob' });
-  const events = story.events.map((event) =>
+  const { batchIds } = recordBatches(builder, { policyId: 'lost blob' });
+  const events = builder.events.map((event) =>
     event.type === 'TreeOpened' ? { ...event, data: { ...event.data, observation } } : event,
   );
   await givenEvents(database.db, events);

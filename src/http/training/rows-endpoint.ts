@@ -3,7 +3,7 @@ import { parsePosition } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readBatchesById } from '../../projections/training-pool/read-batches.ts';
 import { isProjected } from '../../projections/wait-until.ts';
-import { findBatchBehind, findStandingLease } from '../../training/leases/standing-lease.ts';
+import { findBatchBehind, findCurrentLease } from '../../training/leases/current-lease.ts';
 import { RowsError } from '../../training/rows/batch-rows.ts';
 import { LAYOUTS, type Layout } from '../../training/rows/layout.ts';
 import { createExclusive } from '../ingest/exclusive.ts';
@@ -12,7 +12,7 @@ import { json, type Reply, refuse } from '../reply.ts';
 import { refusalReply } from './answers.ts';
 import type { PackedRows } from './packed-rows.ts';
 
-const IN_HAND = 32; // requests; more come back
+const IN_FLIGHT = 32; // requests; more come back
 const LANES = 2; // batches read at once: each is held whole, some 13 bytes a token
 
 /** Makes the endpoint for rows: `GET /v1/training/leases/{id}/rows?layout=step|verl`, to the holder of a lease that stands. */
@@ -21,14 +21,14 @@ export function createRowsEndpoint(options: {
   readonly packed: PackedRows;
 }): (req: IncomingMessage, leaseId: string) => Promise<Reply> {
   const { db, packed } = options;
-  const gate = createGate(IN_HAND);
+  const gate = createGate(IN_FLIGHT);
   const lanes = createExclusive();
   let asked = 0;
   return async (req, leaseId) => {
     const layout = layoutOf(req);
     if (layout === undefined)
       return refuse(400, `layout is none of ${LAYOUTS.join(', ')}`, 'ask for ?layout=step or ?layout=verl');
-    const lease = await findStandingLease(db, leaseId);
+    const lease = await findCurrentLease(db, leaseId);
     if (lease.kind === 'refused') return refusalReply(lease);
     // When these rows are sent and not before: packing would hold the event loop that sends them. While they are trained there is
     // time.

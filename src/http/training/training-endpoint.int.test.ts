@@ -7,8 +7,8 @@ import type { Envelope } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import { createKey } from '../../postgres/keys.ts';
 import { settle } from '../../testing/crashing-run.ts';
-import { Story } from '../../testing/story.ts';
-import { appendTold, tellBatches } from '../../testing/tell-batches.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
+import { appendRecorded, recordBatches } from '../../testing/record-batches.ts';
 import { until } from '../../testing/until.ts';
 import { readSafetensors } from '../../training/rows/safetensors.ts';
 import { readBatchUpdate } from '../../training/versions/read-batch-update.ts';
@@ -54,16 +54,16 @@ async function post(
 }
 async function given(
   policyId: string,
-  shape: Partial<Parameters<typeof tellBatches>[1]> = {},
+  shape: Partial<Parameters<typeof recordBatches>[1]> = {},
   changed: (event: Envelope) => Envelope = (event) => event,
 ) {
-  const story = new Story(policyId);
-  const told = tellBatches(story, { policyId, batches: 2, ...shape });
-  await appendTold(api.log, story.events.map(changed));
+  const builder = new EventBuilder(policyId);
+  const recorded = recordBatches(builder, { policyId, batches: 2, ...shape });
+  await appendRecorded(api.log, builder.events.map(changed));
   await settle(api as unknown as Parameters<typeof settle>[0]); // it looks at the log and the database, which both have
   const registered = await post('/policies', { policyId, backend: 'test', weights: sha(policyId) });
   expect(registered).toMatchObject({ status: 200, body: { kind: 'registered', head: { version: 0 } } });
-  return told;
+  return recorded;
 }
 const asking = (policyId: string) => ({ policyId, consumer: 'trainer', ttlMs: 60_000 });
 const result = (version: number) => ({ version, checkpointId: newId(), backend: 'test', weights: sha(`${version}`) });
@@ -217,11 +217,11 @@ test('the position that a trainer returns determines the shown advantages of its
     .select(['r.reward_id', 'r.tree_id'])
     .where('t.run_id', '=', runId)
     .execute();
-  const story = new Story('positioned, judged again');
+  const builder = new EventBuilder('positioned, judged again');
   const scorer = { name: 'judge', revision: '2' };
   for (const { reward_id: rewardId, tree_id: treeId } of rewards)
-    story.tell('RewardRevised', { rewardId, treeId, value: 7, scorer, reason: 'seen again' }, runId);
-  await appendTold(api.log, story.events);
+    builder.record('RewardRevised', { rewardId, treeId, value: 7, scorer, reason: 'seen again' }, runId);
+  await appendRecorded(api.log, builder.events);
   await post(`/leases/${lease.leaseId}/ack`, { fence: 1, ...result(1), rewardsAt: metadata.rewardsAt });
   await settle(api as unknown as Parameters<typeof settle>[0]); // it looks at the log and the database, which both have
   await until(async () => (await readBatchUpdate(db, batchIds[0] ?? ''))?.rewardsAt !== null);

@@ -33,7 +33,7 @@ export interface TrainingLeases {
 }
 
 const NEEDS = ['train'] as const;
-const IN_HAND = 256; // requests; most of them wait for a batch and hold nothing
+const IN_FLIGHT = 256; // requests; most of them wait for a batch and hold nothing
 const BODIES_BYTES = 16 * 1_048_576; // of all together
 
 /** Gives the endpoints of trainers elsewhere: `/v1/training/…`, scope train. */
@@ -41,7 +41,7 @@ export function trainingRoutes(
   { service, notices }: TrainingLeases,
   { db, blobs }: { readonly db: Db; readonly blobs: BlobStore },
 ): readonly Route[] {
-  const gate = createGate(IN_HAND);
+  const gate = createGate(IN_FLIGHT);
   const budget = createBodyBudget(BODIES_BYTES);
   const packed = createPackedRows({ db, blobs });
 

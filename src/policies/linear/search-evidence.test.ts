@@ -39,8 +39,8 @@ describe('evidence of a candidate', () => {
     ];
     const evidence = createEvidence({ ...situation, history });
     expect(evidence('<answer>Cora Dane</answer>')).not.toBeNull();
-    const [told] = candidateFeatures({ ...situation, history }, ['<answer>Cora Dane</answer>']);
-    expect([...(told?.values ?? [])].some((value) => Math.abs(value) === 2)).toBe(true);
+    const [mentions] = candidateFeatures({ ...situation, history }, ['<answer>Cora Dane</answer>']);
+    expect([...(mentions?.values ?? [])].some((value) => Math.abs(value) === 2)).toBe(true);
     const [craft] = candidateFeatures({ ...situation, history }, ['inventory']);
     expect([...(craft?.values ?? [])].some((value) => Math.abs(value) === 2)).toBe(false);
   });

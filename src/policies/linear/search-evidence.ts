@@ -25,7 +25,7 @@ export function createEvidence(situation: Situation): (action: string) => string
     const { verb, name, key } = read;
     const hop = key === null ? -1 : hops.indexOf(key);
     const before = hops[hop + 1]; // of an answer the last hop, of a search the one before it
-    const told = sentences.filter((sentence) => holds(sentence, name));
+    const mentions = sentences.filter((sentence) => holds(sentence, name));
     const linked =
       before !== undefined &&
       (verb === 'answer' || hop >= 0) &&
@@ -33,9 +33,9 @@ export function createEvidence(situation: Situation): (action: string) => string
         (search) =>
           search.key === before &&
           search.name.join(' ') !== name.join(' ') &&
-          told.some((sentence) => sentence.includes(before) && holds(sentence, search.name)),
+          mentions.some((sentence) => sentence.includes(before) && holds(sentence, search.name)),
       );
-    const source = holds(question, name) ? 'question' : told.length > 0 ? 'document' : 'nowhere';
+    const source = holds(question, name) ? 'question' : mentions.length > 0 ? 'document' : 'nowhere';
     const place = verb === 'answer' ? 'answer' : hop < 0 ? 'unasked' : hop === hops.length - 1 ? 'first' : 'later';
     return `${source}|${place}|${linked}`;
   };

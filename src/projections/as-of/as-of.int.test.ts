@@ -6,10 +6,10 @@ import type { Offsets } from '../../log/event-log.ts';
 import { type Database, type Db, openDatabase } from '../../postgres/database.ts';
 import { arbitraryRecord } from '../../testing/arbitrary-record.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { everyEvent } from '../../testing/every-event.ts';
 import { appendTo, projectSlice, releaseWaiting, type TestLog, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../../testing/read-models.ts';
-import { Story } from '../../testing/story.ts';
 import { until } from '../../testing/until.ts';
 import { dropLeftSnapshots } from './snapshot-owner.ts';
 import { keepSnapshots, type Snapshots } from './snapshots.ts';
@@ -172,14 +172,14 @@ describe('read models as of a position', () => {
 
 /** A step before its parent, which is there by now, and events that hang on it. */
 async function givenReleased() {
-  const told = new Story('hanging');
-  const tree = told.tree(told.run(), 'a');
-  const rollout = told.rollout(tree);
-  const first = told.step(tree, rollout, tree.rootStepId, 1);
-  const second = told.step(tree, rollout, first, 2);
-  const third = told.step(tree, rollout, second, 3);
-  told.finishRollout(tree, rollout, third, { steps: 3 });
-  const [run, opened, started, parent, early, ...later] = told.events as [Envelope, Envelope, Envelope, Envelope, Envelope];
+  const recorded = new EventBuilder('hanging');
+  const tree = recorded.tree(recorded.run(), 'a');
+  const rollout = recorded.rollout(tree);
+  const first = recorded.step(tree, rollout, tree.rootStepId, 1);
+  const second = recorded.step(tree, rollout, first, 2);
+  const third = recorded.step(tree, rollout, second, 3);
+  recorded.finishRollout(tree, rollout, third, { steps: 3 });
+  const [run, opened, started, parent, early, ...later] = recorded.events as [Envelope, Envelope, Envelope, Envelope, Envelope];
   const log = testLog();
   appendTo(log, [run, opened, started, early, parent]);
   await projectUpTo(live.db, log, ends(log));
@@ -217,14 +217,14 @@ describe('events that depend on a released event', () => {
 });
 
 async function givenTrees(...names: readonly string[]) {
-  const told = new Story('trees');
-  const run = told.run();
+  const recorded = new EventBuilder('trees');
+  const run = recorded.run();
   const trees = names.map((name) => {
-    const tree = told.tree(run, name);
-    return { ...tree, ...told.walk(tree, 0, 3, 1) };
+    const tree = recorded.tree(run, name);
+    return { ...tree, ...recorded.walk(tree, 0, 3, 1) };
   });
   const log = testLog();
-  appendTo(log, told.events);
+  appendTo(log, recorded.events);
   await projectUpTo(live.db, log, ends(log));
   return { run, trees, position: ends(log) };
 }

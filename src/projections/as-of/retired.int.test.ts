@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Subscription } from '../../log/event-log.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { openTestWorld, type TestWorld } from '../../testing/open-test-log.ts';
-import { Story } from '../../testing/story.ts';
 import { journal } from '../journal/journal.ts';
 import { journalChain } from '../journal-chain/journal-chain.ts';
 import type { Projection } from '../projection.ts';
@@ -43,9 +43,9 @@ test.each([
 ] as const)(
   'a kept snapshot whose %s were dropped with a retired version is folded again for the next reader',
   async (table, projection) => {
-    const story = new Story('retired');
-    story.tree(story.run());
-    await world.append(story.events);
+    const builder = new EventBuilder('retired');
+    builder.tree(builder.run());
+    await world.append(builder.events);
     await world.settled();
     const position = await world.log.ends(['runs', 'trees']);
     const ask = async () => {

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { DataOf } from '../../events/catalogue.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
-import { Story } from '../../testing/story.ts';
 import { countExamples, type ExampleFilter, readExamplePages, readPoliciesOfDatasets } from './read-examples.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;
-let story: Story;
+let builder: EventBuilder;
 let runId: string;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
@@ -21,22 +21,22 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await emptyReadModels(database.db);
-  story = new Story('sources');
-  runId = story.run();
+  builder = new EventBuilder('sources');
+  runId = builder.run();
 });
 
 type Example = DataOf<'DatasetSourced'>['examples'][number];
 const digest = (digit: string) => digit.repeat(64);
 
 function release(name: string, sha256 = digest('a')): string {
-  const datasetId = story.id('dataset', name);
+  const datasetId = builder.id('dataset', name);
   const made = { query: {}, parameters: {}, position: {}, counts: {}, bytes: 1, codeVersion: '1', runs: [runId] };
-  story.tell('DatasetReleased', { datasetId, name, version: 1, format: 'dpo', formatVersion: 1, sha256, ...made }, datasetId);
+  builder.record('DatasetReleased', { datasetId, name, version: 1, format: 'dpo', formatVersion: 1, sha256, ...made }, datasetId);
   return datasetId;
 }
 
 function tellSources(datasetId: string, examples: readonly Example[], sha256 = digest('a'), part = 0) {
-  return story.tell('DatasetSourced', { datasetId, sha256, part, examples: [...examples] }, datasetId);
+  return builder.record('DatasetSourced', { datasetId, sha256, part, examples: [...examples] }, datasetId);
 }
 
 function good(line: number, treeId: string, goodRolloutId: string): Example {
@@ -51,11 +51,11 @@ async function lines(filter: ExampleFilter, after: string | null = null, limit =
 describe('dataset sources', () => {
   test('sources are read in the order of the lines, page by page, by kind, tree and revision', async () => {
     const datasetId = release('one');
-    const [treeId, revisionId] = [story.id('tree'), story.id('revision')];
-    const revised: Example = { ...good(9, treeId, story.id('r')), kind: 'revision', revisionId };
+    const [treeId, revisionId] = [builder.id('tree'), builder.id('revision')];
+    const revised: Example = { ...good(9, treeId, builder.id('r')), kind: 'revision', revisionId };
     tellSources(datasetId, [revised], digest('a'), 1);
-    tellSources(datasetId, [good(1, treeId, story.id('r')), good(3, story.id('other'), story.id('s'))]);
-    await givenEvents(database.db, story.events);
+    tellSources(datasetId, [good(1, treeId, builder.id('r')), good(3, builder.id('other'), builder.id('s'))]);
+    await givenEvents(database.db, builder.events);
     expect(await lines({ datasetId })).toEqual([1, 3, 9]);
     const [first] = await readExamplePages(database.db, [{ datasetId }], {
       ...{ limit: 1, towards: 'forwards', after: null, before: null },
@@ -67,12 +67,12 @@ describe('dataset sources', () => {
   });
 
   test('sources name the policy versions that acted in good and bad trajectories', async () => {
-    const tree = story.tree(runId);
-    const rollouts = [3, 5].map((version, i) => story.rollout(tree, i, { policy: { policyId: 'linear', version } }));
+    const tree = builder.tree(runId);
+    const rollouts = [3, 5].map((version, i) => builder.rollout(tree, i, { policy: { policyId: 'linear', version } }));
     const datasetId = release('one');
     const [goodRolloutId = '', badRolloutId = ''] = rollouts;
     tellSources(datasetId, [{ ...good(1, tree.treeId, goodRolloutId), kind: 'pair', badRolloutId }]);
-    await givenEvents(database.db, story.events);
+    await givenEvents(database.db, builder.events);
     expect(await readPoliciesOfDatasets(database.db, [datasetId])).toEqual([
       { datasetId, id: 'linear', version: 3 },
       { datasetId, id: 'linear', version: 5 },
@@ -82,16 +82,16 @@ describe('dataset sources', () => {
   test('the content released first determines the sources, and one of two concurrent releases becomes the fact', async () => {
     const datasetId = release('one', digest('a'));
     release('one', digest('b'));
-    tellSources(datasetId, [good(2, story.id('b'), story.id('b'))], digest('b'));
-    tellSources(datasetId, [good(1, story.id('a'), story.id('a'))], digest('a'));
-    await givenEvents(database.db, story.events);
+    tellSources(datasetId, [good(2, builder.id('b'), builder.id('b'))], digest('b'));
+    tellSources(datasetId, [good(1, builder.id('a'), builder.id('a'))], digest('a'));
+    await givenEvents(database.db, builder.events);
     expect(await lines({ datasetId })).toEqual([1]);
     expect(await database.db.selectFrom('quarantine').select('code').execute()).toEqual([]);
   });
 
   test('the sources of an unreleased dataset wait in quarantine', async () => {
-    const lost = tellSources(story.id('nothing'), [good(1, story.id('a'), story.id('a'))]);
-    await givenEvents(database.db, story.events);
+    const lost = tellSources(builder.id('nothing'), [good(1, builder.id('a'), builder.id('a'))]);
+    await givenEvents(database.db, builder.events);
     expect(await database.db.selectFrom('quarantine').select(['projection', 'event_id', 'code', 'field']).execute()).toEqual([
       { projection: 'dataset-sources', event_id: lost.id, code: 'missing-dataset', field: 'data.datasetId' },
     ]);

@@ -29,14 +29,14 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
       released.push({ dataset_id: datasetId, sha256 });
     }
     if (isOf(delivery, 'DatasetSourced')) {
-      const { datasetId, sha256, examples: told } = delivery.event.data;
+      const { datasetId, sha256, examples: sourced } = delivery.event.data;
       const digest = digests.get(datasetId);
       if (digest === undefined) {
         const reason = `dataset ${datasetId} was never released; append its DatasetReleased first`;
         poison.push({ delivery, code: 'missing-dataset', field: 'data.datasetId', reason });
       }
       if (digest !== sha256) continue;
-      for (const example of told) {
+      for (const example of sourced) {
         const key = `${datasetId} ${example.line}`;
         if (!examples.has(key)) examples.set(key, rowOf(datasetId, example));
       }
@@ -70,16 +70,16 @@ const COLUMNS = {
   revision_id: 'uuid',
 };
 
-type Told = DataOf<'DatasetSourced'>['examples'][number];
-function rowOf(datasetId: string, told: Told): Record<keyof typeof COLUMNS, unknown> {
+type SourcedExample = DataOf<'DatasetSourced'>['examples'][number];
+function rowOf(datasetId: string, sourced: SourcedExample): Record<keyof typeof COLUMNS, unknown> {
   return {
     dataset_id: datasetId,
-    line: told.line,
-    lines: told.lines,
-    kind: told.kind,
-    tree_id: told.treeId,
-    good_rollout_id: told.goodRolloutId,
-    bad_rollout_id: told.badRolloutId,
-    revision_id: told.revisionId,
+    line: sourced.line,
+    lines: sourced.lines,
+    kind: sourced.kind,
+    tree_id: sourced.treeId,
+    good_rollout_id: sourced.goodRolloutId,
+    bad_rollout_id: sourced.badRolloutId,
+    revision_id: sourced.revisionId,
   };
 }

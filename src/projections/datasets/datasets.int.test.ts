@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { DataOf } from '../../events/catalogue.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
-import { Story } from '../../testing/story.ts';
 import { readDatasets, readDatasetsById, readDatasetsOfName, readDatasetsOfRuns } from './read-datasets.ts';
 
 let testDatabase: TestDatabase;
@@ -20,10 +20,10 @@ afterAll(async () => {
 beforeEach(() => emptyReadModels(database.db));
 
 describe('datasets', () => {
-  const story = new Story('datasets');
-  const [one, two] = [story.id('run', 'one'), story.id('run', 'two')];
+  const builder = new EventBuilder('datasets');
+  const [one, two] = [builder.id('run', 'one'), builder.id('run', 'two')];
   const release = (name: string, version: number, runs: string[]): DataOf<'DatasetReleased'> => ({
-    datasetId: story.id(name, version),
+    datasetId: builder.id(name, version),
     name,
     version,
     format: 'xtuner',
@@ -39,33 +39,33 @@ describe('datasets', () => {
   });
 
   test('datasets are read by name, by id and by their runs, with every field as released', async () => {
-    const told = new Story('told');
+    const recorded = new EventBuilder('told');
     for (const data of [release('b', 1, [one, two]), release('a', 2, [two]), release('a', 1, [one])])
-      told.tell('DatasetReleased', data, data.datasetId);
-    await givenEvents(database.db, told.events);
+      recorded.record('DatasetReleased', data, data.datasetId);
+    await givenEvents(database.db, recorded.events);
     const names = (records: Awaited<ReturnType<typeof readDatasets>>) => records.map(({ name, version }) => `${name}@${version}`);
     expect(names(await readDatasets(database.db))).toEqual(['a@1', 'a@2', 'b@1']);
     expect(names(await readDatasetsOfName(database.db, 'a'))).toEqual(['a@1', 'a@2']);
     expect(names(await readDatasetsOfRuns(database.db, [one]))).toEqual(['a@1', 'b@1']);
-    const [record] = await readDatasetsById(database.db, [story.id('b', 1)]);
+    const [record] = await readDatasetsById(database.db, [builder.id('b', 1)]);
     const { datasetId: id, ...released } = release('b', 1, [one, two]);
     expect(record).toEqual({
       ...released,
       id,
-      releasedAt: new Date(told.events[0]!.occurredAt),
+      releasedAt: new Date(recorded.events[0]!.occurredAt),
       withdrawnAt: null,
       withdrawReason: null,
     }); // three were told
   });
 
   test('a dataset is withdrawn once, and a withdrawal of an unknown one waits in quarantine', async () => {
-    const told = new Story('told');
+    const recorded = new EventBuilder('told');
     const data = release('a', 1, [one]);
-    told.tell('DatasetReleased', data, data.datasetId);
-    const first = told.tell('DatasetWithdrawn', { datasetId: data.datasetId, reason: 'leak' }, data.datasetId);
-    told.tell('DatasetWithdrawn', { datasetId: data.datasetId, reason: 'again' }, data.datasetId);
-    const lost = told.tell('DatasetWithdrawn', { datasetId: story.id('nothing'), reason: 'what' }, one);
-    await givenEvents(database.db, told.events);
+    recorded.record('DatasetReleased', data, data.datasetId);
+    const first = recorded.record('DatasetWithdrawn', { datasetId: data.datasetId, reason: 'leak' }, data.datasetId);
+    recorded.record('DatasetWithdrawn', { datasetId: data.datasetId, reason: 'again' }, data.datasetId);
+    const lost = recorded.record('DatasetWithdrawn', { datasetId: builder.id('nothing'), reason: 'what' }, one);
+    await givenEvents(database.db, recorded.events);
     expect(await readDatasets(database.db)).toMatchObject([{ withdrawnAt: new Date(first.occurredAt), withdrawReason: 'leak' }]);
     const quarantined = await database.db.selectFrom('quarantine').select(['projection', 'event_id', 'code', 'field']).execute();
     expect(quarantined).toEqual([

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Envelope } from '../../events/envelope.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../../testing/read-models.ts';
-import { Story } from '../../testing/story.ts';
-import { tellHistory, tellRenderSpec, tellSegment } from '../../testing/tell-images.ts';
+import { recordHistory, recordRenderSpec, recordSegment } from '../../testing/record-images.ts';
 import { findHistoryImage, readHistoryImages, readHistoryImagesOfRun } from './read-history-images.ts';
 import { readImageTotalsOfRollouts, readImageTotalsOfRuns } from './read-image-totals.ts';
 import { readRenderSpecs, readRenderSpecsOfRuns } from './read-render-specs.ts';
@@ -25,25 +25,25 @@ beforeEach(() => emptyReadModels(database.db));
 
 /** A rollout of four steps: each but the first was shown what the one before was, and one record more. */
 function given(name = 'images') {
-  const story = new Story(name);
-  const runId = story.run();
-  const tree = story.tree(runId);
-  const { steps, rolloutId } = story.walk(tree, 0, 4, 1);
-  const renderSpecId = tellRenderSpec(story, runId);
+  const builder = new EventBuilder(name);
+  const runId = builder.run();
+  const tree = builder.tree(runId);
+  const { steps, rolloutId } = builder.walk(tree, 0, 4, 1);
+  const renderSpecId = recordRenderSpec(builder, runId);
   const segments: string[] = [];
   steps.forEach((stepId, i) => {
     const before = steps[i - 1];
     if (before === undefined) {
-      tellHistory(story, tree, { stepId, renderSpecId, segments: [] });
+      recordHistory(builder, tree, { stepId, renderSpecId, segments: [] });
       return;
     }
-    segments.push(tellSegment(story, runId, renderSpecId, `record ${i}`));
-    tellHistory(story, tree, {
+    segments.push(recordSegment(builder, runId, renderSpecId, `record ${i}`));
+    recordHistory(builder, tree, {
       ...{ stepId, renderSpecId, segments: segments.slice(-1), prefix: { stepId: before, from: 0, to: i - 1 } },
       ...{ factor: 1.2, factorChosenBy: before, cache: { missed: [i - 1] } },
     });
   });
-  return { story, runId, tree, steps, rolloutId, renderSpecId, segments };
+  return { builder, runId, tree, steps, rolloutId, renderSpecId, segments };
 }
 
 async function quarantined() {
@@ -52,54 +52,70 @@ async function quarantined() {
 
 describe('history images', () => {
   test('an image is read as measured', async () => {
-    const { story, runId, tree, steps, renderSpecId } = given();
-    const stepId = story.step(tree, null, tree.rootStepId, 1);
+    const { builder, runId, tree, steps, renderSpecId } = given();
+    const stepId = builder.step(tree, null, tree.rootStepId, 1);
     const sizes = {
       ...{ raw: { width: 392, height: 24 }, resized: { width: 320, height: 28 } },
       ...{ bordered: { width: 330, height: 38 }, model: { width: 336, height: 56 } },
     };
-    const told = { factor: 1.5, factorChosenBy: steps[0] ?? null, imageId: 'e'.repeat(64), timings: { renderMs: 2.5 } };
+    const recorded = { factor: 1.5, factorChosenBy: steps[0] ?? null, imageId: 'e'.repeat(64), timings: { renderMs: 2.5 } };
     const counted = { visionTokens: { count: 24, preset: 'p' }, textTokens: { count: 90, tokenizer: 't' } };
     const limits = { cut: { segments: 1, lines: 2 }, outside: 3, cache: { missed: [0, 1] } };
     const segments = ['1'.repeat(64), '2'.repeat(64)];
-    tellHistory(story, tree, { stepId, renderSpecId, segments, sizes, ...told, ...counted, ...limits });
-    await givenEvents(database.db, story.events);
+    recordHistory(builder, tree, { stepId, renderSpecId, segments, sizes, ...recorded, ...counted, ...limits });
+    await givenEvents(database.db, builder.events);
     const { treeId } = tree;
     const image = {
-      ...{ id: told.imageId, stepId, treeId, runId, renderSpecId, length: 2, history: 'segments', missed: [0, 1], factor: 1.5 },
-      ...{ factorChosenBy: told.factorChosenBy, ...sizes.bordered, raw: sizes.raw, resized: sizes.resized, model: sizes.model },
+      ...{
+        id: recorded.imageId,
+        stepId,
+        treeId,
+        runId,
+        renderSpecId,
+        length: 2,
+        history: 'segments',
+        missed: [0, 1],
+        factor: 1.5,
+      },
+      ...{
+        factorChosenBy: recorded.factorChosenBy,
+        ...sizes.bordered,
+        raw: sizes.raw,
+        resized: sizes.resized,
+        model: sizes.model,
+      },
       ...{ visionTokens: 24, visionPreset: 'p', textTokens: 90, tokenizer: 't', cutSegments: 1, cutLines: 2, outside: 3 },
       ...{ renderMs: 2.5, renderedAt: expect.any(Date) },
     };
     expect(await readHistoryImages(database.db, [stepId])).toEqual([image]);
-    expect(await findHistoryImage(database.db, told.imageId)).toEqual(image);
+    expect(await findHistoryImage(database.db, recorded.imageId)).toEqual(image);
     expect(await findHistoryImage(database.db, 'f'.repeat(64))).toBeUndefined();
     expect((await readHistoryImagesOfRun(database.db, runId)).map((shown) => shown.stepId)).toEqual([...steps, stepId]);
   });
 
   test('an image has the segments of its chain of prefixes, in order', async () => {
-    const { story, steps, segments } = given();
-    await givenEvents(database.db, story.events);
-    const histories = await readHistories(database.db, [...steps, story.id('nobody')]);
+    const { builder, steps, segments } = given();
+    await givenEvents(database.db, builder.events);
+    const histories = await readHistories(database.db, [...steps, builder.id('nobody')]);
     expect([...histories]).toEqual(steps.map((stepId, i) => [stepId, segments.slice(0, i)]));
   });
 
   test('an image of a window contains the named range', async () => {
-    const { story, tree, steps, renderSpecId, segments } = given();
-    const stepId = story.step(tree, null, tree.rootStepId, 1);
-    const fresh = tellSegment(story, tree.runId, renderSpecId, 'fresh');
+    const { builder, tree, steps, renderSpecId, segments } = given();
+    const stepId = builder.step(tree, null, tree.rootStepId, 1);
+    const fresh = recordSegment(builder, tree.runId, renderSpecId, 'fresh');
     const prefix = { stepId: steps[3] ?? '', from: 1, to: 3 };
-    tellHistory(story, tree, { stepId, renderSpecId, segments: [fresh], prefix });
-    await givenEvents(database.db, story.events);
+    recordHistory(builder, tree, { stepId, renderSpecId, segments: [fresh], prefix });
+    await givenEvents(database.db, builder.events);
     expect((await readHistories(database.db, [stepId])).get(stepId)).toEqual([segments[1], segments[2], fresh]);
   });
 
   test('an image may be recorded before its spec and its segments', async () => {
-    const { story, tree, steps, segments } = given();
-    const late = story.events.filter(({ type }) => type === 'RenderSpecRegistered' || type === 'SegmentRendered');
+    const { builder, tree, steps, segments } = given();
+    const late = builder.events.filter(({ type }) => type === 'RenderSpecRegistered' || type === 'SegmentRendered');
     await givenEvents(
       database.db,
-      story.events.filter((event) => !late.includes(event)),
+      builder.events.filter((event) => !late.includes(event)),
     );
     expect(await quarantined()).toEqual([]);
     expect(await readSegments(database.db, segments)).toEqual([]);
@@ -114,11 +130,11 @@ describe('history images', () => {
     ['beyond what was shown', { from: 1, to: 4 }, false, 'range', 'data.prefix'],
     ['that ends before it begins', { from: 2, to: 1 }, false, 'range', 'data.prefix'],
   ])('an image with a prefix %s goes to quarantine', async (_, range, unknown, code, field) => {
-    const { story, tree, steps, renderSpecId } = given();
-    const stepId = story.step(tree, null, tree.rootStepId, 1);
+    const { builder, tree, steps, renderSpecId } = given();
+    const stepId = builder.step(tree, null, tree.rootStepId, 1);
     const prefix = { stepId: unknown ? tree.rootStepId : (steps[3] ?? ''), ...range };
-    tellHistory(story, tree, { stepId, renderSpecId, segments: [], history: 'absent', prefix });
-    await givenEvents(database.db, story.events);
+    recordHistory(builder, tree, { stepId, renderSpecId, segments: [], history: 'absent', prefix });
+    await givenEvents(database.db, builder.events);
     expect(await quarantined()).toEqual([{ projection: 'images', code, field }]);
     expect(await readHistoryImages(database.db, [stepId])).toEqual([]);
   });
@@ -128,9 +144,9 @@ describe('segments', () => {
   test('a segment is stored once, whatever runs draw it', async () => {
     const first = given('first run');
     const second = given('second run');
-    await givenEvents(database.db, first.story.events);
+    await givenEvents(database.db, first.builder.events);
     const before = await readModels(database.db);
-    await givenEvents(database.db, second.story.events);
+    await givenEvents(database.db, second.builder.events);
     const after = await readModels(database.db);
     expect(second.segments).toEqual(first.segments);
     expect(after.segments).toEqual(before.segments);
@@ -144,36 +160,36 @@ describe('segments', () => {
   });
 
   test('a segment recorded by two processes under its derived id is not an anomaly', async () => {
-    const { story, runId, renderSpecId } = given();
-    const id = story.id('derived from the segment');
-    tellSegment(story, runId, renderSpecId, 'at once');
-    const told = { ...(story.events.at(-1) as Envelope), id };
-    await givenEvents(database.db, [...story.events.slice(0, -1), told]);
-    await givenEvents(database.db, [{ ...told, producer: { name: 'another', version: '1' } }]);
+    const { builder, runId, renderSpecId } = given();
+    const id = builder.id('derived from the segment');
+    recordSegment(builder, runId, renderSpecId, 'at once');
+    const recorded = { ...(builder.events.at(-1) as Envelope), id };
+    await givenEvents(database.db, [...builder.events.slice(0, -1), recorded]);
+    await givenEvents(database.db, [{ ...recorded, producer: { name: 'another', version: '1' } }]);
     expect(await database.db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
     expect(await quarantined()).toEqual([]);
   });
 
   test('a segment under an id that is not the hash of its text goes to quarantine', async () => {
-    const { story, runId, renderSpecId } = given();
-    tellSegment(story, runId, renderSpecId, 'one', { text: 'another' });
-    await givenEvents(database.db, story.events);
+    const { builder, runId, renderSpecId } = given();
+    recordSegment(builder, runId, renderSpecId, 'one', { text: 'another' });
+    await givenEvents(database.db, builder.events);
     expect(await quarantined()).toEqual([{ projection: 'images', code: 'digest', field: 'data.segmentId' }]);
   });
 
   test('a segment is found by its id', async () => {
-    const { story, segments } = given();
-    await givenEvents(database.db, story.events);
+    const { builder, segments } = given();
+    await givenEvents(database.db, builder.events);
     expect(await findKnownSegments(database.db, ['0'.repeat(64), ...segments])).toEqual(new Set(segments));
   });
 });
 
 describe('render specs', () => {
   test('a render spec is shared by all runs, and each run has its own name for it', async () => {
-    const { story, runId, renderSpecId } = given();
-    const other = story.run('other');
-    tellRenderSpec(story, other, { px: 10 }, 'mine');
-    await givenEvents(database.db, story.events);
+    const { builder, runId, renderSpecId } = given();
+    const other = builder.run('other');
+    recordRenderSpec(builder, other, { px: 10 }, 'mine');
+    await givenEvents(database.db, builder.events);
     expect(await readRenderSpecs(database.db, [renderSpecId])).toEqual([{ id: renderSpecId, spec: { px: 10 } }]);
     const registered = { id: renderSpecId, spec: { px: 10 }, registeredAt: expect.any(Date) };
     expect(await readRenderSpecsOfRuns(database.db, [runId])).toEqual([{ runId, profile: 'crisp', ...registered }]);
@@ -181,19 +197,19 @@ describe('render specs', () => {
   });
 
   test('a render spec under an id that is not its digest goes to quarantine', async () => {
-    const { story, runId } = given();
+    const { builder, runId } = given();
     const data = { runId, renderSpecId: 'a'.repeat(64), profile: 'crisp', spec: { px: 10 } };
-    story.tell('RenderSpecRegistered', data, runId);
-    await givenEvents(database.db, story.events);
+    builder.record('RenderSpecRegistered', data, runId);
+    await givenEvents(database.db, builder.events);
     expect(await quarantined()).toEqual([{ projection: 'images', code: 'digest', field: 'data.renderSpecId' }]);
   });
 });
 
 describe('totals', () => {
   test('totals sum what the steps of a run and of a rollout were shown', async () => {
-    const { story, runId, tree, rolloutId } = given();
-    const idle = story.run('idle');
-    await givenEvents(database.db, story.events);
+    const { builder, runId, tree, rolloutId } = given();
+    const idle = builder.run('idle');
+    await givenEvents(database.db, builder.events);
     const nothing = {
       ...{ steps: 0, images: 0, visionTokens: 0, textTokens: 0, saved: 0, segments: 0, hits: 0, misses: 0, hitRate: null },
       ...{ pixels: 0, meanFactor: null, cutSegments: 0, cutLines: 0, outside: 0, renderMs: 0 },

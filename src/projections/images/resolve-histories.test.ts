@@ -23,10 +23,10 @@ test('a growing history consists of the previously shown part and the new one', 
 test('any chain of ranges resolves to the intended list', () => {
   const choices = fc.array(fc.tuple(fc.nat(), fc.nat(), fc.nat(), fc.nat(3)), { minLength: 1, maxLength: 30 });
   fc.assert(
-    fc.property(choices, (told) => {
+    fc.property(choices, (recorded) => {
       const known = new Map<string, HistoryLink>();
       const meant: string[][] = [];
-      told.forEach(([where, a, b, fresh], i) => {
+      recorded.forEach(([where, a, b, fresh], i) => {
         const base = i === 0 ? undefined : where % i;
         const shown = base === undefined ? [] : (meant[base] ?? []);
         const [from = 0, to = 0] = [a % (shown.length + 1), b % (shown.length + 1)].sort((x, y) => x - y);

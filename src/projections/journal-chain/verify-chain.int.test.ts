@@ -4,10 +4,10 @@ import { encode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { appendRelease, appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
-import { Story } from '../../testing/story.ts';
-import { tellRenderSpec, tellSegment } from '../../testing/tell-images.ts';
+import { recordRenderSpec, recordSegment } from '../../testing/record-images.ts';
 import { journal } from '../journal/journal.ts';
 import { journalChain } from './journal-chain.ts';
 import { verifyChain } from './verify-chain.ts';
@@ -15,7 +15,7 @@ import { verifyChain } from './verify-chain.ts';
 let testDatabase: TestDatabase;
 let database: Database;
 let log: TestLog;
-let story: Story;
+let builder: EventBuilder;
 let ids: readonly string[]; // of the events of `trees`, by offset
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
@@ -28,13 +28,13 @@ afterAll(async () => {
 beforeEach(async () => {
   await emptyReadModels(database.db);
   log = testLog();
-  story = new Story('chained');
-  const tree = story.tree(story.run(), 'a');
-  const rolloutId = story.rollout(tree);
+  builder = new EventBuilder('chained');
+  const tree = builder.tree(builder.run(), 'a');
+  const rolloutId = builder.rollout(tree);
   let from = tree.rootStepId;
-  for (let depth = 1; depth <= 5; depth++) from = story.step(tree, rolloutId, from, depth);
-  ids = story.events.slice(1).map(({ id }) => id);
-  appendTo(log, story.events);
+  for (let depth = 1; depth <= 5; depth++) from = builder.step(tree, rolloutId, from, depth);
+  ids = builder.events.slice(1).map(({ id }) => id);
+  appendTo(log, builder.events);
   await fold();
 });
 
@@ -53,8 +53,8 @@ const found = async () => {
 
 describe('the hash chain', () => {
   test('the chain is intact where the journal is ahead of it, and where it is ahead of the journal', async () => {
-    story.run('later');
-    appendTo(log, story.events.slice(-1));
+    builder.run('later');
+    appendTo(log, builder.events.slice(-1));
     await fold([journal], { runs: 1, trees: 7 });
     expect(await found()).toEqual([]);
     await fold([journalChain], { runs: 1, trees: 7 });
@@ -64,13 +64,13 @@ describe('the hash chain', () => {
   });
 
   test('the chain is intact where the journal explains a missing record: a repetition, a shared segment, or another fact under the id', async () => {
-    const [first] = story.events;
+    const [first] = builder.events;
     if (!first) throw new Error('the story is empty');
-    const spec = tellRenderSpec(story, story.id('run', 'run'));
-    tellSegment(story, story.id('run', 'run'), spec, 'a line');
-    const told = story.events.slice(-2);
+    const spec = recordRenderSpec(builder, builder.id('run', 'run'));
+    recordSegment(builder, builder.id('run', 'run'), spec, 'a line');
+    const recorded = builder.events.slice(-2);
     const conflict = { ...first, data: { ...first.data, name: 'another' } } as typeof first;
-    appendTo(log, [first, conflict, ...told, ...told.slice(-1)]);
+    appendTo(log, [first, conflict, ...recorded, ...recorded.slice(-1)]);
     await fold(undefined, { runs: 1, trees: 7 });
     expect(await found()).toEqual([]);
     await run(sql`update quarantine set body = convert_to(replace(convert_from(body, 'UTF8'), 'another', 'an other'), 'UTF8')`);
@@ -85,10 +85,10 @@ describe('the hash chain', () => {
 
   test('the chain contains a release at its place, of an event that the journal could not read and of one that it holds', async () => {
     // the run's start, once more under an id of its own
-    const unread = { ...story.events[0], id: story.id('unread'), sequence: 1 };
+    const unread = { ...builder.events[0], id: builder.id('unread'), sequence: 1 };
     appendTo(log, [{ topic: 'runs', value: Buffer.from(JSON.stringify({ ...unread, schemaVersion: 99 })) }]);
-    story.run('later');
-    appendTo(log, story.events.slice(-1));
+    builder.run('later');
+    appendTo(log, builder.events.slice(-1));
     await fold(undefined, { runs: 1, trees: 7 });
     expect(await found()).toEqual([]);
     const at = appendRelease(log, 'runs', 1, encode(unread as Envelope)); // as a program reads it that knows its version
@@ -104,7 +104,7 @@ describe('the hash chain', () => {
   });
 
   test('the chain continues past a record released by an earlier version, which put it into the journal at its first place', async () => {
-    const unread = { ...story.events[0], id: story.id('unread'), sequence: 1 };
+    const unread = { ...builder.events[0], id: builder.id('unread'), sequence: 1 };
     const bytes = encode(unread as Envelope);
     appendTo(log, [{ topic: 'runs', value: Buffer.from(JSON.stringify({ ...unread, schemaVersion: 99 })) }]);
     await fold(undefined, { runs: 1, trees: 7 });
@@ -135,7 +135,7 @@ describe('the hash chain', () => {
     ['behind the end', 2_000_000],
     ['before the beginning', -1],
   ])('verification names a copy under a new id %s', async (_, offset) => {
-    const copy = story.id('copy');
+    const copy = builder.id('copy');
     await run(sql`
       insert into journal_v1.events select topic, partition, ${offset}, ${copy}::uuid, type, stream, 8, sequence, producer, correlation_id,
         occurred_at, body

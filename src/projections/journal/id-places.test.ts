@@ -7,10 +7,10 @@ const few = fc.nat(40).map((n) => `6d3f1c52-8f0e-5b7a-9${n.toString(16).padStart
 
 test('an id is found at its first place, among any others', () => {
   fc.assert(
-    fc.property(fc.array(fc.tuple(fc.oneof(fc.uuid(), few), place), { minLength: 1, maxLength: 400 }), (told) => {
+    fc.property(fc.array(fc.tuple(fc.oneof(fc.uuid(), few), place), { minLength: 1, maxLength: 400 }), (recorded) => {
       const ids = new IdPlaces();
       const first = new Map<string, Place>();
-      for (const [id, at] of told) {
+      for (const [id, at] of recorded) {
         expect(ids.seen(id, at)).toEqual(first.get(id));
         if (!first.has(id)) first.set(id, at);
       }

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Envelope } from '../../events/envelope.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
-import { Story } from '../../testing/story.ts';
-import { tellWeb, WEB_SCORERS } from '../../testing/tell-web.ts';
+import { recordWeb, WEB_SCORERS } from '../../testing/record-web.ts';
 import { type RecallAsked, seedOf } from './recall-seeds.ts';
 import { readTouched } from './recall-touched.ts';
 
@@ -24,19 +24,19 @@ beforeEach(() => emptyReadModels(database.db));
 describe('recall compared with a scan of the journal', () => {
   test.each([1, 2, 3, 4, 5, 6])('the recall of random record %j lists what a scan of the journal finds', async (seed) => {
     const { db } = database;
-    const story = new Story(`web ${seed}`);
-    const { trees, runs } = tellWeb(story, seed);
-    await givenEvents(db, story.events);
+    const builder = new EventBuilder(`web ${seed}`);
+    const { trees, runs } = recordWeb(builder, seed);
+    await givenEvents(db, builder.events);
     const journal = await db.selectFrom('events').select('body').execute();
     const events = journal.map(({ body }) => JSON.parse(body) as Envelope); // what the journal holds was decoded once
-    expect(events).toHaveLength(story.events.length); // nothing of the story was set aside
+    expect(events).toHaveLength(builder.events.length); // nothing of the story was set aside
 
     const asked: RecallAsked[] = [
       ...WEB_SCORERS.map(({ name, revision }) => ({ kind: 'scorer', name, revision }) as const),
       { kind: 'scorer', name: 'judge', revision: null },
       ...trees.flatMap(({ rolloutIds }) => rolloutIds.map((rolloutId) => ({ kind: 'trajectory', rolloutId }) as const)),
       ...runs.map((runId) => ({ kind: 'run', runId }) as const),
-      ...['w', 'x', 'y', 'z'].map((name) => ({ kind: 'task', taskId: story.id('task', name) }) as const),
+      ...['w', 'x', 'y', 'z'].map((name) => ({ kind: 'task', taskId: builder.id('task', name) }) as const),
     ];
     const sizes = new Set<number>();
     for (const each of asked) {
@@ -57,9 +57,9 @@ describe('recall compared with a scan of the journal', () => {
 
 test('an unknown id is refused by name', async () => {
   const { db } = database;
-  const story = new Story('refused');
-  tellWeb(story, 1);
-  await givenEvents(db, story.events);
+  const builder = new EventBuilder('refused');
+  recordWeb(builder, 1);
+  await givenEvents(db, builder.events);
   await expect(seedOf(db, { kind: 'scorer', name: 'judge', revision: '3' })).rejects.toThrow(
     'no reward was given by judge@3; those on record are by environment@1, judge@1, judge@2',
   );
@@ -138,8 +138,8 @@ function scan(events: readonly Envelope[], asked: RecallAsked) {
     const mine = lines.filter((e) => rollouts.has(e.goodRolloutId) || (e.badRolloutId !== null && rollouts.has(e.badRolloutId)));
     if (mine.length > 0) examples.set(datasetId, (examples.get(datasetId) ?? 0) + mine.length);
   }
-  const untold = of('DatasetReleased').filter((d) => !sourced.has(d.datasetId) && d.runs.some((run) => runs.has(run)));
-  const datasets = new Set([...examples.keys(), ...untold.map(({ datasetId }) => datasetId)]);
+  const unrecorded = of('DatasetReleased').filter((d) => !sourced.has(d.datasetId) && d.runs.some((run) => runs.has(run)));
+  const datasets = new Set([...examples.keys(), ...unrecorded.map(({ datasetId }) => datasetId)]);
   const samples = new Map<string, number>();
   for (const { batchId, groups } of of('BatchPlanned')) {
     const mine = groups.flatMap(({ rolloutIds }) => rolloutIds).filter((rolloutId) => rollouts.has(rolloutId));
@@ -167,7 +167,7 @@ function scan(events: readonly Envelope[], asked: RecallAsked) {
     rollouts: rollouts.size,
     datasets: [
       ...[...examples].map(([datasetId, count]) => `${datasetId} ${count}`),
-      ...untold.map(({ datasetId }) => `${datasetId} not told`),
+      ...unrecorded.map(({ datasetId }) => `${datasetId} not told`),
     ].sort(),
     batches: [...samples].map(([batchId, count]) => `${batchId} ${count}`).sort(),
     versions: [...versions].sort(),

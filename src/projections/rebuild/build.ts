@@ -5,7 +5,7 @@ export interface Build {
   /** The code, by the name under which the live version is known. */
   readonly projection: Projection;
   /** The same code, as what it folds into: `name@version`. */
-  readonly beside: Projection;
+  readonly shadow: Projection;
   readonly version: number;
   readonly schema: string;
   /** True when an earlier process began it. */

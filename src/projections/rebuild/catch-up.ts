@@ -1,7 +1,7 @@
 import type { EventLog } from '../../log/event-log.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Build } from './build.ts';
-import { foldBeside } from './fold-beside.ts';
+import { foldShadow } from './fold-shadow.ts';
 import { type Watching, watchBuild } from './watch-build.ts';
 
 /** Folds a build until it has caught up with the live version, and goes on folding while `use` runs. */
@@ -11,7 +11,7 @@ export async function whileCaughtUp<T>(
   watching: Watching,
   use: () => Promise<T>,
 ): Promise<T> {
-  const folding = await foldBeside({ log, database, build });
+  const folding = await foldShadow({ log, database, build });
   try {
     await watchBuild(database, build, 'folding', { ...watching, finished: folding.finished });
     return await Promise.race([use(), folding.finished.then(() => new Promise<never>(() => undefined))]);

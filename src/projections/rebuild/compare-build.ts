@@ -49,11 +49,11 @@ export function agrees({ tables, differences }: BuildComparison): boolean {
 }
 
 /** What one version set aside and the other did not, or for another reason. */
-async function compareQuarantine(trx: Trx, { projection, beside }: Build): Promise<FieldDifference[]> {
+async function compareQuarantine(trx: Trx, { projection, shadow }: Build): Promise<FieldDifference[]> {
   const { rows } = await sql<{ topic: string; partition: number; offset: number; live: string | null; anew: string | null }>`
     select topic, partition, "offset", l.code as live, a.code as anew
     from (select * from quarantine where projection = ${projection.name}) l
-    full join (select * from quarantine where projection = ${beside.name}) a using (topic, partition, "offset")
+    full join (select * from quarantine where projection = ${shadow.name}) a using (topic, partition, "offset")
     where (l.code, l.field, l.released_offset) is distinct from (a.code, a.field, a.released_offset)
     order by topic, partition, "offset" limit ${ROWS_SHOWN}`.execute(trx);
   return rows.map(({ live, anew, ...key }) => ({ table: 'quarantine', key, field: 'code', live, anew }));

@@ -72,9 +72,9 @@ export async function findDifferences(
   { live, anew, table, limit }: { readonly live: string; readonly anew: string; readonly table: string; readonly limit: number },
 ): Promise<readonly FieldDifference[]> {
   const types = { live: await columnsOf(trx, live, table), anew: await columnsOf(trx, anew, table) };
-  const standing = (columns: ReadonlyMap<string, string>) => (columns.size === 0 ? NO_TABLE : 'a table');
+  const presence = (columns: ReadonlyMap<string, string>) => (columns.size === 0 ? NO_TABLE : 'a table');
   if (types.live.size === 0 || types.anew.size === 0)
-    return [{ table, key: {}, field: '', live: standing(types.live), anew: standing(types.anew) }];
+    return [{ table, key: {}, field: '', live: presence(types.live), anew: presence(types.anew) }];
   const key = await primaryKeyOf(trx, anew, table);
   const unlike = key.find((column) => types.live.get(column) !== types.anew.get(column));
   if (unlike !== undefined)

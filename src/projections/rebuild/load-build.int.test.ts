@@ -6,9 +6,9 @@ import type { Offsets } from '../../log/event-log.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { arbitraryRecord } from '../../testing/arbitrary-record.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
-import { Story } from '../../testing/story.ts';
 import { topicsOf } from '../apply-slice.ts';
 import { decodeRecords } from '../decode-records.ts';
 import { applyIsolatingPoison } from '../isolate-poison.ts';
@@ -38,39 +38,39 @@ afterAll(async () => {
  * none.
  */
 const mishap = fc.record({ kind: fc.constantFrom('again', 'lost', 'late', 'garbage', 'changed'), at: fc.nat(), to: fc.nat() });
-type Told = Envelope | { readonly topic: string; readonly value: Uint8Array };
+type RebuildReport = Envelope | { readonly topic: string; readonly value: Uint8Array };
 
 function suffer(
   events: readonly Envelope[],
   mishaps: readonly (typeof mishap extends fc.Arbitrary<infer T> ? T : never)[],
-): Told[] {
-  const told: Told[] = [...events];
+): RebuildReport[] {
+  const versionAndBuild: RebuildReport[] = [...events];
   for (const { kind, at, to } of mishaps) {
-    const event = told[at % told.length];
+    const event = versionAndBuild[at % versionAndBuild.length];
     if (event === undefined) break;
-    const place = to % (told.length + 1);
+    const place = to % (versionAndBuild.length + 1);
     switch (kind) {
       case 'again':
-        told.splice(Math.max(place, (at % told.length) + 1), 0, event);
+        versionAndBuild.splice(Math.max(place, (at % versionAndBuild.length) + 1), 0, event);
         break;
       case 'lost':
-        told.splice(at % told.length, 1);
+        versionAndBuild.splice(at % versionAndBuild.length, 1);
         break;
       case 'late':
-        told.splice(place, 0, ...told.splice(at % told.length, 1));
+        versionAndBuild.splice(place, 0, ...versionAndBuild.splice(at % versionAndBuild.length, 1));
         break;
       case 'garbage':
-        told.splice(place, 0, { topic: 'trees', value: Buffer.from('{"type":"StepTaken"') });
+        versionAndBuild.splice(place, 0, { topic: 'trees', value: Buffer.from('{"type":"StepTaken"') });
         break;
       case 'changed':
         if ('topic' in event || event.type !== 'StepTaken') break;
-        told.splice(place, 0, { ...event, data: { ...event.data, parentStepId: event.data.stepId } });
+        versionAndBuild.splice(place, 0, { ...event, data: { ...event.data, parentStepId: event.data.stepId } });
         break;
       default:
         kind satisfies never;
     }
   }
-  return told;
+  return versionAndBuild;
 }
 
 const loadable: readonly (readonly [string, Projection])[] = [
@@ -159,7 +159,7 @@ async function load(
 /** Applies every topic in slices, in turn; gives false when it stopped after `most` of them. */
 async function slices(
   log: TestLog,
-  { beside, projection }: Build,
+  { shadow, projection }: Build,
   lengths: readonly number[],
   most: number,
   apply: typeof applyIsolatingPoison,
@@ -171,7 +171,7 @@ async function slices(
       const next = Math.min(records.length, from + 1 + (lengths[applied % lengths.length] ?? 0));
       if (applied++ >= most) return false;
       const items = decodeRecords({ topic, partition: 0, from, next, records: records.slice(from, next) });
-      await apply(database.db, beside, { topic, partition: 0, from, next, items });
+      await apply(database.db, shadow, { topic, partition: 0, from, next, items });
       from = next;
     }
   }
@@ -182,16 +182,16 @@ test('a load that took an existing key for a new one is repeated with lookups', 
   const stepTree = projections.find(({ name }) => name === 'step-tree');
   if (!stepTree) throw new Error('there is a projection step-tree');
   const forgetful = { ...stepTree, load: loadTrees({ forgetAbove: 0, most: 100 }) };
-  const story = new Story('key');
-  const runId = story.run();
-  const [closed, other] = [story.tree(runId, 'a'), story.tree(runId, 'b')];
-  const stepId = story.step(closed, null, closed.rootStepId, 1);
-  story.closeTree(closed, 1);
-  for (let i = 0; i < 8; i++) story.step(other, null, other.rootStepId, 1); // more than twice the steps at which it last looked
-  story.step(other, null, other.rootStepId, 1, { stepId });
+  const builder = new EventBuilder('key');
+  const runId = builder.run();
+  const [closed, other] = [builder.tree(runId, 'a'), builder.tree(runId, 'b')];
+  const stepId = builder.step(closed, null, closed.rootStepId, 1);
+  builder.closeTree(closed, 1);
+  for (let i = 0; i < 8; i++) builder.step(other, null, other.rootStepId, 1); // more than twice the steps at which it last looked
+  builder.step(other, null, other.rootStepId, 1, { stepId });
   await emptyReadModels(database.db);
   const log = testLog();
-  appendTo(log, story.events);
+  appendTo(log, builder.events);
   for (const [topic, records] of log.topics) await projectSlice(database.db, log, topic, 0, records.length, [forgetful]);
 
   const seen = { loaded: 0, ended: 0, repeated: 0 };
@@ -203,7 +203,7 @@ test('a load that took an existing key for a new one is repeated with lookups', 
   const quarantined = await database.db
     .selectFrom('quarantine')
     .select('code')
-    .where('projection', '=', build.beside.name)
+    .where('projection', '=', build.shadow.name)
     .execute();
   expect(quarantined).toEqual([{ code: 'conflict' }]);
   await dropBuild(database.db, forgetful, build.version);
@@ -214,10 +214,10 @@ test('a load whose database loses commits that it had answered ends, and the ord
   if (!rewards) throw new Error('there is a projection rewards');
   await emptyReadModels(database.db);
   const log = testLog();
-  const story = new Story('lost');
-  const tree = story.tree(story.run());
-  for (const ordinal of [0, 1, 2, 3]) story.walk(tree, ordinal, 2, 1);
-  appendTo(log, story.events);
+  const builder = new EventBuilder('lost');
+  const tree = builder.tree(builder.run());
+  for (const ordinal of [0, 1, 2, 3]) builder.walk(tree, ordinal, 2, 1);
+  appendTo(log, builder.events);
   for (const [topic, records] of log.topics) await projectSlice(database.db, log, topic, 0, records.length, [rewards]);
   const ends: Offsets = new Map([...log.topics].map(([topic, records]) => [topic, new Map([[0, records.length]])]));
   const open = () => openBuild(database, { ends: async () => ends }, rewards);
@@ -229,7 +229,7 @@ test('a load whose database loses commits that it had answered ends, and the ord
   const { rows: tables } = await sql<{ name: string }>`
     select tablename as name from pg_tables where schemaname = ${build.schema}`.execute(database.db);
   for (const { name } of tables) await sql`delete from ${sql.id(build.schema, name)}`.execute(database.db);
-  await sql`delete from cursors where projection = ${build.beside.name}`.execute(database.db);
+  await sql`delete from cursors where projection = ${build.shadow.name}`.execute(database.db);
 
   await expect(slices(log, build, [5], Number.POSITIVE_INFINITY, apply)).rejects.toThrow('the database lost commits');
   await expect(slices(log, build, [5], Number.POSITIVE_INFINITY, apply)).rejects.toThrow(LoadEnds); // for good
@@ -245,9 +245,9 @@ test('a load stopped while indexes are built ends after the current one, and the
   if (!stepTree) throw new Error('there is a projection step-tree');
   await emptyReadModels(database.db);
   const log = testLog();
-  const story = new Story('ended');
-  story.walk(story.tree(story.run()), 0, 3, 1);
-  appendTo(log, story.events);
+  const builder = new EventBuilder('ended');
+  builder.walk(builder.tree(builder.run()), 0, 3, 1);
+  appendTo(log, builder.events);
   const ends: Offsets = new Map([...log.topics].map(([topic, records]) => [topic, new Map([[0, records.length]])]));
   const open = () => openBuild(database, { ends: async () => ends }, stepTree);
   const build = await open();

@@ -6,7 +6,7 @@ import type { applyIsolatingPoison } from '../isolate-poison.ts';
 import { LoadEnds } from '../projection.ts';
 import type { Build } from './build.ts';
 import { makeDeferred } from './defer-indexes.ts';
-import { foldBeside } from './fold-beside.ts';
+import { foldShadow } from './fold-shadow.ts';
 import { type Watching, watchBuild } from './watch-build.ts';
 
 /** `topic.partition` → the offset to which this process has moved the cursor of the build. */
@@ -27,7 +27,7 @@ export async function loadBuild(
   if (next === 'fold') return;
   if (next === 'load') {
     const ended = new AbortController();
-    const loading = await foldBeside({ log, database, build, apply: applyLoad(build, ended) });
+    const loading = await foldShadow({ log, database, build, apply: applyLoad(build, ended) });
     try {
       await watchBuild(database, build, 'loading', { ...watching, finished: loading.finished, ended: ended.signal });
     } finally {
@@ -51,10 +51,10 @@ export async function loadBuild(
 export function applyLoad({ projection }: Build, ended: AbortController): typeof applyIsolatingPoison {
   const project = projection.load?.open() ?? projection.project;
   const reached: Reached = new Map();
-  return async (db, beside, slice) => {
+  return async (db, shadow, slice) => {
     try {
       if (ended.signal.aborted) throw ended.signal.reason;
-      const applied = await applySlice(db, { ...beside, project }, slice, async (trx, folding, toFold, items) => {
+      const applied = await applySlice(db, { ...shadow, project }, slice, async (trx, folding, toFold, items) => {
         await refuseLostCommits(trx, folding.name, reached);
         return foldAndWrite(trx, folding, toFold, items);
       });

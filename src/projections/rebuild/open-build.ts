@@ -5,7 +5,7 @@ import type { EventLog, Offsets } from '../../log/event-log.ts';
 import type { Database, Db, Trx } from '../../postgres/database.ts';
 import { topicsOf } from '../apply-slice.ts';
 import { tablesFileOf } from '../install.ts';
-import { besideAt, codeVersionOf, nextBuild, type Projection, schemaNameOf } from '../projection.ts';
+import { codeVersionOf, nextBuild, type Projection, schemaNameOf, shadowVersion } from '../projection.ts';
 import type { Build } from './build.ts';
 import { deferIndexes } from './defer-indexes.ts';
 
@@ -30,16 +30,16 @@ export async function openBuild({ db }: Database, log: Pick<EventLog, 'ends'>, p
     const resumed = version !== undefined;
     version ??= nextBuild(
       projection.version,
-      [...live, ...builds].map((standing) => standing.version),
+      [...live, ...builds].map((taken) => taken.version),
     );
     if (!resumed) {
       await createTables(trx, projection, version, digest);
       deferred = projection.load !== undefined;
     }
-    const beside = besideAt(projection, version);
-    await standEverywhere(trx, beside, ends);
-    const next = !deferred ? 'fold' : (await isEmpty(trx, beside)) ? 'load' : 'index';
-    return { projection, beside, version, schema: schemaNameOf(beside), resumed, next };
+    const shadow = shadowVersion(projection, version);
+    await setCursorsEverywhere(trx, shadow, ends);
+    const next = !deferred ? 'fold' : (await isEmpty(trx, shadow)) ? 'load' : 'index';
+    return { projection, shadow, version, schema: schemaNameOf(shadow), resumed, next };
   });
 }
 
@@ -53,9 +53,9 @@ export async function reopenKept(
   projection: Projection,
   version: number,
 ): Promise<Build> {
-  const beside = besideAt(projection, version);
-  await standEverywhere(db, beside, await log.ends(topicsOf(projection)));
-  return { projection, beside, version, schema: schemaNameOf(beside), resumed: true, next: 'fold' };
+  const shadow = shadowVersion(projection, version);
+  await setCursorsEverywhere(db, shadow, await log.ends(topicsOf(projection)));
+  return { projection, shadow, version, schema: schemaNameOf(shadow), resumed: true, next: 'fold' };
 }
 
 /** Drops a version that is not live: its tables, cursors and quarantine. */
@@ -74,7 +74,7 @@ export async function digestOf(projection: Projection): Promise<string> {
 }
 
 /** Gives a cursor at 0 for every partition that has none: also what goes on may find the log grown by one. */
-async function standEverywhere(db: Db, { name, version }: Projection, ends: Offsets): Promise<void> {
+async function setCursorsEverywhere(db: Db, { name, version }: Projection, ends: Offsets): Promise<void> {
   for (const [topic, partitions] of ends)
     for (const partition of partitions.keys())
       await sql`
@@ -95,7 +95,7 @@ async function isEmpty(trx: Trx, { name }: Projection): Promise<boolean> {
 }
 
 async function createTables(trx: Trx, projection: Projection, version: number, digest: string): Promise<void> {
-  const schema = schemaNameOf(besideAt(projection, version));
+  const schema = schemaNameOf(shadowVersion(projection, version));
   const tables = await readFile(tablesFileOf(projection.name), 'utf8');
   await sql
     .raw(`create schema ${schema}; set local search_path = ${schema}; ${tables}; set local search_path = public`)
@@ -109,9 +109,9 @@ async function createTables(trx: Trx, projection: Projection, version: number, d
 
 /** The cursors go first: who folds holds the lock of one, and finds none afterwards. */
 async function dropIn(trx: Trx, projection: Projection, version: number): Promise<void> {
-  const { name } = besideAt(projection, version);
+  const { name } = shadowVersion(projection, version);
   await trx.deleteFrom('projection_builds').where('projection', '=', projection.name).where('version', '=', version).execute();
   await trx.deleteFrom('cursors').where('projection', '=', name).execute();
   await trx.deleteFrom('quarantine').where('projection', '=', name).execute();
-  await sql.raw(`drop schema if exists ${schemaNameOf(besideAt(projection, version))} cascade`).execute(trx);
+  await sql.raw(`drop schema if exists ${schemaNameOf(shadowVersion(projection, version))} cascade`).execute(trx);
 }

@@ -3,7 +3,7 @@ import { buildOf, codeVersionOf, schemaNameOf } from '../projection.ts';
 import type { BuildProgress } from './watch-build.ts';
 
 /** A version of a projection that stands beside the live one. */
-export interface BuildStanding {
+export interface BuildStatus {
   readonly projection: string;
   /** Of the code: that of its tables and meaning. */
   readonly version: number;
@@ -21,7 +21,7 @@ export interface BuildStanding {
 }
 
 /** Reads the numbers of a projection's versions that are kept, or being built, beside the live one, the newest first. */
-export async function readVersionsBeside(db: Db, projection: string, state: BuildStanding['state']): Promise<readonly number[]> {
+export async function readShadowVersions(db: Db, projection: string, state: BuildStatus['state']): Promise<readonly number[]> {
   const rows = await db
     .selectFrom('projection_builds')
     .select('version')
@@ -33,7 +33,7 @@ export async function readVersionsBeside(db: Db, projection: string, state: Buil
 }
 
 /** Reads the versions that stand beside the live ones, by projection, the one that was begun last first. */
-export async function readBuilds(db: Db): Promise<readonly BuildStanding[]> {
+export async function readBuilds(db: Db): Promise<readonly BuildStatus[]> {
   const rows = await db.selectFrom('projection_builds').selectAll().orderBy('projection').orderBy('begun_at', 'desc').execute();
   return rows.map(({ projection, version, state, begun_at, phase, done, of, rate, told_at }) => ({
     projection,

@@ -7,9 +7,9 @@ import type { Offsets } from '../../log/event-log.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { arbitraryRecord } from '../../testing/arbitrary-record.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { appendRelease, appendTo, projectSlice, releaseWaiting, type TestLog, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
-import { Story } from '../../testing/story.ts';
 import { decodeRecords } from '../decode-records.ts';
 import { applyIsolatingPoison } from '../isolate-poison.ts';
 import type { Projection } from '../projection.ts';
@@ -56,14 +56,14 @@ async function setAside(projection: string) {
 }
 
 /** Folds the log again beside the live version, in one slice. */
-async function foldBeside(log: TestLog, projection: Projection = stepTree): Promise<Build> {
+async function foldShadow(log: TestLog, projection: Projection = stepTree): Promise<Build> {
   const records = log.topics.get('trees') ?? [];
   const ends: Offsets = new Map([['trees', new Map([[0, records.length]])]]);
   const { load: _, ...lookingUp } = projection;
   const build = await openBuild(database, { ends: async () => ends }, lookingUp);
   const slice = { topic: 'trees', partition: 0, from: 0, next: records.length };
   const items = await asFirstRead(database.db, projection.name, slice, decodeRecords({ ...slice, records }));
-  await applyIsolatingPoison(database.db, build.beside, { ...slice, items });
+  await applyIsolatingPoison(database.db, build.shadow, { ...slice, items });
   return build;
 }
 
@@ -74,32 +74,32 @@ const sums = (comparison: Awaited<ReturnType<typeof compareBuild>>) => ({
 
 /** A reward that is revised before it is assigned, and again after the first revision was released. */
 function revisedEarly() {
-  const story = new Story('revised');
-  const tree = story.tree(story.run(), 'a');
-  const rollout = story.rollout(tree);
-  const step = story.step(tree, rollout, tree.rootStepId, 1);
-  const rewardId = story.id('the reward');
+  const builder = new EventBuilder('revised');
+  const tree = builder.tree(builder.run(), 'a');
+  const rollout = builder.rollout(tree);
+  const step = builder.step(tree, rollout, tree.rootStepId, 1);
+  const rewardId = builder.id('the reward');
   const revise = (value: number) => {
     const scorer = { name: 'judge', revision: String(value) };
-    return story.tell('RewardRevised', { rewardId, treeId: tree.treeId, value, scorer, reason: `to ${value}` }, tree.runId);
+    return builder.record('RewardRevised', { rewardId, treeId: tree.treeId, value, scorer, reason: `to ${value}` }, tree.runId);
   };
   const early = revise(0.25);
-  story.reward(tree, step, 1, { rewardId });
-  story.finishRollout(tree, rollout, step, { steps: 1 });
+  builder.reward(tree, step, 1, { rewardId });
+  builder.finishRollout(tree, rollout, step, { steps: 1 });
   const late = revise(0.75);
-  const before = story.events.filter((event) => event.type !== 'RunStarted' && event !== late);
+  const before = builder.events.filter((event) => event.type !== 'RunStarted' && event !== late);
   return { before, early: before.indexOf(early), late };
 }
 
 test('an event folded live on top of a release is folded on top of it by a rebuild, and waits in no quarantine', async () => {
-  const story = new Story('released');
-  const tree = story.tree(story.run(), 'a');
-  const rollout = story.rollout(tree);
-  const first = story.step(tree, rollout, tree.rootStepId, 1);
-  const second = story.step(tree, rollout, first, 2);
-  const third = story.step(tree, rollout, second, 3);
-  story.finishRollout(tree, rollout, third, { steps: 3 });
-  const [, opened, started, parent, early, ...later] = story.events as [Envelope, Envelope, Envelope, Envelope, Envelope];
+  const builder = new EventBuilder('released');
+  const tree = builder.tree(builder.run(), 'a');
+  const rollout = builder.rollout(tree);
+  const first = builder.step(tree, rollout, tree.rootStepId, 1);
+  const second = builder.step(tree, rollout, first, 2);
+  const third = builder.step(tree, rollout, second, 3);
+  builder.finishRollout(tree, rollout, third, { steps: 3 });
+  const [, opened, started, parent, early, ...later] = builder.events as [Envelope, Envelope, Envelope, Envelope, Envelope];
   const log = testLog();
   await given(log, [opened, started, early, parent]);
   await releaseWaiting(database.db, { log, projections: [stepTree] });
@@ -108,12 +108,12 @@ test('an event folded live on top of a release is folded on top of it by a rebui
     expect.objectContaining({ offset: 2, code: 'missing-parent', released_offset: 4, released_at: expect.any(Date) }),
   ]);
 
-  const build = await foldBeside(log);
+  const build = await foldShadow(log);
   const comparison = await compareBuild(database, build, waiting);
   expect(comparison.differences).toEqual([]);
   expect(sums(comparison).anew).toEqual(sums(comparison).live);
   expect(comparison.tables.find(({ table }) => table === 'steps')?.anew.rows).toBe(4);
-  expect(await setAside(build.beside.name)).toEqual(await setAside('step-tree'));
+  expect(await setAside(build.shadow.name)).toEqual(await setAside('step-tree'));
   await dropBuild(database.db, stepTree, build.version);
 });
 
@@ -127,7 +127,7 @@ test('a reward has the value of its last revision, before and after a rebuild ta
   const live = await values();
   expect(live).toEqual([{ value: 0.75, revisions: 2 }]);
 
-  const build = await foldBeside(log, rewards);
+  const build = await foldShadow(log, rewards);
   expect((await compareBuild(database, build, waiting)).differences).toEqual([]);
   const from = await swapVersions(database, build, waiting);
   expect(await values()).toEqual(live);
@@ -146,7 +146,7 @@ test('a reward has the value of its last revision, before and after a rebuild ta
   expect(await countQuarantine(database.db, {})).toEqual([1]);
   await swapVersions(
     database,
-    { ...build, beside: { ...build.beside, name: `rewards@${from}` }, version: from, schema: 'rewards_v1' },
+    { ...build, shadow: { ...build.shadow, name: `rewards@${from}` }, version: from, schema: 'rewards_v1' },
     waiting,
   );
   await dropBuild(database.db, rewards, build.version);
@@ -165,7 +165,7 @@ test('a record that was unreadable at first takes effect in a rebuild where it w
   await projectSlice(database.db, log, 'trees', release, release + 1, [rewards]);
   expect(await database.db.selectFrom('rewards').select('value').execute()).toEqual([{ value: 0.25 }]);
 
-  const build = await foldBeside(log, rewards);
+  const build = await foldShadow(log, rewards);
   const comparison = await compareBuild(database, build, waiting);
   expect(comparison.differences).toEqual([]);
   expect(sums(comparison).anew).toEqual(sums(comparison).live);
@@ -204,9 +204,9 @@ test('a rebuild has the same rows and the same quarantine, whatever came early a
       const live = await setAside('step-tree');
       seen.released += live.filter(({ released_at }) => released_at !== null).length;
 
-      const build = await foldBeside(log);
+      const build = await foldShadow(log);
       const comparison = await compareBuild(database, build, waiting);
-      const anew = await setAside(build.beside.name);
+      const anew = await setAside(build.shadow.name);
       await dropBuild(database.db, stepTree, build.version);
       expect(sums(comparison).anew).toEqual(sums(comparison).live);
       expect(anew).toEqual(live);

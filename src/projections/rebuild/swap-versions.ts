@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database, Trx } from '../../postgres/database.ts';
-import { besideAt, schemaNameOf } from '../projection.ts';
+import { schemaNameOf, shadowVersion } from '../projection.ts';
 import type { Build } from './build.ts';
 import { NotNow, whileEqual } from './while-equal.ts';
 
@@ -34,10 +34,10 @@ export async function swapVersions(
       .where('name', '=', name)
       .forUpdate()
       .executeTakeFirstOrThrow();
-    const before = besideAt(build.projection, live.version);
+    const before = shadowVersion(build.projection, live.version);
     await keepTimes(trx, build);
     await rename(trx, name, before.name);
-    await rename(trx, build.beside.name, name);
+    await rename(trx, build.shadow.name, name);
     await trx
       .updateTable('projections')
       .set({ version: build.version, state: 'running', reason: null })
@@ -55,10 +55,10 @@ export async function swapVersions(
 }
 
 /** Records that both set aside keep the time at which they first were: they are listed by it. */
-async function keepTimes(trx: Trx, { projection, beside }: Build): Promise<void> {
+async function keepTimes(trx: Trx, { projection, shadow }: Build): Promise<void> {
   await sql`
     update quarantine b set quarantined_at = l.quarantined_at from quarantine l
-    where b.projection = ${beside.name} and l.projection = ${projection.name}
+    where b.projection = ${shadow.name} and l.projection = ${projection.name}
       and (l.topic, l.partition, l."offset") = (b.topic, b.partition, b."offset")`.execute(trx);
 }
 

@@ -21,7 +21,7 @@ export interface Watching {
 }
 
 const LOOK_MS = 50;
-const TELL_MS = 1_000;
+const REPORT_MS = 1_000;
 
 /**
  * Tells the progress of a build, to who waits and to the database, until it has caught up with the live version, `finished`
@@ -44,7 +44,7 @@ export async function watchBuild(
       end = { fault };
     },
   );
-  for (let told = 0; ; ) {
+  for (let reported = 0; ; ) {
     signal.throwIfAborted();
     if (end && 'fault' in end) throw end.fault;
     const { done, of } = await placesOf(db, build);
@@ -52,8 +52,8 @@ export async function watchBuild(
     const state = { projection: build.projection.name, phase, done, of, rate };
     progress({ ...state, secondsLeft: rate > 0 ? (of - done) / rate : null });
     const caughtUp = end !== undefined || ended?.aborted || (phase !== 'indexing' && done >= of);
-    if (caughtUp || told === 0 || performance.now() - told > TELL_MS) {
-      told = performance.now();
+    if (caughtUp || reported === 0 || performance.now() - reported > REPORT_MS) {
+      reported = performance.now();
       await keepProgress(db, build, state);
     }
     if (caughtUp) return;
@@ -61,11 +61,11 @@ export async function watchBuild(
   }
 }
 
-async function placesOf(db: Database['db'], { projection, beside }: Build): Promise<{ done: number; of: number }> {
+async function placesOf(db: Database['db'], { projection, shadow }: Build): Promise<{ done: number; of: number }> {
   const { rows } = await sql<{ done: number; of: number }>`
     select coalesce(sum(least(b.next_offset, l.next_offset)), 0)::bigint as done, coalesce(sum(l.next_offset), 0)::bigint as of
     from projections p join cursors l on l.projection = p.name and l.version = p.version
-    left join cursors b on b.projection = ${beside.name} and b.topic = l.topic and b.partition = l.partition
+    left join cursors b on b.projection = ${shadow.name} and b.topic = l.topic and b.partition = l.partition
     where p.name = ${projection.name}`.execute(db);
   return rows[0] ?? { done: 0, of: 0 };
 }

@@ -45,22 +45,22 @@ export async function whileEqual<T>(
 }
 
 /** Locks every cursor of the live version. Partitions that it never met get one, so that it cannot begin on them unseen. */
-async function holdLive(trx: Trx, { projection, beside }: Build): Promise<void> {
+async function holdLive(trx: Trx, { projection, shadow }: Build): Promise<void> {
   await sql`select set_config('lock_timeout', ${`${HELD_MS}ms`}, true)`.execute(trx);
   await sql`
     insert into cursors (projection, version, topic, partition, next_offset)
-    select p.name, p.version, c.topic, c.partition, 0 from projections p join cursors c on c.projection = ${beside.name}
+    select p.name, p.version, c.topic, c.partition, 0 from projections p join cursors c on c.projection = ${shadow.name}
     where p.name = ${projection.name} on conflict (projection, version, topic, partition) do nothing`.execute(trx);
   await sql`
     select from cursors c where c.projection = ${projection.name} order by topic, partition for update of c`.execute(trx);
 }
 
 /** How many events the live version has folded and the build has not. */
-export async function countMissing(db: Database['db'] | Trx, { projection, beside }: Build): Promise<number> {
+export async function countMissing(db: Database['db'] | Trx, { projection, shadow }: Build): Promise<number> {
   const { rows } = await sql<{ missing: number }>`
     select coalesce(sum(abs(l.next_offset - coalesce(b.next_offset, 0))), 0)::bigint as missing
     from projections p join cursors l on l.projection = p.name and l.version = p.version
-    left join cursors b on b.projection = ${beside.name} and b.topic = l.topic and b.partition = l.partition
+    left join cursors b on b.projection = ${shadow.name} and b.topic = l.topic and b.partition = l.partition
     where p.name = ${projection.name}`.execute(db);
   return rows[0]?.missing ?? 0;
 }

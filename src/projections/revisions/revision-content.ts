@@ -9,10 +9,10 @@ export function revisionContentHash(
   opening: { readonly instruction: string; readonly firstObservation: string },
   turns: readonly RevisedTurn[],
 ): string {
-  const told = [
+  const content = [
     opening.instruction,
     opening.firstObservation,
     turns.map(({ response, observation, loss }) => [response, observation, loss]),
   ];
-  return createHash('sha256').update(JSON.stringify(told)).digest('hex');
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }

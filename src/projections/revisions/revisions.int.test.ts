@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { DataOf } from '../../events/catalogue.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
-import { Story } from '../../testing/story.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -21,13 +21,13 @@ beforeEach(() => emptyReadModels(database.db));
 const sha = (digit: string) => digit.repeat(64);
 const judge = { name: 'planner', revision: '2' };
 
-function told() {
-  const story = new Story('revisions');
-  const runId = story.run();
-  const tree = story.tree(runId);
-  const good = story.walk(tree, 0, 2, 1);
-  const bad = story.walk(tree, 1, 2, 0);
-  const revisionId = story.id('revision');
+function recorded() {
+  const builder = new EventBuilder('revisions');
+  const runId = builder.run();
+  const tree = builder.tree(runId);
+  const good = builder.walk(tree, 0, 2, 1);
+  const bad = builder.walk(tree, 1, 2, 0);
+  const revisionId = builder.id('revision');
   const composed: DataOf<'RevisionComposed'> = {
     revisionId,
     treeId: tree.treeId,
@@ -44,21 +44,21 @@ function told() {
     judge,
     contentHash: sha('c'),
   };
-  return { story, runId, tree, bad, revisionId, composed };
+  return { builder, runId, tree, bad, revisionId, composed };
 }
 
 describe('the revisions projection', () => {
   test('the projection keeps a judgement with its question, its answer and its source', async () => {
-    const { story, runId, tree, bad } = told();
+    const { builder, runId, tree, bad } = recorded();
     const [stepId, leafStepId] = bad.steps as [string, string]; // two steps
     const data = { treeId: tree.treeId, leafStepId, stepId, index: 0, judge, promptHash: sha('a'), verdict: 'good' as const };
-    const first = story.tell('StepJudged', { ...data, reply: 'closer' }, runId);
-    const again = story.tell(
+    const first = builder.record('StepJudged', { ...data, reply: 'closer' }, runId);
+    const again = builder.record(
       'StepJudged',
       { ...data, leafStepId: stepId, reply: { blob: sha('b'), size: 70_000, mediaType: 't' } },
       runId,
     );
-    await givenEvents(database.db, [...story.events.slice(0, -1), { ...again, causationId: first.id }]);
+    await givenEvents(database.db, [...builder.events.slice(0, -1), { ...again, causationId: first.id }]);
     const rows = await database.db.selectFrom('judgements').selectAll().orderBy('log_offset').execute();
     const shared = {
       tree_id: tree.treeId,
@@ -95,13 +95,13 @@ describe('the revisions projection', () => {
   });
 
   test.each(['at once', 'one by one'])('the first outcome of a revision is kept, whether events arrive %s', async (how) => {
-    const { story, runId, tree, revisionId, composed } = told();
+    const { builder, runId, tree, revisionId, composed } = recorded();
     const { treeId } = tree;
-    const told_first = story.tell('RevisionComposed', composed, runId);
-    const verified = story.tell('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, runId);
-    story.tell('RevisionRejected', { revisionId, treeId, reason: 'below', reached: 0, stepId: null, detail: '' }, runId);
-    if (how === 'at once') await givenEvents(database.db, story.events);
-    else for (const event of story.events) await givenEvents(database.db, [event]);
+    const told_first = builder.record('RevisionComposed', composed, runId);
+    const verified = builder.record('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, runId);
+    builder.record('RevisionRejected', { revisionId, treeId, reason: 'below', reached: 0, stepId: null, detail: '' }, runId);
+    if (how === 'at once') await givenEvents(database.db, builder.events);
+    else for (const event of builder.events) await givenEvents(database.db, [event]);
     expect(await database.db.selectFrom('revisions').selectAll().execute()).toEqual([
       {
         revision_id: revisionId,
@@ -133,12 +133,12 @@ describe('the revisions projection', () => {
   });
 
   test('the projection keeps why and where a revision was rejected', async () => {
-    const { story, runId, tree, revisionId, composed } = told();
-    story.tell('RevisionComposed', composed, runId);
+    const { builder, runId, tree, revisionId, composed } = recorded();
+    builder.record('RevisionComposed', composed, runId);
     const stepId = composed.goodLeafStepId;
     const data = { revisionId, treeId: tree.treeId, reason: 'impossible' as const, reached: null, stepId, detail: 'used up' };
-    story.tell('RevisionRejected', data, runId);
-    await givenEvents(database.db, story.events);
+    builder.record('RevisionRejected', data, runId);
+    await givenEvents(database.db, builder.events);
     const row = await database.db
       .selectFrom('revisions')
       .select(['state', 'reason', 'reached', 'at_step_id', 'detail'])
@@ -147,12 +147,12 @@ describe('the revisions projection', () => {
   });
 
   test('an outcome is quarantined when its tree has no such revision', async () => {
-    const { story, runId, tree, revisionId, composed } = told();
-    story.tell('RevisionVerified', { revisionId, treeId: tree.treeId, reached: 1, threshold: 0.5 }, runId);
-    const other = story.tree(runId, 'other');
-    story.tell('RevisionComposed', composed, runId);
-    story.tell('RevisionVerified', { revisionId, treeId: other.treeId, reached: 1, threshold: 0.5 }, runId);
-    await givenEvents(database.db, story.events);
+    const { builder, runId, tree, revisionId, composed } = recorded();
+    builder.record('RevisionVerified', { revisionId, treeId: tree.treeId, reached: 1, threshold: 0.5 }, runId);
+    const other = builder.tree(runId, 'other');
+    builder.record('RevisionComposed', composed, runId);
+    builder.record('RevisionVerified', { revisionId, treeId: other.treeId, reached: 1, threshold: 0.5 }, runId);
+    await givenEvents(database.db, builder.events);
     const aside = await database.db.selectFrom('quarantine').select(['projection', 'code', 'field']).execute();
     const missing = { projection: 'revisions', code: 'missing-revision', field: 'data.revisionId' };
     expect(aside).toEqual([missing, missing]);

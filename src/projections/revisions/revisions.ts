@@ -25,7 +25,7 @@ const HANDLES: readonly EventType[] = ['StepJudged', 'RevisionComposed', 'Revisi
 export const revisions: Projection = { name: 'revisions', version: 1, handles: HANDLES, project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
-  const standing = await standingRevisions(batch, trx);
+  const current = await currentRevisions(batch, trx);
   const judgements: object[] = [];
   const composed = new Map<string, RevisionRow>();
   const outcomes: OutcomeRow[] = [];
@@ -34,13 +34,13 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     if (isOf(delivery, 'StepJudged')) judgements.push(judgementRow(delivery));
     if (isOf(delivery, 'RevisionComposed')) {
       const row = revisionRow(delivery);
-      if (standing.has(row.revision_id)) continue;
-      standing.set(row.revision_id, { treeId: row.tree_id, state: row.state });
+      if (current.has(row.revision_id)) continue;
+      current.set(row.revision_id, { treeId: row.tree_id, state: row.state });
       composed.set(row.revision_id, row);
     }
     if (isOf(delivery, 'RevisionVerified') || isOf(delivery, 'RevisionRejected')) {
       const { treeId, revisionId } = delivery.event.data;
-      const revision = standing.get(revisionId);
+      const revision = current.get(revisionId);
       if (revision?.treeId !== treeId) {
         const reason = `tree ${treeId} has no revision ${revisionId}; append its RevisionComposed first`;
         poison.push({ delivery, code: 'missing-revision', field: 'data.revisionId', reason });
@@ -48,7 +48,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
       }
       if (revision.state !== 'composed') continue;
       const outcome = outcomeRow(delivery.event);
-      standing.set(revisionId, { treeId, state: outcome.state });
+      current.set(revisionId, { treeId, state: outcome.state });
       const fresh = composed.get(revisionId);
       if (fresh) composed.set(revisionId, { ...fresh, ...outcome });
       else outcomes.push(outcome);
@@ -65,7 +65,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   return poison;
 }
 
-async function standingRevisions(
+async function currentRevisions(
   batch: readonly Delivery[],
   trx: Trx,
 ): Promise<Map<string, { readonly treeId: string; readonly state: string }>> {

@@ -89,10 +89,10 @@ function openTree(
   known: Map<string, LoadedTree>,
   rows: Mutable,
 ): void {
-  const standing = known.get(treeId);
-  if (standing && standing.runId !== runId) throw new LoadEnds(`tree ${treeId} was opened in two runs`);
-  const tree = standing ?? emptyTree(treeId, runId);
-  if (standing === undefined) {
+  const current = known.get(treeId);
+  if (current && current.runId !== runId) throw new LoadEnds(`tree ${treeId} was opened in two runs`);
+  const tree = current ?? emptyTree(treeId, runId);
+  if (current === undefined) {
     known.set(treeId, tree);
     rows.trees.push({ tree_id: treeId, run_id: runId });
   }

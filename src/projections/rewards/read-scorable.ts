@@ -9,7 +9,7 @@ export interface ScorableTree {
   readonly goal: string;
   readonly steps: ReadonlyMap<string, ScorableStep>;
   readonly rollouts: readonly { readonly rolloutId: string; readonly leafStepId: string; readonly success: boolean | null }[];
-  readonly rewards: readonly StandingReward[];
+  readonly rewards: readonly CurrentReward[];
 }
 
 export interface ScorableStep {
@@ -24,7 +24,7 @@ export interface ScorableStep {
 }
 
 /** A reward as it stands: its last judgement. */
-export interface StandingReward {
+export interface CurrentReward {
   readonly rewardId: string;
   readonly stepId: string | null;
   readonly rolloutId: string | null;
@@ -53,7 +53,7 @@ export async function* readScorable(db: Db, runId: string): AsyncGenerator<Scora
     const rollouts = await sql<ScorableTree['rollouts'][number]>`
       select rollout_id as "rolloutId", leaf_step_id as "leafStepId", success from rollouts
       where tree_id = ${treeId} and outcome in ('terminated', 'truncated') order by ordinal, rollout_id`.execute(db);
-    const rewards = await sql<StandingReward>`
+    const rewards = await sql<CurrentReward>`
       select r.reward_id as "rewardId", r.step_id as "stepId", r.rollout_id as "rolloutId", r.component, r.value, r.revisions,
         coalesce(v.scorer, r.scorer) as scorer, coalesce(v.scorer_revision, r.scorer_revision) as revision
       from rewards r left join lateral (

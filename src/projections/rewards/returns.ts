@@ -30,8 +30,8 @@ export async function writeReturns(
     finished.map((rollout) => ({ ...rollout, value: fresh.get(rollout.rollout_id) ?? 0 })), // a path without rewards sums to 0
     RETURN_COLUMNS,
   );
-  const standing = sums.filter(({ kind }) => kind === 'standing');
-  await updateReturns(standing, trx);
+  const existing = sums.filter(({ kind }) => kind === 'existing');
+  await updateReturns(existing, trx);
 }
 
 /** Puts other values of returns that stand. */
@@ -51,7 +51,7 @@ export const RETURN_COLUMNS = { ...LEAF_COLUMNS, value: 'double precision' };
 
 interface Sum {
   /** `standing`: the rollout's return is a row already. */
-  readonly kind: 'fresh' | 'standing';
+  readonly kind: 'fresh' | 'existing';
   readonly rollout_id: string;
   readonly value: number;
 }
@@ -86,7 +86,7 @@ async function sumReturns(
         cross join lateral (select rollout_id, leaf_step_id from returns where rollout_id = c.rollout_id offset 0) t where c.step_id is null
       ),
       affected as (
-        select 'standing' as kind, rollout_id, leaf_step_id from touched
+        select 'existing' as kind, rollout_id, leaf_step_id from touched
         union all
         select 'fresh', r.rollout_id, r.leaf_step_id from ${recordset(finished, LEAF_COLUMNS)}
         where not exists (select from returns t where t.rollout_id = r.rollout_id)

@@ -2,28 +2,28 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Offsets } from '../../log/event-log.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
-import { Story } from '../../testing/story.ts';
 import { foldRewardsAt } from './rewards-at.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;
-const story = new Story('rewards at');
-const tree = story.tree(story.run());
+const builder = new EventBuilder('rewards at');
+const tree = builder.tree(builder.run());
 const scorer = { name: 'first', revision: '1' };
-const [kept, revised] = [story.id('reward', 1), story.id('reward', 2)];
+const [kept, revised] = [builder.id('reward', 1), builder.id('reward', 2)];
 const ofTree = { treeId: tree.treeId, stepId: tree.rootStepId, rolloutId: null };
 /** The events of the tree in their order, by the place of the tree's first. */
-const before = story.events.length;
+const before = builder.events.length;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = await openDatabase(testDatabase.url);
   const assign = (rewardId: string, value: number) =>
-    story.tell('RewardAssigned', { rewardId, ...ofTree, component: 'environment', value, scorer, raw: null }, tree.runId);
+    builder.record('RewardAssigned', { rewardId, ...ofTree, component: 'environment', value, scorer, raw: null }, tree.runId);
   const revise = (value: number) => {
     const { treeId } = tree;
-    story.tell(
+    builder.record(
       'RewardRevised',
       { rewardId: revised, treeId, value, scorer: { name: 'second', revision: '2' }, reason: 'again' },
       tree.runId,
@@ -33,7 +33,7 @@ beforeAll(async () => {
   assign(revised, 0);
   revise(0.25);
   revise(-1);
-  await givenEvents(database.db, story.events);
+  await givenEvents(database.db, builder.events);
 });
 afterAll(async () => {
   await database.close();
@@ -42,7 +42,7 @@ afterAll(async () => {
 
 /** The position behind the n-th event of the tree that followed its opening. */
 async function behind(n: number): Promise<Offsets> {
-  const id = story.events[before - 1 + n]?.id ?? '';
+  const id = builder.events[before - 1 + n]?.id ?? '';
   const { topic, partition, offset } = await database.db
     .selectFrom('events')
     .select(['topic', 'partition', 'offset'])

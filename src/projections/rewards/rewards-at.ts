@@ -18,7 +18,7 @@ export async function readRewardsPosition(snapshot: Trx): Promise<string> {
 }
 
 /** A reward as it stood. */
-export interface StandingReward {
+export interface CurrentReward {
   readonly assigned: DataOf<'RewardAssigned'>;
   readonly value: number;
   readonly scorer: { readonly name: string; readonly revision: string };
@@ -34,33 +34,33 @@ const FOLDED = ['TreeOpened', 'RewardAssigned', 'RewardRevised'] as const;
  * later are left out, an event that was refused counts from the place of its release on, or not at all. The journal must hold the
  * log up to there.
  */
-export async function foldRewardsAt(db: Db, trees: readonly string[], position: Offsets): Promise<readonly StandingReward[]> {
+export async function foldRewardsAt(db: Db, trees: readonly string[], position: Offsets): Promise<readonly CurrentReward[]> {
   const below: Offsets = new Map([[TOPIC, position.get(TOPIC) ?? new Map<number, number>()]]);
   const refused = await readRefused(db, trees);
   const opened = new Set<string>();
   const revised = new Set<string>();
-  const standing = new Map<string, StandingReward>();
+  const current = new Map<string, CurrentReward>();
   for await (const batch of readRecords(db, below, { kind: 'streams', streams: trees }, FOLDED)) {
     for (const item of decodeRecords(batch)) {
       if (item.kind === 'refused') continue;
       const { event, partition, offset } = item.delivery;
       if (event.type === 'TreeOpened') opened.add(event.data.treeId);
       if (refused.has(`${partition} ${offset}`)) continue;
-      if (event.type === 'RewardAssigned' && opened.has(event.data.treeId) && !standing.has(event.data.rewardId)) {
+      if (event.type === 'RewardAssigned' && opened.has(event.data.treeId) && !current.has(event.data.rewardId)) {
         const { value, scorer } = event.data;
-        standing.set(event.data.rewardId, {
+        current.set(event.data.rewardId, {
           ...{ assigned: event.data, value, scorer, revisions: 0, assignedAt: event.occurredAt, revisedAt: null },
         });
       } else if (event.type === 'RewardRevised') {
         const { rewardId, treeId, value, scorer } = event.data;
-        const before = standing.get(rewardId);
+        const before = current.get(rewardId);
         if (before?.assigned.treeId !== treeId || revised.has(event.id)) continue;
         revised.add(event.id);
-        standing.set(rewardId, { ...before, value, scorer, revisions: before.revisions + 1, revisedAt: event.occurredAt });
+        current.set(rewardId, { ...before, value, scorer, revisions: before.revisions + 1, revisedAt: event.occurredAt });
       }
     }
   }
-  return [...standing.values()];
+  return [...current.values()];
 }
 
 /**

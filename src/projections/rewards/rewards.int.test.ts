@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Envelope } from '../../events/envelope.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { appendTo, givenEvents, projectSlice, releaseWaiting, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
-import { Story } from '../../testing/story.ts';
 import { foldRewardsAt } from './rewards-at.ts';
 
 let made: TestDatabase;
@@ -20,18 +20,18 @@ afterAll(async () => {
 beforeEach(() => emptyReadModels(database.db));
 
 /** A walk of two steps with a reward on its leaf that was revised, and one on the root. */
-function tell() {
-  const story = new Story('late');
-  const tree = story.tree(story.run());
-  const rolloutId = story.rollout(tree);
-  story.reward(tree, tree.rootStepId, 3);
-  const first = story.step(tree, rolloutId, tree.rootStepId, 1);
-  const leaf = story.step(tree, rolloutId, first, 2);
-  const rewardId = story.reward(tree, leaf, 1, { rolloutId });
+function record() {
+  const builder = new EventBuilder('late');
+  const tree = builder.tree(builder.run());
+  const rolloutId = builder.rollout(tree);
+  builder.reward(tree, tree.rootStepId, 3);
+  const first = builder.step(tree, rolloutId, tree.rootStepId, 1);
+  const leaf = builder.step(tree, rolloutId, first, 2);
+  const rewardId = builder.reward(tree, leaf, 1, { rolloutId });
   const scorer = { name: 'judge', revision: '2' };
-  story.tell('RewardRevised', { rewardId, treeId: tree.treeId, value: 0.25, scorer, reason: 'again' }, tree.runId);
-  story.finishRollout(tree, rolloutId, leaf, { steps: 2 });
-  return { events: story.events, tree, first, leaf, rewardId };
+  builder.record('RewardRevised', { rewardId, treeId: tree.treeId, value: 0.25, scorer, reason: 'again' }, tree.runId);
+  builder.finishRollout(tree, rolloutId, leaf, { steps: 2 });
+  return { events: builder.events, tree, first, leaf, rewardId };
 }
 
 /** Tells one event behind all others. */
@@ -70,7 +70,7 @@ async function foldedEitherWay(events: readonly Envelope[]) {
 
 describe('events recorded before those they depend on', () => {
   test('a revision before its reward waits; the reward keeps its assigned value, here and in the fold of the journal', async () => {
-    const { events, tree, rewardId } = tell();
+    const { events, tree, rewardId } = record();
     const {
       rewards: rows,
       returns,
@@ -97,7 +97,7 @@ describe('events recorded before those they depend on', () => {
   });
 
   test('the end of a rollout before its leaf waits, and is summed when it is released', async () => {
-    const { events, leaf } = tell();
+    const { events, leaf } = record();
     const { returns, waiting } = await foldedEitherWay(
       last(events, ({ type, data }) => type === 'StepTaken' && 'stepId' in data && data.stepId === leaf),
     );
@@ -109,7 +109,7 @@ describe('events recorded before those they depend on', () => {
   });
 
   test('a step before its parent waits, with the end of the rollout that it leads to the root', async () => {
-    const { events, first } = tell();
+    const { events, first } = record();
     const { returns, waiting } = await foldedEitherWay(
       last(events, ({ type, data }) => type === 'StepTaken' && 'stepId' in data && data.stepId === first),
     );
@@ -125,24 +125,24 @@ describe('events recorded before those they depend on', () => {
 });
 
 test('a rollout that ends at the root and one without a start are finished all the same', async () => {
-  const story = new Story('short');
-  const tree = story.tree(story.run());
-  story.reward(tree, tree.rootStepId, 2);
-  story.finishRollout(tree, story.rollout(tree), tree.rootStepId, { steps: 0 });
-  story.finishRollout(tree, story.id('never started'), story.step(tree, null, tree.rootStepId, 1));
-  const { returns, waiting } = await foldedEitherWay(story.events);
+  const builder = new EventBuilder('short');
+  const tree = builder.tree(builder.run());
+  builder.reward(tree, tree.rootStepId, 2);
+  builder.finishRollout(tree, builder.rollout(tree), tree.rootStepId, { steps: 0 });
+  builder.finishRollout(tree, builder.id('never started'), builder.step(tree, null, tree.rootStepId, 1));
+  const { returns, waiting } = await foldedEitherWay(builder.events);
   expect(returns).toEqual([{ value: 2 }, { value: 2 }]);
   expect(waiting).toEqual([]);
 });
 
 test('a tree opened in two runs stays in the first', async () => {
-  const story = new Story('twice');
-  const tree = story.tree(story.run('first'));
-  const [opened] = story.events.slice(-1);
+  const builder = new EventBuilder('twice');
+  const tree = builder.tree(builder.run('first'));
+  const [opened] = builder.events.slice(-1);
   if (opened?.type !== 'TreeOpened') throw new Error('a tree was opened last');
-  story.tell('TreeOpened', { ...(opened as Envelope<'TreeOpened'>).data, runId: story.id('second') }, tree.runId);
-  story.walk(tree, 0, 1, 1);
-  await foldedEitherWay(story.events);
+  builder.record('TreeOpened', { ...(opened as Envelope<'TreeOpened'>).data, runId: builder.id('second') }, tree.runId);
+  builder.walk(tree, 0, 1, 1);
+  await foldedEitherWay(builder.events);
   const runs = await database.db.selectFrom('returns').select('run_id').execute();
   expect(runs).toEqual([{ run_id: tree.runId }]);
 });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
-import { Story } from '../../testing/story.ts';
 import { readDepthTotals, readRunTotals } from './read-run-totals.ts';
 
 let testDatabase: TestDatabase;
@@ -22,16 +22,16 @@ test.each([
   [[0.1, 0.2], 0.15000000000000002],
   [[5e-324, 1.5e-323], 1e-323],
 ])('the mean of the returns %j is %d, however large or small they are', async (returns, mean) => {
-  const story = new Story(`totals ${returns}`);
-  const run = story.run();
-  const tree = story.tree(run, 'tree');
+  const builder = new EventBuilder(`totals ${returns}`);
+  const run = builder.run();
+  const tree = builder.tree(run, 'tree');
   returns.forEach((value, ordinal) => {
-    const rolloutId = story.rollout(tree, ordinal);
-    const leaf = story.step(tree, rolloutId, tree.rootStepId, 1, { termination: 'terminated' });
-    story.reward(tree, leaf, value, { rolloutId });
-    story.finishRollout(tree, rolloutId, leaf, { steps: 1, success: true });
+    const rolloutId = builder.rollout(tree, ordinal);
+    const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, { termination: 'terminated' });
+    builder.reward(tree, leaf, value, { rolloutId });
+    builder.finishRollout(tree, rolloutId, leaf, { steps: 1, success: true });
   });
-  await givenEvents(database.db, story.events);
+  await givenEvents(database.db, builder.events);
   expect((await readRunTotals(database.db, [run])).map(({ meanReturn }) => meanReturn)).toEqual([mean]);
   expect((await readDepthTotals(database.db, [run])).map(({ meanReturn }) => meanReturn)).toEqual([mean]);
 });

@@ -6,7 +6,7 @@ import { mergeRows, type Part, type PartColumns } from './merge-rows.ts';
 
 /** Keeps the runs whose recorded configuration says `training: {policyId, channel}`, and which runs are over. */
 export async function foldRuns(batch: readonly Delivery[], trx: Trx): Promise<void> {
-  const told: Part[] = [];
+  const found: Part[] = [];
   for (const delivery of batch) {
     if (isOf(delivery, 'RunStarted')) {
       const { data, occurredAt } = delivery.event;
@@ -14,14 +14,14 @@ export async function foldRuns(batch: readonly Delivery[], trx: Trx): Promise<vo
       const named = trainingChannel.safeParse((data.config as { training?: unknown } | null)?.training);
       if (!named.success) continue;
       const { policyId, channel } = named.data;
-      told.push({ part: 'started', key: data.runId, values: { policy_id: policyId, channel, started_at: occurredAt } });
+      found.push({ part: 'started', key: data.runId, values: { policy_id: policyId, channel, started_at: occurredAt } });
     }
     if (isOf(delivery, 'RunFinished')) {
       const { data, occurredAt } = delivery.event;
-      told.push({ part: 'finished', key: data.runId, values: { finished_at: occurredAt } });
+      found.push({ part: 'finished', key: data.runId, values: { finished_at: occurredAt } });
     }
   }
-  await mergeRows(trx, 'training_runs', 'run_id', told, PARTS);
+  await mergeRows(trx, 'training_runs', 'run_id', found, PARTS);
 }
 
 const PARTS: PartColumns = {

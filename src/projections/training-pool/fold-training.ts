@@ -106,13 +106,13 @@ function fold(delivery: Delivery, known: KnownTraining, rows: Rows): Refused | u
 
 function foldBatch({ data, occurredAt }: Envelope<'BatchPlanned'>, known: KnownTraining, rows: Rows): Refused | undefined {
   const place = `${data.lineageId} ${data.ordinal}`;
-  const standing = known.manifests.get(place);
-  if (standing === data.manifestHash) return undefined;
-  if (standing !== undefined)
+  const recorded = known.manifests.get(place);
+  if (recorded === data.manifestHash) return undefined;
+  if (recorded !== undefined)
     return {
       code: 'conflict',
       field: 'data.ordinal',
-      reason: `batch ${data.ordinal} of ${data.policyId} was planned with manifest ${standing}`,
+      reason: `batch ${data.ordinal} of ${data.policyId} was planned with manifest ${recorded}`,
     };
   const hash = manifestHashOf(data);
   if (hash !== data.manifestHash)
@@ -149,12 +149,12 @@ function endedBefore(batchId: string, how: 'acknowledged' | 'abandoned'): Refuse
 }
 
 /** Keeps the first fact under a key; the same again is a repetition, another is a conflict. */
-function once(known: Map<string, string>, key: string, told: row.SaidRow, rows: object[]): Refused | undefined {
-  const standing = known.get(key);
-  if (standing === told.said) return undefined;
-  if (standing !== undefined)
+function once(known: Map<string, string>, key: string, fact: row.SaidRow, rows: object[]): Refused | undefined {
+  const recorded = known.get(key);
+  if (recorded === fact.said) return undefined;
+  if (recorded !== undefined)
     return { code: 'conflict', field: 'data', reason: `${key} was told before with other content; the first word is the fact` };
-  known.set(key, told.said);
-  rows.push(told);
+  known.set(key, fact.said);
+  rows.push(fact);
   return undefined;
 }

@@ -3,7 +3,7 @@ import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { isOf } from '../projection.ts';
 import { mergeRows, type Part } from './merge-rows.ts';
-import { readStandingRewards, reviseRewards } from './revise-rewards.ts';
+import { readCurrentRewards, reviseRewards } from './revise-rewards.ts';
 import * as row from './rows.ts';
 import { sumSamples } from './sum-samples.ts';
 
@@ -41,9 +41,9 @@ export async function foldTrees(batch: readonly Delivery[], trx: Trx): Promise<v
   await mergeRows(trx, 'groups', 'tree_id', groups, row.GROUP_PARTS);
   await mergeRows(trx, 'samples', 'rollout_id', samples, row.SAMPLE_PARTS);
   await insertRows(trx, 'sample_steps', ['step_id'], [...steps.values()], row.STEP_COLUMNS);
-  const standing = await readStandingRewards(batch, trx);
+  const current = await readCurrentRewards(batch, trx);
   await insertRows(trx, 'sample_rewards', ['reward_id'], [...rewards.values()], row.REWARD_COLUMNS);
-  const revised = await reviseRewards(batch, standing, trx);
+  const revised = await reviseRewards(batch, current, trx);
   for (const { rolloutId, stepId } of revised) {
     if (rolloutId !== null) touched.rollouts.add(rolloutId);
     else if (stepId !== null) touched.steps.add(stepId);

@@ -24,13 +24,13 @@ export async function mergeRows(
   trx: Trx,
   table: string,
   key: string,
-  told: readonly Part[],
+  incoming: readonly Part[],
   { shared, parts }: PartColumns,
 ): Promise<void> {
-  if (told.length === 0) return;
+  if (incoming.length === 0) return;
   const rows = new Map<string, Record<string, unknown>>();
   const said = new Set<string>();
-  for (const { part, key: id, values } of told) {
+  for (const { part, key: id, values } of incoming) {
     if (said.has(`${part} ${id}`)) continue;
     said.add(`${part} ${id}`);
     rows.set(id, { [key]: id, ...values, ...rows.get(id) });

@@ -10,7 +10,7 @@ export interface RewardPlace {
   readonly stepId: string | null;
 }
 
-interface Standing {
+interface CurrentReward {
   readonly reward_id: string;
   readonly rollout_id: string | null;
   readonly step_id: string | null;
@@ -19,13 +19,13 @@ interface Standing {
 }
 
 /** Rewards that the revisions of a batch name, as the batches before left them. */
-export type StandingRewards = Map<string, Standing>;
+export type CurrentRewards = Map<string, CurrentReward>;
 
 /** Reads what the revisions of a batch change, before the batch writes rewards of its own. */
-export async function readStandingRewards(batch: readonly Delivery[], trx: Trx): Promise<StandingRewards> {
+export async function readCurrentRewards(batch: readonly Delivery[], trx: Trx): Promise<CurrentRewards> {
   const ids = new Set(batch.flatMap((delivery) => (isOf(delivery, 'RewardRevised') ? [delivery.event.data.rewardId] : [])));
   if (ids.size === 0) return new Map();
-  const { rows } = await sql<Standing>`
+  const { rows } = await sql<CurrentReward>`
     select reward_id, rollout_id, step_id, value, revised_by from sample_rewards where reward_id = any(${[...ids]}::uuid[])`.execute(
     trx,
   );
@@ -39,29 +39,29 @@ export async function readStandingRewards(batch: readonly Delivery[], trx: Trx):
  */
 export async function reviseRewards(
   batch: readonly Delivery[],
-  standing: StandingRewards,
+  current: CurrentRewards,
   trx: Trx,
 ): Promise<readonly RewardPlace[]> {
-  const changed = new Set<Standing>();
+  const changed = new Set<CurrentReward>();
   for (const delivery of batch) {
     if (isOf(delivery, 'RewardAssigned')) {
       const { rewardId, rolloutId, stepId, value } = delivery.event.data;
-      if (!standing.has(rewardId))
-        standing.set(rewardId, { reward_id: rewardId, rollout_id: rolloutId, step_id: stepId, value, revised_by: [] });
+      if (!current.has(rewardId))
+        current.set(rewardId, { reward_id: rewardId, rollout_id: rolloutId, step_id: stepId, value, revised_by: [] });
     }
     if (!isOf(delivery, 'RewardRevised')) continue;
     const { id, data } = delivery.event;
-    const reward = standing.get(data.rewardId);
+    const reward = current.get(data.rewardId);
     if (reward === undefined || reward.revised_by.includes(id)) continue;
     reward.value = data.value;
     reward.revised_by = [...reward.revised_by, id];
     changed.add(reward);
   }
   if (changed.size > 0) {
-    const told = [...changed].map(({ reward_id, value, revised_by }) => ({ reward_id, value, revised_by }));
+    const changes = [...changed].map(({ reward_id, value, revised_by }) => ({ reward_id, value, revised_by }));
     await sql`
       update sample_rewards set value = r.value, revised_by = r.revised_by
-      from ${recordset(told, { reward_id: 'uuid', value: 'double precision', revised_by: 'jsonb' })}
+      from ${recordset(changes, { reward_id: 'uuid', value: 'double precision', revised_by: 'jsonb' })}
       where sample_rewards.reward_id = r.reward_id`.execute(trx);
   }
   return [...changed].map(({ rollout_id: rolloutId, step_id: stepId }) => ({ rolloutId, stepId }));

@@ -6,10 +6,10 @@ import type { Envelope } from '../../events/envelope.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { appendTo, givenEvents, projectSlice, releaseWaiting, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../../testing/read-models.ts';
-import { Story } from '../../testing/story.ts';
-import { type ToldGroup, tellBatch, tellGroup, tellLineage, tellVersion } from '../../testing/tell-training.ts';
+import { type RecordedGroup, recordBatch, recordGroup, recordLineage, recordVersion } from '../../testing/record-training.ts';
 import { readAbandonments, readBatchesById, readLeasesOfBatches } from './read-batches.ts';
 import { readLedgers } from './read-ledger.ts';
 import { readLineages } from './read-lineages.ts';
@@ -33,40 +33,40 @@ const lineage = { lineageId, policyId: POLICY };
 
 /** Two groups of two: the first in a batch, a member of the second rejected. */
 function tellPool(): {
-  readonly story: Story;
-  readonly first: ToldGroup;
-  readonly second: ToldGroup;
+  readonly builder: EventBuilder;
+  readonly first: RecordedGroup;
+  readonly second: RecordedGroup;
   readonly batch: DataOf<'BatchPlanned'>;
 } {
-  const story = new Story('pool');
-  const runId = story.run('run', { config: { training: { policyId: POLICY, channel: 'train' } } });
-  const first = tellGroup(story, runId, 'first', { policyId: POLICY, rewards: [0, 1] });
-  const second = tellGroup(story, runId, 'second', { policyId: POLICY, rewards: [1, 1] });
-  tellLineage(story, POLICY);
-  const batch = tellBatch(story, POLICY, [first]);
-  tellRejection(story, second);
-  return { story, first, second, batch };
+  const builder = new EventBuilder('pool');
+  const runId = builder.run('run', { config: { training: { policyId: POLICY, channel: 'train' } } });
+  const first = recordGroup(builder, runId, 'first', { policyId: POLICY, rewards: [0, 1] });
+  const second = recordGroup(builder, runId, 'second', { policyId: POLICY, rewards: [1, 1] });
+  recordLineage(builder, POLICY);
+  const batch = recordBatch(builder, POLICY, [first]);
+  tellRejection(builder, second);
+  return { builder, first, second, batch };
 }
 
-function tellRejection(story: Story, { treeId, rolloutIds }: ToldGroup): void {
+function tellRejection(builder: EventBuilder, { treeId, rolloutIds }: RecordedGroup): void {
   const [rolloutId = ''] = rolloutIds;
   const refused = { reason: 'zero-variance' as const, rule: 'told', measured: 1 };
-  story.tell('SampleRejected', { ...lineage, groupId: treeId, rolloutId, ...refused }, lineageId);
+  builder.record('SampleRejected', { ...lineage, groupId: treeId, rolloutId, ...refused }, lineageId);
 }
 
 describe('the training pool', () => {
   test('a revision before its reward is excluded until it is released, in one slice as in two', async () => {
-    const story = new Story('early');
-    const tree = story.tree(story.run());
-    const rewardId = story.id('reward');
+    const builder = new EventBuilder('early');
+    const tree = builder.tree(builder.run());
+    const rewardId = builder.id('reward');
     const scorer = { name: 'judge', revision: '2' };
     const early = { rewardId, treeId: tree.treeId, value: 0.25, scorer, reason: 'before it was there' };
-    story.tell('RewardRevised', early, tree.runId);
-    story.reward(tree, tree.rootStepId, 1, { rewardId });
+    builder.record('RewardRevised', early, tree.runId);
+    builder.reward(tree, tree.rootStepId, 1, { rewardId });
     const values = async () =>
       (await sql<{ value: number }>`select value from sample_rewards`.execute(database.db)).rows.map(({ value }) => value);
     const log = testLog();
-    appendTo(log, story.events);
+    appendTo(log, builder.events);
     for (const slices of [[3], [1, 2, 3]]) {
       await emptyReadModels(database.db);
       for (const [i, to] of slices.entries()) await projectSlice(database.db, log, 'trees', slices[i - 1] ?? 0, to);
@@ -89,7 +89,7 @@ describe('the training pool', () => {
     for (const order of orders) {
       await emptyReadModels(database.db);
       const log = testLog();
-      appendTo(log, tellPool().story.events);
+      appendTo(log, tellPool().builder.events);
       for (const topic of order) await projectSlice(database.db, log, topic, 0, log.topics.get(topic)?.length ?? 0);
       found.push([await readModels(database.db), await readLedgers(database.db, 'all'), await quarantined()]);
     }
@@ -97,16 +97,16 @@ describe('the training pool', () => {
   });
 
   test('a ledger read before its samples shows how far it is ahead, and never that one is lost', async () => {
-    const { story } = tellPool();
+    const { builder } = tellPool();
     await givenEvents(
       database.db,
-      story.events.filter(({ type }) => !['RunStarted', 'RolloutFinished'].includes(type)),
+      builder.events.filter(({ type }) => !['RunStarted', 'RolloutFinished'].includes(type)),
     );
     const before = { produced: 0, trained: 0, difference: 0, ahead: 3 };
     expect(await readLedgers(database.db, [POLICY])).toMatchObject([before]);
     await givenEvents(
       database.db,
-      story.events.filter(({ type }) => ['RunStarted', 'RolloutFinished'].includes(type)),
+      builder.events.filter(({ type }) => ['RunStarted', 'RolloutFinished'].includes(type)),
     );
     const owed = { group: 0, ready: 1, planned: 2, leased: 0 };
     expect(await readLedgers(database.db, [POLICY])).toMatchObject([
@@ -115,23 +115,26 @@ describe('the training pool', () => {
   });
 
   test('the pool excludes what is not for training: other channels and other configurations', async () => {
-    const story = new Story('channels');
+    const builder = new EventBuilder('channels');
     for (const training of [{ policyId: POLICY, channel: 'validation' }, { policyId: POLICY }, 'yes', null])
-      tellGroup(story, story.run(JSON.stringify(training), { config: { training } }), 'task', { policyId: POLICY, rewards: [1] });
-    await givenEvents(database.db, story.events);
+      recordGroup(builder, builder.run(JSON.stringify(training), { config: { training } }), 'task', {
+        policyId: POLICY,
+        rewards: [1],
+      });
+    await givenEvents(database.db, builder.events);
     expect(await readLedgers(database.db, 'all')).toEqual([]);
     expect(await quarantined()).toEqual([]);
   });
 
   test('the sums of a sample include late and revised rewards, on its steps and on itself', async () => {
-    const { story, first } = tellPool();
-    const tree = { treeId: first.treeId, runId: story.id('run', 'run') };
+    const { builder, first } = tellPool();
+    const tree = { treeId: first.treeId, runId: builder.id('run', 'run') };
     const [rolloutId = ''] = first.rolloutIds;
-    const rewardId = story.reward(tree, null, 0.25, { rolloutId, component: 'late' });
+    const rewardId = builder.reward(tree, null, 0.25, { rolloutId, component: 'late' });
     const scorer = { name: 'judge', revision: '2' };
-    const revised = story.tell('RewardRevised', { rewardId, treeId: first.treeId, value: 2, scorer, reason: '' }, tree.runId);
-    const again = story.tell('RewardRevised', { rewardId, treeId: first.treeId, value: 3, scorer, reason: '' }, tree.runId);
-    await givenEvents(database.db, [...story.events, revised]);
+    const revised = builder.record('RewardRevised', { rewardId, treeId: first.treeId, value: 2, scorer, reason: '' }, tree.runId);
+    const again = builder.record('RewardRevised', { rewardId, treeId: first.treeId, value: 3, scorer, reason: '' }, tree.runId);
+    await givenEvents(database.db, [...builder.events, revised]);
     expect(again.data.value).toBe(3);
     const [sample] = await readSamples(database.db, [rolloutId]);
     expect(sample).toMatchObject({ scores: { environment: 0, late: 3 }, state: 'planned', oldestVersion: 0, sampledTokens: 3 });
@@ -139,21 +142,21 @@ describe('the training pool', () => {
 });
 
 /** Tells that a batch is never trained, by who has the lease. */
-function tellAbandoned(story: Story, { batchId, ordinal }: DataOf<'BatchPlanned'>, reason = 'its rows cannot be read') {
-  const lease = { leaseId: story.id('lease'), fence: 1 };
+function tellAbandoned(builder: EventBuilder, { batchId, ordinal }: DataOf<'BatchPlanned'>, reason = 'its rows cannot be read') {
+  const lease = { leaseId: builder.id('lease'), fence: 1 };
   const leased = { ...lineage, batchId, ...lease, consumer: 'trainer', deadline: '2026-01-01T00:05:00.000Z' };
-  story.tell('BatchLeased', leased, lineageId);
-  story.tell('BatchAbandoned', { ...lineage, batchId, ordinal, by: 'trainer', reason, ...lease }, lineageId);
+  builder.record('BatchLeased', leased, lineageId);
+  builder.record('BatchAbandoned', { ...lineage, batchId, ordinal, by: 'trainer', reason, ...lease }, lineageId);
 }
-function tellAcked(story: Story, { batchId }: DataOf<'BatchPlanned'>) {
-  const acked = { batchId, leaseId: story.id('lease'), fence: 1, version: 1, checkpointId: story.id('c') };
-  story.tell('BatchAcked', { ...lineage, ...acked }, lineageId);
+function tellAcked(builder: EventBuilder, { batchId }: DataOf<'BatchPlanned'>) {
+  const acked = { batchId, leaseId: builder.id('lease'), fence: 1, version: 1, checkpointId: builder.id('c') };
+  builder.record('BatchAcked', { ...lineage, ...acked }, lineageId);
 }
 
 test('an abandoned batch has its own state: its samples are neither trained nor owed, and its lease is over', async () => {
-  const { story, first, batch } = tellPool();
-  tellAbandoned(story, batch);
-  await givenEvents(database.db, story.events);
+  const { builder, first, batch } = tellPool();
+  tellAbandoned(builder, batch);
+  await givenEvents(database.db, builder.events);
   expect(await readLedgers(database.db, [POLICY])).toMatchObject([
     {
       ...{ produced: 4, trained: 0, abandoned: 2, rejected: { 'zero-variance': 1 }, difference: 0, ahead: 0 },
@@ -179,90 +182,94 @@ describe('the end of a batch', () => {
     [
       'an abandonment for another reason',
       tellAbandoned,
-      (story: Story, batch: DataOf<'BatchPlanned'>) => tellAbandoned(story, batch, 'another'),
+      (builder: EventBuilder, batch: DataOf<'BatchPlanned'>) => tellAbandoned(builder, batch, 'another'),
       'data',
     ],
   ])('%s is quarantined', async (_, end, contradict, field) => {
-    const { story, batch } = tellPool();
-    end(story, batch);
-    contradict(story, batch);
-    await givenEvents(database.db, story.events);
+    const { builder, batch } = tellPool();
+    end(builder, batch);
+    contradict(builder, batch);
+    await givenEvents(database.db, builder.events);
     expect((await quarantined()).map((row) => row.field)).toEqual([field]);
     expect(await readLedgers(database.db, [POLICY])).toMatchObject([{ difference: 0 }]);
   });
 });
 
 test('a slice that ends behind an acknowledgement changes neither the newest version nor the trained batches', async () => {
-  const { story, batch } = tellPool();
-  tellAcked(story, batch);
-  await givenEvents(database.db, story.events);
+  const { builder, batch } = tellPool();
+  tellAcked(builder, batch);
+  await givenEvents(database.db, builder.events);
   expect(await readLineages(database.db, [POLICY])).toMatchObject([{ planned: 1, trained: 0, newestVersion: 0 }]);
-  const seen = story.events.length;
-  tellVersion(story, POLICY, 1, batch.batchId);
-  await givenEvents(database.db, story.events.slice(seen));
+  const seen = builder.events.length;
+  recordVersion(builder, POLICY, 1, batch.batchId);
+  await givenEvents(database.db, builder.events.slice(seen));
   expect(await readLineages(database.db, [POLICY])).toMatchObject([{ planned: 1, trained: 1, newestVersion: 1 }]);
 });
 
 describe('contradictions in the stream of a policy', () => {
   test.each<[string, string, (pool: ReturnType<typeof tellPool>) => void]>([
-    ['another batch of the same ordinal', 'data.ordinal', ({ story, second }) => void tellBatch(story, POLICY, [second])],
-    ['a sample in a second batch', 'data.groups', ({ story, first, batch }) => void tellBatch(story, POLICY, [first], batch)],
+    ['another batch of the same ordinal', 'data.ordinal', ({ builder, second }) => void recordBatch(builder, POLICY, [second])],
+    [
+      'a sample in a second batch',
+      'data.groups',
+      ({ builder, first, batch }) => void recordBatch(builder, POLICY, [first], batch),
+    ],
     [
       'a batch with a rejected sample',
       'data.groups',
-      ({ story, second, batch }) => void tellBatch(story, POLICY, [second], batch),
+      ({ builder, second, batch }) => void recordBatch(builder, POLICY, [second], batch),
     ],
-    ['a rejection of a planned sample', 'data.rolloutId', ({ story, first }) => tellRejection(story, first)],
+    ['a rejection of a planned sample', 'data.rolloutId', ({ builder, first }) => tellRejection(builder, first)],
     [
       'a batch that skips one',
       'data.previousHash',
-      ({ story, second, batch }) => void tellBatch(story, POLICY, [second], { ...batch, ordinal: 4 }),
+      ({ builder, second, batch }) => void recordBatch(builder, POLICY, [second], { ...batch, ordinal: 4 }),
     ],
     [
       'a batch whose predecessor is not the recorded one',
       'data.previousHash',
-      ({ story, second, batch }) => void tellBatch(story, POLICY, [second], { ...batch, manifestHash: 'e'.repeat(64) }),
+      ({ builder, second, batch }) => void recordBatch(builder, POLICY, [second], { ...batch, manifestHash: 'e'.repeat(64) }),
     ],
     [
       'a manifest that was changed',
       'data.manifestHash',
-      ({ story, batch }) => {
+      ({ builder, batch }) => {
         const next = { ...batch, ordinal: 1, previousHash: batch.manifestHash };
-        story.tell('BatchPlanned', { ...next, manifestHash: manifestHashOf(batch) }, lineageId);
+        builder.record('BatchPlanned', { ...next, manifestHash: manifestHashOf(batch) }, lineageId);
       },
     ],
-    ['other rules of the same policy', 'data', ({ story }) => void tellLineage(story, POLICY, { groupsPerBatch: 9 })],
+    ['other rules of the same policy', 'data', ({ builder }) => void recordLineage(builder, POLICY, { groupsPerBatch: 9 })],
     [
       'a lineage under a foreign id',
       'data.lineageId',
-      ({ story }) => {
-        story.tell(
+      ({ builder }) => {
+        builder.record(
           'LeaseExpired',
-          { ...lineage, lineageId: story.id('other'), batchId: story.id('b'), leaseId: story.id('l'), fence: 1 },
+          { ...lineage, lineageId: builder.id('other'), batchId: builder.id('b'), leaseId: builder.id('l'), fence: 1 },
           lineageId,
         );
       },
     ],
   ])('%s goes to quarantine', async (_, field, contradict) => {
     const pool = tellPool();
-    const before = pool.story.events.length;
+    const before = pool.builder.events.length;
     contradict(pool);
-    await givenEvents(database.db, pool.story.events.slice(0, before));
+    await givenEvents(database.db, pool.builder.events.slice(0, before));
     const standing = await trainingRows();
-    const added = pool.story.events.slice(before);
+    const added = pool.builder.events.slice(before);
     await givenEvents(database.db, added.slice(0, 1));
     expect((await quarantined()).map((row) => row.field)).toEqual([field]);
     expect(await trainingRows()).toEqual(standing);
   });
 
   test('a repeated event changes nothing', async () => {
-    const { story } = tellPool();
-    await givenEvents(database.db, story.events);
-    const told: readonly Envelope[] = story.events.map((event, i) => ({ ...event, id: story.id('again', i) }));
+    const { builder } = tellPool();
+    await givenEvents(database.db, builder.events);
+    const recorded: readonly Envelope[] = builder.events.map((event, i) => ({ ...event, id: builder.id('again', i) }));
     const before = await trainingRows();
     await givenEvents(
       database.db,
-      told.filter(({ stream }) => stream === lineageId),
+      recorded.filter(({ stream }) => stream === lineageId),
     );
     expect(await trainingRows()).toEqual(before);
     expect(await quarantined()).toEqual([]);

@@ -7,9 +7,9 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { readLedgers } from '../../projections/training-pool/read-ledger.ts';
 import { settle } from '../../testing/crashing-run.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
-import { Story } from '../../testing/story.ts';
-import { appendTold, tellBatches } from '../../testing/tell-batches.ts';
+import { appendRecorded, recordBatches } from '../../testing/record-batches.ts';
 import { until } from '../../testing/until.ts';
 import { openLeaseService } from '../../usecases/train/open-lease-service.ts';
 import type { LeaseService } from './lease-service.ts';
@@ -34,13 +34,13 @@ const ttlMs = 60_000;
 
 /** Tells batches of a policy and registers it. */
 async function given(policyId: string, batches = 2) {
-  const story = new Story(policyId);
-  const told = tellBatches(story, { policyId, batches, steps: 1, members: 1 });
-  await appendTold(platform.log, story.events);
+  const builder = new EventBuilder(policyId);
+  const recorded = recordBatches(builder, { policyId, batches, steps: 1, members: 1 });
+  await appendRecorded(platform.log, builder.events);
   await settle(platform);
   const answer = await service.registerPolicy({ policyId, backend: 'test', weights: sha(policyId), kept: null });
   expect(answer.kind).toBe('registered');
-  return told;
+  return recorded;
 }
 async function leased(policyId: string, more: { consumer?: string; ttlMs?: number } = {}): Promise<Lease> {
   const answer = await service.lease({ policyId, consumer, ttlMs, ...more });
@@ -52,7 +52,7 @@ function ackOf({ leaseId, fence, batchId, base }: Lease, changes: Partial<AckReq
   return { leaseId, fence, ...result, backend: 'test', kept: null, loss: null, metrics: { loss: 0.5 }, ...changes };
 }
 /** The lineage's events in the journal but the plans, in their order. */
-async function told(lineageId: string) {
+async function recorded(lineageId: string) {
   await settle(platform);
   const rows = await platform.database.db
     .selectFrom('events')
@@ -81,7 +81,7 @@ describe('leases', () => {
     expect(await service.lease({ policyId: 'chain', consumer, ttlMs })).toMatchObject({
       ...{ kind: 'nothing', busyUntil: null, head: { version: 3 } },
     });
-    const events = await told(lineageId);
+    const events = await recorded(lineageId);
     const round = ['BatchLeased', 'BatchAcked', 'CheckpointSaved', 'PolicyUpdated'];
     expect(typesOf(events)).toEqual(['CheckpointSaved', 'PolicyUpdated', ...round, ...round, ...round]);
     const updates = events.filter(({ type }) => type === 'PolicyUpdated').map(({ data }) => data);
@@ -116,7 +116,7 @@ describe('leases', () => {
     expect(after.leaseId).not.toBe(before.leaseId);
     expect(await service.ack(ackOf(before))).toMatchObject({ kind: 'refused', code: 'stale-fence' });
     expect(await service.ack(ackOf(after))).toMatchObject({ kind: 'acked' });
-    expect(typesOf(await told(lineageId)).slice(2, 5)).toEqual(['BatchLeased', 'BatchReturned', 'BatchLeased']);
+    expect(typesOf(await recorded(lineageId)).slice(2, 5)).toEqual(['BatchLeased', 'BatchReturned', 'BatchLeased']);
   });
 
   test('a lease past its deadline is refused whatever it asks, and its batch is leased again', async () => {
@@ -130,7 +130,7 @@ describe('leases', () => {
     expect(await service.nack({ ...late, reason: 'x' })).toMatchObject(refusal);
     expect(await service.ack(ackOf({ ...again, fence: 1 }))).toMatchObject(refusal);
     expect(await service.ack(ackOf(again))).toMatchObject({ kind: 'acked', version: 1 });
-    expect(typesOf(await told(lineageId)).slice(2, 6)).toEqual(['BatchLeased', 'LeaseExpired', 'BatchLeased', 'BatchAcked']);
+    expect(typesOf(await recorded(lineageId)).slice(2, 6)).toEqual(['BatchLeased', 'LeaseExpired', 'BatchLeased', 'BatchAcked']);
   });
 
   test('an expired lease is ended once, by the sweep or by a late acknowledgement', async () => {
@@ -143,7 +143,7 @@ describe('leases', () => {
     expect(await service.ack(ackOf(second))).toMatchObject({ code: 'stale-fence', message: expect.stringContaining('deadline') });
     expect(await service.expire()).toBe(0);
     const expected = ['BatchLeased', 'LeaseExpired', 'BatchLeased', 'LeaseExpired'];
-    expect(typesOf(await told(lineageId)).slice(2)).toEqual(expected);
+    expect(typesOf(await recorded(lineageId)).slice(2)).toEqual(expected);
   });
 
   test('a renewal keeps a lease', async () => {
@@ -160,7 +160,7 @@ describe('leases', () => {
     expect(await service.nack({ ...lease, reason: 'out of memory' })).toEqual({ kind: 'returned', batchId: batchIds[0] });
     expect(await service.nack({ ...lease, reason: 'again' })).toMatchObject({ code: 'stale-fence' });
     expect(await leased('returned', { consumer: 'other' })).toMatchObject({ batchId: batchIds[0], fence: 2 });
-    const returned = (await told(lineageId)).find(({ type }) => type === 'BatchReturned');
+    const returned = (await recorded(lineageId)).find(({ type }) => type === 'BatchReturned');
     expect(returned?.data).toMatchObject({ reason: 'out of memory', fence: 1 });
   });
 });
@@ -186,11 +186,11 @@ describe('acknowledgements', () => {
     const { lineageId } = await given('lost answer');
     const lease = await leased('lost answer');
     const first = await service.ack(ackOf(lease));
-    const before = await told(lineageId);
+    const before = await recorded(lineageId);
     expect(await service.ack(ackOf(lease))).toEqual(first);
     await service.lease({ policyId: 'lost answer', consumer, ttlMs }); // even when the next batch is out
     expect(await service.ack(ackOf(lease))).toEqual(first);
-    expect(typesOf(await told(lineageId))).toEqual([...typesOf(before), 'BatchLeased']);
+    expect(typesOf(await recorded(lineageId))).toEqual([...typesOf(before), 'BatchLeased']);
   });
 
   test('an acknowledgement of a trained batch with other weights or another checkpoint is refused', async () => {
@@ -247,7 +247,7 @@ describe('abandonments', () => {
     const next = await leased('abandoned');
     expect(next).toMatchObject({ batchId: batchIds[2], ordinal: 2, fence: 1, base: { version: 1 } });
     expect(await service.ack(ackOf(next))).toMatchObject({ kind: 'acked', version: 2 });
-    const events = await told(lineageId);
+    const events = await recorded(lineageId);
     const abandoned = events.filter(({ type }) => type === 'BatchAbandoned');
     const { leaseId, fence } = lease;
     expect(abandoned.map(({ data }) => data)).toEqual([
@@ -328,7 +328,7 @@ describe('policies', () => {
     const again = { policyId: 'registered', backend: 'test', weights: sha('registered'), kept: null };
     expect(await service.registerPolicy(again)).toMatchObject({ kind: 'registered', lineageId, head: { version: 0 } });
     expect(await service.registerPolicy({ ...again, weights: sha('other') })).toMatchObject({ code: 'already-registered' });
-    expect(typesOf(await told(lineageId))).toEqual(['CheckpointSaved', 'PolicyUpdated']);
+    expect(typesOf(await recorded(lineageId))).toEqual(['CheckpointSaved', 'PolicyUpdated']);
   });
 
   test('a policy is leased only to a trainer that holds its newest version, when the trainer names the one it holds', async () => {
@@ -354,7 +354,7 @@ describe('policies', () => {
     });
     expect(await service.ack(ackOf(under))).toMatchObject({ code: 'stale-fence' });
     expect(await service.ack(ackOf(lease))).toMatchObject({ kind: 'acked', version: 2 });
-    const events = await told(lineageId);
+    const events = await recorded(lineageId);
     expect(events.filter(({ type }) => type === 'BatchAcked').map(({ data }) => data.batchId)).toEqual(batchIds);
     expect(await platform.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
     expect(await platform.database.db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
@@ -383,7 +383,7 @@ describe('policies', () => {
     expect(lease).toMatchObject({ ordinal: 2, fence: 3, base: { version: 2, weights: sha(batchIds[1] ?? '') } });
     expect(await service.ack(ackOf(lease))).toMatchObject({ kind: 'acked', version: 3 });
     expect(await service.ack(ackOf(await leased('restored')))).toMatchObject({ kind: 'acked', version: 4 });
-    const events = await told(lineageId);
+    const events = await recorded(lineageId);
     expect(events.filter(({ type }) => type === 'BatchAcked').map(({ data }) => data.batchId)).toEqual(batchIds);
     expect(await platform.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
     expect(await platform.database.db.selectFrom('anomalies').selectAll().execute()).toEqual([]);

@@ -61,18 +61,18 @@ const RELAY_WAIT_MS = 5_000; // what is durable in Postgres is not lost; after t
 
 /** Opens the lease service over a database. */
 export function createLeaseService(options: LeaseServiceOptions): LeaseService {
-  const told = async <T extends { readonly kind: string }>(answer: Promise<T>): Promise<T> => {
+  const notified = async <T extends { readonly kind: string }>(answer: Promise<T>): Promise<T> => {
     const given = await answer;
     if (given.kind !== 'nothing') await relayed(options);
     return given;
   };
   return {
-    registerPolicy: (request) => told(registerPolicy(options, request)),
-    lease: (request) => told(leaseBatch(options, request)),
-    renew: (request) => told(renewLease(options, request)),
-    ack: (request) => told(ackBatch(options, request)),
-    nack: (request) => told(nackBatch(options, request)),
-    abandon: (request) => told(abandonBatch(options, request)),
+    registerPolicy: (request) => notified(registerPolicy(options, request)),
+    lease: (request) => notified(leaseBatch(options, request)),
+    renew: (request) => notified(renewLease(options, request)),
+    ack: (request) => notified(ackBatch(options, request)),
+    nack: (request) => notified(nackBatch(options, request)),
+    abandon: (request) => notified(abandonBatch(options, request)),
     expire: () => expireLeases(options),
   };
 }

@@ -22,7 +22,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const tell = async ({ db }: Database) => {
+const record = async ({ db }: Database) => {
   const { rows } = await sql<{ id: string }>`
     insert into outbox (event_id, topic, key, value) values (gen_random_uuid(), 'training', 'k', '') returning outbox_id::text as id`.execute(
     db,
@@ -34,7 +34,7 @@ test('a copied lease service never reuses a number of the outbox, also when the 
   const original = await openDatabase(server.url);
   await migrate(original.pool);
   await installProjections(original.pool);
-  for (let i = 0; i < 5; i++) await tell(original);
+  for (let i = 0; i < 5; i++) await record(original);
   await original.close();
   const url = new URL(server.url);
   url.pathname = '/postgres';
@@ -45,11 +45,11 @@ test('a copied lease service never reuses a number of the outbox, also when the 
   const restored = await openDatabase(url.toString());
   try {
     await restored.db.transaction().execute(bringServiceForward);
-    const given = [await tell(restored), await tell(restored), await tell(restored)];
+    const given = [await record(restored), await record(restored), await record(restored)];
     const { rows } = await administrator.query<{ pid: number }>('select pg_backend_pid() as pid');
     process.kill(rows[0]?.pid ?? 0, 'SIGKILL'); // the postmaster ends all others and recovers from the log
     await until(async () => {
-      const again = await tell(restored).catch((error: { code?: string }) =>
+      const again = await record(restored).catch((error: { code?: string }) =>
         error.code === '23505' ? Promise.reject(error) : 0,
       );
       if (again > 0) given.push(again);

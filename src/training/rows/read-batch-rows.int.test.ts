@@ -5,10 +5,10 @@ import { manifestHashOf } from '../../events/manifest-hash.ts';
 import { pack } from '../../events/packed.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { MemoryBlobs } from '../../testing/memory-blobs.ts';
-import { Story } from '../../testing/story.ts';
-import { tellBatches, toldIds } from '../../testing/tell-batches.ts';
+import { recordBatches, recordedIds } from '../../testing/record-batches.ts';
 import type { BatchRows } from './batch-rows.ts';
 import { encodeRows } from './encode-rows.ts';
 import { readBatchRows } from './read-batch-rows.ts';
@@ -26,11 +26,11 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-async function told(name: string, shape: Omit<Parameters<typeof tellBatches>[1], 'policyId'> = {}) {
-  const story = new Story(name);
-  const batches = tellBatches(story, { policyId: name, ...shape });
-  await givenEvents(database.db, story.events);
-  return { story, ...batches };
+async function recorded(name: string, shape: Omit<Parameters<typeof recordBatches>[1], 'policyId'> = {}) {
+  const builder = new EventBuilder(name);
+  const batches = recordBatches(builder, { policyId: name, ...shape });
+  await givenEvents(database.db, builder.events);
+  return { builder, ...batches };
 }
 function bodyOf(rows: BatchRows, layout: 'step' | 'verl') {
   const encoded = encodeRows(rows, layout);
@@ -44,7 +44,7 @@ function bodyOf(rows: BatchRows, layout: 'step' | 'verl') {
 
 describe('rows of a batch', () => {
   test('the rows are the recorded paths with their tokens, spans, rewards and candidates, in the order of the manifest', async () => {
-    const { batchIds, rollouts, runId } = await told('whole', { groups: 2, members: 2, steps: 2 });
+    const { batchIds, rollouts, runId } = await recorded('whole', { groups: 2, members: 2, steps: 2 });
     const rows = await readBatchRows(database.db, blobs, batchIds[0] ?? '');
     expect(rows.batch).toMatchObject({ policyId: 'whole', ordinal: 0, estimator: { name: 'grpo' }, shards: [[0, 1, 2, 3]] });
     expect(rows.trajectories.map(({ rolloutId }) => rolloutId)).toEqual(rollouts[0]);
@@ -56,7 +56,7 @@ describe('rows of a batch', () => {
       rewards: [{ component: 'format', value: 0.25, scorer: { name: 'environment', revision: '1' } }],
     });
     const [first, last] = second?.steps ?? [];
-    expect([...(first?.tokens?.ids ?? [])]).toEqual(toldIds(1, 1, 3));
+    expect([...(first?.tokens?.ids ?? [])]).toEqual(recordedIds(1, 1, 3));
     expect([...(last?.tokens?.logProbs ?? [])]).toEqual([-0.5, -1, -1.5]);
     expect([...(last?.tokens?.mask ?? [])]).toEqual([1, 1, 1]);
     expect([first?.candidates, last?.candidates]).toEqual([
@@ -71,24 +71,24 @@ describe('rows of a batch', () => {
 
   test('the rows contain steps of an earlier rollout as context, and train only their own', async () => {
     const policyId = 'branched';
-    const story = new Story(policyId);
-    const run = story.run();
-    const tree = story.tree(run);
-    const earlier = story.rollout(tree, 0);
+    const builder = new EventBuilder(policyId);
+    const run = builder.run();
+    const tree = builder.tree(run);
+    const earlier = builder.rollout(tree, 0);
     const tokens = (id: number) => ({ ids: pack('int32', [id]), logProbs: null, mask: null });
-    const shared = story.step(tree, earlier, tree.rootStepId, 1, { tokens: tokens(1) });
-    const end = story.step(tree, earlier, shared, 2, { tokens: tokens(2), termination: 'terminated' });
-    story.finishRollout(tree, earlier, end, { steps: 2 });
-    const younger = story.rollout(tree, 1, { fromStepId: shared });
-    const own = story.step(tree, younger, shared, 2, {
+    const shared = builder.step(tree, earlier, tree.rootStepId, 1, { tokens: tokens(1) });
+    const end = builder.step(tree, earlier, shared, 2, { tokens: tokens(2), termination: 'terminated' });
+    builder.finishRollout(tree, earlier, end, { steps: 2 });
+    const younger = builder.rollout(tree, 1, { fromStepId: shared });
+    const own = builder.step(tree, younger, shared, 2, {
       tokens: tokens(3),
       termination: 'truncated',
       admissibleActions: ['go on'],
     });
-    story.finishRollout(tree, younger, own, { outcome: 'truncated', steps: 1 });
-    story.closeTree(tree, 2);
-    const batchId = tellOne(story, policyId, tree.treeId, [earlier, younger]);
-    await givenEvents(database.db, story.events);
+    builder.finishRollout(tree, younger, own, { outcome: 'truncated', steps: 1 });
+    builder.closeTree(tree, 2);
+    const batchId = tellOne(builder, policyId, tree.treeId, [earlier, younger]);
+    await givenEvents(database.db, builder.events);
     const rows = await readBatchRows(database.db, blobs, batchId);
     expect(rows.trajectories.map(({ steps, from }) => [steps.map(({ stepId }) => stepId), from])).toEqual([
       [[shared, end], 0],
@@ -108,17 +108,20 @@ describe('rows of a batch', () => {
 
   test('mismatched arrays, a missing blob and an unplanned batch are each reported', async () => {
     const policyId = 'damaged';
-    const story = new Story(policyId);
-    const tree = story.tree(story.run());
-    const rollout = story.rollout(tree);
+    const builder = new EventBuilder(policyId);
+    const tree = builder.tree(builder.run());
+    const rollout = builder.rollout(tree);
     const tokens = { ids: pack('int32', [1, 2]), logProbs: pack('float32', [-1]), mask: null };
-    const leaf = story.step(tree, rollout, tree.rootStepId, 1, { tokens });
-    story.finishRollout(tree, rollout, leaf);
+    const leaf = builder.step(tree, rollout, tree.rootStepId, 1, { tokens });
+    builder.finishRollout(tree, rollout, leaf);
     const lost = { blob: 'e'.repeat(64), size: 70_000, mediaType: 'text/plain' };
-    const other = story.tree(story.run('other'), 'other', { observation: lost });
-    const walked = story.walk(other, 0, 1, 1);
-    const batches = [tellOne(story, policyId, tree.treeId, [rollout]), tellOne(story, 'gone', other.treeId, [walked.rolloutId])];
-    await givenEvents(database.db, story.events);
+    const other = builder.tree(builder.run('other'), 'other', { observation: lost });
+    const walked = builder.walk(other, 0, 1, 1);
+    const batches = [
+      tellOne(builder, policyId, tree.treeId, [rollout]),
+      tellOne(builder, 'gone', other.treeId, [walked.rolloutId]),
+    ];
+    await givenEvents(database.db, builder.events);
     await expect(readBatchRows(database.db, blobs, batches[0] ?? '')).rejects.toMatchObject({
       ...{ name: 'RowsError', code: 'tokens', message: expect.stringContaining(leaf) },
     });
@@ -128,7 +131,7 @@ describe('rows of a batch', () => {
 });
 
 /** Tells a batch of one group. */
-function tellOne(story: Story, policyId: string, treeId: string, rolloutIds: readonly string[]): string {
+function tellOne(builder: EventBuilder, policyId: string, treeId: string, rolloutIds: readonly string[]): string {
   const lineageId = derivedId('lineage', policyId);
   const batchId = derivedId('batch', lineageId, 0);
   const manifest: Omit<DataOf<'BatchPlanned'>, 'manifestHash'> = {
@@ -156,13 +159,13 @@ function tellOne(story: Story, policyId: string, treeId: string, rolloutIds: rea
     groups: [{ treeId, rolloutIds: [...rolloutIds] }],
     ...{ samples: rolloutIds.length, tokens: 0, shards: [rolloutIds.map((_, place) => place)], previousHash: null },
   };
-  story.tell('BatchPlanned', { ...manifest, manifestHash: manifestHashOf(manifest) }, lineageId);
+  builder.record('BatchPlanned', { ...manifest, manifestHash: manifestHashOf(manifest) }, lineageId);
   return batchId;
 }
 
 describe('layout step', () => {
   test('layout step has a row per step, jagged columns, rewards by component, and texts that restore a policy over candidates', async () => {
-    const { batchIds, rollouts } = await told('stepped', { members: 2, steps: 2 });
+    const { batchIds, rollouts } = await recorded('stepped', { members: 2, steps: 2 });
     const body = bodyOf(await readBatchRows(database.db, blobs, batchIds[0] ?? ''), 'step');
     expect(body.metadata).toMatchObject({ format: 'espalier.rows/1', layout: 'step' });
     expect(JSON.parse(body.metadata.rows ?? '')).toMatchObject({
@@ -170,7 +173,9 @@ describe('layout step', () => {
       trajectories: rollouts[0],
     });
     expect(body.numbers('cu_seqlens')).toEqual([0, 3, 6, 9, 12]);
-    expect(body.numbers('responses')).toEqual([toldIds(0, 1, 3), toldIds(0, 2, 3), toldIds(1, 1, 3), toldIds(1, 2, 3)].flat());
+    expect(body.numbers('responses')).toEqual(
+      [recordedIds(0, 1, 3), recordedIds(0, 2, 3), recordedIds(1, 1, 3), recordedIds(1, 2, 3)].flat(),
+    );
     expect(body.numbers('response_mask')).toEqual(Array(12).fill(1));
     expect(body.numbers('policy_versions')).toEqual([0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1]);
     expect(body.numbers('rollout_log_probs').slice(0, 4)).toEqual([-0.5, -1, -1.5, -0.5]);
@@ -199,11 +204,11 @@ describe('layout step', () => {
 
   test('layout step accepts steps without recorded tokens, as rows of length 0', async () => {
     const policyId = 'by text';
-    const story = new Story(policyId);
-    const tree = story.tree(story.run());
-    const { rolloutId } = story.walk(tree, 0, 2, 1);
-    const batchId = tellOne(story, policyId, tree.treeId, [rolloutId]);
-    await givenEvents(database.db, story.events);
+    const builder = new EventBuilder(policyId);
+    const tree = builder.tree(builder.run());
+    const { rolloutId } = builder.walk(tree, 0, 2, 1);
+    const batchId = tellOne(builder, policyId, tree.treeId, [rolloutId]);
+    await givenEvents(database.db, builder.events);
     const rows = await readBatchRows(database.db, blobs, batchId);
     const body = bodyOf(rows, 'step');
     expect([body.numbers('cu_seqlens'), body.numbers('has_log_probs')]).toEqual([
@@ -214,15 +219,15 @@ describe('layout step', () => {
   });
 
   test('the digest changes with a revised reward, and only then', async () => {
-    const { batchIds, story, runId } = await told('revised', { members: 1, steps: 1 });
+    const { batchIds, builder, runId } = await recorded('revised', { members: 1, steps: 1 });
     const read = async () => bodyOf(await readBatchRows(database.db, blobs, batchIds[0] ?? ''), 'step').digest;
     const before = await read();
     expect(await read()).toBe(before);
-    const reward = story.events.find((event) => event.type === 'RewardAssigned');
+    const reward = builder.events.find((event) => event.type === 'RewardAssigned');
     if (reward?.type !== 'RewardAssigned') throw new Error('a reward was told');
     const { rewardId, treeId } = reward.data;
     const scorer = { name: 'judge', revision: '2' };
-    const revised = story.tell('RewardRevised', { rewardId, treeId, value: 7, scorer, reason: 'seen again' }, runId);
+    const revised = builder.record('RewardRevised', { rewardId, treeId, value: 7, scorer, reason: 'seen again' }, runId);
     await givenEvents(database.db, [revised]);
     expect(await read()).not.toBe(before);
   });
@@ -230,10 +235,10 @@ describe('layout step', () => {
 
 describe('layout verl', () => {
   test('layout verl has a row per trajectory, masks the tokens of observations, and puts rewards on the last sampled token', async () => {
-    const { batchIds } = await told('merged', { members: 2, steps: 2, tokens: 2, observationTokens: 2 });
+    const { batchIds } = await recorded('merged', { members: 2, steps: 2, tokens: 2, observationTokens: 2 });
     const body = bodyOf(await readBatchRows(database.db, blobs, batchIds[0] ?? ''), 'verl');
     expect(body.numbers('cu_seqlens')).toEqual([0, 6, 12]);
-    expect(body.numbers('responses').slice(0, 6)).toEqual([...toldIds(0, 1, 4), ...toldIds(0, 2, 2)]);
+    expect(body.numbers('responses').slice(0, 6)).toEqual([...recordedIds(0, 1, 4), ...recordedIds(0, 2, 2)]);
     expect(body.numbers('response_mask').slice(0, 6)).toEqual([1, 1, 0, 0, 1, 1]);
     expect(body.numbers('policy_versions').slice(0, 6)).toEqual([0, 0, -1, -1, 1, 1]);
     expect(body.numbers('token_level_scores')).toEqual([0, 0, 0, 0, 0, 0.25, 0, 0, 0, 0, 0, 0.75]);
@@ -245,7 +250,7 @@ describe('layout verl', () => {
   });
 
   test('layout verl is refused with the alternative where observations were recorded as text alone', async () => {
-    const { batchIds } = await told('holes', { steps: 2 });
+    const { batchIds } = await recorded('holes', { steps: 2 });
     const rows = await readBatchRows(database.db, blobs, batchIds[0] ?? '');
     expect(encodeRows(rows, 'verl')).toMatchObject({
       ...{
@@ -254,7 +259,7 @@ describe('layout verl', () => {
         remedy: expect.stringContaining('layout=step'),
       },
     });
-    const single = await told('single turn', { steps: 1 });
+    const single = await recorded('single turn', { steps: 1 });
     expect(bodyOf(await readBatchRows(database.db, blobs, single.batchIds[0] ?? ''), 'verl').numbers('num_turns')).toEqual([
       1, 1,
     ]);

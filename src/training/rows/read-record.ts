@@ -93,15 +93,15 @@ export async function readRewardsAt(
   position: Offsets,
   weights: RewardWeights | undefined,
 ): Promise<ReadonlyMap<string, readonly BatchReward[]>> {
-  const standing = [...(await foldRewardsAt(db, trees, position))].sort((a, b) =>
+  const inForce = [...(await foldRewardsAt(db, trees, position))].sort((a, b) =>
     a.assigned.rewardId < b.assigned.rewardId ? -1 : 1,
   );
   const takers = await readTakers(
     db,
-    standing.flatMap(({ assigned: { stepId, rolloutId } }) => (stepId === null || rolloutId === null ? [] : [stepId])),
+    inForce.flatMap(({ assigned: { stepId, rolloutId } }) => (stepId === null || rolloutId === null ? [] : [stepId])),
   );
   return byOwner(
-    standing.flatMap(({ assigned: { stepId, rolloutId, component }, value, scorer: { name: scorer, revision } }) => {
+    inForce.flatMap(({ assigned: { stepId, rolloutId, component }, value, scorer: { name: scorer, revision } }) => {
       const owner = stepId ?? rolloutId;
       const contradictory = stepId !== null && rolloutId !== null && takers.get(stepId) !== rolloutId;
       return owner === null || contradictory ? [] : [{ owner, component, value, scorer, revision }];

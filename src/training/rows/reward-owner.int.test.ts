@@ -2,11 +2,11 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Envelope } from '../../events/envelope.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { MemoryBlobs } from '../../testing/memory-blobs.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
-import { Story } from '../../testing/story.ts';
-import { tellBatch, tellLineage } from '../../testing/tell-training.ts';
+import { recordBatch, recordLineage } from '../../testing/record-training.ts';
 import { stepRowsOf } from '../backends/step-rows-of.ts';
 import { readBatchRows } from './read-batch-rows.ts';
 
@@ -28,28 +28,28 @@ const POLICY = 'p';
  * Two rollouts of one step; each has a reward of its own, and the one of 8 names the step of the first and the second rollout.
  */
 function crossed() {
-  const story = new Story('crossed');
-  tellLineage(story, POLICY);
-  const runId = story.run('run', { config: { training: { policyId: POLICY, channel: 'train' } } });
-  const tree = story.tree(runId, 'tree', { plannedRollouts: 2 });
+  const builder = new EventBuilder('crossed');
+  recordLineage(builder, POLICY);
+  const runId = builder.run('run', { config: { training: { policyId: POLICY, channel: 'train' } } });
+  const tree = builder.tree(runId, 'tree', { plannedRollouts: 2 });
   const walked = [0, 1].map((ordinal) => {
-    const rolloutId = story.rollout(tree, ordinal);
-    const stepId = story.step(tree, rolloutId, tree.rootStepId, 1, { termination: 'terminated' });
+    const rolloutId = builder.rollout(tree, ordinal);
+    const stepId = builder.step(tree, rolloutId, tree.rootStepId, 1, { termination: 'terminated' });
     return { rolloutId, stepId };
   });
   const [first, second] = walked;
   if (!first || !second) throw new Error('two rollouts are told');
-  story.reward(tree, first.stepId, 8, { rolloutId: second.rolloutId });
+  builder.reward(tree, first.stepId, 8, { rolloutId: second.rolloutId });
   for (const [i, { rolloutId, stepId }] of walked.entries()) {
-    story.reward(tree, stepId, 1 + i, { rolloutId });
-    story.reward(tree, stepId, 0.5);
-    story.reward(tree, null, 0.25, { rolloutId });
-    story.finishRollout(tree, rolloutId, stepId);
+    builder.reward(tree, stepId, 1 + i, { rolloutId });
+    builder.reward(tree, stepId, 0.5);
+    builder.reward(tree, null, 0.25, { rolloutId });
+    builder.finishRollout(tree, rolloutId, stepId);
   }
-  story.closeTree(tree, 2);
+  builder.closeTree(tree, 2);
   const rolloutIds = walked.map(({ rolloutId }) => rolloutId);
-  const { batchId } = tellBatch(story, POLICY, [{ treeId: tree.treeId, rolloutIds }]);
-  return { events: story.events, rolloutIds, batchId, crossedStep: first.stepId };
+  const { batchId } = recordBatch(builder, POLICY, [{ treeId: tree.treeId, rolloutIds }]);
+  return { events: builder.events, rolloutIds, batchId, crossedStep: first.stepId };
 }
 
 async function scoresOf(rolloutIds: readonly string[]): Promise<unknown[]> {

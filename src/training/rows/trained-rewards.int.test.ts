@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { MemoryBlobs } from '../../testing/memory-blobs.ts';
-import { Story } from '../../testing/story.ts';
-import { tellBatches } from '../../testing/tell-batches.ts';
+import { recordBatches } from '../../testing/record-batches.ts';
 import { estimateBatch } from '../../usecases/train/estimates/estimate-batch.ts';
 import { stepRowsOf } from '../backends/step-rows-of.ts';
 import { encodeRows } from './encode-rows.ts';
@@ -25,23 +25,23 @@ afterAll(async () => {
 
 /** Two rollouts with environment 0 and 0.5, and format 0.25 on each; then a scorer measures them, the other way round. */
 async function measured(policyId: string, rewards?: Readonly<Record<string, number>>) {
-  const story = new Story(policyId);
-  const { batchIds, rollouts } = tellBatches(story, { policyId, steps: 1, ...(rewards ? { rewards } : {}) });
-  await givenEvents(database.db, story.events);
+  const builder = new EventBuilder(policyId);
+  const { batchIds, rollouts } = recordBatches(builder, { policyId, steps: 1, ...(rewards ? { rewards } : {}) });
+  await givenEvents(database.db, builder.events);
   const batchId = batchIds[0] ?? '';
   const read = () => readBatchRows(database.db, blobs, batchId);
   const before = await read();
-  const [opened] = story.events.filter(({ type }) => type === 'TreeOpened');
+  const [opened] = builder.events.filter(({ type }) => type === 'TreeOpened');
   if (opened?.type !== 'TreeOpened') throw new Error('a tree was told');
   const { treeId, runId } = opened.data;
-  const told = story.events.length;
+  const recorded = builder.events.length;
   for (const [i, rolloutId] of (rollouts[0] ?? []).entries())
-    story.reward({ treeId, runId }, null, 1 - i, {
+    builder.reward({ treeId, runId }, null, 1 - i, {
       rolloutId,
       component: 'answer-f1',
       scorer: { name: 'answer-f1', revision: '1' },
     });
-  await givenEvents(database.db, story.events.slice(told));
+  await givenEvents(database.db, builder.events.slice(recorded));
   return { batchId, before, after: await read() };
 }
 const totals = (rows: Awaited<ReturnType<typeof readBatchRows>>) => stepRowsOf(rows).map(({ reward }) => reward);

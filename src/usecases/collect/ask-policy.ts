@@ -5,7 +5,7 @@ import type { Environment } from '../../environments/environment.ts';
 import { RenderRefused } from '../../images/history-sizes.ts';
 import { type Act, type ActRequest, PolicyError } from '../../policies/policy.ts';
 import type { GrowingTree } from './growing-tree.ts';
-import { tellSegments } from './prompting/history-drafts.ts';
+import { recordSegments } from './prompting/history-drafts.ts';
 import { promptStep } from './prompting/prompter.ts';
 import type { DrawnHistory, StepPrompt } from './prompting/step-prompt.ts';
 import type { TreeNode } from './tree-node.ts';
@@ -49,7 +49,7 @@ export async function askPolicy(
   let step: StepPrompt | null = null;
   try {
     step = prompter ? await promptStep(prompter, opening, path) : null;
-    if (step?.history) await tellSegments(tree, step.history);
+    if (step?.history) await recordSegments(tree, step.history);
   } catch (error) {
     if (error instanceof RenderRefused) return { kind: 'failed', reason: error.message };
     throw error;

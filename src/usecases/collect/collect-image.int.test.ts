@@ -15,7 +15,7 @@ import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
 import { runDigest } from '../datasets/run-digest.ts';
 import { rebuildImage } from '../replay/rebuild-image.ts';
-import { type Collection, collectInto } from './collect-into.ts';
+import { type Collection, collect } from './collect.ts';
 import type { PromptPlan } from './prompting/prompt-plan.ts';
 
 let platform: Platform;
@@ -93,7 +93,7 @@ async function expectRebuilt(steps: readonly { step_id: string; image_id: string
 describe('runs in image mode', () => {
   test('every step after the first records the image in its prompt, and each image is rebuilt from the record', async () => {
     const run = collection('planner:0.2', inImages);
-    await collectInto(platform, run);
+    await collect(platform, run);
     await settled();
     const steps = await stepsOf(run.runId);
     for (const step of steps) expect([step.depth, step.image_id === null]).toEqual([step.depth, step.depth === 1]);
@@ -107,7 +107,7 @@ describe('runs in image mode', () => {
   test('compression is rewarded in every K-th iteration on successful rollouts, at the requesting step, and never on the last one', async () => {
     const run = collection('planner', inImages);
     const idle = collection('planner', { ...inImages, compression: { ...compression, iteration: 9 } });
-    for (const one of [run, idle]) await collectInto(platform, one);
+    for (const one of [run, idle]) await collect(platform, one);
     await settled();
     const paid = await platform.database.db
       .selectFrom('rewards')
@@ -130,10 +130,10 @@ describe('runs in image mode', () => {
       ...collection('planner:0.2', inImages, stop.signal),
       progress: (p: { steps: number }) => p.steps >= 5 && stop.abort(),
     };
-    await collectInto(platform, whole);
-    await collectInto(platform, cut);
+    await collect(platform, whole);
+    await collect(platform, cut);
     await settled();
-    await collectInto(platform, { ...cut, mode: 'resume', signal: new AbortController().signal, progress: () => undefined });
+    await collect(platform, { ...cut, mode: 'resume', signal: new AbortController().signal, progress: () => undefined });
     await settled();
     expect(await runDigest(platform, cut.runId)).toEqual(await runDigest(platform, whole.runId));
     const pictures = async (runId: string) => (await stepsOf(runId)).map(({ depth, image_id: id }) => `${depth} ${id}`).sort();
@@ -157,7 +157,7 @@ describe('a model server', () => {
     const policy = JSON.stringify({ kind: 'openai', baseUrl: server.url, model: 'stand-in' });
     const run = collection(policy, inImages);
     const [task] = run.plan.tasks;
-    await collectInto(platform, {
+    await collect(platform, {
       ...run,
       plan: { ...run.plan, tasks: [{ ...(task as NonNullable<typeof task>), rollouts: 1 }], maxSteps: 4 },
     });
@@ -202,7 +202,7 @@ describe('ALFWorld behind its AgentGym server', () => {
         };
         const asked = collection(JSON.stringify({ kind: 'openai', baseUrl: model.url, model: 'stand-in' }), prompt);
         const tasks = [{ alias: '0', rollouts: 1, branching: 'root' as const }];
-        await collectInto(platform, {
+        await collect(platform, {
           ...asked,
           plan: { ...asked.plan, environment: `agentgym:alfworld@${gym.url}#0-2`, tasks },
         });

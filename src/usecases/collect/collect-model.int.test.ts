@@ -9,7 +9,7 @@ import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
-import { type Collection, collectInto } from './collect-into.ts';
+import { type Collection, collect } from './collect.ts';
 
 let platform: Platform;
 let projector: Subscription;
@@ -51,7 +51,7 @@ const settled = async () => waitUntilProjected(platform.database.db, await platf
 
 test('rollouts of a model server are recorded with its token ids, log-probabilities, usage and call', async () => {
   const asked = collection({ kind: 'openai', baseUrl: server.url, model: 'stand-in', policyVersion: 7 });
-  await collectInto(platform, asked);
+  await collect(platform, asked);
   await settled();
   const steps = await platform.database.db
     .selectFrom('steps')
@@ -76,7 +76,7 @@ test('rollouts of a model server are recorded with its token ids, log-probabilit
 test('a model that answers nonsense ends its rollouts, and the run completes', async () => {
   server.fail({ kind: 'body', body: '{"choices": "none"}' });
   const asked = collection({ kind: 'openai', baseUrl: server.url, model: 'stand-in', attempts: 1 });
-  const progress = await collectInto(platform, asked);
+  const progress = await collect(platform, asked);
   expect(progress).toMatchObject({ rollouts: 2, plannedRollouts: 2 });
   await settled();
   const failed = await platform.database.db
@@ -90,7 +90,7 @@ test('a model that answers nonsense ends its rollouts, and the run completes', a
 
 test('an unreachable model server ends the run with its address, and the run can be resumed', async () => {
   const asked = collection({ kind: 'openai', baseUrl: 'http://127.0.0.1:9/v1', model: 'stand-in', attempts: 1 });
-  await expect(collectInto(platform, asked)).rejects.toThrow(/127\.0\.0\.1:9/);
+  await expect(collect(platform, asked)).rejects.toThrow(/127\.0\.0\.1:9/);
   await settled();
   const run = await platform.database.db
     .selectFrom('runs')

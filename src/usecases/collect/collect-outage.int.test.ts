@@ -10,7 +10,7 @@ import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
-import { collectInto } from './collect-into.ts';
+import { collect } from './collect.ts';
 import type { CollectPlan } from './plan.ts';
 
 // The second call of the program finds the server of this tool away; a call for the moon is the caller's own mistake.
@@ -67,7 +67,7 @@ test('an outage behind a tool fails its rollout with the reason and is not an ob
     search: null,
   };
   const signal = new AbortController().signal;
-  await collectInto(platform, { runId, name: 'r', seed: 1, plan, concurrency: 1, signal, mode: 'new' });
+  await collect(platform, { runId, name: 'r', seed: 1, plan, concurrency: 1, signal, mode: 'new' });
   const { db } = platform.database;
   await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
   const ends = await db

@@ -8,7 +8,7 @@ import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
-import { collectInto } from './collect-into.ts';
+import { collect } from './collect.ts';
 import type { CollectPlan } from './plan.ts';
 import type { PromptPlan } from './prompting/prompt-plan.ts';
 
@@ -47,7 +47,7 @@ async function searched(prompt: PromptPlan, mode: 'new' | 'resume' = 'new'): Pro
     search: { iterations: 3, candidates: 2, maxDepth: 2, exploration: 0.25 },
   };
   const signal = new AbortController().signal;
-  await collectInto(platform, { runId, name: 'r', seed: 1, plan, concurrency: 1, signal, mode });
+  await collect(platform, { runId, name: 'r', seed: 1, plan, concurrency: 1, signal, mode });
   await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
   return runId;
 }

@@ -7,7 +7,7 @@ import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
-import { type Collection, collectInto } from './collect-into.ts';
+import { type Collection, collect } from './collect.ts';
 
 // The example of docs/guides/tools-and-rewards.md, as it is written there.
 const ENVIRONMENT =
@@ -48,7 +48,7 @@ async function collected(runId = newId(), mode: 'new' | 'resume' = 'new', stopAf
   const stopping = new AbortController();
   const progress = ({ steps }: { steps: number }) => (steps >= stopAfter ? stopping.abort() : undefined);
   const collection: Collection = { runId, name: 'tools', seed: 1, plan, concurrency: 1, signal: stopping.signal, mode, progress };
-  await collectInto(platform, collection);
+  await collect(platform, collection);
   await settled();
   return runId;
 }

@@ -1,7 +1,7 @@
 import type { Platform } from '../../platform/open-platform.ts';
 import { isPassingFault } from '../../projections/passing-fault.ts';
 import { waitOut } from '../../runtime/wait-out.ts';
-import { type Collection, collectInto, RunBusy } from './collect-into.ts';
+import { type Collection, collect, RunBusy } from './collect.ts';
 import type { Collected } from './collect-run.ts';
 
 export interface PatientCollection extends Omit<Collection, 'mode'> {
@@ -11,7 +11,7 @@ export interface PatientCollection extends Omit<Collection, 'mode'> {
 
 /**
  * Collects a run or what is left of it, and waits out what passes by itself: it then resumes from the record, as a process that
- * was started again would, and comes to the same trees. @throws what `collectInto` throws and does not pass.
+ * was started again would, and comes to the same trees. @throws what `collect` throws and does not pass.
  */
 export async function collectWithRetry(platform: Platform, { onFault, ...collection }: PatientCollection): Promise<Collected> {
   let began = false;
@@ -21,5 +21,5 @@ export async function collectWithRetry(platform: Platform, { onFault, ...collect
     began ||= isPassingFault(error);
     return isPassingFault(error);
   };
-  return waitOut(() => collectInto(platform, { ...collection, mode: 'resume' }), { passes, onFault, signal: collection.signal });
+  return waitOut(() => collect(platform, { ...collection, mode: 'resume' }), { passes, onFault, signal: collection.signal });
 }

@@ -19,11 +19,11 @@ import type { Overrides } from './growing-tree.ts';
 import type { CollectPlan } from './plan.ts';
 import { nothingRecorded } from './recorded-run.ts';
 
-interface ToldNode {
+interface ReportedNode {
   readonly [field: string]: unknown;
-  readonly children: readonly ToldNode[];
+  readonly children: readonly ReportedNode[];
 }
-const toldNode: z.ZodType<ToldNode> = z
+const reportedNode: z.ZodType<ReportedNode> = z
   .object({
     action: z.string(),
     llm: z.string(),
@@ -33,11 +33,11 @@ const toldNode: z.ZodType<ToldNode> = z
     value: z.number(),
     disaster: z.boolean(),
     get children() {
-      return z.array(toldNode);
+      return z.array(reportedNode);
     },
   })
   .strip();
-const told = z.object({
+const recorded = z.object({
   cases: z.array(
     z.object({
       name: z.string(),
@@ -48,17 +48,17 @@ const told = z.object({
       partialRewards: z.record(z.string(), z.number()),
       tieBreaks: z.array(z.object({ pool: z.array(z.string()), pick: z.int() })),
       llmCalls: z.int(),
-      tree: toldNode,
+      tree: reportedNode,
     }),
   ),
 });
-type Case = z.infer<typeof told>['cases'][number];
+type Case = z.infer<typeof recorded>['cases'][number];
 
 let platform: Platform;
 let projector: Subscription;
 let cases: readonly Case[];
 beforeAll(async () => {
-  cases = told.parse(await vector('09_mcts_search')).cases;
+  cases = recorded.parse(await vector('09_mcts_search')).cases;
   platform = await openTestPlatform();
   projector = await runProjections({ log: platform.log, database: platform.database });
 });
@@ -125,7 +125,7 @@ function scripted({ target, partialRewards, module, tree }: World): EnvironmentK
   };
 }
 
-function actionsOf({ action, children }: ToldNode): string[] {
+function actionsOf({ action, children }: ReportedNode): string[] {
   return [String(action), ...children.flatMap(actionsOf)];
 }
 
@@ -179,7 +179,7 @@ async function search(
 }
 
 /** Reads a tree back from the read models, as the vectors tell one. */
-async function recordedTree(treeId: string, scale: number): Promise<ToldNode> {
+async function recordedTree(treeId: string, scale: number): Promise<ReportedNode> {
   const { rows } = await platform.database.pool.query<{
     id: string;
     parent: string | null;
@@ -197,7 +197,7 @@ async function recordedTree(treeId: string, scale: number): Promise<ToldNode> {
      from steps s left join node_statistics n using (tree_id, step_id) where s.tree_id = $1 order by s.depth, s.log_offset`,
     [treeId],
   );
-  const below = (parent: string | null): ToldNode[] =>
+  const below = (parent: string | null): ReportedNode[] =>
     rows
       .filter((row) => row.parent === parent)
       .map((row) => ({

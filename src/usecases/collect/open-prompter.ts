@@ -46,8 +46,8 @@ function openDrawing(platform: Platform, { profile, vision }: NonNullable<Prompt
   const drawing = known.get(key) ?? {
     renderer: new HistoryRenderer(renderSpec(profile), { cache: segmentCacheOf(platform) }),
     vision: presetOf(vision),
-    told: new Set<string>(),
-    findTold: (ids) => findKnownSegments(platform.database.db, ids),
+    recorded: new Set<string>(),
+    findRecorded: (ids) => findKnownSegments(platform.database.db, ids),
   };
   known.set(key, drawing);
   return drawing;

@@ -128,13 +128,13 @@ function isOtherState(recorded: string | null, replayed: string | null): boolean
 /** Puts a difference on record together with the step that showed it, and closes the tree. */
 async function diverge(tree: GrowingTree, drafts: readonly Draft[], stepId: string, difference: Difference): Promise<never> {
   const { treeId, runId } = tree;
-  const told: Draft = {
+  const reported: Draft = {
     type: 'ReplayDiverged',
     id: derivedId('ReplayDiverged', treeId, stepId),
     correlationId: runId,
     data: { treeId, stepId, ...difference },
   };
-  return end(tree, [...drafts, told], stepId, difference.field);
+  return end(tree, [...drafts, reported], stepId, difference.field);
 }
 
 /** Closes the tree at a step behind which the state is another. No event tells it: both steps are on record with their hashes. */

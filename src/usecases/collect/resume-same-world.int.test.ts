@@ -16,7 +16,7 @@ import { sharedRandomTextcraft } from '../../testing/shared-random-textcraft.ts'
 import { textCraftAgent } from '../../testing/textcraft-agent.ts';
 import { runDigest } from '../datasets/run-digest.ts';
 import { planFork } from '../fork/plan-fork.ts';
-import { type Collection, collectInto } from './collect-into.ts';
+import { type Collection, collect } from './collect.ts';
 import type { CollectPlan } from './plan.ts';
 
 const RECIPES = fileURLToPath(new URL('../../environments/textcraft/recipes', import.meta.url));
@@ -46,11 +46,11 @@ const planIn = (environment: string, policy: string): CollectPlan => ({
 });
 
 /** Collects a run, or goes on with it; `stopAfter` steps it is stopped in the middle. */
-async function collect(runId: string, plan: CollectPlan, mode: Collection['mode'], stopAfter = Number.POSITIVE_INFINITY) {
+async function collectUntil(runId: string, plan: CollectPlan, mode: Collection['mode'], stopAfter = Number.POSITIVE_INFINITY) {
   const stopping = new AbortController();
   const progress = ({ steps }: { readonly steps: number }) => steps >= stopAfter && stopping.abort();
   const { signal } = stopping;
-  const done = await collectInto(platform, { runId, name: 'resumed', seed: 2, plan, concurrency: 2, mode, signal, progress });
+  const done = await collect(platform, { runId, name: 'resumed', seed: 2, plan, concurrency: 2, mode, signal, progress });
   await settle(platform);
   return done;
 }
@@ -61,17 +61,17 @@ async function collect(runId: string, plan: CollectPlan, mode: Collection['mode'
  */
 async function refusedAndGoneOn(plan: CollectPlan, change: () => Promise<void>, putBack: () => Promise<void>): Promise<string> {
   const [whole, runId] = [newId(), newId()];
-  await collect(whole, plan, 'new');
-  await collect(runId, plan, 'new', 12);
+  await collectUntil(whole, plan, 'new');
+  await collectUntil(runId, plan, 'new', 12);
   await change();
   const before = await countEvents(platform);
-  const refusal = await collect(runId, plan, 'resume').then(
+  const refusal = await collectUntil(runId, plan, 'resume').then(
     () => 'not refused',
     (error: Error) => error.message,
   );
   expect(await countEvents(platform)).toBe(before);
   await putBack();
-  expect(await collect(runId, plan, 'resume')).toMatchObject({ trees: 3, rollouts: 9, failedTrees: 0 });
+  expect(await collectUntil(runId, plan, 'resume')).toMatchObject({ trees: 3, rollouts: 9, failedTrees: 0 });
   expect(await runDigest(platform, runId)).toEqual(await runDigest(platform, whole));
   return refusal;
 }
@@ -132,7 +132,7 @@ describe('forks', () => {
   test('a fork is refused when the world or the policy of the run has changed, unless they are named explicitly', async () => {
     const [recipes, file] = [join(folder, 'recipes'), join(folder, 'weights')];
     const runId = newId();
-    await collect(runId, planIn(`textcraft:${recipes}`, `linear:${file}`), 'new');
+    await collectUntil(runId, planIn(`textcraft:${recipes}`, `linear:${file}`), 'new');
     const { step_id: stepId } = await platform.database.db
       .selectFrom('steps as s')
       .innerJoin('trees as t', 't.tree_id', 's.tree_id')

@@ -6,7 +6,7 @@ import type { ToolProfile } from '../../domain/tools/plan-turn.ts';
 import { writeChat } from '../../domain/tools/profile-chat.ts';
 import type { Json } from '../../domain/tools/read-python-json.ts';
 import { derivedId } from '../../events/derived-id.ts';
-import type { ScorableStep, ScorableTree, StandingReward } from '../../projections/rewards/read-scorable.ts';
+import type { CurrentReward, ScorableStep, ScorableTree } from '../../projections/rewards/read-scorable.ts';
 
 export interface Scoring {
   readonly runId: string;
@@ -72,7 +72,7 @@ export function scoreTree(tree: ScorableTree, scoring: Scoring): ScoredTree {
 }
 
 /** What a scorer sees of a reward. */
-export type SeenReward = Pick<StandingReward, 'component' | 'stepId' | 'value'>;
+export type SeenReward = Pick<CurrentReward, 'component' | 'stepId' | 'value'>;
 
 /**
  * Puts a rollout before a scorer: what was asked, what was said on its path, what would have been right, and how the environment
@@ -123,10 +123,10 @@ export function pathOf(tree: ScorableTree, leafStepId: string): ScorableStep[] {
 
 /** A rollout's reward of a component: on the rollout itself, or on its last step. */
 function rewardOf(
-  rewards: readonly StandingReward[],
+  rewards: readonly CurrentReward[],
   { rolloutId, leafStepId }: { readonly rolloutId: string; readonly leafStepId: string },
   component: string,
-): StandingReward | undefined {
+): CurrentReward | undefined {
   return rewards.find(
     (reward) =>
       reward.component === component && (reward.stepId === null ? reward.rolloutId === rolloutId : reward.stepId === leafStepId),

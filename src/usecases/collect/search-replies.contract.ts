@@ -170,17 +170,17 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
 
   test('a search continues a record without stored replies, and adds no child that repeats an existing one', async () => {
     const kills = [3, 4, 6, 7].map((at): Kill => ({ at, when: 'after' }));
-    let amid = 0;
+    let inside = 0;
     for (const kill of kills) {
       calls = new Map();
       const runId = newId();
       const { died } = await search(runId, kill, 'none');
-      if (died?.includes('StepTaken')) amid++;
+      if (died?.includes('StepTaken')) inside++;
       await search(runId, null);
       const run = await platform.database.db.selectFrom('runs').select('outcome').where('run_id', '=', runId).executeTakeFirst();
       expect(run).toEqual({ outcome: 'completed' });
       await expectFamiliesByTheRules(runId);
     }
-    expect(amid).toBeGreaterThan(1);
+    expect(inside).toBeGreaterThan(1);
   }, 120_000);
 }

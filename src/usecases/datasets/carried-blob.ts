@@ -24,14 +24,14 @@ const line = z.strictObject({ blob: z.strictObject({ sha256, mediaType: name, ba
 export async function readCarried(
   events: readonly Envelope[],
   blobs: BlobStore,
-  told: Set<string>,
+  seen: Set<string>,
 ): Promise<readonly CarriedBlob[]> {
   const carried: CarriedBlob[] = [];
   for (const event of events) {
     for (const { reference, part } of blobReferences(event)) {
       const { blob, mediaType } = reference;
-      if (told.has(blob) || (part === 'free-form' && !(await blobs.has(blob)))) continue;
-      told.add(blob);
+      if (seen.has(blob) || (part === 'free-form' && !(await blobs.has(blob)))) continue;
+      seen.add(blob);
       carried.push({ sha256: blob, mediaType, bytes: await blobs.get(blob) });
     }
   }

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { MemoryBlobs } from '../../testing/memory-blobs.ts';
 import { givenPrepared } from '../../testing/projecting-log.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
-import { Story } from '../../testing/story.ts';
 import { digestRun } from './digest-trees.ts';
 
 let testDatabase: TestDatabase;
@@ -21,22 +21,22 @@ beforeEach(() => emptyReadModels(database.db));
 
 /** The same run told under another name has other ids; `order` is the order in which its rollouts arrive. */
 async function digestOf(name: string, order: readonly number[], value = 1, observation = 'seen'): Promise<string> {
-  const told = new Story(name);
-  const runId = told.run();
+  const recorded = new EventBuilder(name);
+  const runId = recorded.run();
   for (const alias of order[0] === 0 ? ['a', 'b'] : ['b', 'a']) {
-    const tree = told.tree(runId, alias);
+    const tree = recorded.tree(runId, alias);
     for (const ordinal of order) {
-      const rolloutId = told.rollout(tree, ordinal);
-      const leaf = told.step(tree, rolloutId, tree.rootStepId, 1, {
+      const rolloutId = recorded.rollout(tree, ordinal);
+      const leaf = recorded.step(tree, rolloutId, tree.rootStepId, 1, {
         response: `${ordinal}`,
         observation: observation.repeat(20_000),
       });
-      told.reward(tree, leaf, value);
-      told.finishRollout(tree, rolloutId, leaf);
+      recorded.reward(tree, leaf, value);
+      recorded.finishRollout(tree, rolloutId, leaf);
     }
   }
   const blobs = new MemoryBlobs();
-  await givenPrepared(database.db, told.events, blobs);
+  await givenPrepared(database.db, recorded.events, blobs);
   const { trees, digest } = await database.db.transaction().execute((trx) => digestRun(trx, blobs, runId));
   expect(trees).toBe(2);
   return digest;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { BlobStore } from '../../blobs/blob-store.ts';
-import { type ToldStep, treeDigest } from '../../domain/tree/tree-digest.ts';
+import { type DigestedStep, treeDigest } from '../../domain/tree/tree-digest.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts';
 import { readRecordedTrees } from '../../projections/trajectories/read-recorded-trees.ts';
@@ -51,11 +51,11 @@ export async function digestRun(
 /** Digests one tree that was read. */
 export async function digestOf({ head, tree, rollouts, rewards }: RecordedTree, blobs: BlobStore): Promise<string> {
   const place = `tree ${head.treeId}`;
-  const steps: ToldStep[] = [];
+  const steps: DigestedStep[] = [];
   for (const { step } of tree.nodes.values()) steps.push(await resolveTexts(step, blobs, `${place} step ${step.stepId}`));
-  const told = await resolveTexts(head, blobs, place);
+  const resolved = await resolveTexts(head, blobs, place);
   const all = [...rewards.ofStep.values(), ...rewards.ofRollout.values()].flat();
-  return treeDigest({ ...told, steps, rollouts: [...rollouts.values()], rewards: all }, sha256);
+  return treeDigest({ ...resolved, steps, rollouts: [...rollouts.values()], rewards: all }, sha256);
 }
 
 async function* each<T>(items: readonly T[]): AsyncGenerator<T> {

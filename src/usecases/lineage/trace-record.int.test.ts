@@ -4,10 +4,10 @@ import { type Database, openDatabase } from '../../postgres/database.ts';
 import { seedOf } from '../../projections/lineage/recall-seeds.ts';
 import { readTouched } from '../../projections/lineage/recall-touched.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
-import { Story } from '../../testing/story.ts';
-import { tellHistory, tellRenderSpec, tellSegment } from '../../testing/tell-images.ts';
-import { tellWeb } from '../../testing/tell-web.ts';
+import { recordHistory, recordRenderSpec, recordSegment } from '../../testing/record-images.ts';
+import { recordWeb } from '../../testing/record-web.ts';
 import { traceRecord } from './trace-record.ts';
 
 let testDatabase: TestDatabase;
@@ -17,18 +17,18 @@ let image: { readonly stepId: string; readonly imageId: string; readonly segment
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = await openDatabase(testDatabase.url);
-  const story = new Story('trace');
-  tellWeb(story, 7);
-  const step = dataOf(story.events, 'StepTaken')[0];
-  const runId = story.events[0]?.correlationId;
+  const builder = new EventBuilder('trace');
+  recordWeb(builder, 7);
+  const step = dataOf(builder.events, 'StepTaken')[0];
+  const runId = builder.events[0]?.correlationId;
   if (!step || !runId) throw new Error('a web begins with a run and has steps');
-  const renderSpecId = tellRenderSpec(story, runId);
-  const segmentId = tellSegment(story, runId, renderSpecId, 'I looked.');
+  const renderSpecId = recordRenderSpec(builder, runId);
+  const segmentId = recordSegment(builder, runId, renderSpecId, 'I looked.');
   const imageId = 'a1'.repeat(32);
   const { treeId, stepId } = step;
-  tellHistory(story, { treeId, runId }, { stepId, renderSpecId, segments: [segmentId], imageId });
+  recordHistory(builder, { treeId, runId }, { stepId, renderSpecId, segments: [segmentId], imageId });
   image = { stepId, imageId, segmentId, treeId };
-  events = story.events;
+  events = builder.events;
   await givenEvents(database.db, events);
 });
 afterAll(async () => {
@@ -162,6 +162,6 @@ test('an unknown id is refused by name', async () => {
   await expect(traceRecord(database.db, "'; drop table runs")).rejects.toThrow(/nothing on record/);
 });
 
-function dataOf<T extends Envelope['type']>(told: readonly Envelope[], type: T): Envelope<T>['data'][] {
-  return told.filter((event) => event.type === type).map(({ data }) => data as Envelope<T>['data']); // tied by the type
+function dataOf<T extends Envelope['type']>(recorded: readonly Envelope[], type: T): Envelope<T>['data'][] {
+  return recorded.filter((event) => event.type === type).map(({ data }) => data as Envelope<T>['data']); // tied by the type
 }

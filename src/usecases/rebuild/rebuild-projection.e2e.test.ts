@@ -4,11 +4,11 @@ import { TOPICS } from '../../events/catalogue.ts';
 import { projections } from '../../projections/registry.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { kafkaForTests } from '../../testing/kafka.ts';
 import { describeWithKafka } from '../../testing/kafka-describe.ts';
 import { MemoryBlobs } from '../../testing/memory-blobs.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
-import { Story } from '../../testing/story.ts';
 import { replayProjections } from '../replay/replay-projections.ts';
 import { rebuildProjection } from './rebuild-projection.ts';
 
@@ -21,22 +21,22 @@ describeWithKafka('a rebuild over Kafka', () => {
     const settled = async () => waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 60_000 });
     const runner = await runProjections({ log, database });
     try {
-      const story = new Story('kafka rebuild');
-      const runId = story.run();
-      const trees = ['a', 'b', 'c'].map((name) => story.tree(runId, name));
+      const builder = new EventBuilder('kafka rebuild');
+      const runId = builder.run();
+      const trees = ['a', 'b', 'c'].map((name) => builder.tree(runId, name));
       let appended = 0;
       let ordinal = 0;
-      const tell = async () => {
-        for (const tree of trees) story.walk(tree, ordinal, 3, 1);
+      const record = async () => {
+        for (const tree of trees) builder.walk(tree, ordinal, 3, 1);
         ordinal++;
-        await log.append(await prepareEvents(story.events.slice(appended), new MemoryBlobs()));
-        appended = story.events.length;
+        await log.append(await prepareEvents(builder.events.slice(appended), new MemoryBlobs()));
+        appended = builder.events.length;
         await settled();
       };
-      await tell();
+      await record();
       let writing = true;
       const writer = (async () => {
-        while (writing) await tell();
+        while (writing) await record();
       })();
       try {
         for (const projection of chosen)
@@ -47,7 +47,7 @@ describeWithKafka('a rebuild over Kafka', () => {
         writing = false;
         await writer;
       }
-      await tell();
+      await record();
       const steps = await database.db.selectFrom('steps').select('step_id').execute();
       expect(steps).toHaveLength(3 + 9 * ordinal);
       expect((await replayProjections(platform, chosen, options)).report).toMatchObject({ outcome: 'equal', differing: 0 });

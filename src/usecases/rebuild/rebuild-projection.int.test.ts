@@ -8,9 +8,9 @@ import { readBuilds } from '../../projections/rebuild/read-builds.ts';
 import { projections } from '../../projections/registry.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { openTestWorld, type TestWorld } from '../../testing/open-test-log.ts';
 import { readModels } from '../../testing/read-models.ts';
-import { Story } from '../../testing/story.ts';
 import { until } from '../../testing/until.ts';
 import { replayProjections } from '../replay/replay-projections.ts';
 import { NothingKept, rebuildProjection, retireVersions, swapBack } from './rebuild-projection.ts';
@@ -42,16 +42,16 @@ async function project(chosen: readonly Projection[] = projections): Promise<Sub
 
 /** Tells walks in two trees that end in rewards of a value; each call tells and appends one more in each. */
 function teller(value = 1): () => Promise<void> {
-  const story = new Story('rebuilt');
-  const runId = story.run();
-  const trees = ['a', 'b'].map((name) => story.tree(runId, name));
+  const builder = new EventBuilder('rebuilt');
+  const runId = builder.run();
+  const trees = ['a', 'b'].map((name) => builder.tree(runId, name));
   let appended = 0;
   let ordinal = 0;
   return async () => {
-    for (const tree of trees) story.walk(tree, ordinal, 3, value);
+    for (const tree of trees) builder.walk(tree, ordinal, 3, value);
     ordinal++;
-    await world.append(story.events.slice(appended));
-    appended = story.events.length;
+    await world.append(builder.events.slice(appended));
+    appended = builder.events.length;
   };
 }
 
@@ -73,15 +73,15 @@ async function schemasOf(prefix: string): Promise<string[]> {
 
 describe('rebuilds', () => {
   test('a rebuild takes over with equal tables, folds further, swaps back after catching up, and retires the other build', async () => {
-    const tell = teller();
-    await tell();
+    const record = teller();
+    await record();
     await project();
     await world.settled();
     const before = await readModels(world.database.db);
     expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ kind: 'swapped', from: 1, to: 1_000_001 });
     expect(await liveVersion('step-tree')).toBe(1_000_001);
 
-    await tell(); // the projector that runs since before the swap folds into what is live now
+    await record(); // the projector that runs since before the swap folds into what is live now
     await world.settled();
     expect(await countSteps()).toBe(14);
     const { rows } = await sql<{ old: number }>`select count(*)::int as old from step_tree_v1.steps`.execute(world.database.db);
@@ -90,7 +90,7 @@ describe('rebuilds', () => {
     expect((await readModels(world.database.db)).steps).toEqual(before.steps);
 
     expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 1_000_001, to: 1 });
-    await tell();
+    await record();
     await world.settled();
     expect(await countSteps()).toBe(20);
     expect(await retireVersions(world, stepTree)).toEqual([1_000_001]);
@@ -99,8 +99,8 @@ describe('rebuilds', () => {
   });
 
   test('a rebuild of the same code with other rows names them and takes over only on request', async () => {
-    const tell = teller();
-    await tell();
+    const record = teller();
+    await record();
     await project();
     await world.settled();
     await sql`update step_tree_v1.steps set action = 'forged' where depth = 2`.execute(world.database.db);
@@ -176,8 +176,8 @@ describe('rebuilds', () => {
   });
 
   test('a swap back that is interrupted leaves the version to swap back to, which never counts as a build', async () => {
-    const tell = teller();
-    await tell();
+    const record = teller();
+    await record();
     await project();
     await world.settled();
     const { db } = world.database;
@@ -199,8 +199,8 @@ describe('rebuilds', () => {
   });
 
   test('a swap back includes a partition that was created while the version was kept', async () => {
-    const tell = teller();
-    await tell();
+    const record = teller();
+    await record();
     await project();
     await world.settled();
     await rebuildProjection(world, stepTree, strict);
@@ -209,19 +209,19 @@ describe('rebuilds', () => {
     ); // as if it had met none of them
     expect(met.numAffectedRows).toBeGreaterThan(0n);
     expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 1_000_001, to: 1 });
-    await tell();
+    await record();
     await world.settled();
     expect(await countSteps()).toBe(14);
   });
 
   test('a rebuild to newer code is folded next to the older version, whose projectors then stop with the reason', async () => {
-    const tell = teller();
-    await tell();
+    const record = teller();
+    await record();
     await project([stepTree]);
     await settled(stepTree);
     const newer = { ...stepTree, version: 2 };
     expect(await rebuildProjection(world, newer, strict)).toEqual({ kind: 'swapped', from: 1, to: 2, comparison: null });
-    await tell();
+    await record();
     const { db } = world.database;
     const reason = () =>
       db.selectFrom('projections').select(['state', 'reason']).where('name', '=', 'step-tree').executeTakeFirst();
@@ -244,14 +244,14 @@ async function countSteps(): Promise<number> {
 
 describe('readers during writes and swaps', () => {
   test('readers meet no error, never regress in time, and see in one snapshot exactly what its cursors state', async () => {
-    const tell = teller();
-    await tell();
+    const record = teller();
+    await record();
     await project();
     await world.settled();
     let reading = true;
     const seen = { counts: 0, prepared: 0, snapshots: 0 };
     const write = async () => {
-      for (; reading; await world.settled()) await tell(); // as fast as the projector
+      for (; reading; await world.settled()) await record(); // as fast as the projector
     };
     const count = async () => {
       for (let last = 0; reading; seen.counts++) {
@@ -318,14 +318,14 @@ async function compareInSnapshot(): Promise<void> {
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
-      const told = await sql<{ steps: number }>`
+      const versionAndBuild = await sql<{ steps: number }>`
         select count(*)::int as steps
         from projections p join cursors c on c.projection = p.name and c.version = p.version
         join log_topics t on t.topic = c.topic join log_partitions n on n.topic_id = t.topic_id and n.partition = c.partition
         join log_records r on r.partition_id = n.partition_id and r."offset" < c.next_offset
         where p.name = 'step-tree' and convert_from(r.value, 'UTF8') similar to '%"type":"(StepTaken|TreeOpened)"%'`.execute(trx);
       const shown = await sql<{ steps: number }>`select count(*)::int as steps from steps`.execute(trx);
-      if (told.rows[0]?.steps !== shown.rows[0]?.steps)
-        throw new Error(`the cursors say ${told.rows[0]?.steps} steps, the view shows ${shown.rows[0]?.steps}`);
+      if (versionAndBuild.rows[0]?.steps !== shown.rows[0]?.steps)
+        throw new Error(`the cursors say ${versionAndBuild.rows[0]?.steps} steps, the view shows ${shown.rows[0]?.steps}`);
     });
 }

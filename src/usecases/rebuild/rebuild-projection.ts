@@ -6,7 +6,7 @@ import { agrees, type BuildComparison, compareBuild } from '../../projections/re
 import { foldAgain } from '../../projections/rebuild/fold-again.ts';
 import { holdRebuild } from '../../projections/rebuild/hold-rebuild.ts';
 import { dropBuild, reopenKept } from '../../projections/rebuild/open-build.ts';
-import { readVersionsBeside } from '../../projections/rebuild/read-builds.ts';
+import { readShadowVersions } from '../../projections/rebuild/read-builds.ts';
 import { swapVersions } from '../../projections/rebuild/swap-versions.ts';
 import type { Watching } from '../../projections/rebuild/watch-build.ts';
 
@@ -56,7 +56,7 @@ export async function swapBack(
 ): Promise<{ readonly from: number; readonly to: number }> {
   const { database } = parts;
   return holdRebuild(database, projection, async () => {
-    const [newest] = await readVersionsBeside(parts.database.db, projection.name, 'kept');
+    const [newest] = await readShadowVersions(parts.database.db, projection.name, 'kept');
     if (newest === undefined) throw new NothingKept(`no earlier version of ${projection.name} is kept`);
     if (codeVersionOf(newest) !== projection.version)
       throw new NothingKept(
@@ -74,8 +74,8 @@ export async function swapBack(
 export async function retireVersions(parts: Parts, projection: Projection): Promise<readonly number[]> {
   return holdRebuild(parts.database, projection, async () => {
     const versions = [
-      ...(await readVersionsBeside(parts.database.db, projection.name, 'kept')),
-      ...(await readVersionsBeside(parts.database.db, projection.name, 'building')),
+      ...(await readShadowVersions(parts.database.db, projection.name, 'kept')),
+      ...(await readShadowVersions(parts.database.db, projection.name, 'building')),
     ];
     for (const version of versions) await dropBuild(parts.database.db, projection, version);
     return versions;

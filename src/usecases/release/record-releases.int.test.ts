@@ -11,8 +11,8 @@ import { rewards } from '../../projections/rewards/rewards.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { stepTree } from '../../projections/step-tree/step-tree.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
-import { Story } from '../../testing/story.ts';
 import { replayProjections } from '../replay/replay-projections.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
 import { recordReleases } from './record-releases.ts';
@@ -52,13 +52,13 @@ async function releaseInTheDatabaseAlone(projection: Projection, schema: string)
 }
 
 test('releases that an earlier version kept in the database alone are named, and recorded with what was folded on top of them', async () => {
-  const story = new Story('earlier');
-  const tree = story.tree(story.run(), 'a');
-  const rollout = story.rollout(tree);
-  const first = story.step(tree, rollout, tree.rootStepId, 1);
-  const leaf = story.step(tree, rollout, story.step(tree, rollout, first, 2), 3);
-  story.finishRollout(tree, rollout, leaf, { steps: 3 });
-  const [run, opened, started, parent, early, ...later] = story.events as [Envelope, Envelope, Envelope, Envelope, Envelope];
+  const builder = new EventBuilder('earlier');
+  const tree = builder.tree(builder.run(), 'a');
+  const rollout = builder.rollout(tree);
+  const first = builder.step(tree, rollout, tree.rootStepId, 1);
+  const leaf = builder.step(tree, rollout, builder.step(tree, rollout, first, 2), 3);
+  builder.finishRollout(tree, rollout, leaf, { steps: 3 });
+  const [run, opened, started, parent, early, ...later] = builder.events as [Envelope, Envelope, Envelope, Envelope, Envelope];
   await given([run, opened, started, early, parent]);
   await releaseInTheDatabaseAlone(stepTree, 'step_tree_v1');
   await releaseInTheDatabaseAlone(rewards, 'rewards_v1');

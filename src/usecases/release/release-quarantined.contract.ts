@@ -11,7 +11,7 @@ import type { Projection } from '../../projections/projection.ts';
 import { projections } from '../../projections/registry.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { Story } from '../../testing/story.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { rebuildProjection } from '../rebuild/rebuild-projection.ts';
 import { replayProjections } from '../replay/replay-projections.ts';
 import { releaseQuarantined } from './release-quarantined.ts';
@@ -60,12 +60,12 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
 
   /** The second of two steps lies in the log before the first, and a third that hangs on it. */
   async function givenEarly(projecting = true) {
-    const story = new Story('early');
-    const tree = story.tree(story.run(), 'a');
-    const rollout = story.rollout(tree);
-    const first = story.step(tree, rollout, tree.rootStepId, 1);
-    story.step(tree, rollout, story.step(tree, rollout, first, 2), 3);
-    const [run, opened, started, parent, early, hanging] = story.events as [
+    const builder = new EventBuilder('early');
+    const tree = builder.tree(builder.run(), 'a');
+    const rollout = builder.rollout(tree);
+    const first = builder.step(tree, rollout, tree.rootStepId, 1);
+    builder.step(tree, rollout, builder.step(tree, rollout, first, 2), 3);
+    const [run, opened, started, parent, early, hanging] = builder.events as [
       Envelope,
       Envelope,
       Envelope,
@@ -76,7 +76,7 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
     if (projecting) await project();
     await put([run, opened, started, early, hanging]);
     if (projecting) await settled();
-    return { parent, story, tree, rollout, first };
+    return { parent, builder, tree, rollout, first };
   }
 
   describe('releases from quarantine', () => {
@@ -133,9 +133,9 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
     });
 
     test('a release lies in the partition of the waiting record, whichever its key would choose', async () => {
-      const story = new Story('elsewhere');
-      story.run();
-      const [run] = story.events as [Envelope];
+      const builder = new EventBuilder('elsewhere');
+      builder.run();
+      const [run] = builder.events as [Envelope];
       const places = await world.log.append(
         [0, 1].map((partition) => ({
           topic: 'runs',
@@ -156,12 +156,12 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
     });
 
     test('a release during writes and folds loses no event of the journal', async () => {
-      const story = new Story('beside');
-      const tree = story.tree(story.run(), 'a');
-      const rollout = story.rollout(tree);
+      const builder = new EventBuilder('beside');
+      const tree = builder.tree(builder.run(), 'a');
+      const rollout = builder.rollout(tree);
       let from = tree.rootStepId;
-      for (let depth = 1; depth <= 150; depth++) from = story.step(tree, rollout, from, depth);
-      const events = story.events as readonly Envelope[];
+      for (let depth = 1; depth <= 150; depth++) from = builder.step(tree, rollout, from, depth);
+      const events = builder.events as readonly Envelope[];
       await project();
       await put(events.slice(0, 3));
       const unread = (event: Envelope) => Buffer.from(JSON.stringify({ ...event, schemaVersion: 99 }));
@@ -197,7 +197,7 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
     });
 
     test('a release during rebuilds counts once, before and after the swap', async () => {
-      const { parent, story, tree, rollout, first } = await givenEarly();
+      const { parent, builder, tree, rollout, first } = await givenEarly();
       const chosen = projections.filter(({ name }) => name === 'step-tree' || name === 'rewards') as readonly Projection[];
       const rebuilding = (async () => {
         for (const projection of chosen)
@@ -207,11 +207,11 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
       })();
       await put([parent]);
       for (let i = 0; i < 5; i++) {
-        const told = story.events.length;
-        story.step(tree, rollout, story.step(tree, rollout, first, 2, { stepId: story.id('parent', i) }), 3, {
-          stepId: story.id('child', i),
+        const recorded = builder.events.length;
+        builder.step(tree, rollout, builder.step(tree, rollout, first, 2, { stepId: builder.id('parent', i) }), 3, {
+          stepId: builder.id('child', i),
         });
-        const [before, child] = story.events.slice(told) as [Envelope, Envelope];
+        const [before, child] = builder.events.slice(recorded) as [Envelope, Envelope];
         await put([child, before]);
         await settled();
         await release(null);

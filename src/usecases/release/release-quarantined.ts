@@ -91,12 +91,12 @@ async function releaseTogether(
     row.projections.map((projection): ReleaseOutcome => {
       const { topic, partition, offset } = row;
       const receipt = appended.get(describePlace(row)) ?? null;
-      const told = { projection, place: { topic, partition, offset }, appended: receipt };
+      const released = { projection, place: { topic, partition, offset }, appended: receipt };
       const refused = receipt
         ? refusedThere.get(`${projection} ${describePlace(receipt)}`)
         : (refusalOf(row, projection) ?? 'is not offered');
-      if (refused !== undefined) return { ...told, result: { kind: 'refused', reason: refused } };
-      return { ...told, result: pending === null ? { kind: 'released' } : { kind: 'pending', reason: pending } };
+      if (refused !== undefined) return { ...released, result: { kind: 'refused', reason: refused } };
+      return { ...released, result: pending === null ? { kind: 'released' } : { kind: 'pending', reason: pending } };
     }),
   );
 }

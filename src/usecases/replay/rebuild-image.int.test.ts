@@ -4,12 +4,12 @@ import { SegmentCache } from '../../images/segment-cache.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { findHistoryImage, readHistoryImages } from '../../projections/images/read-history-images.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { MemoryBlobs } from '../../testing/memory-blobs.ts';
 import { givenPrepared } from '../../testing/projecting-log.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
-import { Story } from '../../testing/story.ts';
-import { type DrawnOptions, tellDrawnHistories } from '../../testing/tell-drawn-histories.ts';
+import { type DrawnOptions, recordDrawnHistories } from '../../testing/record-drawn-histories.ts';
 import { type Rebuilt, rebuildImage } from './rebuild-image.ts';
 
 let testDatabase: TestDatabase;
@@ -35,10 +35,10 @@ const RECORDS = [
 ];
 
 function given(options: Partial<DrawnOptions> = {}) {
-  const story = new Story();
-  const tree = story.tree(story.run());
-  const { steps } = story.walk(tree, 0, 4, 1);
-  return { story, tree, steps, ...tellDrawnHistories(story, tree, steps, { records: RECORDS, ...options }) };
+  const builder = new EventBuilder();
+  const tree = builder.tree(builder.run());
+  const { steps } = builder.walk(tree, 0, 4, 1);
+  return { builder, tree, steps, ...recordDrawnHistories(builder, tree, steps, { records: RECORDS, ...options }) };
 }
 
 async function rebuild(imageId: string | undefined): Promise<Rebuilt> {
@@ -53,22 +53,22 @@ describe('images drawn again from the record', () => {
     ['agentocr-search', [1, 1, 1.28, 2]],
     ['crisp', [1, 1, 1.2, 3]],
   ] as const)('the image of each step is rebuilt by %s', async (profile, factors) => {
-    const { story, imageIds, steps } = given({ profile, factors });
-    await givenEvents(database.db, story.events);
+    const { builder, imageIds, steps } = given({ profile, factors });
+    await givenEvents(database.db, builder.events);
     expect(await readHistoryImages(database.db, steps)).toHaveLength(4);
     for (const imageId of imageIds) expect(await rebuild(imageId)).toMatchObject({ kind: 'image', image: { imageId } });
   });
 
   test('an image with texts in the blob store is rebuilt', async () => {
-    const { story, imageIds } = given({ records: [`[Observation]: ${'far away '.repeat(9_000)}`, 'short'] });
-    await givenPrepared(database.db, story.events, blobs);
+    const { builder, imageIds } = given({ records: [`[Observation]: ${'far away '.repeat(9_000)}`, 'short'] });
+    await givenPrepared(database.db, builder.events, blobs);
     expect(blobs.held.size).toBe(1);
     expect(await rebuild(imageIds.at(-1))).toMatchObject({ kind: 'image', image: { imageId: imageIds.at(-1) } });
   });
 
   test('an image is rebuilt to the same pixels with cached segments', async () => {
-    const { story, imageIds } = given();
-    await givenEvents(database.db, story.events);
+    const { builder, imageIds } = given();
+    await givenEvents(database.db, builder.events);
     const cache = new SegmentCache();
     const world = { db: database.db, blobs, draw: (...of: Parameters<SegmentCache['get']>) => cache.get(...of).entry.segment };
     for (const imageId of imageIds) {
@@ -82,7 +82,7 @@ describe('images drawn again from the record', () => {
 describe('damage to image records', () => {
   async function damaged(change: (drawn: ReturnType<typeof given>) => Promise<unknown>) {
     const drawn = given({ factors: [1, 1, 1, 1.2] });
-    await givenEvents(database.db, drawn.story.events);
+    await givenEvents(database.db, drawn.builder.events);
     await change(drawn);
     return { ...drawn, result: await rebuild(drawn.imageIds.at(-1)) };
   }
@@ -100,8 +100,8 @@ describe('damage to image records', () => {
   });
 
   test('a flipped byte of a text in the blob store and a missing blob are named', async () => {
-    const { story, imageIds, segmentIds } = given({ records: ['x'.repeat(70_000)] });
-    await givenPrepared(database.db, story.events, blobs);
+    const { builder, imageIds, segmentIds } = given({ records: ['x'.repeat(70_000)] });
+    await givenPrepared(database.db, builder.events, blobs);
     const [[name, bytes] = ['', new Uint8Array()]] = blobs.held;
     blobs.held.set(name, bytes.with(7, 0x79));
     expect(await rebuild(imageIds.at(-1))).toMatchObject({
@@ -185,12 +185,12 @@ describe('damage to image records', () => {
 });
 
 test('a history too tall to be stacked is not drawn', async () => {
-  const story = new Story();
-  const tree = story.tree(story.run());
+  const builder = new EventBuilder();
+  const tree = builder.tree(builder.run());
   const record = (i: number) => `record ${i} ${'word '.repeat(5_000)}`; // 4,096 × 560 px each, the most that a segment has
-  const { steps } = story.walk(tree, 0, 2, 1);
+  const { steps } = builder.walk(tree, 0, 2, 1);
   const records = [Array.from({ length: 16 }, (_, i) => record(i)).join('\n')];
-  const { imageIds } = tellDrawnHistories(story, tree, steps, { records, profile: 'agentocr-search' });
-  await givenEvents(database.db, story.events);
+  const { imageIds } = recordDrawnHistories(builder, tree, steps, { records, profile: 'agentocr-search' });
+  await givenEvents(database.db, builder.events);
   expect(await rebuild(imageIds[1])).toEqual({ kind: 'too-large', detail: expect.stringContaining('px are stacked') });
 });

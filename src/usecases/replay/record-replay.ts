@@ -32,13 +32,13 @@ export async function recordReplay(
     sequenceOf: (stream, topic) => nextSequence(platform.database.db, 'replayer', stream, topic),
   });
   const { differences, notes, ...found } = report;
-  const told = { ...found, differences: [...differences], notes: [...notes], seconds: Math.round(seconds) };
+  const reported = { ...found, differences: [...differences], notes: [...notes], seconds: Math.round(seconds) };
   await appender.append([
     {
       type: 'ReplayFinished',
       id: derivedId('ReplayFinished', replayId),
       correlationId: runId,
-      data: { runId, replayId, ...told, parameters, codeVersion: CODE_VERSION },
+      data: { runId, replayId, ...reported, parameters, codeVersion: CODE_VERSION },
     },
   ]);
   return replayId;

@@ -9,9 +9,9 @@ import { textcraftWorld } from '../../testing/agentgym-server-worlds.ts';
 import { settle } from '../../testing/crashing-run.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { startOpenAiServer } from '../../testing/openai-server.ts';
-import { collectInto } from '../collect/collect-into.ts';
+import { collect } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
-import { scoreInto } from '../score/score-into.ts';
+import { score } from '../score/score.ts';
 import { replayEnvironment } from './replay-environment.ts';
 
 let platform: Platform;
@@ -36,7 +36,7 @@ async function collected(part: Partial<CollectPlan> = {}): Promise<string> {
     tasks: [{ alias: ALIAS, rollouts: 3, branching: 'root' }],
     ...{ taskSeed: 0, policy: 'planner', temperature: 1, maxSteps: 8, search: null, ...part },
   };
-  await collectInto(platform, { runId, name: 'origin', seed: 1, plan, concurrency: 1, mode: 'new', signal: NEVER });
+  await collect(platform, { runId, name: 'origin', seed: 1, plan, concurrency: 1, mode: 'new', signal: NEVER });
   await settle(platform);
   return runId;
 }
@@ -47,7 +47,7 @@ const replay = (runId: string, environment: string | null = null) =>
 describe('the replay of an environment', () => {
   test('the replay compares with the reward of the environment, whatever a scorer made of it later', async () => {
     const runId = await collected();
-    const counts = await scoreInto(platform, {
+    const counts = await score(platform, {
       ...{ runId, scorer: 'invalid-action', component: 'environment', environment: null, signal: NEVER },
     });
     expect(counts).toMatchObject({ assigned: 0, revised: 3 });

@@ -135,7 +135,7 @@ async function replayBelow(
   replaying: Replaying,
   recorded: RecordedTree,
   node: TreeNode<RecordedStep>,
-  standing: Environment,
+  live: Environment,
 ): Promise<number> {
   let skipped = 0;
   // A path is walked in one frame, so that long ones do not end the stack; branches are few.
@@ -144,9 +144,9 @@ async function replayBelow(
     const [last] = at.children.slice(-1);
     if (!last) return skipped;
     for (const child of at.children.slice(0, -1)) {
-      const branch = standing.clone ? await standing.clone() : await replaying.kind.create();
+      const branch = live.clone ? await live.clone() : await replaying.kind.create();
       try {
-        if (!standing.clone && !(await walkTo(replaying, recorded, at, branch))) skipped += stepsFrom(child);
+        if (!live.clone && !(await walkTo(replaying, recorded, at, branch))) skipped += stepsFrom(child);
         else if (await executeStep(replaying, child, branch)) skipped += stepsFrom(child) - 1;
         else skipped += await replayBelow(replaying, recorded, child, branch);
       } finally {
@@ -154,7 +154,7 @@ async function replayBelow(
       }
     }
     // Ends differ between worlds: what the record has behind this one cannot be done here.
-    if (await executeStep(replaying, last, standing)) return skipped + stepsFrom(last) - 1;
+    if (await executeStep(replaying, last, live)) return skipped + stepsFrom(last) - 1;
     at = last;
   }
 }

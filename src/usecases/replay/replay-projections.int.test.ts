@@ -4,8 +4,8 @@ import { describePlace } from '../../projections/place.ts';
 import { isOf, type Projection } from '../../projections/projection.ts';
 import { projections } from '../../projections/registry.ts';
 import { runProjections } from '../../projections/runner.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { openTestWorld, type TestWorld } from '../../testing/open-test-log.ts';
-import { Story } from '../../testing/story.ts';
 import { releaseQuarantined } from '../release/release-quarantined.ts';
 import { replayProjections } from './replay-projections.ts';
 
@@ -23,18 +23,18 @@ function registered(name: string): Projection {
 }
 
 /** A run of two trees with walks that end in rewards, projected. */
-async function givenWalks(): Promise<Story> {
-  const story = new Story('replayed');
-  const runId = story.run();
+async function givenWalks(): Promise<EventBuilder> {
+  const builder = new EventBuilder('replayed');
+  const runId = builder.run();
   for (const name of ['a', 'b']) {
-    const tree = story.tree(runId, name);
-    for (let ordinal = 0; ordinal < 3; ordinal++) story.walk(tree, ordinal, 3, ordinal);
+    const tree = builder.tree(runId, name);
+    for (let ordinal = 0; ordinal < 3; ordinal++) builder.walk(tree, ordinal, 3, ordinal);
   }
-  await world.append(story.events);
+  await world.append(builder.events);
   const runner = await runProjections({ log: world.log, database: world.database });
   await world.settled();
   await runner.close();
-  return story;
+  return builder;
 }
 
 describe('the replay of projections', () => {
@@ -51,9 +51,9 @@ describe('the replay of projections', () => {
   });
 
   test('the replay finds a planted fold bug by its checksum and names table, row and field', async () => {
-    const story = await givenWalks();
-    const told = story.events.flatMap((event) => (event.type === 'RewardAssigned' ? [event.data] : []));
-    const victim = told[3] as (typeof told)[number] & { rewardId: string; value: number }; // six were told, each of this type
+    const builder = await givenWalks();
+    const recorded = builder.events.flatMap((event) => (event.type === 'RewardAssigned' ? [event.data] : []));
+    const victim = recorded[3] as (typeof recorded)[number] & { rewardId: string; value: number }; // six were told, each of this type
     const { load: _, ...folding } = registered('rewards'); // a build that is loaded does not fold by `project`
     const rewards = registered('rewards');
     const wrong: Projection = {
@@ -121,12 +121,12 @@ describe('the replay of projections', () => {
   });
 
   test('the replay counts released events as folded, and waiting ones as waiting', async () => {
-    const story = new Story('late');
-    const runId = story.run();
-    const late = story.tree(runId, 'late');
-    story.walk(late, 0, 2, 1);
-    const opened = story.events.filter(({ type }) => type === 'TreeOpened');
-    await world.append([...story.events.filter(({ type }) => type !== 'TreeOpened'), ...opened]);
+    const builder = new EventBuilder('late');
+    const runId = builder.run();
+    const late = builder.tree(runId, 'late');
+    builder.walk(late, 0, 2, 1);
+    const opened = builder.events.filter(({ type }) => type === 'TreeOpened');
+    await world.append([...builder.events.filter(({ type }) => type !== 'TreeOpened'), ...opened]);
     const runner = await runProjections({ log: world.log, database: world.database });
     await world.settled();
     const { db } = world.database;
@@ -152,7 +152,7 @@ describe('the replay of projections', () => {
 
   test('the replay works while events are appended and folded', async () => {
     await givenWalks();
-    const more = new Story('more');
+    const more = new EventBuilder('more');
     const tree = more.tree(more.run('more'), 'c');
     const runner = await runProjections({ log: world.log, database: world.database });
     let writing = true;

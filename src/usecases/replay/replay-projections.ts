@@ -25,13 +25,13 @@ export async function replayProjections(
   for (const { tables, differences } of comparisons) {
     for (const sums of tables) {
       const named = isSame(sums) ? [] : differences.filter(({ table }) => table === sums.table);
-      for (const difference of named) tell(comparison, difference);
+      for (const difference of named) noteDifference(comparison, difference);
       // also where they differ and nothing could be named
       if (named.length === 0) comparison.compare(at(sums.table), sums.live, sums.anew);
       if (!isSame(sums))
         comparison.note(`${sums.table}: ${sums.live.rows} rows live, ${sums.anew.rows} folded again, checksums differ`);
     }
-    for (const difference of differences.filter(({ table }) => table === 'quarantine')) tell(comparison, difference);
+    for (const difference of differences.filter(({ table }) => table === 'quarantine')) noteDifference(comparison, difference);
   }
   return { report: comparison.report(), comparisons };
 }
@@ -52,7 +52,7 @@ async function replayProjection(
   });
 }
 
-function tell(comparison: Comparison, { table, key, field, live, anew }: FieldDifference): void {
+function noteDifference(comparison: Comparison, { table, key, field, live, anew }: FieldDifference): void {
   const row = Object.values(key)
     .map((value) => ` ${value}`)
     .join('');

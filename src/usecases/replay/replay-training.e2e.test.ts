@@ -8,9 +8,9 @@ import { kafkaForTests } from '../../testing/kafka.ts';
 import { describeWithKafka } from '../../testing/kafka-describe.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
-import { forkInto } from '../fork/fork-into.ts';
+import { fork } from '../fork/fork.ts';
 import { planFork } from '../fork/plan-fork.ts';
-import { trainInto } from '../train/train-into.ts';
+import { train } from '../train/train.ts';
 import { replayTraining } from './replay-training.ts';
 
 describeWithKafka('over Kafka', () => {
@@ -20,7 +20,7 @@ describeWithKafka('over Kafka', () => {
     const { signal } = new AbortController();
     const { db } = platform.database;
     try {
-      await trainInto(platform, { plan: aTrainPlan({ updates: 2 }), concurrency: 3, signal, logger: SILENT });
+      await train(platform, { plan: aTrainPlan({ updates: 2 }), concurrency: 3, signal, logger: SILENT });
       await settle(platform);
       const rewards = await db.selectFrom('rewards').select(['reward_id', 'tree_id']).execute();
       const producer = { name: 'reviser', version: '1' };
@@ -41,7 +41,7 @@ describeWithKafka('over Kafka', () => {
         .where('termination', '=', 'none')
         .executeTakeFirstOrThrow();
       const plan = await planFork(platform, from, { policy: 'random', rollouts: 2 });
-      const forked = await forkInto(platform, { runId: newId(), name: 'fork', seed: 1, plan, concurrency: 1, signal });
+      const forked = await fork(platform, { runId: newId(), name: 'fork', seed: 1, plan, concurrency: 1, signal });
       expect(forked).toMatchObject({ report: { outcome: 'equal', compared: 2 }, progress: { rollouts: 2 } });
     } finally {
       await projector.close();

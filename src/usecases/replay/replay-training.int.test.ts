@@ -6,7 +6,7 @@ import { createAppender } from '../../append/appender.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import type { Subscription } from '../../log/event-log.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { readLineageStory } from '../../projections/lineage/lineage-story.ts';
+import { readLineageEvents } from '../../projections/lineage/lineage-events.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { SILENT } from '../../runtime/logger.ts';
@@ -17,7 +17,7 @@ import { LINEAR_SETTINGS, trainingSettings } from '../../training/backends/train
 import { readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import { lineageIdOf } from '../../training/leases/lineage-id.ts';
 import { computeVersion } from '../train/compute-version.ts';
-import { trainInto } from '../train/train-into.ts';
+import { train } from '../train/train.ts';
 import { readBatchSteps } from '../train/train-rows.ts';
 import { replayTraining } from './replay-training.ts';
 
@@ -36,18 +36,18 @@ afterAll(async () => {
   await platform.close();
 });
 
-const train = (policyId: string, settings = LINEAR_SETTINGS.grpo) =>
-  trainInto(platform, { plan: aTrainPlan({ policyId, settings }), concurrency: 3, signal: NEVER, logger: SILENT });
+const trainPolicy = (policyId: string, settings = LINEAR_SETTINGS.grpo) =>
+  train(platform, { plan: aTrainPlan({ policyId, settings }), concurrency: 3, signal: NEVER, logger: SILENT });
 const replay = async (policyId: string, from = 0, to: number | null = null) =>
   (await replayTraining(platform, { policyId, from, to, signal: NEVER })).report;
-const storyOf = (policyId: string) => readLineageStory(platform.database.db, lineageIdOf(policyId));
+const storyOf = (policyId: string) => readLineageEvents(platform.database.db, lineageIdOf(policyId));
 const settle = async () => waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
 
 describe('the replay of a training', () => {
   test.each(Object.entries(LESSONS))(
     'a training by %s is replayed to the same bytes in every version',
     async (name, settings) => {
-      const { version } = await train(`replayed ${name}`, settings);
+      const { version } = await trainPolicy(`replayed ${name}`, settings);
       expect(await replay(`replayed ${name}`)).toMatchObject({
         outcome: 'equal',
         compared: version + 1,
@@ -59,7 +59,7 @@ describe('the replay of a training', () => {
   );
 
   test('the replay uses the rewards at the time of training, although they were revised later', async () => {
-    await train('revised');
+    await trainPolicy('revised');
     const { versions } = await storyOf('revised');
     const { update, batch } = versions.get(1) ?? {};
     if (!update || !batch) throw new Error('the training made no version 1');
@@ -99,7 +99,7 @@ describe('the replay of a training', () => {
 });
 
 describe('one flipped byte', () => {
-  beforeAll(() => train('flipped').then(() => undefined));
+  beforeAll(() => trainPolicy('flipped').then(() => undefined));
 
   test('a flipped byte of a checkpoint is named by its version, and later versions are compared separately', async () => {
     const { checkpoint } = (await storyOf('flipped')).versions.get(2) ?? {};

@@ -3,7 +3,7 @@ import { seedFrom } from '../../domain/random/seed-from.ts';
 import { canonicalJson } from '../../events/codec.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { type LineageStory, readLineageStory, type VersionStory } from '../../projections/lineage/lineage-story.ts';
+import { type LineageEvents, readLineageEvents, type VersionEvents } from '../../projections/lineage/lineage-events.ts';
 import { readTree } from '../../projections/step-tree/read-trees.ts';
 import { type LineageRecord, readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { readFirstTrainingRun } from '../../projections/training-pool/read-training-runs.ts';
@@ -45,7 +45,7 @@ export interface ReplayedTraining {
  */
 export async function replayTraining(platform: Platform, asked: TrainingReplay): Promise<ReplayedTraining> {
   const { lineage, settings } = await lineageOf(platform, asked.policyId);
-  const story = await readLineageStory(platform.database.db, lineage.lineageId);
+  const lineageEvents = await readLineageEvents(platform.database.db, lineage.lineageId);
   const to = asked.to ?? lineage.newestVersion ?? 0;
   if (asked.from > to || to > (lineage.newestVersion ?? 0))
     throw new ReplayRefused(
@@ -56,7 +56,7 @@ export async function replayTraining(platform: Platform, asked: TrainingReplay):
     platform,
     backend,
     settings,
-    story,
+    lineageEvents,
     policyId: asked.policyId,
     signal: asked.signal,
     comparison: new Comparison('training'),
@@ -68,7 +68,7 @@ export async function replayTraining(platform: Platform, asked: TrainingReplay):
     asked.progress?.(version - asked.from + 1, to - asked.from + 1);
   }
   const { comparison } = replaying;
-  return { report: comparison.report(), runId: await runOf(platform, asked.policyId, story.versions.get(to)) };
+  return { report: comparison.report(), runId: await runOf(platform, asked.policyId, lineageEvents.versions.get(to)) };
 }
 
 async function lineageOf(
@@ -90,7 +90,7 @@ interface Replaying {
   readonly platform: Platform;
   readonly backend: Backend;
   readonly settings: TrainingSettings;
-  readonly story: LineageStory;
+  readonly lineageEvents: LineageEvents;
   readonly policyId: string;
   readonly signal: AbortSignal;
   readonly comparison: Comparison;
@@ -98,23 +98,23 @@ interface Replaying {
 
 /** Computes one version again and compares it; gives the checkpoint that the next one is computed from. */
 async function replayVersion(replaying: Replaying, version: number, base: Uint8Array | null): Promise<Uint8Array | null> {
-  const { story, comparison } = replaying;
-  const told = story.versions.get(version);
+  const { lineageEvents, comparison } = replaying;
+  const events = lineageEvents.versions.get(version);
   const part = (eventId: string | null, field: string, recorded: unknown, replayed: unknown): Part => ({
     at: { eventId, stepId: null, field: `version ${version}, ${field}` },
     recorded,
     replayed,
   });
-  if (!told) {
+  if (!events) {
     comparison.compareParts([part(null, 'PolicyUpdated', 'known to the read models', 'not in the journal')]);
     return keptCheckpoint(replaying, version);
   }
-  const { update, checkpoint } = told;
-  const made = await makeAgain(replaying, told, base);
-  const onDisk = await fileOf(replaying, told);
+  const { update, checkpoint } = events;
+  const made = await makeAgain(replaying, events, base);
+  const onDisk = await fileOf(replaying, events);
   const kept = checkpoint?.data.kept?.blob ?? null;
   const equal = comparison.compareParts([
-    ...planParts(replaying, told, part),
+    ...planParts(replaying, events, part),
     ...(made.kind === 'failed'
       ? [part(update.id, 'rows', 'a batch that was trained', made.reason)]
       : [
@@ -135,19 +135,19 @@ async function replayVersion(replaying: Replaying, version: number, base: Uint8A
 
 /** What the plan of a batch says of itself, and what was acknowledged. */
 function planParts(
-  { story }: Replaying,
-  { update, batch, ack }: VersionStory,
+  { lineageEvents }: Replaying,
+  { update, batch, ack }: VersionEvents,
   part: (eventId: string | null, field: string, recorded: unknown, replayed: unknown) => Part,
 ): readonly Part[] {
   const { version, batchId, checkpointId } = update.data;
   if (version === 0) return [part(update.id, 'batch', batchId, null)];
   if (!batch) return [part(update.id, 'batch', batchId, 'not in the journal')];
   const { manifestHash, ...manifest } = batch.data;
-  const before = story.batches.get(batch.data.ordinal - 1)?.data.manifestHash ?? null;
+  const before = lineageEvents.batches.get(batch.data.ordinal - 1)?.data.manifestHash ?? null;
   return [
     part(batch.id, 'manifestHash', manifestHash, manifestHashOf(manifest)),
     part(batch.id, 'previousHash', manifest.previousHash, before),
-    part(batch.id, 'ordinal', manifest.ordinal, ordinalOf(story, version)),
+    part(batch.id, 'ordinal', manifest.ordinal, ordinalOf(lineageEvents, version)),
     part(ack?.id ?? null, 'acknowledged version', ack?.data.version ?? 'nothing', version),
     part(ack?.id ?? null, 'acknowledged checkpoint', ack?.data.checkpointId ?? 'nothing', checkpointId),
     part(update.id, 'parentVersion', update.data.parentVersion, version - 1),
@@ -155,7 +155,7 @@ function planParts(
 }
 
 /** The ordinal of the batch that makes a version: batches follow one another, and those that were abandoned make none. */
-function ordinalOf({ abandoned }: LineageStory, version: number): number {
+function ordinalOf({ abandoned }: LineageEvents, version: number): number {
   let [ordinal, left] = [0, version - 1];
   for (; left > 0 || abandoned.has(ordinal); ordinal++) if (!abandoned.has(ordinal)) left -= 1;
   return ordinal;
@@ -172,7 +172,7 @@ type Made =
     }
   | { readonly kind: 'failed'; readonly reason: string };
 
-async function makeAgain(replaying: Replaying, { update, batch }: VersionStory, base: Uint8Array | null): Promise<Made> {
+async function makeAgain(replaying: Replaying, { update, batch }: VersionEvents, base: Uint8Array | null): Promise<Made> {
   const { backend, policyId, settings, signal } = replaying;
   if (update.data.version === 0) {
     const checkpoint = await backend.initial(seedFrom('initial', policyId));
@@ -184,9 +184,9 @@ async function makeAgain(replaying: Replaying, { update, batch }: VersionStory, 
     const rows = await rowsOf(replaying, { update, batch });
     const updated = await computeVersion({ policyId, backend, settings, batch: batch.data, checkpoint: base, rows }, signal);
     // Trainers of before told no estimator where they estimated nothing, and the lease service then wrote that of the plan.
-    const told = update.data.estimator;
-    const silent = updated.estimator === null && canonicalJson(told) === canonicalJson(batch.data.estimator);
-    const estimator = silent ? told : updated.estimator;
+    const events = update.data.estimator;
+    const silent = updated.estimator === null && canonicalJson(events) === canonicalJson(batch.data.estimator);
+    const estimator = silent ? events : updated.estimator;
     return { ...updated, kind: 'made', estimator };
   } catch (error) {
     signal.throwIfAborted();
@@ -200,11 +200,11 @@ async function makeAgain(replaying: Replaying, { update, batch }: VersionStory, 
  */
 async function rowsOf(
   { platform, comparison }: Replaying,
-  told: Required<Pick<VersionStory, 'update'>> & { readonly batch: NonNullable<VersionStory['batch']> },
+  events: Required<Pick<VersionEvents, 'update'>> & { readonly batch: NonNullable<VersionEvents['batch']> },
 ) {
   const { db } = platform.database;
-  const { batchId, groups, seed } = told.batch.data;
-  const { rewardsAt = null } = told.update.data;
+  const { batchId, groups, seed } = events.batch.data;
+  const { rewardsAt = null } = events.update.data;
   const planned = await readManifest(db, batchId);
   if (canonicalJson([planned.seed, planned.groups]) !== canonicalJson([seed, groups]))
     throw new Error(
@@ -214,19 +214,19 @@ async function rowsOf(
     comparison.note(
       'some versions were recorded without the position that their rewards stood at: those known when their batch was planned are taken',
     );
-  return readBatchStepsAt({ db, blobs: platform.blobs }, { batchId, rewardsAt: rewardsAt ?? told.batch.data.position });
+  return readBatchStepsAt({ db, blobs: platform.blobs }, { batchId, rewardsAt: rewardsAt ?? events.batch.data.position });
 }
 
 /**
  * Reads the recorded checkpoint of a version; null when it is not there, damaged, or holds other weights than the record says.
  */
-async function keptCheckpoint({ platform, backend, story }: Replaying, version: number): Promise<Uint8Array | null> {
-  const head = headOf(story.versions.get(version));
+async function keptCheckpoint({ platform, backend, lineageEvents }: Replaying, version: number): Promise<Uint8Array | null> {
+  const head = headOf(lineageEvents.versions.get(version));
   return head && readCheckpoint(platform.blobs, backend, head).catch(() => null);
 }
 
-async function fileOf({ platform, backend }: Replaying, told: VersionStory): Promise<string> {
-  const head = headOf(told);
+async function fileOf({ platform, backend }: Replaying, events: VersionEvents): Promise<string> {
+  const head = headOf(events);
   if (!head) return 'its CheckpointSaved is not in the journal';
   return readCheckpoint(platform.blobs, backend, head).then(
     () => 'whole',
@@ -234,15 +234,15 @@ async function fileOf({ platform, backend }: Replaying, told: VersionStory): Pro
   );
 }
 
-function headOf(told: VersionStory | undefined) {
-  if (!told?.checkpoint) return null;
-  const { checkpointId, backend, kept } = told.checkpoint.data;
-  return { version: told.update.data.version, checkpointId, backend, weights: told.update.data.weights, kept };
+function headOf(events: VersionEvents | undefined) {
+  if (!events?.checkpoint) return null;
+  const { checkpointId, backend, kept } = events.checkpoint.data;
+  return { version: events.update.data.version, checkpointId, backend, weights: events.update.data.weights, kept };
 }
 
 /** Gives the run of the last version's batch; for a version without a batch the first run that trains the policy. */
-async function runOf({ database }: Platform, policyId: string, told: VersionStory | undefined): Promise<string> {
-  const treeId = told?.batch?.data.groups[0]?.treeId;
+async function runOf({ database }: Platform, policyId: string, events: VersionEvents | undefined): Promise<string> {
+  const treeId = events?.batch?.data.groups[0]?.treeId;
   const { db } = database;
   const tree = treeId === undefined ? undefined : await readTree(db, treeId);
   const runId = tree?.runId ?? (await readFirstTrainingRun(db, policyId));

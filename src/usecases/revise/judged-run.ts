@@ -11,7 +11,7 @@ import { createJudge, parseJudgeText } from '../../policies/create-judge.ts';
 import type { Judge } from '../../policies/judge.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { lockRun, RunRefused } from '../collect/collect-into.ts';
+import { lockRun, RunRefused } from '../collect/collect.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
 import { asPublished } from '../collect/published-environment.ts';
 

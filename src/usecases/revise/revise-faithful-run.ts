@@ -89,13 +89,13 @@ export interface FaithfulCounts {
  * @returns false in `whole` when the signal was aborted before the last row.
  * @throws AnotherWorld, PolicyError of a judge that cannot be asked, EnvironmentError.
  */
-export async function reviseFaithfully(options: FaithfulOptions): Promise<FaithfulCounts & { readonly whole: boolean }> {
+export async function reviseFaithfulRun(options: FaithfulOptions): Promise<FaithfulCounts & { readonly whole: boolean }> {
   const { db, judge, plan } = options;
   const { files, opened } = await readPublishedFiles(db, options.runId);
   const unfinished = Math.max(options.plannedTrees ?? 0, opened) - files.length;
   const verdicts = plan.revise && plan.dataType === 'centric' ? judge && openVerdicts(judge, db, options.appender) : null;
-  const told = { trees: 0, skipped: 0, found: 0, accepted: 0, rows: 0, judged: 0 };
-  const counts = () => ({ ...told, plannedTrees: files.length, unfinished, asked: verdicts?.asked() ?? 0 });
+  const counted = { trees: 0, skipped: 0, found: 0, accepted: 0, rows: 0, judged: 0 };
+  const counts = () => ({ ...counted, plannedTrees: files.length, unfinished, asked: verdicts?.asked() ?? 0 });
   const queue = files.values();
   let before: Promise<boolean> = Promise.resolve(true);
 
@@ -111,13 +111,13 @@ export async function reviseFaithfully(options: FaithfulOptions): Promise<Faithf
     };
     for (const row of rowsAsPublished({ ...mined, ...plan, judgingOf })) {
       await options.write(row);
-      told.rows++;
-      if ('revise_feedback' in row) told.judged += row.revise_feedback.length;
+      counted.rows++;
+      if ('revise_feedback' in row) counted.judged += row.revise_feedback.length;
     }
-    told.trees++;
-    told.skipped += pairing.skipped ? 1 : 0;
-    told.found += pairing.skipped ? 0 : pairing.found.length;
-    told.accepted += pairing.accepted.length;
+    counted.trees++;
+    counted.skipped += pairing.skipped ? 1 : 0;
+    counted.found += pairing.skipped ? 0 : pairing.found.length;
+    counted.accepted += pairing.accepted.length;
     options.progress?.(counts());
     return true;
   }
@@ -134,7 +134,7 @@ export async function reviseFaithfully(options: FaithfulOptions): Promise<Faithf
     options.signal,
     Array.from({ length: Math.min(options.concurrency, files.length) }, () => work),
   );
-  return { ...counts(), whole: told.trees === files.length };
+  return { ...counts(), whole: counted.trees === files.length };
 }
 
 interface MinedTree {
@@ -171,11 +171,11 @@ async function mineTree(
 /** What stands before the first reply: as the files had it, or as the published search opens. */
 function openingOf(run: PublishedRun, { instruction, firstObservation }: SearchedTree): readonly ChatMessage[] {
   if (run.kind === 'searched') return publishedOpening({ instruction, observation: firstObservation });
-  const told = [
+  const counted = [
     { role: 'system', content: run.system },
     { role: 'user', content: run.acknowledgement === null ? null : instruction },
     { role: 'assistant', content: run.acknowledgement },
     { role: 'user', content: firstObservation },
   ] as const;
-  return told.flatMap(({ role, content }): readonly ChatMessage[] => (content === null ? [] : [{ role, content }]));
+  return counted.flatMap(({ role, content }): readonly ChatMessage[] => (content === null ? [] : [{ role, content }]));
 }

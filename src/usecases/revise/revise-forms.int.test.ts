@@ -12,11 +12,11 @@ import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
-import { collectInto } from '../collect/collect-into.ts';
+import { collect } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
+import { revise } from './revise.ts';
 import { checkRevision } from './revise-check.ts';
-import { reviseInto } from './revise-into.ts';
 
 const ENVIRONMENT =
   'tool-env:profile=v0.1;tools=./examples/count-letters.ts;reward=./examples/count-letters.ts#honest;tasks=./examples/letters.jsonl;max-turns=4';
@@ -59,8 +59,8 @@ async function mined(signal: 'thought' | 'turn') {
     tasks: [{ alias: '1', rollouts: 1, branching: 'root' }],
     search: { iterations: 2, candidates: 2, maxDepth: 4, exploration: 0.25 },
   };
-  await collectInto(platform, { runId, name: 'r', seed: 1, plan, concurrency: 1, signal: SIGNAL, mode: 'new' });
-  const counts = await reviseInto(platform, {
+  await collect(platform, { runId, name: 'r', seed: 1, plan, concurrency: 1, signal: SIGNAL, mode: 'new' });
+  const counts = await revise(platform, {
     ...{ runId, judge: `openai:judge@${server.url}`, environment: null, checking: 'execute', concurrency: 1, signal: SIGNAL },
     plan: { alpha: 0.5, beta: 0.2, seed: 1, signal, beforeBranch: 'clamp', unparsed: 'continue' },
   });

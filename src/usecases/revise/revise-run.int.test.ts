@@ -16,7 +16,7 @@ import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { startOpenAiServer } from '../../testing/openai-server.ts';
-import { collectInto } from '../collect/collect-into.ts';
+import { collect } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
 import { type ReviseCounts, type ReviseOptions, reviseRun } from './revise-run.ts';
 
@@ -60,7 +60,7 @@ const SEARCH: CollectPlan = {
 
 async function collected(at: Place, plan: CollectPlan = SEARCH, runId: string = newId()): Promise<string> {
   const signal = new AbortController().signal;
-  await collectInto(at.platform, { runId, name: 'r', seed: 3, plan, concurrency: 2, signal, mode: 'new' });
+  await collect(at.platform, { runId, name: 'r', seed: 3, plan, concurrency: 2, signal, mode: 'new' });
   await settle(at);
   return runId;
 }
@@ -281,8 +281,8 @@ describe('a model as judge', () => {
     const server = await startOpenAiServer({
       reply: (request) => {
         const content = request.messages[0]?.content ?? '';
-        const told = content.slice(content.lastIndexOf('Task Description:'));
-        return replies[[...told].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % replies.length] ?? '';
+        const recorded = content.slice(content.lastIndexOf('Task Description:'));
+        return replies[[...recorded].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % replies.length] ?? '';
       },
     });
     try {

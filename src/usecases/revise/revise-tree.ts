@@ -37,7 +37,12 @@ export async function reviseTree(work: ReviseTree): Promise<RevisedTree | null> 
   return { pairing, verdicts, composed, outcomes };
 }
 
-async function findTransition(work: ReviseTree, given: Verdicts, bad: LeafPath, told: Verdict[]): Promise<Transition | null> {
+async function findTransition(
+  work: ReviseTree,
+  given: Verdicts,
+  bad: LeafPath,
+  allVerdicts: Verdict[],
+): Promise<Transition | null> {
   const { tree, plan, signal, recorded, kind } = work;
   const { steps, leafStepId } = bad;
   const probe = probePath(kind, tree, steps);
@@ -52,7 +57,7 @@ async function findTransition(work: ReviseTree, given: Verdicts, bad: LeafPath, 
       const place = { treeId: tree.treeId, runId: tree.runId, leafStepId, request };
       const { verdict } = await given.of(place, recorded.answers, signal);
       verdicts.push(verdict);
-      told.push(verdict);
+      allVerdicts.push(verdict);
     }
   } finally {
     await probe.close();

@@ -9,10 +9,10 @@ import type { RevisionsTable } from '../../postgres/tables.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
-import { collectInto } from '../collect/collect-into.ts';
+import { collect } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
-import { type Revised, reviseInto } from './revise-into.ts';
+import { type Revised, revise } from './revise.ts';
 
 let platform: Platform;
 let projector: Subscription;
@@ -38,7 +38,7 @@ const PLAN: CollectPlan = {
 /** Searches the tasks one after the other until so many walks succeeded: the last success is on record and not backed up. */
 async function searchUntil(runId: string, successes: number, mode: 'new' | 'resume'): Promise<void> {
   const stop = new AbortController();
-  await collectInto(platform, {
+  await collect(platform, {
     ...{ runId, name: 'r', seed: 3, plan: PLAN, concurrency: 1, mode },
     signal: stop.signal,
     progress: ({ succeeded }) => {
@@ -47,8 +47,8 @@ async function searchUntil(runId: string, successes: number, mode: 'new' | 'resu
   });
 }
 
-async function revise(runId: string): Promise<Revised> {
-  const revised = await reviseInto(platform, {
+async function reviseRun(runId: string): Promise<Revised> {
+  const revised = await revise(platform, {
     runId,
     plan: { alpha: 0.5, beta: 0.2, seed: 1, signal: 'thought', beforeBranch: 'clamp', unparsed: 'continue' },
     ...{ judge: 'direct', environment: null, checking: 'none', concurrency: 1, signal: new AbortController().signal },
@@ -100,7 +100,7 @@ async function recordPast(row: Selectable<RevisionsTable>, badLeafStepId: string
 test('a success that a stopped search had not backed up is a good trajectory, and unfinished trees are reported', async () => {
   const runId = newId();
   await searchUntil(runId, 3, 'new');
-  const stopped = await revise(runId);
+  const stopped = await reviseRun(runId);
   const walks = await ends(runId);
   expect(walks.filter(({ success, counted }) => success && counted)).not.toEqual([]);
   expect(walks.filter(({ success, counted }) => success && !counted)).not.toEqual([]);
@@ -120,7 +120,7 @@ test('a success that a stopped search had not backed up is a good trajectory, an
   expect([faulty, doubtfulRevisions]).toEqual([0, [{ revisionId: past, treeId, state: 'verified', why: 'bad-side' }]]);
 
   await searchUntil(runId, Number.POSITIVE_INFINITY, 'resume');
-  const whole = await revise(runId);
+  const whole = await reviseRun(runId);
   expect(whole).toMatchObject({ trees: 3, plannedTrees: 3, unfinished: 0 });
   expect(whole.revisions).toBeGreaterThan(stopped.revisions);
 });

@@ -43,7 +43,7 @@ interface Given extends Answer {
  * request.
  */
 export function openVerdicts(judge: Judge, db: Db, appender: Appender): Verdicts {
-  const told = new Map<string, Promise<Given>>();
+  const byPrompt = new Map<string, Promise<Given>>();
   let asked = 0;
 
   async function give(place: JudgedPlace, promptHash: string, judgementId: string, signal: AbortSignal): Promise<Given> {
@@ -65,9 +65,9 @@ export function openVerdicts(judge: Judge, db: Db, appender: Appender): Verdicts
       const judgementId: string = derivedId('StepJudged', treeId, leafStepId, request.index, judgeText(judge), promptHash);
       const recorded = known.get(judgementId);
       if (recorded) return recorded;
-      const pending = told.get(promptHash) ?? give(place, promptHash, judgementId, signal);
-      told.set(promptHash, pending);
-      pending.catch(() => told.delete(promptHash)); // a fault is no verdict
+      const pending = byPrompt.get(promptHash) ?? give(place, promptHash, judgementId, signal);
+      byPrompt.set(promptHash, pending);
+      pending.catch(() => byPrompt.delete(promptHash)); // a fault is no verdict
       const given = await pending;
       const stepId = request.steps[request.index]?.stepId;
       if (stepId === undefined) throw new RangeError(`the trajectory has no step ${request.index}`);

@@ -4,10 +4,10 @@ import type { Envelope } from '../../events/envelope.ts';
 import { parsePosition } from '../../log/position.ts';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
-import { Story } from '../../testing/story.ts';
-import { tellWeb } from '../../testing/tell-web.ts';
+import { recordWeb } from '../../testing/record-web.ts';
 import { type DiffAsked, diffRewards } from './diff-rewards.ts';
 
 const { signal } = new AbortController();
@@ -49,26 +49,26 @@ async function diff(runId: string, asked: DiffAsked) {
 }
 
 describe.each([11, 12])('differences of random record %j', (seed) => {
-  let story: Story;
+  let builder: EventBuilder;
   let run: string;
   let rollouts: ReadonlySet<string>;
   beforeEach(() => {
-    story = new Story(`diff ${seed}`);
-    const { runs, trees } = tellWeb(story, seed);
+    builder = new EventBuilder(`diff ${seed}`);
+    const { runs, trees } = recordWeb(builder, seed);
     run = runs[seed % 3] ?? '';
     rollouts = new Set(trees.filter(({ runId }) => runId === run).flatMap(({ rolloutIds }) => rolloutIds));
   });
 
   test('the first state has the returns of a log without revisions, and the last one those in force', async () => {
-    const first = await returnsAfter(story.events.filter(({ type }) => type !== 'RewardRevised'));
-    const last = await returnsAfter(story.events);
+    const first = await returnsAfter(builder.events.filter(({ type }) => type !== 'RewardRevised'));
+    const last = await returnsAfter(builder.events);
     const found = await diff(run, { kind: 'first-and-last' });
     expect(found.changedReturns).toEqual(changed(first, last, rollouts));
     expect(found.otherReturns).toBe(found.changedReturns.length);
     expect(found.rollouts).toBe(rollouts.size);
     expect(found.changedReturns).not.toEqual([]); // the seeds are of webs where revisions matter
     const touching = new Set(found.members.map(({ rolloutId }) => rolloutId));
-    const batches = story.events.flatMap(({ type, data }) =>
+    const batches = builder.events.flatMap(({ type, data }) =>
       type === 'BatchPlanned' ? [data as Envelope<'BatchPlanned'>['data']] : [],
     );
     const hit = batches.filter(({ groups }) => groups.some(({ rolloutIds }) => rolloutIds.some((id) => touching.has(id))));
@@ -76,14 +76,14 @@ describe.each([11, 12])('differences of random record %j', (seed) => {
   });
 
   test('two positions have the returns of the log as far as each', async () => {
-    const told = story.events.filter(({ type }) => catalogue[type].topic === 'trees').length;
-    const positions = [Math.floor(told * 0.6), told] as const;
+    const recorded = builder.events.filter(({ type }) => catalogue[type].topic === 'trees').length;
+    const positions = [Math.floor(recorded * 0.6), recorded] as const;
     const upTo = (limit: number) => {
       let trees = 0;
-      return story.events.filter(({ type }) => catalogue[type].topic !== 'trees' || trees++ < limit);
+      return builder.events.filter(({ type }) => catalogue[type].topic !== 'trees' || trees++ < limit);
     };
     const before = await returnsAfter(upTo(positions[0]));
-    const after = await returnsAfter(story.events);
+    const after = await returnsAfter(builder.events);
     const [from, to] = [parsePosition(`trees.0:${positions[0]}`), parsePosition(`trees.0:${positions[1]}`)];
     const found = await diff(run, { kind: 'positions', before: from, after: to });
     expect(found.changedReturns).toEqual(changed(before, after, rollouts));
@@ -93,19 +93,19 @@ describe.each([11, 12])('differences of random record %j', (seed) => {
 
 describe('two scorers of one reward', () => {
   test('two scorers are compared by the last judgement of each, with components, groups and advantages', async () => {
-    const story = new Story('scorers');
-    const runId = story.run();
-    const tree = story.tree(runId);
-    const [one, two] = [story.walk(tree, 0, 2, 1), story.walk(tree, 1, 1, 0)];
+    const builder = new EventBuilder('scorers');
+    const runId = builder.run();
+    const tree = builder.tree(runId);
+    const [one, two] = [builder.walk(tree, 0, 2, 1), builder.walk(tree, 1, 1, 0)];
     const judge = (revision: string) => ({ name: 'judge', revision });
     const style = { component: 'style', scorer: judge('1'), raw: null };
-    const rewardId = story.reward(tree, null, 0.25, { ...style, rolloutId: one.rolloutId });
-    story.reward(tree, null, 0.5, { ...style, rolloutId: two.rolloutId });
+    const rewardId = builder.reward(tree, null, 0.25, { ...style, rolloutId: one.rolloutId });
+    builder.reward(tree, null, 0.5, { ...style, rolloutId: two.rolloutId });
     const revise = (value: number, revision: string) =>
-      story.tell('RewardRevised', { rewardId, treeId: tree.treeId, value, scorer: judge(revision), reason: 'again' }, runId);
+      builder.record('RewardRevised', { rewardId, treeId: tree.treeId, value, scorer: judge(revision), reason: 'again' }, runId);
     revise(-2, '2');
     revise(9, '3');
-    await givenEvents(database.db, story.events);
+    await givenEvents(database.db, builder.events);
 
     const found = await diff(runId, { kind: 'scorers', before: 'judge@1', after: 'judge@2' });
     expect(found.components).toEqual([

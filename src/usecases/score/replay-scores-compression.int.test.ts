@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { readScorable } from '../../projections/rewards/read-scorable.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
-import { Story } from '../../testing/story.ts';
 import { payCompression } from './replay-scores-compression.ts';
 import { sumGroup } from './replay-scores-groups.ts';
 
@@ -20,23 +20,23 @@ afterAll(async () => {
 
 test('successes earn λ·ln(cf) at every step but the last, failures pay μ·ln(cf), and the earlier rewards are replaced', async () => {
   const { db } = database;
-  const story = new Story('compression');
-  const runId = story.run();
-  const tree = story.tree(runId);
+  const builder = new EventBuilder('compression');
+  const runId = builder.run();
+  const tree = builder.tree(runId);
   const walk = (ordinal: number, success: boolean) => {
-    const rolloutId = story.rollout(tree, ordinal);
+    const rolloutId = builder.rollout(tree, ordinal);
     let parent = tree.rootStepId;
     const steps = [2, 3, 5].map((factor, i) => {
-      parent = story.step(tree, rolloutId, parent, i + 1, { response: `<compression>${factor}</compression>` });
+      parent = builder.step(tree, rolloutId, parent, i + 1, { response: `<compression>${factor}</compression>` });
       return parent;
     });
-    story.finishRollout(tree, rolloutId, parent, { steps: 3, success });
+    builder.finishRollout(tree, rolloutId, parent, { steps: 3, success });
     return { rolloutId, steps };
   };
   const [good, bad] = [walk(0, true), walk(1, false)];
-  story.reward(tree, good.steps[0] ?? '', 0.01, { component: 'compression', rolloutId: good.rolloutId });
-  story.reward(tree, good.steps[2] ?? '', 1, { rolloutId: good.rolloutId });
-  await givenEvents(db, story.events);
+  builder.reward(tree, good.steps[0] ?? '', 0.01, { component: 'compression', rolloutId: good.rolloutId });
+  builder.reward(tree, good.steps[2] ?? '', 1, { rolloutId: good.rolloutId });
+  await givenEvents(db, builder.events);
   const pay = async (asked: Parameters<typeof payCompression>[3]) => {
     for await (const found of readScorable(db, runId)) {
       const { members } = await sumGroup(db, found, await payCompression(db, found, null, asked));

@@ -37,7 +37,7 @@ export async function payCompression(
     before: value,
     after: reward.component === COMPONENT ? null : value,
   }));
-  const standing = new Map(
+  const places = new Map(
     pairs.flatMap((pair, i) => (pair.component === COMPONENT && pair.stepId !== null ? [[pair.stepId, i]] : [])),
   );
   for (const { rolloutId, stepId } of await readStepTakers(db, tree.treeId)) {
@@ -47,7 +47,7 @@ export async function payCompression(
     const { factor } = readFactor(step.response);
     const given = { factor, success: rollout.success === true, active, endsEpisode: stepId === rollout.leafStepId };
     const after = factorReward(given, { lambda, mu });
-    const i = standing.get(stepId);
+    const i = places.get(stepId);
     const pair = i === undefined ? undefined : pairs[i];
     if (i !== undefined && pair) pairs[i] = { ...pair, after };
     else if (after !== 0) {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { JudgedReward, Judgement } from '../../projections/rewards/read-judged.ts';
-import { standingBefore } from './replay-scores-judgements.ts';
+import { currentBefore } from './replay-scores-judgements.ts';
 
 const said = (offset: number, scorer: string, value: number): Judgement => ({
   ...{ eventId: `event ${offset}`, topic: 'trees', partition: 0, offset, value, scorer },
@@ -9,7 +9,7 @@ const reward = (stepId: string, component: string, ...judgements: Judgement[]): 
   ...{ rewardId: `${component} of ${stepId}`, stepId, rolloutId: null, component, judgements },
 });
 const before = (rewards: readonly JudgedReward[], component: string, judgement: Judgement) =>
-  standingBefore({ rewards, finished: new Map() }, component, judgement).map(({ stepId, value }) => [stepId, value]);
+  currentBefore({ rewards, finished: new Map() }, component, judgement).map(({ stepId, value }) => [stepId, value]);
 
 test('a reward has its last value before the judgement, and a later reward is omitted', () => {
   const rewards = [

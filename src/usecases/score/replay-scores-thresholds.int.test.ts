@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type Database, openDatabase } from '../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
-import { Story } from '../../testing/story.ts';
 import { ReplayRefused } from '../replay/replay-environment.ts';
 import { Comparison } from '../replay/replay-report.ts';
 import { comparePairs, type ThresholdsAsked } from './replay-scores-thresholds.ts';
@@ -21,29 +21,29 @@ afterAll(async () => {
 beforeEach(() => emptyReadModels(database.db));
 
 /** A tree of four trajectories, worth 1, 0.6, 0.3 and 0, that part at the root. */
-function told() {
-  const story = new Story('thresholds');
-  const runId = story.run();
-  const tree = story.tree(runId);
+function recorded() {
+  const builder = new EventBuilder('thresholds');
+  const runId = builder.run();
+  const tree = builder.tree(runId);
   const leaf = (value: number, ordinal: number) => {
-    const rolloutId = story.rollout(tree, ordinal);
-    const step = story.step(tree, rolloutId, tree.rootStepId, 1, { response: `Action: ${ordinal}`, termination: 'terminated' });
-    story.reward(tree, step, value, { rolloutId });
-    story.finishRollout(tree, rolloutId, step, { steps: 1, success: value === 1 });
+    const rolloutId = builder.rollout(tree, ordinal);
+    const step = builder.step(tree, rolloutId, tree.rootStepId, 1, { response: `Action: ${ordinal}`, termination: 'terminated' });
+    builder.reward(tree, step, value, { rolloutId });
+    builder.finishRollout(tree, rolloutId, step, { steps: 1, success: value === 1 });
     return step;
   };
   const [best, good, poor, worst] = [1, 0.6, 0.3, 0].map(leaf) as [string, string, string, string];
   const mine = (goodLeafStepId: string, badLeafStepId: string, thresholds: { alpha: number; beta: number }) => {
-    const revisionId = story.id('revision', goodLeafStepId, badLeafStepId);
+    const revisionId = builder.id('revision', goodLeafStepId, badLeafStepId);
     const judge = { name: 'planner', revision: '1' };
     const places = { branchStepId: tree.rootStepId, transitionStepId: badLeafStepId, transitionCause: 'bad' as const, judged: 1 };
     const about = { revisionId, treeId: tree.treeId, goodLeafStepId, badLeafStepId, judge, contentHash: 'c'.repeat(64) };
-    story.tell('RevisionComposed', { ...about, ...places, ...thresholds, reflection: 'No.', signal: 'thought' }, runId);
-    story.tell('RevisionVerified', { revisionId, treeId: tree.treeId, reached: 0.6, threshold: thresholds.alpha }, runId);
-    const told = { treeId: tree.treeId, leafStepId: badLeafStepId, stepId: badLeafStepId, index: 0, judge };
-    story.tell('StepJudged', { ...told, promptHash: 'a'.repeat(64), verdict: 'bad', reply: '' }, runId);
+    builder.record('RevisionComposed', { ...about, ...places, ...thresholds, reflection: 'No.', signal: 'thought' }, runId);
+    builder.record('RevisionVerified', { revisionId, treeId: tree.treeId, reached: 0.6, threshold: thresholds.alpha }, runId);
+    const recorded = { treeId: tree.treeId, leafStepId: badLeafStepId, stepId: badLeafStepId, index: 0, judge };
+    builder.record('StepJudged', { ...recorded, promptHash: 'a'.repeat(64), verdict: 'bad', reply: '' }, runId);
   };
-  return { story, runId, best, good, poor, worst, mine };
+  return { builder, runId, best, good, poor, worst, mine };
 }
 
 async function compared(runId: string, asked: Partial<ThresholdsAsked>) {
@@ -57,9 +57,9 @@ async function compared(runId: string, asked: Partial<ThresholdsAsked>) {
 }
 
 test('a higher alpha accepts fewer good trajectories, and names the pairs and revisions that it would not mine', async () => {
-  const { story, runId, good, poor, worst, mine } = told();
+  const { builder, runId, good, poor, worst, mine } = recorded();
   mine(good, poor, { alpha: 0.5, beta: 0.2 });
-  await givenEvents(database.db, story.events);
+  await givenEvents(database.db, builder.events);
   const { outcome, differences, notes, ...counts } = await compared(runId, { alpha: 0.7 });
   expect({ outcome, ...counts }).toMatchObject({ outcome: 'differs', compared: 2 + 5, differing: 1 + 2 });
   expect(differences).toEqual([
@@ -78,9 +78,9 @@ test('a higher alpha accepts fewer good trajectories, and names the pairs and re
 });
 
 test('a lower beta finds more pairs and a wider one fewer, and the same thresholds are equal', async () => {
-  const { story, runId, best, good, worst, mine } = told();
+  const { builder, runId, best, good, worst, mine } = recorded();
   mine(best, worst, { alpha: 0.5, beta: 0.5 }); // pairs: best with poor and worst, good with worst
-  await givenEvents(database.db, story.events);
+  await givenEvents(database.db, builder.events);
   expect(await compared(runId, {})).toMatchObject({ outcome: 'equal', compared: 2 + 3, differing: 0 });
   const narrower = await compared(runId, { beta: 0.35 });
   expect(narrower).toMatchObject({ outcome: 'differs', compared: 2 + 4, differing: 1 });
@@ -89,25 +89,25 @@ test('a lower beta finds more pairs and a wider one fewer, and the same threshol
 });
 
 test('a run without mined revisions is compared with the defaults', async () => {
-  const { story, runId } = told();
-  await givenEvents(database.db, story.events);
+  const { builder, runId } = recorded();
+  await givenEvents(database.db, builder.events);
   const { outcome, notes } = await compared(runId, { alpha: 0.5, beta: 0.2 });
   expect(outcome).toBe('equal');
   expect(notes[0]).toContain('the defaults: nothing was mined from it');
 });
 
 test('a revision whose rewards were judged again later is reported as unpaired, not as a difference of thresholds', async () => {
-  const { story, runId, good, poor, mine } = told();
+  const { builder, runId, good, poor, mine } = recorded();
   mine(poor, good, { alpha: 0.5, beta: 0.2 });
-  await givenEvents(database.db, story.events);
+  await givenEvents(database.db, builder.events);
   const { outcome, notes } = await compared(runId, {});
   expect(outcome).toBe('equal');
   expect(notes[1]).toMatch(/^1 recorded revisions are of no pair any more/);
 });
 
 test('thresholds outside the rewards of 0..1 are refused', async () => {
-  const { story, runId } = told();
-  await givenEvents(database.db, story.events);
+  const { builder, runId } = recorded();
+  await givenEvents(database.db, builder.events);
   await expect(compared(runId, { alpha: 0 })).rejects.toThrow(ReplayRefused);
   await expect(compared(runId, { beta: 20 })).rejects.toThrow('beta is 20; rewards are normalised, so it must be from 0 to 1');
 });

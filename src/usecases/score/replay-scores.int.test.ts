@@ -7,9 +7,9 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
-import { collectInto } from '../collect/collect-into.ts';
+import { collect } from '../collect/collect.ts';
 import { replayScores, type ScoresAsked } from './replay-scores.ts';
-import { scoreInto } from './score-into.ts';
+import { score } from './score.ts';
 
 const { signal } = new AbortController();
 let platform: Platform;
@@ -26,8 +26,8 @@ beforeAll(async () => {
     ...{ environment: 'search-qa', taskSeed: 0, policy: 'planner:0.4', temperature: 1, maxSteps: 10, search: null },
     tasks: aliases.map((alias) => ({ alias, rollouts: 3, branching: 'anywhere' as const })),
   };
-  await collectInto(platform, { runId, name: 'scores', seed: 1, plan, concurrency: 1, signal, mode: 'new' });
-  await score('exact-match', null);
+  await collect(platform, { runId, name: 'scores', seed: 1, plan, concurrency: 1, signal, mode: 'new' });
+  await scoreWith('exact-match', null);
 });
 afterAll(async () => {
   await projector.close();
@@ -36,9 +36,9 @@ afterAll(async () => {
 
 const settled = async () => waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 60_000 });
 const replay = (asked: ScoresAsked) => replayScores(platform, { runId, asked, environment: null, signal });
-async function score(scorer: string, component: string | null) {
+async function scoreWith(scorer: string, component: string | null) {
   await settled();
-  await scoreInto(platform, { runId, scorer, component, environment: null, signal });
+  await score(platform, { runId, scorer, component, environment: null, signal });
   await settled();
 }
 
@@ -86,11 +86,11 @@ describe('scores under other settings', () => {
     const foretold = await replay(asked);
     expect(foretold.outcome).toBe('differs');
     expect(foretold.notes.some((note) => note.startsWith('group '))).toBe(true);
-    await score('gsm8k-strict', 'environment');
+    await scoreWith('gsm8k-strict', 'environment');
     const returns = await platform.database.db.selectFrom('returns').select(['rollout_id', 'value']).execute();
-    const told = foretold.differences.filter(({ field }) => field.startsWith('return of rollout '));
-    expect(told.length).toBeGreaterThan(0);
-    for (const { field, replayed } of told)
+    const recorded = foretold.differences.filter(({ field }) => field.startsWith('return of rollout '));
+    expect(recorded.length).toBeGreaterThan(0);
+    for (const { field, replayed } of recorded)
       expect(Number(replayed)).toBe(returns.find(({ rollout_id }) => field.endsWith(rollout_id))?.value);
     expect(await replay(asked)).toMatchObject({ outcome: 'equal' });
     expect(await replay({ kind: 'as-recorded' })).toMatchObject({ outcome: 'equal', differing: 0 });
@@ -116,15 +116,15 @@ describe('scores under other settings', () => {
 
 describe('a scorer that reads the rewards of the environment', () => {
   test('the scorer receives the rewards as they were when it judged, whatever was recorded later', async () => {
-    await score('exact-match', 'environment');
-    await score('environment-outcome', null);
+    await scoreWith('exact-match', 'environment');
+    await scoreWith('environment-outcome', null);
     expect(await valuesOf('environment-outcome')).toContain(1);
     // 9 rollouts: 3 rewards and the return
     expect(await replay({ kind: 'as-recorded' })).toMatchObject({ outcome: 'equal', compared: 36, differing: 0 });
-    await score('invalid-action', 'environment');
+    await scoreWith('invalid-action', 'environment');
     expect(await valuesOf('environment')).not.toContain(1);
     expect(await replay({ kind: 'as-recorded' })).toMatchObject({ outcome: 'equal', compared: 36, differing: 0 });
-    await score('environment-outcome', 'environment');
+    await scoreWith('environment-outcome', 'environment');
     expect(await replay({ kind: 'as-recorded' })).toMatchObject({ outcome: 'equal', compared: 36, differing: 0 });
   });
 
@@ -140,8 +140,8 @@ describe('a scorer that reads the rewards of the environment', () => {
     await set(0);
     try {
       const { differences } = await replay({ kind: 'as-recorded' });
-      const told = await db.selectFrom('events').select('event_id').where('body', 'like', `%${reward.reward_id}%`).execute();
-      expect(differences[0]).toMatchObject({ eventId: told[0]?.event_id, recorded: '0', replayed: '1' });
+      const recorded = await db.selectFrom('events').select('event_id').where('body', 'like', `%${reward.reward_id}%`).execute();
+      expect(differences[0]).toMatchObject({ eventId: recorded[0]?.event_id, recorded: '0', replayed: '1' });
     } finally {
       await set(reward.value);
     }

@@ -15,9 +15,9 @@ import { Comparison, type ReplayReport } from '../replay/replay-report.ts';
 import { changesOf, chooseEstimator, describeChange, estimateAdvantages, recordedEstimator } from './replay-scores-advantages.ts';
 import { type CompressionAsked, payCompression } from './replay-scores-compression.ts';
 import { type RewardPair, type ScoredGroup, sumGroup } from './replay-scores-groups.ts';
-import { standingBefore } from './replay-scores-judgements.ts';
+import { currentBefore } from './replay-scores-judgements.ts';
 import { comparePairs, type ThresholdsAsked } from './replay-scores-thresholds.ts';
-import { openTruth, profileOf, resolved } from './score-into.ts';
+import { openTruth, profileOf, resolved } from './score.ts';
 
 /** Under what the record is scored: what it was scored by, or something else of it. */
 export type ScoresAsked =
@@ -75,7 +75,7 @@ export async function replayScores(platform: Platform, replay: ScoresReplay): Pr
             ? await scoreBy(scoring, tree, scorer, asked.component ?? scorer.name)
             : asked.kind === 'compression'
               ? await payCompression(db, tree, plan, asked.compression)
-              : standing(tree);
+              : inForce(tree);
         groups.push(await sumGroup(db, tree, pairs));
       }
       replay.progress?.(groups.length, trees);
@@ -103,12 +103,12 @@ function scorerNamed(text: string): Scorer {
 }
 
 /** Gives the rewards of a tree as they stand, the same before and after. */
-function standing({ rewards }: ScorableTree): RewardPair[] {
+function inForce({ rewards }: ScorableTree): RewardPair[] {
   return rewards.map(({ value, ...reward }) => ({ ...reward, before: value, after: value }));
 }
 
 async function scoreBy(scoring: Scoring, tree: ScorableTree, scorer: Scorer, component: string): Promise<RewardPair[]> {
-  const pairs = new Map(standing(tree).map((pair) => [pair.rewardId, pair]));
+  const pairs = new Map(inForce(tree).map((pair) => [pair.rewardId, pair]));
   for (const rollout of tree.rollouts) {
     const after = await scoreRollout(scoring, tree, { rollout, scorer, seen: tree.rewards });
     const { rolloutId, leafStepId } = rollout;
@@ -162,12 +162,12 @@ async function scoreAsRecorded(scoring: Scoring, tree: ScorableTree): Promise<Sc
     }
     judged ??= await readJudged(platform.database.db, tree.treeId);
     const judgement = judged.rewards.find(({ rewardId }) => rewardId === reward.rewardId)?.judgements[reward.revisions];
-    const seen = judgement ? standingBefore(judged, reward.component, judgement) : tree.rewards;
+    const seen = judgement ? currentBefore(judged, reward.component, judgement) : tree.rewards;
     const value = await scoreRollout(scoring, tree, { rollout, scorer, seen });
     const field = `${reward.component} by ${reward.scorer}@${reward.revision} of rollout ${rollout.rolloutId}`;
     comparison.compare({ eventId: judgement?.eventId ?? null, stepId: rollout.leafStepId, field }, reward.value, value);
   }
-  const group = await sumGroup(platform.database.db, tree, standing(tree));
+  const group = await sumGroup(platform.database.db, tree, inForce(tree));
   const returns = await readReturnsOfTree(platform.database.db, tree.treeId);
   for (const { rolloutId, leafStepId, after } of group.members)
     comparison.compare(

@@ -8,7 +8,7 @@ import { writeWeights } from '../train/weights-file.ts';
 import type { Method } from './plan.ts';
 
 /** A policy between two iterations, as a run's plan can name it. */
-export interface LearntPolicy {
+export interface LearnedPolicy {
   /** The policy of a plan, as JSON. */
   readonly text: string;
   /**
@@ -23,13 +23,17 @@ export interface LearntPolicy {
 /** What a method has come to: its policy, and the data that made it, iteration by iteration. */
 export interface Learner {
   readonly method: Method;
-  readonly policy: LearntPolicy;
+  readonly policy: LearnedPolicy;
   readonly runIds: readonly string[];
   readonly datasetIds: readonly string[];
 }
 
 /** Keeps linear weights in a folder under their digest. Equal weights are one policy, whoever trained them. */
-export async function keepWeights(folder: string, weights: LinearWeights, more: Partial<LinearSpec> = {}): Promise<LearntPolicy> {
+export async function keepWeights(
+  folder: string,
+  weights: LinearWeights,
+  more: Partial<LinearSpec> = {},
+): Promise<LearnedPolicy> {
   const { path, digest } = await writeWeights(folder, weights);
   const spec = { policyId: `linear-${digest.slice(0, 12)}`, ...more };
   const plain = Object.keys(more).length === 0;
@@ -49,7 +53,7 @@ type LinearSpec = Omit<Extract<PolicySpec, { kind: 'linear' }>, 'kind' | 'weight
  * weights after it.
  * @throws PolicySpecError, or what reading the weights throws.
  */
-export async function takePolicy(folder: string, spec: PolicySpec, from: string, data: string): Promise<LearntPolicy> {
+export async function takePolicy(folder: string, spec: PolicySpec, from: string, data: string): Promise<LearnedPolicy> {
   if (spec.kind === 'linear') {
     const { kind: _, weightsFile, ...more } = spec;
     const weights = weightsFile === undefined ? zeroWeights() : decodeWeights(await readFile(resolve(from, weightsFile)));
@@ -62,7 +66,7 @@ export async function takePolicy(folder: string, spec: PolicySpec, from: string,
 }
 
 /** Gives the policy that every method begins with. @throws PolicySpecError. */
-export function startPolicy(folder: string, text: string): Promise<LearntPolicy> {
+export function startPolicy(folder: string, text: string): Promise<LearnedPolicy> {
   return takePolicy(folder, parsePolicyText(text), '.', 'nothing');
 }
 

@@ -20,7 +20,7 @@ export interface SelfTrainPlan {
   /** The policy that every method begins with: `linear`, or what a trainer named by `trainer` can go on from. */
   readonly policy: string;
   /**
-   * Who finds the first error for `agent-r`, as `reviseInto` takes it. To `planner` a step that wastes a round is uncertain, so
+   * Who finds the first error for `agent-r`, as `revise` takes it. To `planner` a step that wastes a round is uncertain, so
    * that few bad trajectories have an error; to `planner-strict` it is one.
    */
   readonly judge: string;

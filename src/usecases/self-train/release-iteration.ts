@@ -57,7 +57,7 @@ export async function releaseIteration({ database, log, blobs }: Platform, wante
       'conflict',
       `${name}@${known.version} was withdrawn: ${known.withdrawReason}; begin a new self-training`,
     );
-  if (known && (await stat(path).catch(() => undefined))?.size === known.bytes) return told(known, path);
+  if (known && (await stat(path).catch(() => undefined))?.size === known.bytes) return releasedAs(known, path);
   const appender = createAppender({
     ...{ log, blobs, producer: { name: 'datasets', version: CODE_VERSION }, clock: Date.now },
     sequenceOf: (stream, topic) => nextSequence(db, 'datasets', stream, topic),
@@ -76,13 +76,13 @@ export async function releaseIteration({ database, log, blobs }: Platform, wante
       settled: (receipts) => waitUntilProjected(db, positionAfter(receipts), { timeoutMs: WAIT_MS, signal }),
       onProgress: () => undefined,
     });
-    return told(dataset, path);
+    return releasedAs(dataset, path);
   } catch (error) {
     if (error instanceof DatasetError && error.code === 'nothing-matches') return null;
     throw error;
   }
 }
 
-function told(dataset: DatasetRecord, path: string): Released {
+function releasedAs(dataset: DatasetRecord, path: string): Released {
   return { dataset, path, ...counted.parse(dataset.counts) };
 }

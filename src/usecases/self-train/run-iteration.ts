@@ -11,9 +11,9 @@ import type { Platform } from '../../platform/open-platform.ts';
 import type { EvaluationRecord } from '../../projections/evaluations/read-evaluations.ts';
 import { readMetricNames } from '../../projections/runs/read-metrics.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { collectInto, RunFailed } from '../collect/collect-into.ts';
-import { evaluateInto } from '../evaluate/evaluate-into.ts';
-import { type Revised, reviseInto } from '../revise/revise-into.ts';
+import { collect, RunFailed } from '../collect/collect.ts';
+import { evaluate } from '../evaluate/evaluate.ts';
+import { type Revised, revise } from '../revise/revise.ts';
 import type { Learner } from './learner.ts';
 import { type Released, releaseIteration } from './release-iteration.ts';
 import type { Repetition } from './repetition.ts';
@@ -30,7 +30,7 @@ export async function searchTasks(repetition: Repetition, { policy }: Learner, i
   const drawn = createRandom(seedFrom('self-train tasks', seed, iteration))
     .shuffle(trainAliases)
     .slice(0, plan.trainTasks);
-  const collected = await collectInto(platform, {
+  const collected = await collect(platform, {
     runId,
     name: `self-train search ${iteration}, seed ${seed}`,
     experimentId: selfTrainId,
@@ -63,7 +63,7 @@ export async function mineRevisions(
 ): Promise<Revised | null> {
   if (method !== 'direct' && method !== 'agent-r') return null;
   const { platform, plan, seed, concurrency, signal } = repetition;
-  const revised = await reviseInto(platform, {
+  const revised = await revise(platform, {
     runId,
     plan: {
       ...COMPOSE_DEFAULTS,
@@ -112,7 +112,7 @@ export async function evaluateLearner(
 ): Promise<EvaluationRecord> {
   const { platform, plan, seed, selfTrainId, testAliases, concurrency, signal } = repetition;
   const runId = derivedId('self-train evaluation', selfTrainId, seed, method, iteration);
-  const { result, collected } = await evaluateInto(platform, {
+  const { result, collected } = await evaluate(platform, {
     runId,
     name: `self-train ${method} ${iteration}, seed ${seed}`,
     experimentId: selfTrainId,

@@ -23,9 +23,9 @@ describe('runTrainer', () => {
   test('the trainer receives all it needs on top of the environment of this process, and its policy is read', async () => {
     const { spec, out } = await running(`env > "$ESPALIER_OUT/told"; echo '${endpoint}' > "$ESPALIER_OUT/policy.json"`);
     expect(spec).toEqual({ kind: 'openai', model: 'tuned', baseUrl: 'http://127.0.0.1:8000/v1' });
-    const told = (await readFile(join(out, 'told'), 'utf8')).split('\n');
-    expect(told.filter((line) => line.startsWith('PATH='))).toHaveLength(1);
-    expect(told).toEqual(
+    const recorded = (await readFile(join(out, 'told'), 'utf8')).split('\n');
+    expect(recorded.filter((line) => line.startsWith('PATH='))).toHaveLength(1);
+    expect(recorded).toEqual(
       expect.arrayContaining([
         ...['ESPALIER_DATASET=/data/rows.jsonl', 'ESPALIER_MANIFEST=/data/rows.jsonl.manifest.json', 'ESPALIER_DATASET_ID=id'],
         ...[`ESPALIER_DATASET_SHA256=${'a'.repeat(64)}`, 'ESPALIER_FORMAT=xtuner', 'ESPALIER_POLICY={"kind":"linear"}'],

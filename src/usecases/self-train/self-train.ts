@@ -16,7 +16,7 @@ import { readExperimentsById } from '../../projections/runs/read-experiments.ts'
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { allOrStop } from '../collect/all-or-stop.ts';
 import { chooseTasks } from '../collect/choose-tasks.ts';
-import { lockRun, RunRefused } from '../collect/collect-into.ts';
+import { lockRun, RunRefused } from '../collect/collect.ts';
 import { refuseUnfit } from '../collect/refuse-unfit.ts';
 import { type Learner, startPolicy } from './learner.ts';
 import type { Method, SelfTrainPlan } from './plan.ts';
@@ -133,18 +133,18 @@ async function refusePolicy(kind: EnvironmentKind, plan: SelfTrainPlan, tasks: r
   }
 }
 
-async function repeatOnce(repetition: Repetition, tell: (result: IterationResult) => void): Promise<void> {
+async function repeatOnce(repetition: Repetition, report: (result: IterationResult) => void): Promise<void> {
   const { plan, seed, folders } = repetition;
   const start = { policy: await startPolicy(folders.weights, plan.policy), runIds: [], datasetIds: [] };
   const base = await evaluateLearner(repetition, { ...start, method: 'base' }, 0, null);
   for (const method of plan.methods) {
-    tell({ method, seed, iteration: 0, evaluation: base });
+    report({ method, seed, iteration: 0, evaluation: base });
     if (method === 'base') continue;
     let learner: Learner = { ...start, method };
     for (let iteration = 1; iteration <= plan.alphas.length; iteration++) {
       const { evaluation, after } = await iterate(repetition, learner, iteration);
       learner = after;
-      tell({ method, seed, iteration, evaluation });
+      report({ method, seed, iteration, evaluation });
     }
   }
 }

@@ -5,11 +5,11 @@ import { z } from 'zod';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { decodeWeights } from '../../policies/linear/weights.ts';
 import { parsePolicySpec } from '../../policies/policy-spec.ts';
-import { RunRefused } from '../collect/collect-into.ts';
+import { RunRefused } from '../collect/collect.ts';
 import { type ClonedAction, cloneBehaviour } from '../train/clone-behaviour.ts';
 import { readReleasedChats } from '../train/released-chats.ts';
 import { type SpelledAction, spellActions } from '../train/spell-actions.ts';
-import { keepWeights, type Learner, type LearntPolicy, takePolicy } from './learner.ts';
+import { keepWeights, type LearnedPolicy, type Learner, takePolicy } from './learner.ts';
 import type { Released } from './release-iteration.ts';
 import type { Repetition } from './repetition.ts';
 import { runTrainer, TrainerFailed } from './run-trainer.ts';
@@ -18,7 +18,7 @@ import { runTrainer, TrainerFailed } from './run-trainer.ts';
  * What a training came to. The number of actions and the losses are those of our own trainer; another one's are in what it said.
  */
 export interface Trained {
-  readonly policy: LearntPolicy;
+  readonly policy: LearnedPolicy;
   readonly actions: number;
   readonly losses: readonly number[];
 }

@@ -13,8 +13,8 @@ import { replayTraining } from '../replay/replay-training.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
 import { batch } from './batch.ts';
 import { openLeaseService } from './open-lease-service.ts';
+import { train } from './train.ts';
 import { beginTraining } from './train-begin.ts';
-import { trainInto } from './train-into.ts';
 import type { TrainPlan } from './train-plan.ts';
 
 let platform: Platform & { readonly home: string };
@@ -38,7 +38,7 @@ test('a training whose batch is abandoned collects for the same version again, a
     ordinal: 0,
   });
 
-  const trained = await trainInto(platform, { plan, concurrency: 3, signal, logger: SILENT });
+  const trained = await train(platform, { plan, concurrency: 3, signal, logger: SILENT });
   expect(trained).toMatchObject({
     version: 3,
     ledger: { produced: 48, trained: 36, abandoned: 12, rejected: {}, difference: 0, running: 0 },

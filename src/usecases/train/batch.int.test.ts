@@ -3,9 +3,9 @@ import { project } from '../../app/project.ts';
 import { catalogue } from '../../events/catalogue.ts';
 import { encode } from '../../events/codec.ts';
 import { createLogger } from '../../runtime/logger.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
-import { Story } from '../../testing/story.ts';
-import { tellGroup, tellLineage } from '../../testing/tell-training.ts';
+import { recordGroup, recordLineage } from '../../testing/record-training.ts';
 import { until } from '../../testing/until.ts';
 import { batch } from './batch.ts';
 
@@ -15,17 +15,17 @@ test('two concurrent batchers plan each arriving sample once, and stop on reques
   const projector = await project(platform, logger);
   const batchers = [await batch(platform, logger), await batch(platform, logger)];
   try {
-    const story = new Story('arriving');
+    const builder = new EventBuilder('arriving');
     const policyId = 'linear:live';
-    tellLineage(story, policyId, { groupsPerBatch: 1, maxStaleness: null });
-    const runId = story.run('run', { config: { training: { policyId, channel: 'train' } } });
+    recordLineage(builder, policyId, { groupsPerBatch: 1, maxStaleness: null });
+    const runId = builder.run('run', { config: { training: { policyId, channel: 'train' } } });
     let appended = 0;
     for (let i = 0; i < 6; i++) {
-      tellGroup(story, runId, `task ${i}`, { policyId, rewards: [0, 1] });
-      const records = story.events.slice(appended).map((event) => {
+      recordGroup(builder, runId, `task ${i}`, { policyId, rewards: [0, 1] });
+      const records = builder.events.slice(appended).map((event) => {
         return { topic: catalogue[event.type].topic, key: event.stream, value: encode(event) };
       });
-      appended = story.events.length;
+      appended = builder.events.length;
       await platform.log.append(records);
       await until(async () => (await platform.database.db.selectFrom('batches').select('ordinal').execute()).length > i, 60_000);
     }

@@ -11,7 +11,7 @@ import { SILENT } from '../../runtime/logger.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
 import { LINEAR_SETTINGS, type TrainingSettings, trainingSettings } from '../../training/backends/training-settings.ts';
-import { trainInto } from './train-into.ts';
+import { train } from './train.ts';
 
 const SETTINGS: Readonly<Record<string, TrainingSettings>> = {
   ...LINEAR_SETTINGS,
@@ -63,11 +63,11 @@ async function batchesOf(policyId: string, rewards: 'now' | 'trained'): Promise<
   return data.policy.batches.nodes;
 }
 
-async function train(kind: string): Promise<string> {
+async function trainPolicy(kind: string): Promise<string> {
   const settings = SETTINGS[kind] ?? LINEAR_SETTINGS.grpo;
   const world = { environment: 'textcraft', maxSteps: 10, tasks: 30, zeroVariance: 'keep' } as const;
   const plan = aTrainPlan({ policyId: kind, updates: 2, settings, ...world });
-  await trainInto(platform, { plan, concurrency: 3, signal: new AbortController().signal, logger: SILENT });
+  await train(platform, { plan, concurrency: 3, signal: new AbortController().signal, logger: SILENT });
   return plan.policyId;
 }
 
@@ -83,7 +83,7 @@ async function revise(treeId: string, rewardId: string, value: number): Promise<
 
 describe('advantages of a trained batch, computed again', () => {
   test('the advantages equal those that the trainer used, with the values of its critic', async () => {
-    const batches = await batchesOf(await train('ppo'), 'now');
+    const batches = await batchesOf(await trainPolicy('ppo'), 'now');
     expect(batches.map(({ ordinal }) => ordinal)).toEqual([1, 0]);
     for (const { update, estimates } of batches) {
       expect(estimates).toMatchObject({ reason: null, agrees: true });
@@ -98,7 +98,7 @@ describe('advantages of a trained batch, computed again', () => {
   });
 
   test('the advantages of the training survive a revised reward, and the present ones then disagree with the update', async () => {
-    const policyId = await train('revised');
+    const policyId = await trainPolicy('revised');
     const before = await batchesOf(policyId, 'trained');
     const step = before
       .flatMap(({ estimates }) => estimates.samples.flatMap(({ steps }) => steps.map((each) => each.step)))
@@ -113,7 +113,7 @@ describe('advantages of a trained batch, computed again', () => {
   });
 
   test('a cloning batch has no advantages, and the answer states it', async () => {
-    const [batch] = await batchesOf(await train('cloned'), 'now');
+    const [batch] = await batchesOf(await trainPolicy('cloned'), 'now');
     expect(batch?.estimates).toMatchObject({ estimator: null, agrees: true, reason: expect.stringContaining('cloned') });
     expect(batch?.estimates.samples[0]?.steps[0]).toMatchObject({ advantage: null, value: null });
   });

@@ -4,10 +4,10 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { derivedId } from '../../events/derived-id.ts';
 import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
-import { Story } from '../../testing/story.ts';
-import { tellLineage } from '../../testing/tell-training.ts';
+import { recordLineage } from '../../testing/record-training.ts';
 import { encodeTorchCheckpoint } from '../../training/backends/torch/torch-checkpoint.ts';
 import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import { checkpointKeeper } from './keep-checkpoints.ts';
@@ -17,38 +17,44 @@ const sha = (text: string) => derivedId('sha', text).replaceAll('-', '').repeat(
 const folderOf = (policyId: string, version: number) => sha(`${policyId} ${version}`);
 
 let platform: Platform & { readonly home: string };
-let story: Story;
+let builder: EventBuilder;
 beforeEach(async () => {
   const opened = await openTestPlatform();
   platform = { ...opened, config: { ...opened.config, torchCheckpoints: 2 } };
-  story = new Story('checkpoints');
+  builder = new EventBuilder('checkpoints');
 });
 afterEach(() => platform.close());
 
 /** Tells versions 0 to `newest` of a policy, each with a checkpoint on the disk. @param folder names the folder of a version. */
-async function tellPolicy(policyId: string, newest: number, folder = (version: number) => folderOf(policyId, version)) {
-  const lineageId = tellLineage(story, policyId);
+async function recordPolicy(policyId: string, newest: number, folder = (version: number) => folderOf(policyId, version)) {
+  const lineageId = recordLineage(builder, policyId);
   for (let version = 0; version <= newest; version++) {
     const checkpoint = folder(version);
     const manifest = { format: 'espalier-torch/1' as const, checkpoint, weights: sha('w'), rest: sha('r'), steps: version };
     const kept: BlobRef = await keepCheckpoint(platform.blobs, encodeTorchCheckpoint(manifest));
     await mkdir(join(torchFolder(platform.config), checkpoint), { recursive: true });
     await writeFile(join(torchFolder(platform.config), checkpoint, 'state.json'), '{}');
-    const checkpointId = story.id('checkpoint', policyId, version);
+    const checkpointId = builder.id('checkpoint', policyId, version);
     const weights = (version % 10).toString().repeat(64);
     const saved = { checkpointId, version, backend: 'torch', weights, kept, covers: version === 0 ? null : version - 1 };
-    story.tell('CheckpointSaved', { lineageId, policyId, ...saved }, lineageId);
+    builder.record('CheckpointSaved', { lineageId, policyId, ...saved }, lineageId);
     if (version === 0) continue; // told with the lineage
-    const update = { version, parentVersion: version - 1, batchId: story.id('batch', policyId, version), checkpointId, weights };
+    const update = {
+      version,
+      parentVersion: version - 1,
+      batchId: builder.id('batch', policyId, version),
+      checkpointId,
+      weights,
+    };
     const rest = { estimator: null, loss: null, samples: 0, metrics: {} };
-    story.tell('PolicyUpdated', { lineageId, policyId, ...update, ...rest }, lineageId);
+    builder.record('PolicyUpdated', { lineageId, policyId, ...update, ...rest }, lineageId);
   }
 }
 
-function tellEvaluation(policyId: string, version: number): void {
-  const runId = story.run(`evaluation of ${version}`, { kind: 'evaluate', policy: { policyId, version } });
+function recordEvaluation(policyId: string, version: number): void {
+  const runId = builder.run(`evaluation of ${version}`, { kind: 'evaluate', policy: { policyId, version } });
   const interval = { low: 0, high: 1 };
-  story.tell(
+  builder.record(
     'EvaluationFinished',
     {
       ...{ runId, policy: { policyId, version }, environment: 'echo', split: null, tasks: 1, episodes: 1, meanReturn: 0 },
@@ -60,19 +66,19 @@ function tellEvaluation(policyId: string, version: number): void {
 }
 
 /** Tells a rollout by a version of a policy, and a release that holds it. */
-function tellRelease(policyId: string, version: number): void {
-  const runId = story.run('collected');
-  const tree = story.tree(runId, 'released', { plannedRollouts: 1 });
-  const goodRolloutId = story.rollout(tree, 0, { policy: { policyId, version } });
-  const [datasetId, sha256] = [story.id('dataset'), sha('dataset')];
+function recordRelease(policyId: string, version: number): void {
+  const runId = builder.run('collected');
+  const tree = builder.tree(runId, 'released', { plannedRollouts: 1 });
+  const goodRolloutId = builder.rollout(tree, 0, { policy: { policyId, version } });
+  const [datasetId, sha256] = [builder.id('dataset'), sha('dataset')];
   const made = { query: {}, parameters: {}, position: {}, counts: {}, bytes: 1, codeVersion: '1', runs: [runId] };
-  story.tell(
+  builder.record(
     'DatasetReleased',
     { datasetId, name: 'chosen', version: 1, format: 'dpo', formatVersion: 1, sha256, ...made },
     datasetId,
   );
   const example = { line: 1, lines: 1, kind: 'pair' as const, treeId: tree.treeId, badRolloutId: null, revisionId: null };
-  story.tell('DatasetSourced', { datasetId, sha256, part: 0, examples: [{ ...example, goodRolloutId }] }, datasetId);
+  builder.record('DatasetSourced', { datasetId, sha256, part: 0, examples: [{ ...example, goodRolloutId }] }, datasetId);
 }
 
 const lying = async () => (await readdir(torchFolder(platform.config))).sort();
@@ -80,33 +86,33 @@ const foldersOf = (policyId: string, versions: readonly number[]) => versions.ma
 
 describe('torch checkpoints of a policy', () => {
   test('the newest checkpoints, version 0 and those that an evaluation, a fork or a release names are kept; the record keeps all', async () => {
-    await tellPolicy('model', 7);
-    tellEvaluation('model', 2);
-    story.run('fork', { kind: 'fork', policy: { policyId: 'model', version: 3 } });
-    tellRelease('model', 4);
-    await givenEvents(platform.database.db, story.events);
+    await recordPolicy('model', 7);
+    recordEvaluation('model', 2);
+    builder.run('fork', { kind: 'fork', policy: { policyId: 'model', version: 3 } });
+    recordRelease('model', 4);
+    await givenEvents(platform.database.db, builder.events);
     expect([...(await checkpointKeeper(platform)())].sort()).toEqual(foldersOf('model', [1, 5]).sort());
     expect(await lying()).toEqual(foldersOf('model', [0, 2, 3, 4, 6, 7]).sort());
     expect(await platform.database.db.selectFrom('checkpoints').select('version').execute()).toHaveLength(8);
   });
 
   test('checkpoints are counted per policy, and a shared one is kept while either policy needs it', async () => {
-    await tellPolicy('old', 3);
-    await tellPolicy('young', 1, (version) => folderOf('old', version)); // equal updates of equal models
-    await givenEvents(platform.database.db, story.events);
+    await recordPolicy('old', 3);
+    await recordPolicy('young', 1, (version) => folderOf('old', version)); // equal updates of equal models
+    await givenEvents(platform.database.db, builder.events);
     expect(await checkpointKeeper(platform)()).toEqual([]);
     expect(await lying()).toEqual(foldersOf('old', [0, 1, 2, 3]).sort());
   });
 
   test('an update that changed nothing shares its folder, which is kept with the newer version', async () => {
-    await tellPolicy('model', 4, (version) => folderOf('model', Math.max(1, version - 2))); // 1, 2 and 3 share one
-    await givenEvents(platform.database.db, story.events);
+    await recordPolicy('model', 4, (version) => folderOf('model', Math.max(1, version - 2))); // 1, 2 and 3 share one
+    await givenEvents(platform.database.db, builder.events);
     expect(await checkpointKeeper(platform)()).toEqual([]);
   });
 
   test('checkpoints unknown to the read models are kept, and leftovers of a killed process are removed', async () => {
-    await tellPolicy('model', 3);
-    await givenEvents(platform.database.db, story.events);
+    await recordPolicy('model', 3);
+    await givenEvents(platform.database.db, builder.events);
     const folder = torchFolder(platform.config);
     const left = ['.partial-new', '.partial-old', `.removed-${folderOf('model', 9)}`, sha('unknown')];
     for (const name of left) await mkdir(join(folder, name));
@@ -118,8 +124,8 @@ describe('torch checkpoints of a policy', () => {
   });
 
   test('all checkpoints are kept when a manifest among them cannot be read', async () => {
-    await tellPolicy('model', 5);
-    await givenEvents(platform.database.db, story.events);
+    await recordPolicy('model', 5);
+    await givenEvents(platform.database.db, builder.events);
     const blind = { ...platform, blobs: { ...platform.blobs, get: () => Promise.reject(new Error('no such blob')) } };
     await expect(checkpointKeeper(blind)()).rejects.toThrow('no such blob');
     expect(await lying()).toHaveLength(6);

@@ -15,7 +15,7 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
 import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import { chooseTasks } from '../collect/choose-tasks.ts';
-import type { Collection } from '../collect/collect-into.ts';
+import type { Collection } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
 import { refuseUnfit } from '../collect/refuse-unfit.ts';
 import { TrainingRefused } from '../collect/train-admission-for.ts';

@@ -8,8 +8,8 @@ import { linearBackend } from '../../training/backends/linear/linear-backend.ts'
 import { readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import { readHead } from '../../training/versions/read-heads.ts';
 import { chooseTasks } from '../collect/choose-tasks.ts';
-import { RunFailed } from '../collect/collect-into.ts';
-import { evaluateInto } from '../evaluate/evaluate-into.ts';
+import { RunFailed } from '../collect/collect.ts';
+import { evaluate } from '../evaluate/evaluate.ts';
 import type { EvaluatedVersion, Training } from './training.ts';
 import { writeWeights } from './weights-file.ts';
 
@@ -32,7 +32,7 @@ export async function evaluateVersions(
   for (let version = 0; version <= last; version = version === last ? last + 1 : Math.min(last, version + evaluation.every)) {
     const policy = JSON.stringify({ kind: 'linear', weightsFile: await weightsFileOf(platform, policyId, version), policyId });
     const runId = derivedId('train evaluation', policyId, version);
-    const { result, collected } = await evaluateInto(platform, {
+    const { result, collected } = await evaluate(platform, {
       runId,
       ...{
         name: `evaluate ${policyId} ${version}`,

@@ -7,9 +7,9 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { readLedgers } from '../../projections/training-pool/read-ledger.ts';
 import { settle } from '../../testing/crashing-run.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
-import { Story } from '../../testing/story.ts';
-import { appendTold, tellBatches } from '../../testing/tell-batches.ts';
+import { appendRecorded, recordBatches } from '../../testing/record-batches.ts';
 import type { Backend } from '../../training/backends/backend.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
 import type { StepRow } from '../../training/backends/step-row.ts';
@@ -33,10 +33,10 @@ afterAll(async () => {
 });
 
 /** Tells batches of one sample for a policy of the linear backend, and registers its version 0. Gives the lineage. */
-async function given(policyId: string, batches = 1, mend: (event: Envelope) => Envelope = (event) => event): Promise<string> {
-  const story = new Story(policyId);
-  const { lineageId } = tellBatches(story, { policyId, batches, steps: 1, members: 1 });
-  await appendTold(platform.log, story.events.map(mend));
+async function given(policyId: string, batches = 1, restore: (event: Envelope) => Envelope = (event) => event): Promise<string> {
+  const builder = new EventBuilder(policyId);
+  const { lineageId } = recordBatches(builder, { policyId, batches, steps: 1, members: 1 });
+  await appendRecorded(platform.log, builder.events.map(restore));
   await settle(platform);
   const backend = linearBackend();
   const first = await backend.initial(1);
@@ -67,7 +67,7 @@ function train(policyId: string, backend: Backend, rows: readonly StepRow[]) {
 }
 
 /** What the lease service put on record of a lineage, leases left out. */
-async function told(lineageId: string) {
+async function recorded(lineageId: string) {
   await settle(platform);
   const rows = await platform.database.db
     .selectFrom('events')
@@ -90,11 +90,11 @@ describe('untrainable batches', () => {
     await expect(done).rejects.toThrow(`espalier abandon ${derivedId('batch', lineageId, 0)}`);
     expect(troubles).toEqual(Array(3).fill({ ordinal: 0, reason }));
     const returned = { type: 'BatchReturned', reason };
-    expect(await told(lineageId)).toMatchObject([{ type: 'PolicyUpdated', version: 0 }, returned, returned, returned]);
+    expect(await recorded(lineageId)).toMatchObject([{ type: 'PolicyUpdated', version: 0 }, returned, returned, returned]);
     expect(await ledgerOf('nan')).toMatchObject({ trained: 0, difference: 0 });
 
     expect(await train('nan', linearBackend(), [rowOf(1)]).done).toBe(1);
-    expect(await told(lineageId)).toHaveLength(6);
+    expect(await recorded(lineageId)).toHaveLength(6);
     expect(await ledgerOf('nan')).toMatchObject({ produced: 1, trained: 1, difference: 0 });
   });
 });
@@ -125,7 +125,7 @@ describe('batches with contradictory rows', () => {
     expect(done).toBe(1);
     const reason = expect.stringMatching(/rollout [0-9a-f-]+ took 2 steps by its end, and its path holds 1 of them/);
     expect(troubles).toEqual([{ ordinal: 0, reason }]);
-    expect(await told(lineageId)).toMatchObject([
+    expect(await recorded(lineageId)).toMatchObject([
       { type: 'PolicyUpdated', version: 0 },
       { type: 'BatchAbandoned', reason },
       { type: 'BatchAcked', version: 1 },
@@ -151,7 +151,7 @@ describe('backends that die during an update', () => {
     const { troubles, done } = train('dying', backend, [rowOf(1)]);
     expect(await done).toBe(1);
     expect(troubles).toEqual([{ ordinal: 0, reason: 'the training process ended with SIGKILL: out of memory' }]);
-    expect(await told(lineageId)).toMatchObject([
+    expect(await recorded(lineageId)).toMatchObject([
       { type: 'PolicyUpdated', version: 0 },
       { type: 'BatchReturned', reason: 'the training process ended with SIGKILL: out of memory' },
       { type: 'BatchAcked', version: 1 },

@@ -15,7 +15,7 @@ import { pythonForTests } from '../../testing/python.ts';
 import { serveModel } from '../../training/backends/torch/serve-model.ts';
 import { decodeTorchCheckpoint } from '../../training/backends/torch/torch-checkpoint.ts';
 import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
-import { collectInto } from '../collect/collect-into.ts';
+import { collect } from '../collect/collect.ts';
 import { batch } from './batch.ts';
 import { declareTraining } from './batcher/declare-training.ts';
 import { checkpointKeeper } from './keep-checkpoints.ts';
@@ -67,7 +67,7 @@ const trainer = trainerPlan.parse({
       const server = await serveModel({ python, folder, checkpoint: decodeTorchCheckpoint(first).checkpoint, name: policyId });
       try {
         for (let version = 0; version < UPDATES; version++) {
-          await collect(server.url, version);
+          await collectVersion(server.url, version);
           expect(await trainPolicy(platform, { policyId, consumer: 'test', untilVersion: version + 1, signal })).toBe(1);
           await settle();
           const newest = await newestOf(version + 1);
@@ -113,8 +113,8 @@ const trainer = trainerPlan.parse({
       }
     }
 
-    async function collect(baseUrl: string, policyVersion: number): Promise<void> {
-      await collectInto(platform, {
+    async function collectVersion(baseUrl: string, policyVersion: number): Promise<void> {
+      await collect(platform, {
         ...{ runId: newId(), name: 'echo', seed: policyVersion, concurrency: 2, mode: 'new', signal },
         plan: {
           environment: 'echo',

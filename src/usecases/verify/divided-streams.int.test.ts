@@ -5,16 +5,16 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { readStreamTopics } from '../../projections/journal/read-stream-topics.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
-import { Story } from '../../testing/story.ts';
-import { appendTold } from '../../testing/tell-batches.ts';
+import { appendRecorded } from '../../testing/record-batches.ts';
 import { verifyRecord } from './verify-record.ts';
 
-const story = new Story('divided');
-const runId = story.run();
-const [started] = story.events;
-const tree = story.tree(runId, 'ordinary');
-const opened = story.events.at(-1);
+const builder = new EventBuilder('divided');
+const runId = builder.run();
+const [started] = builder.events;
+const tree = builder.tree(runId, 'ordinary');
+const opened = builder.events.at(-1);
 let platform: Platform & { readonly home: string };
 let projecting: Awaited<ReturnType<typeof runProjections>>;
 beforeAll(async () => {
@@ -23,13 +23,13 @@ beforeAll(async () => {
   // As a log holds it from before it was refused: a tree with the id of its run.
   const divided = {
     ...opened,
-    id: story.id('divided'),
+    id: builder.id('divided'),
     stream: runId,
-    data: { ...opened.data, treeId: runId, rootStepId: story.id('root') },
+    data: { ...opened.data, treeId: runId, rootStepId: builder.id('root') },
   };
   projecting = await runProjections({ log: platform.log, database: platform.database });
   for (const events of [[started, opened], [divided]]) {
-    await appendTold(platform.log, events);
+    await appendRecorded(platform.log, events);
     await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
   }
 }, 60_000);
@@ -50,15 +50,15 @@ test('verify names a stream that lies in two topics, all of whose events are in 
 
 test('a producer of another process is refused a stream that the record holds in another topic', async () => {
   const { db } = platform.database;
-  expect(await readStreamTopics(db, [tree.treeId, story.id('new')])).toEqual(new Map([[tree.treeId, 'trees']]));
+  expect(await readStreamTopics(db, [tree.treeId, builder.id('new')])).toEqual(new Map([[tree.treeId, 'trees']]));
   await expect(nextSequence(db, 'collector', tree.treeId, 'runs')).rejects.toThrow(
     `the id ${tree.treeId} names a stream of topic trees, and an event of topic runs would put it in both; give runs, trees, datasets and lineages ids of their own`,
   );
-  expect(await nextSequence(db, 'collector', story.id('new'), 'runs')).toBe(0);
+  expect(await nextSequence(db, 'collector', builder.id('new'), 'runs')).toBe(0);
 });
 
 test('the journal holds every event of many divided streams, however concurrently their topics are folded', async () => {
-  const many = new Story('many divided');
+  const many = new EventBuilder('many divided');
   const ids = Array.from({ length: 200 }, (_, i) => many.run(`run ${i}`));
   for (const id of ids) {
     const { rootStepId } = many.tree(id, 'twin', { treeId: id });
@@ -67,7 +67,7 @@ test('the journal holds every event of many divided streams, however concurrentl
   }
   const { log, database } = platform;
   await projecting.close();
-  await appendTold(log, many.events);
+  await appendRecorded(log, many.events);
   projecting = await runProjections({ log, database });
   await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 30_000 });
   const { rows } = await database.pool.query('select event_id from events where stream = any($1::uuid[])', [ids]);

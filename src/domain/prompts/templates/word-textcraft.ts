@@ -1,4 +1,4 @@
-import { paragraphs, type Slots, tellActions, tellNow, tellPast, tellTask } from './wording.ts';
+import { paragraphs, type Slots, wordActions, wordNow, wordPast, wordTask } from './wording.ts';
 
 /**
  * Words a step in TextCraft. Its opening lists the commands that the whole task needs, so it is written out whenever the shown
@@ -8,16 +8,16 @@ import { paragraphs, type Slots, tellActions, tellNow, tellPast, tellTask } from
 export function wordTextcraft(slots: Slots): string {
   return paragraphs(
     'You make things by crafting, and have reached your goal when you have crafted the goal item. You may give three commands: "get <number> <item>" takes a raw item, one that no command makes; "craft <number> <item> using <number> <ingredient>, <number> <ingredient>" makes one batch as the list of commands has it; "inventory" shows what you carry. Where a command names a kind of thing, such as "planks", write the item of that kind that you carry.',
-    tellTask(slots),
-    tellLostOpening(slots),
-    tellPast(slots, 'what you saw each time, and the command you then gave'),
-    tellNow(slots),
-    tellActions(slots),
+    wordTask(slots),
+    wordLostOpening(slots),
+    wordPast(slots, 'what you saw each time, and the command you then gave'),
+    wordNow(slots),
+    wordActions(slots),
     'Answer with one thought and one command:\nThought: what you have, what is missing, and what to do next\nAction: the command',
   );
 }
 
-function tellLostOpening({ steps, taken, shown }: Slots): string | null {
+function wordLostOpening({ steps, taken, shown }: Slots): string | null {
   const opening = steps[0]?.observation;
   const count = shown.kind === 'nothing' ? 0 : shown.count;
   return opening !== undefined && count < taken ? `What you were told at the start:\n${opening}` : null;

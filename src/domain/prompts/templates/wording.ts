@@ -22,7 +22,7 @@ export function paragraphs(...parts: readonly (string | null)[]): string {
 }
 
 /** Tells how many steps were taken and where the shown ones stand; `what` says what is shown of each. Null at the first step. */
-export function tellPast({ taken, shown }: Slots, what: string): string | null {
+export function wordPast({ taken, shown }: Slots, what: string): string | null {
   if (taken === 0) return null;
   const steps = `You have taken ${taken} ${taken === 1 ? 'step' : 'steps'} so far.`;
   switch (shown.kind) {
@@ -38,17 +38,17 @@ export function tellPast({ taken, shown }: Slots, what: string): string | null {
 }
 
 /** Tells what the agent sees now and, once it has taken one, at which step it is. */
-export function tellNow({ taken, observation }: Slots): string {
+export function wordNow({ taken, observation }: Slots): string {
   return taken === 0 ? `What you see now:\n${observation}` : `You are at step ${taken + 1}. What you see now:\n${observation}`;
 }
 
 /** Names the task, unless the opening that is shown does so itself. */
-export function tellTask({ taken, task, observation }: Slots): string | null {
+export function wordTask({ taken, task, observation }: Slots): string | null {
   return taken === 0 && observation.includes(task) ? null : `Your task: ${task}`;
 }
 
 /** Lists what the agent can do, where the world says so. */
-export function tellActions({ admissibleActions }: Slots): string | null {
+export function wordActions({ admissibleActions }: Slots): string | null {
   return admissibleActions === null ? null : `What you can do now:\n${listActions(admissibleActions)}`;
 }
 

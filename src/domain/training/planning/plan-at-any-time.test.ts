@@ -36,8 +36,8 @@ const pool = fc
     { maxLength: 16 },
   )
   .map((drawn) =>
-    drawn.map(({ begun, closes, greedy, members: told }, i): PoolGroup => {
-      const samples = told.map(({ scored, lag, score, finishedMs, ...facts }, ordinal): PoolSample => {
+    drawn.map(({ begun, closes, greedy, members: recorded }, i): PoolGroup => {
+      const samples = recorded.map(({ scored, lag, score, finishedMs, ...facts }, ordinal): PoolSample => {
         const version = Math.max(0, Math.floor((begun + finishedMs) / 40) - lag);
         return {
           ...facts,
@@ -50,7 +50,14 @@ const pool = fc
       const last = Math.max(...samples.map(({ finishedMs }) => finishedMs));
       const closedMs = closes === null ? null : Math.max(begun, last + closes);
       const treeId = String(100 + i);
-      return { treeId, closedMs, taken: false, planned: told.length, samples, greedyMs: greedy === null ? null : begun + greedy };
+      return {
+        treeId,
+        closedMs,
+        taken: false,
+        planned: recorded.length,
+        samples,
+        greedyMs: greedy === null ? null : begun + greedy,
+      };
     }),
   );
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { TEST_RULES } from '../../../testing/tell-training.ts';
+import { TEST_RULES } from '../../../testing/record-training.ts';
 import { configureEstimator } from '../advantages/estimators.ts';
 import { planBatches } from './plan-batches.ts';
 import type { PoolGroup } from './pool.ts';

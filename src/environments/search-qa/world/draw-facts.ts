@@ -22,7 +22,7 @@ export function drawFacts(entities: readonly Entity[], random: Random): Fact[] {
     of(relation.from).map((subject) => {
       // The one relation within a kind, so that the draw can never give an entity itself.
       const object = spouses.get(relation.key === 'spouse' ? subject : null) ?? random.choice(of(relation.to));
-      return { relation, subject, object, text: capitalise(relation.tell(inSentence(subject), inSentence(object))) };
+      return { relation, subject, object, text: capitalise(relation.phrase(inSentence(subject), inSentence(object))) };
     }),
   );
 }

@@ -10,7 +10,7 @@ export interface Relation {
   readonly from: EntityKind;
   readonly to: EntityKind;
   /** Writes the document that tells the fact. */
-  readonly tell: (subject: string, object: string) => string;
+  readonly phrase: (subject: string, object: string) => string;
   /** Writes a phrase that means the object, in place of its name. */
   readonly describe: (subject: string) => string;
 }
@@ -36,6 +36,6 @@ export const RELATIONS: readonly Relation[] = [
   relation('climber', 'mountain', 'person', (s, o) => `${o} was the first climber of ${s}.`),
 ];
 
-function relation(key: string, from: EntityKind, to: EntityKind, tell: Relation['tell']): Relation {
-  return { key, from, to, tell, describe: (subject) => `the ${key} of ${subject}` };
+function relation(key: string, from: EntityKind, to: EntityKind, phrase: Relation['phrase']): Relation {
+  return { key, from, to, phrase, describe: (subject) => `the ${key} of ${subject}` };
 }

@@ -2,14 +2,14 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { createRandom } from '../../../domain/random/random.ts';
 import { type Refused, refused } from '../../../domain/training/options.ts';
 import { addGradient, choiceAt } from './decisions.ts';
-import type { Learnt, Lesson } from './follow-gradient.ts';
+import type { Lesson, Trained } from './follow-gradient.ts';
 import { takeStep } from './optimiser.ts';
 
 /**
  * Clones the rollouts whose return reaches `least`: −log π of each of their steps, mean over a mini-batch of steps, in a seeded
  * order.
  */
-export async function cloneSteps({ from, decisions, settings, seed, signal, featuresOf }: Lesson): Promise<Learnt | Refused> {
+export async function cloneSteps({ from, decisions, settings, seed, signal, featuresOf }: Lesson): Promise<Trained | Refused> {
   const { objective } = settings;
   if (objective.kind !== 'behaviour-cloning') return refused(`${objective.kind} clones nothing`);
   const returns = new Map<string, number>();
@@ -37,7 +37,7 @@ export async function cloneSteps({ from, decisions, settings, seed, signal, feat
     }
   }
   return {
-    kind: 'learnt',
+    kind: 'learned',
     after: { ...from, policy: { ...from.policy, values }, policyMoments: moments },
     estimator: null,
     loss: { name: 'behaviour-cloning', revision: '1', mode: { least: objective.least } },

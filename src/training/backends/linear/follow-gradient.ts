@@ -30,8 +30,8 @@ export interface Lesson {
   readonly featuresOf: (decision: Decision) => readonly FeatureVector[];
 }
 
-export interface Learnt {
-  readonly kind: 'learnt';
+export interface Trained {
+  readonly kind: 'learned';
   readonly after: LinearCheckpoint;
   readonly estimator: Method | null;
   readonly loss: Method;
@@ -42,7 +42,7 @@ export interface Learnt {
  * Updates policy and critic on one batch: advantages once, by the weights of the start; then epochs of mini-batches of whole
  * trajectories in a seeded order.
  */
-export async function followGradient(lesson: Lesson): Promise<Learnt | Refused> {
+export async function followGradient(lesson: Lesson): Promise<Trained | Refused> {
   const { from, decisions, settings, seed } = lesson;
   const { objective } = settings;
   if (objective.kind !== 'policy-gradient') return refused(`${objective.kind} follows no policy gradient`);
@@ -60,7 +60,7 @@ export async function followGradient(lesson: Lesson): Promise<Learnt | Refused> 
   const returns = Float64Array.from(assessed.returns, (row) => at(row, 0));
   const critic = valued && fitCritic(from, valued, returns, settings, seed);
   return {
-    kind: 'learnt',
+    kind: 'learned',
     after: {
       ...{ policy: { ...from.policy, values: actor.values }, policyMoments: actor.moments },
       ...{ critic: critic?.critic ?? from.critic, criticMoments: critic?.criticMoments ?? from.criticMoments },

@@ -49,14 +49,14 @@ async function update(
     );
   if (decisions.length === 0) return refused('the batch has no step');
   const learn = settings.objective.kind === 'behaviour-cloning' ? cloneSteps : followGradient;
-  const learnt = await learn({
+  const learned = await learn({
     ...{ from, decisions, settings, seed, signal },
     reference: reference && decodeWeights(reference).values,
     featuresOf: featureCache(),
   });
-  if (learnt.kind === 'refused') return learnt;
-  const bytes = encodeCheckpoint({ ...learnt.after, policy: { ...learnt.after.policy, version: from.policy.version + 1 } });
-  const { estimator, loss, metrics } = learnt;
+  if (learned.kind === 'refused') return learned;
+  const bytes = encodeCheckpoint({ ...learned.after, policy: { ...learned.after.policy, version: from.policy.version + 1 } });
+  const { estimator, loss, metrics } = learned;
   const weights = createHash('sha256').update(weightsBytes(bytes)).digest('hex');
   return { kind: 'updated', checkpoint: bytes, weights, estimator, loss, metrics };
 }

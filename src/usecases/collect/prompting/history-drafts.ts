@@ -26,24 +26,24 @@ export function registration({ drawing }: Prompter, runId: string): Draft[] {
   ];
 }
 
-const TOLD_LIMIT = 200_000; // ids, some 20 MB; to tell a segment twice does no harm
+const RECORDED_LIMIT = 200_000; // ids, some 20 MB; to tell a segment twice does no harm
 
 /**
  * Puts on record the segments of a history that are not there yet, whoever drew them: before the model is asked with them, so
  * that no history on record lacks one.
  */
-export async function tellSegments(tree: GrowingTree, { rendered }: DrawnHistory): Promise<void> {
+export async function recordSegments(tree: GrowingTree, { rendered }: DrawnHistory): Promise<void> {
   const drawing = tree.prompter?.drawing;
   if (!drawing) return;
-  const { renderer, told } = drawing;
+  const { renderer, recorded } = drawing;
   const specId = renderSpecId(renderer.spec);
-  const fresh = new Map(rendered.segments.filter(({ id }) => !told.has(id)).map((drawn) => [drawn.id, drawn]));
+  const fresh = new Map(rendered.segments.filter(({ id }) => !recorded.has(id)).map((drawn) => [drawn.id, drawn]));
   if (fresh.size === 0) return;
-  const elsewhere = await drawing.findTold([...fresh.keys()]);
-  const untold = [...fresh.values()].filter(({ id }) => !elsewhere.has(id));
-  if (untold.length > 0) await tree.appender.append(untold.map((drawn) => segmentDraft(tree.runId, specId, drawn)));
-  if (told.size > TOLD_LIMIT) told.clear();
-  for (const id of fresh.keys()) told.add(id);
+  const elsewhere = await drawing.findRecorded([...fresh.keys()]);
+  const unrecorded = [...fresh.values()].filter(({ id }) => !elsewhere.has(id));
+  if (unrecorded.length > 0) await tree.appender.append(unrecorded.map((drawn) => segmentDraft(tree.runId, specId, drawn)));
+  if (recorded.size > RECORDED_LIMIT) recorded.clear();
+  for (const id of fresh.keys()) recorded.add(id);
 }
 
 function segmentDraft(runId: string, specId: string, { id, text, segment }: DrawnSegment): Draft {

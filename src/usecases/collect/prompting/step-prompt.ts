@@ -13,9 +13,9 @@ export interface Drawing {
   readonly renderer: HistoryRenderer;
   readonly vision: VisionPreset;
   /** Segments that this process knows to be on record. */
-  readonly told: Set<string>;
+  readonly recorded: Set<string>;
   /** Finds those of these segments that other processes put on record. */
-  readonly findTold: (ids: readonly string[]) => Promise<ReadonlySet<string>>;
+  readonly findRecorded: (ids: readonly string[]) => Promise<ReadonlySet<string>>;
 }
 
 /** What a step is asked with, and the image in it. */

@@ -6,11 +6,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../../../postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../../testing/database.ts';
+import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { emptyReadModels } from '../../../testing/read-models.ts';
-import { Story } from '../../../testing/story.ts';
-import { tellBatches } from '../../../testing/tell-batches.ts';
-import { tellGroup, tellLineage, tellVersion } from '../../../testing/tell-training.ts';
+import { recordBatches } from '../../../testing/record-batches.ts';
+import { recordGroup, recordLineage, recordVersion } from '../../../testing/record-training.ts';
 import type { DatasetError } from '../dataset-error.ts';
 import { type BatchExportOptions, exportBatches } from './export-batches.ts';
 
@@ -54,37 +54,45 @@ const lines = async (): Promise<Record<string, unknown>[]> =>
 /**
  * Two batches, the first leased twice and trained, the second waiting; a group of which one sample was rejected; another policy.
  */
-function story() {
-  const told = new Story();
-  const lineageId = tellLineage(told, 'learner');
-  const batches = tellBatches(told, { policyId: 'learner', batches: 2, groups: 2 });
+function builder() {
+  const recorded = new EventBuilder();
+  const lineageId = recordLineage(recorded, 'learner');
+  const batches = recordBatches(recorded, { policyId: 'learner', batches: 2, groups: 2 });
   const [batchId = '', waiting = ''] = batches.batchIds;
   const lease = (name: string, fence: number) => ({
     lineageId,
     policyId: 'learner',
     batchId,
-    leaseId: told.id('lease', name),
+    leaseId: recorded.id('lease', name),
     fence,
   });
   const deadline = '2026-01-01T01:00:00.000Z';
-  told.tell('BatchLeased', { ...lease('one', 1), consumer: 'trainer-a', deadline }, lineageId);
-  told.tell('BatchReturned', { ...lease('one', 1), reason: 'out of memory' }, lineageId);
-  told.tell('BatchLeased', { ...lease('two', 2), consumer: 'trainer-b', deadline }, lineageId);
-  told.tell('BatchAcked', { ...lease('two', 2), version: 1, checkpointId: told.id('checkpoint', 'learner', 1) }, lineageId);
-  tellVersion(told, 'learner', 1, batchId);
-  const group = tellGroup(told, batches.runId, 'flat', { policyId: 'learner', rewards: [1, 1] });
+  recorded.record('BatchLeased', { ...lease('one', 1), consumer: 'trainer-a', deadline }, lineageId);
+  recorded.record('BatchReturned', { ...lease('one', 1), reason: 'out of memory' }, lineageId);
+  recorded.record('BatchLeased', { ...lease('two', 2), consumer: 'trainer-b', deadline }, lineageId);
+  recorded.record(
+    'BatchAcked',
+    { ...lease('two', 2), version: 1, checkpointId: recorded.id('checkpoint', 'learner', 1) },
+    lineageId,
+  );
+  recordVersion(recorded, 'learner', 1, batchId);
+  const group = recordGroup(recorded, batches.runId, 'flat', { policyId: 'learner', rewards: [1, 1] });
   for (const rolloutId of group.rolloutIds) {
     const refusal = { reason: 'zero-variance', rule: 'every member scored 1', measured: 0 } as const;
-    told.tell('SampleRejected', { lineageId, policyId: 'learner', groupId: group.treeId, rolloutId, ...refusal }, lineageId);
+    recorded.record(
+      'SampleRejected',
+      { lineageId, policyId: 'learner', groupId: group.treeId, rolloutId, ...refusal },
+      lineageId,
+    );
   }
-  tellLineage(told, 'other');
-  tellBatches(told, { policyId: 'other' });
-  return { told, batches, batchId, waiting, group };
+  recordLineage(recorded, 'other');
+  recordBatches(recorded, { policyId: 'other' });
+  return { recorded, batches, batchId, waiting, group };
 }
 
 test('every batch is listed in order with its samples, its leases and its version, followed by every rejected sample', async () => {
-  const { told, batches, batchId, waiting, group } = story();
-  await givenEvents(database.db, told.events);
+  const { recorded, batches, batchId, waiting, group } = builder();
+  await givenEvents(database.db, recorded.events);
   const manifest = await exported({ policies: ['learner'] });
   expect(manifest.counts).toEqual({
     ...{ batches: 2, trained: 1, leases: 2, samples: 8, trainedSamples: 4 },
@@ -107,8 +115,8 @@ test('every batch is listed in order with its samples, its leases and its versio
       { fence: 2, consumer: 'trainer-b', ended_by: 'acked', end_reason: null },
     ],
     update: {
-      ...{ lease_id: told.id('lease', 'two'), version: 1, parent_version: 0, weights: '1'.repeat(64) },
-      checkpoint_id: told.id('checkpoint', 'learner', 1),
+      ...{ lease_id: recorded.id('lease', 'two'), version: 1, parent_version: 0, weights: '1'.repeat(64) },
+      checkpoint_id: recorded.id('checkpoint', 'learner', 1),
       metrics: {},
     },
   });
@@ -137,7 +145,7 @@ test('every batch is listed in order with its samples, its leases and its versio
 });
 
 test('Parquet contains the same, a row per batch and per rejected sample', async () => {
-  await givenEvents(database.db, story().told.events);
+  await givenEvents(database.db, builder().recorded.events);
   await exported({ policies: ['learner'] });
   await exported({ policies: ['learner'], container: 'parquet', out: out('history.parquet') });
   const duckdb = await DuckDBInstance.create(':memory:');
@@ -174,7 +182,7 @@ test('Parquet contains the same, a row per batch and per rejected sample', async
 });
 
 test('an export without a policy contains all of them in order, and the same history yields the same bytes', async () => {
-  await givenEvents(database.db, story().told.events);
+  await givenEvents(database.db, builder().recorded.events);
   const first = await exported();
   expect((await lines()).map(({ policy_id, kind, ordinal }) => [kind, policy_id, ordinal])).toEqual([
     ['batch', 'learner', 0],
@@ -187,15 +195,15 @@ test('an export without a policy contains all of them in order, and the same his
 });
 
 test('a batch that differs from its plan is named', async () => {
-  const { told, batches, batchId } = story();
-  await givenEvents(database.db, told.events);
+  const { recorded, batches, batchId } = builder();
+  await givenEvents(database.db, recorded.events);
   const [missing] = batches.rollouts[0] ?? [];
   await sql`delete from batch_samples where rollout_id = ${missing}`.execute(database.db);
   expect((await exported({ policies: ['learner'] })).unchained).toEqual([batchId]);
 });
 
 test('a policy without a history is refused, and no file is left', async () => {
-  await givenEvents(database.db, story().told.events);
+  await givenEvents(database.db, builder().recorded.events);
   const code = await exported({ policies: ['nobody'] }).then(
     () => 'exported',
     (error: DatasetError) => `${error.code}: ${error.message}`,

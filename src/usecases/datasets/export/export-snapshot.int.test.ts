@@ -10,10 +10,10 @@ import { runProjections } from '../../../projections/runner.ts';
 import { runs } from '../../../projections/runs/runs.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
+import { EventBuilder } from '../../../testing/event-builder.ts';
 import { appendTo, projectSlice, testLog } from '../../../testing/given-events.ts';
 import { MemoryBlobs } from '../../../testing/memory-blobs.ts';
 import { openTestWorld, type TestWorld } from '../../../testing/open-test-log.ts';
-import { Story } from '../../../testing/story.ts';
 import { exportTrajectories } from './export-trajectories.ts';
 import type { ExportFormat } from './format.ts';
 
@@ -52,21 +52,21 @@ async function exported(name: string, db: Db = world.database.db, waitMs = 10_00
 /** A run with one tree that is folded by all, and records that nobody has folded yet. */
 async function begun() {
   const { db } = world.database;
-  const story = new Story('begun');
-  const runId = story.run();
-  const tree = story.tree(runId, 'a');
-  story.walk(tree, 0, 2, 1);
+  const builder = new EventBuilder('begun');
+  const runId = builder.run();
+  const tree = builder.tree(runId, 'a');
+  builder.walk(tree, 0, 2, 1);
   const log = testLog();
-  appendTo(log, story.events);
-  const folded = story.events.length - 1; // the first one lies on another topic
+  appendTo(log, builder.events);
+  const folded = builder.events.length - 1; // the first one lies on another topic
   await projectSlice(db, log, 'runs', 0, 1, [journal, runs]);
   await projectSlice(db, log, 'trees', 0, folded, [journal, rewards, stepTree]);
-  story.walk(tree, 1, 2, 1);
-  story.walk(story.tree(runId, 'b'), 0, 2, 1);
-  appendTo(log, story.events.slice(folded + 1));
+  builder.walk(tree, 1, 2, 1);
+  builder.walk(builder.tree(runId, 'b'), 0, 2, 1);
+  appendTo(log, builder.events.slice(folded + 1));
   const rest = log.topics.get('trees')?.length ?? 0;
   const fold = (projections: Parameters<typeof projectSlice>[5]) => projectSlice(db, log, 'trees', folded, rest, projections);
-  return { db, story, fold };
+  return { db, builder, fold };
 }
 
 /**
@@ -137,18 +137,18 @@ test('an export that would write fewer trajectories than match is refused with b
 
 test('every export during the fold of a growing log writes what it counts', async () => {
   const runner = await runProjections({ log: world.log, database: world.database, batchLimit: 40 });
-  const story = new Story('growing');
-  const runId = story.run();
+  const builder = new EventBuilder('growing');
+  const runId = builder.run();
   let growing = true;
   const writing = (async () => {
     let from = 0;
     for (let i = 0; i < 40; i++) {
       for (let k = 0; k < 3; k++) {
-        const tree = story.tree(runId, `task ${i} ${k}`);
-        for (let ordinal = 0; ordinal < 4; ordinal++) story.walk(tree, ordinal, 4, 1);
+        const tree = builder.tree(runId, `task ${i} ${k}`);
+        for (let ordinal = 0; ordinal < 4; ordinal++) builder.walk(tree, ordinal, 4, 1);
       }
-      await world.append(story.events.slice(from));
-      from = story.events.length;
+      await world.append(builder.events.slice(from));
+      from = builder.events.length;
     }
     growing = false;
   })();

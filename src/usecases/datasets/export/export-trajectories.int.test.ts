@@ -7,11 +7,11 @@ import { pack } from '../../../events/packed.ts';
 import { type Database, openDatabase } from '../../../postgres/database.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { createTestDatabase, type TestDatabase } from '../../../testing/database.ts';
+import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { MemoryBlobs } from '../../../testing/memory-blobs.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
 import { emptyReadModels } from '../../../testing/read-models.ts';
-import { Story } from '../../../testing/story.ts';
 import type { DatasetError } from '../dataset-error.ts';
 import { type ExportOptions, exportTrajectories } from './export-trajectories.ts';
 import { parseTrajectoryQuery, type QueryTexts } from './parse-trajectory-query.ts';
@@ -76,31 +76,31 @@ const codeOf = (promise: Promise<unknown>) =>
   );
 
 /** Two tasks; the first has two rollouts that share a prefix. */
-function story(): Story {
-  const told = new Story();
-  const runId = told.run();
-  const tree = told.tree(runId, 'bread');
-  const one = told.rollout(tree, 0);
-  const shared = told.step(tree, one, tree.rootStepId, 1, { response: 'shared', observation: 'seen' });
-  const left = told.step(tree, one, shared, 2, { response: 'left', observation: 'end left', termination: 'terminated' });
-  told.reward(tree, left, 1, { rolloutId: one });
-  told.reward(tree, shared, 0.25, { component: 'format' });
-  told.finishRollout(tree, one, left, { steps: 2 });
-  const two = told.rollout(tree, 1, { fromStepId: shared });
-  const right = told.step(tree, two, shared, 2, { response: 'right', observation: 'end right' });
-  told.reward(tree, null, -0.5, { rolloutId: two, component: 'length' });
-  told.finishRollout(tree, two, right, { steps: 1, outcome: 'truncated', success: false });
-  told.closeTree(tree, 2);
-  const other = told.tree(runId, 'axe', { task: taskOf(told, 'axe', 'test') });
-  told.walk(other, 0, 3, 0);
-  told.rollout(other, 1); // goes on: no trajectory yet
-  told.finishRun(runId);
-  return told;
+function builder(): EventBuilder {
+  const recorded = new EventBuilder();
+  const runId = recorded.run();
+  const tree = recorded.tree(runId, 'bread');
+  const one = recorded.rollout(tree, 0);
+  const shared = recorded.step(tree, one, tree.rootStepId, 1, { response: 'shared', observation: 'seen' });
+  const left = recorded.step(tree, one, shared, 2, { response: 'left', observation: 'end left', termination: 'terminated' });
+  recorded.reward(tree, left, 1, { rolloutId: one });
+  recorded.reward(tree, shared, 0.25, { component: 'format' });
+  recorded.finishRollout(tree, one, left, { steps: 2 });
+  const two = recorded.rollout(tree, 1, { fromStepId: shared });
+  const right = recorded.step(tree, two, shared, 2, { response: 'right', observation: 'end right' });
+  recorded.reward(tree, null, -0.5, { rolloutId: two, component: 'length' });
+  recorded.finishRollout(tree, two, right, { steps: 1, outcome: 'truncated', success: false });
+  recorded.closeTree(tree, 2);
+  const other = recorded.tree(runId, 'axe', { task: taskOf(recorded, 'axe', 'test') });
+  recorded.walk(other, 0, 3, 0);
+  recorded.rollout(other, 1); // goes on: no trajectory yet
+  recorded.finishRun(runId);
+  return recorded;
 }
 
-function taskOf(told: Story, alias: string, split: string) {
+function taskOf(recorded: EventBuilder, alias: string, split: string) {
   return {
-    taskId: told.id('task', alias),
+    taskId: recorded.id('task', alias),
     environment: 'textcraft',
     serverFingerprint: 'world-1',
     observationHash: createHash('sha256').update(alias).digest('hex'),
@@ -113,8 +113,8 @@ function taskOf(told: Story, alias: string, split: string) {
 
 describe('exports of OpenAI chats', () => {
   test('every finished trajectory becomes one chat in the order of run, alias and ordinal, ending with the assistant', async () => {
-    const told = story();
-    await givenEvents(database.db, told.events);
+    const recorded = builder();
+    await givenEvents(database.db, recorded.events);
     const lines = await exported();
     expect(lines).toHaveLength(3);
     expect(lines[1]).toEqual({
@@ -126,10 +126,10 @@ describe('exports of OpenAI chats', () => {
         { role: 'assistant', content: 'left', weight: 1 },
       ],
       metadata: {
-        trajectory: told.id('rollout', told.id('tree', told.id('run', 'run'), 'bread'), 0),
-        tree: told.id('tree', told.id('run', 'run'), 'bread'),
-        run: told.id('run', 'run'),
-        task: { id: told.id('task', 'bread'), alias: 'bread', goal: 'craft bread', depth: 1, split: null },
+        trajectory: recorded.id('rollout', recorded.id('tree', recorded.id('run', 'run'), 'bread'), 0),
+        tree: recorded.id('tree', recorded.id('run', 'run'), 'bread'),
+        run: recorded.id('run', 'run'),
+        task: { id: recorded.id('task', 'bread'), alias: 'bread', goal: 'craft bread', depth: 1, split: null },
         environment: { name: 'textcraft', fingerprint: 'world-1' },
         policy: { id: 'random', version: 0 },
         ordinal: 0,
@@ -147,7 +147,7 @@ describe('exports of OpenAI chats', () => {
   });
 
   test('the rule `own` weighs a shared step only in the line of the rollout that took it', async () => {
-    await givenEvents(database.db, story().events);
+    await givenEvents(database.db, builder().events);
     const lines = await exported({ format: { kind: 'openai', weights: 'own', metadata: 'omit' } });
     const weights = lines.map(({ messages }) => messages?.flatMap((m) => m.weight ?? []));
     expect(weights).toEqual([
@@ -159,11 +159,11 @@ describe('exports of OpenAI chats', () => {
   });
 
   test('a trajectory without a step is counted and omitted, since it has no reply to train on', async () => {
-    const told = new Story();
-    const tree = told.tree(told.run());
-    told.walk(tree, 0, 1, 1);
-    told.finishRollout(tree, told.rollout(tree, 1), tree.rootStepId, { outcome: 'failed', success: null, steps: 0 });
-    await givenEvents(database.db, told.events);
+    const recorded = new EventBuilder();
+    const tree = recorded.tree(recorded.run());
+    recorded.walk(tree, 0, 1, 1);
+    recorded.finishRollout(tree, recorded.rollout(tree, 1), tree.rootStepId, { outcome: 'failed', success: null, steps: 0 });
+    await givenEvents(database.db, recorded.events);
     const manifest = await exportTrajectories(options());
     expect(manifest.counts).toEqual({ trajectories: 2, withoutStep: 1, trees: 1, steps: 1, tokens: 0, lines: 1 });
   });
@@ -171,7 +171,7 @@ describe('exports of OpenAI chats', () => {
 
 describe('exports of AgentTraj items', () => {
   test('the opening is the instruction and its acknowledgement without loss, and each reply carries its loss flag', async () => {
-    await givenEvents(database.db, story().events);
+    await givenEvents(database.db, builder().events);
     const [, , line] = await exported({ format: { kind: 'sharegpt', weights: 'own' } });
     expect(line).toMatchObject({
       item_id: 'textcraft_bread',
@@ -189,9 +189,9 @@ describe('exports of AgentTraj items', () => {
   });
 
   test('the acknowledgement is the one recorded of the source of the run', async () => {
-    const told = new Story();
-    told.walk(told.tree(told.run('run', { config: { acknowledgement: 'OK. I’ll follow.' } })), 0, 1, 1);
-    await givenEvents(database.db, told.events);
+    const recorded = new EventBuilder();
+    recorded.walk(recorded.tree(recorded.run('run', { config: { acknowledgement: 'OK. I’ll follow.' } })), 0, 1, 1);
+    await givenEvents(database.db, recorded.events);
     const [line] = await exported({ format: { kind: 'sharegpt', weights: 'policy' } });
     expect(line?.conversations?.[1]).toEqual({ from: 'gpt', loss: false, value: 'OK. I’ll follow.' });
   });
@@ -210,20 +210,20 @@ describe('filters', () => {
     [{ environments: 'textcraft', splits: 'test,train' }, ['axe 0']],
     [{ finishedFrom: '2026-01-01T00:00:09Z', finishedBefore: '2026-01-01T00:00:12.5Z' }, ['bread 1']],
   ])('the filter %j selects %j', async (texts, expected) => {
-    await givenEvents(database.db, story().events);
+    await givenEvents(database.db, builder().events);
     const lines = await exported({ query: parseTrajectoryQuery(texts) });
     expect(lines.map(({ metadata }) => `${metadata?.task.alias} ${metadata?.ordinal}`)).toEqual(expected);
   });
 
   test('a policy whose id contains @ is found in all its versions or in one', async () => {
-    const told = new Story();
-    const tree = told.tree(told.run());
+    const recorded = new EventBuilder();
+    const tree = recorded.tree(recorded.run());
     const names = ['openai:Qwen@http://x', 'model@2', 'model'];
     for (const [ordinal, policyId] of names.entries()) {
-      const rolloutId = told.rollout(tree, ordinal, { policy: { policyId, version: 2 } });
-      told.finishRollout(tree, rolloutId, told.step(tree, rolloutId, tree.rootStepId, 1), { steps: 1 });
+      const rolloutId = recorded.rollout(tree, ordinal, { policy: { policyId, version: 2 } });
+      recorded.finishRollout(tree, rolloutId, recorded.step(tree, rolloutId, tree.rootStepId, 1), { steps: 1 });
     }
-    await givenEvents(database.db, told.events);
+    await givenEvents(database.db, recorded.events);
     const found = async (policies: string) =>
       (await exported({ query: parseTrajectoryQuery({ policies }) })).map(({ metadata }) => names[metadata?.ordinal ?? -1]);
     expect(await found('openai:Qwen@http://x')).toEqual(['openai:Qwen@http://x']);
@@ -234,14 +234,14 @@ describe('filters', () => {
   });
 
   test('a task is found by its id and by its alias, and a run by its id', async () => {
-    const told = story();
-    await givenEvents(database.db, told.events);
-    expect(await exported({ query: parseTrajectoryQuery({ tasks: told.id('task', 'axe') }) })).toHaveLength(1);
-    expect(await exported({ query: parseTrajectoryQuery({ runs: told.id('run', 'run') }) })).toHaveLength(3);
+    const recorded = builder();
+    await givenEvents(database.db, recorded.events);
+    expect(await exported({ query: parseTrajectoryQuery({ tasks: recorded.id('task', 'axe') }) })).toHaveLength(1);
+    expect(await exported({ query: parseTrajectoryQuery({ runs: recorded.id('run', 'run') }) })).toHaveLength(3);
   });
 
   test('a filter without a match is an error that names it, unless an empty file is allowed', async () => {
-    await givenEvents(database.db, story().events);
+    await givenEvents(database.db, builder().events);
     const query = parseTrajectoryQuery({ environments: 'webshop', policies: 'linear@3' });
     await expect(exportTrajectories(options({ query }))).rejects.toThrow(
       'no finished trajectory matches environments = webshop, policies = linear@3',
@@ -253,7 +253,7 @@ describe('filters', () => {
 
 describe('export files', () => {
   test('two exports have the same bytes, manifest included, in every format', async () => {
-    await givenEvents(database.db, story().events);
+    await givenEvents(database.db, builder().events);
     const formats: ExportOptions['format'][] = [
       { kind: 'openai', weights: 'policy', metadata: 'include' },
       { kind: 'sharegpt', weights: 'policy' },
@@ -281,15 +281,15 @@ describe('export files', () => {
   });
 
   test('the manifest shows the position of every projection that was read', async () => {
-    const told = story();
-    await givenEvents(database.db, told.events);
-    const trees = told.events.filter(({ type }) => !type.startsWith('Run')).length;
+    const recorded = builder();
+    await givenEvents(database.db, recorded.events);
+    const trees = recorded.events.filter(({ type }) => !type.startsWith('Run')).length;
     const { position } = await exportTrajectories(options());
     expect(position).toEqual({ 'step-tree@1': `trees.0:${trees}`, 'rewards@1': `trees.0:${trees}` });
   });
 
   test('an existing file is refused and kept, unless it is to be replaced', async () => {
-    await givenEvents(database.db, story().events);
+    await givenEvents(database.db, builder().events);
     const { out } = options();
     await writeFile(out, 'mine');
     expect(await codeOf(exportTrajectories(options()))).toBe('file-exists');
@@ -303,14 +303,14 @@ describe('export files', () => {
     ['a folder that is not there', 'nowhere/data.jsonl', 'the folder does not exist'],
     ['a path through a file', 'file/data.jsonl', 'a part of the path is a file'],
   ])('%s is one clear error', async (_, name, message) => {
-    await givenEvents(database.db, story().events);
+    await givenEvents(database.db, builder().events);
     await writeFile(join(folder, 'file'), '');
     await expect(exportTrajectories(options({ out: join(folder, name) }))).rejects.toThrow(message);
     expect(await readdir(folder)).toEqual(['file']);
   });
 
   test('a cancelled export leaves nothing behind', async () => {
-    await givenEvents(database.db, story().events);
+    await givenEvents(database.db, builder().events);
     const stop = new AbortController();
     const onProgress = ({ done }: { done: number }) => (done === 1 ? stop.abort() : undefined);
     await expect(exportTrajectories(options({ signal: stop.signal, onProgress }))).rejects.toThrow('aborted');
@@ -318,7 +318,7 @@ describe('export files', () => {
   });
 
   test('the progress goes from zero to the total', async () => {
-    await givenEvents(database.db, story().events);
+    await givenEvents(database.db, builder().events);
     const seen: string[] = [];
     await exportTrajectories(options({ onProgress: ({ done, total }) => seen.push(`${done}/${total}`) }));
     expect(seen).toEqual(['0/3', '1/3', '2/3', '3/3']);
@@ -327,17 +327,17 @@ describe('export files', () => {
 
 describe('payloads in the blob store', () => {
   const long = 'x'.repeat(70_000);
-  function longStory(): Story {
-    const told = new Story();
-    const tree = told.tree(told.run(), 'bread', { instruction: `${long}i`, observation: `${long}o` });
-    const rollout = told.rollout(tree);
+  function longStory(): EventBuilder {
+    const recorded = new EventBuilder();
+    const tree = recorded.tree(recorded.run(), 'bread', { instruction: `${long}i`, observation: `${long}o` });
+    const rollout = recorded.rollout(tree);
     const ids = Array.from({ length: 20_000 }, (_, i) => i);
-    const step = told.step(tree, rollout, tree.rootStepId, 1, {
+    const step = recorded.step(tree, rollout, tree.rootStepId, 1, {
       response: `${long}r`,
       tokens: { ids: pack('int32', ids), logProbs: null, mask: null },
     });
-    told.finishRollout(tree, rollout, step);
-    return told;
+    recorded.finishRollout(tree, rollout, step);
+    return recorded;
   }
 
   test('long texts appear unchanged in the file', async () => {
@@ -350,12 +350,12 @@ describe('payloads in the blob store', () => {
   test.each(['lost', 'damaged'])(
     'a %s payload is an error that names the trajectory and the field, and no file is left',
     async (how) => {
-      const told = longStory();
-      await givenPrepared(database.db, told.events, blobs);
+      const recorded = longStory();
+      await givenPrepared(database.db, recorded.events, blobs);
       const response = createHash('sha256').update(`${long}r`).digest('hex');
       if (how === 'lost') blobs.held.delete(response);
       else blobs.held.set(response, Buffer.from('other'));
-      const rolloutId = told.id('rollout', told.id('tree', told.id('run', 'run'), 'bread'), 0);
+      const rolloutId = recorded.id('rollout', recorded.id('tree', recorded.id('run', 'run'), 'bread'), 0);
       await expect(exportTrajectories(options())).rejects.toThrow(
         `trajectory ${rolloutId} step 1: response lies in the blob store`,
       );
@@ -367,20 +367,20 @@ describe('payloads in the blob store', () => {
 
 describe('the snapshot of an export', () => {
   test('a projection behind the others is waited for, then named', async () => {
-    await givenEvents(database.db, story().events);
+    await givenEvents(database.db, builder().events);
     await database.db.updateTable('cursors').set({ next_offset: 1 }).where('projection', '=', 'rewards').execute();
     expect(await codeOf(exportTrajectories(options({ waitMs: 150 })))).toBe('projections-behind');
     await expect(exportTrajectories(options({ waitMs: 1 }))).rejects.toThrow('rewards did not reach');
   });
 
   test('events appended during the export are not in the file', async () => {
-    const told = story();
-    await givenEvents(database.db, told.events);
-    const before = told.events.length;
-    told.walk(told.tree(told.id('run', 'run'), 'coal'), 0, 1, 1);
+    const recorded = builder();
+    await givenEvents(database.db, recorded.events);
+    const before = recorded.events.length;
+    recorded.walk(recorded.tree(recorded.id('run', 'run'), 'coal'), 0, 1, 1);
     let appending: Promise<void> | undefined;
     const onProgress = () => {
-      appending ??= givenEvents(database.db, told.events.slice(before));
+      appending ??= givenEvents(database.db, recorded.events.slice(before));
     };
     const lines = await exported({ onProgress });
     await appending;

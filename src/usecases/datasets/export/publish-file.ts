@@ -7,15 +7,15 @@ import { manifestPath } from './manifest.ts';
  * before.
  */
 export async function publishWithManifest(file: AtomicFile, manifest: string, existing: Existing): Promise<void> {
-  const beside = await AtomicFile.open(manifestPath(file.path), existing);
+  const manifestFile = await AtomicFile.open(manifestPath(file.path), existing);
   try {
-    await beside.write(manifest);
-    await beside.seal();
+    await manifestFile.write(manifest);
+    await manifestFile.seal();
     if (existing === 'refuse') await refuseExisting(file.path);
     await rm(manifestPath(file.path), { force: true });
     await file.publish();
-    await beside.publish();
+    await manifestFile.publish();
   } finally {
-    await beside.discard();
+    await manifestFile.discard();
   }
 }

@@ -4,7 +4,7 @@ import { formatPosition } from '../../../log/position.ts';
 import type { Db, Trx } from '../../../postgres/database.ts';
 import { topicsOf } from '../../../projections/apply-slice.ts';
 import { codeVersionOf, type Projection } from '../../../projections/projection.ts';
-import { type ProjectionStanding, readCursors } from '../../../projections/read-cursors.ts';
+import { type ProjectionCursors, readCursors } from '../../../projections/read-cursors.ts';
 import { DatasetError } from '../dataset-error.ts';
 
 /**
@@ -70,7 +70,7 @@ function look<T>(
     .setAccessMode('read only')
     .execute(async (trx) => {
       const found = await readCursors(trx); // the first statement: it takes the snapshot
-      const cursors = new Map(found.map((standing) => [standing.name, standing]));
+      const cursors = new Map(found.map((status) => [status.name, status]));
       const target = furthest(projections, cursors);
       const behind = projections.filter((projection) => !hasReached(projection, cursors.get(projection.name)?.cursors, target));
       if (behind.length > 0)
@@ -85,12 +85,12 @@ function look<T>(
 }
 
 /** Why a projection is stopped; null while it runs. */
-function stopReasonOf(standing: ProjectionStanding | undefined): string | null {
-  return standing?.state === 'stopped' ? (standing.reason ?? 'no reason given') : null;
+function stopReasonOf(status: ProjectionCursors | undefined): string | null {
+  return status?.state === 'stopped' ? (status.reason ?? 'no reason given') : null;
 }
 
 /** A cursor counts on the topics that its projection folds. */
-function furthest(projections: readonly Projection[], cursors: ReadonlyMap<string, ProjectionStanding>): Offsets {
+function furthest(projections: readonly Projection[], cursors: ReadonlyMap<string, ProjectionCursors>): Offsets {
   const target = new Map<string, Map<number, number>>();
   for (const projection of projections) {
     const topics = topicsOf(projection);

@@ -33,7 +33,7 @@ export async function* streamEvents(
   blobs: BlobStore,
   scope: 'trajectories' | 'trees',
 ): AsyncGenerator<EventPart> {
-  const told = new Set<string>();
+  const written = new Set<string>();
   const drawn = new Set<string>();
   const carried = new Set<string>();
   const part = async (events: readonly Envelope[], leftOut: number, tree: SelectedTree | null = null): Promise<EventPart> => {
@@ -49,7 +49,7 @@ export async function* streamEvents(
     for (const tree of batch) {
       if (tree.runId !== run?.id) {
         if (run) yield part(run.end, 0);
-        const { start, end, leftOut } = await readRun(trx, tree.runId, told);
+        const { start, end, leftOut } = await readRun(trx, tree.runId, written);
         yield part(start, leftOut);
         run = { id: tree.runId, end };
       }
@@ -72,15 +72,15 @@ interface RunEvents {
 }
 
 /** Reads a run's own events: the experiment it belongs to (told once per file) and its start; and what comes after its trees. */
-async function readRun(trx: Trx, runId: string, told: Set<string>): Promise<RunEvents> {
+async function readRun(trx: Trx, runId: string, written: Set<string>): Promise<RunEvents> {
   const { events, leftOut } = await takeOne(trx, runId);
   const started = events.find((event) => event.type === 'RunStarted');
   // never declared: its trees stand alone
   if (started?.type !== 'RunStarted') return { start: [], end: [], leftOut: leftOut + events.length };
   const { experimentId } = started.data;
   const start: Envelope[] = [];
-  if (experimentId !== null && !told.has(experimentId)) {
-    told.add(experimentId);
+  if (experimentId !== null && !written.has(experimentId)) {
+    written.add(experimentId);
     start.push(...(await takeOne(trx, experimentId)).events);
   }
   const specs = events.filter((event) => event.type === 'RenderSpecRegistered');
@@ -95,14 +95,14 @@ async function takeOne(trx: Trx, stream: string): Promise<Taken> {
 }
 
 /** Reads how the segments were drawn that the histories of a tree show, each told once per file. */
-async function readSegments(trx: Trx, events: readonly Envelope[], told: Set<string>): Promise<readonly Envelope[]> {
+async function readSegments(trx: Trx, events: readonly Envelope[], written: Set<string>): Promise<readonly Envelope[]> {
   const streams: string[] = [];
   for (const event of events) {
     if (event.type !== 'HistoryRendered') continue;
     for (const segmentId of event.data.segments) {
       const stream = streamOf('SegmentRendered', { segmentId });
-      if (stream === undefined || told.has(stream)) continue;
-      told.add(stream);
+      if (stream === undefined || written.has(stream)) continue;
+      written.add(stream);
       streams.push(stream);
     }
   }

@@ -74,13 +74,13 @@ async function composeTrajectory(recorded: RecordedTree, selected: Selected, blo
   const steps: ExportTrajectory['steps'][number][] = [];
   for (const step of rest) {
     const at = `${place} step ${step.depth}`;
-    const told = await resolveTexts(step, blobs, at);
+    const resolved = await resolveTexts(step, blobs, at);
     steps.push({
-      ...told,
-      tokens: told.tokens && {
-        ids: await resolvePacked(told.tokens.ids, blobs, at, 'tokens.ids'),
-        logProbs: told.tokens.logProbs && (await resolvePacked(told.tokens.logProbs, blobs, at, 'tokens.logProbs')),
-        mask: told.tokens.mask && (await resolvePacked(told.tokens.mask, blobs, at, 'tokens.mask')),
+      ...resolved,
+      tokens: resolved.tokens && {
+        ids: await resolvePacked(resolved.tokens.ids, blobs, at, 'tokens.ids'),
+        logProbs: resolved.tokens.logProbs && (await resolvePacked(resolved.tokens.logProbs, blobs, at, 'tokens.logProbs')),
+        mask: resolved.tokens.mask && (await resolvePacked(resolved.tokens.mask, blobs, at, 'tokens.mask')),
       },
       rewards: sumByComponent(recorded.rewards.ofStep.get(step.stepId) ?? []),
     });

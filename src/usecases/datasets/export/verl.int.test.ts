@@ -7,10 +7,10 @@ import { pack } from '../../../events/packed.ts';
 import { type Database, openDatabase } from '../../../postgres/database.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { createTestDatabase, type TestDatabase } from '../../../testing/database.ts';
+import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { MemoryBlobs } from '../../../testing/memory-blobs.ts';
 import { emptyReadModels } from '../../../testing/read-models.ts';
-import { Story } from '../../../testing/story.ts';
 import type { DatasetError } from '../dataset-error.ts';
 import { type ExportOptions, exportTrajectories } from './export-trajectories.ts';
 
@@ -66,13 +66,13 @@ async function rows(format: ExportOptions['format']): Promise<Record<string, unk
 const span = (from: number, to: number, version: number) => ({ from, to, policyId: 'model', version });
 
 /** A walk of two steps with every token recorded, and a second rollout that goes on from its first step. */
-function story(): { readonly told: Story; readonly ids: Readonly<Record<'tree' | 'one' | 'two', string>> } {
-  const told = new Story();
-  const runId = told.run();
-  const tree = told.tree(runId, 'bread');
+function builder(): { readonly recorded: EventBuilder; readonly ids: Readonly<Record<'tree' | 'one' | 'two', string>> } {
+  const recorded = new EventBuilder();
+  const runId = recorded.run();
+  const tree = recorded.tree(runId, 'bread');
   const policy = { policyId: 'model', version: 3 };
-  const one = told.rollout(tree, 0, { policy });
-  const first = told.step(tree, one, tree.rootStepId, 1, {
+  const one = recorded.rollout(tree, 0, { policy });
+  const first = recorded.step(tree, one, tree.rootStepId, 1, {
     response: 'look',
     observation: 'a shelf',
     policySpans: [span(0, 2, 3)],
@@ -83,33 +83,33 @@ function story(): { readonly told: Story; readonly ids: Readonly<Record<'tree' |
     },
     stateHash: 'a'.repeat(64),
   });
-  const left = told.step(tree, one, first, 2, {
+  const left = recorded.step(tree, one, first, 2, {
     response: 'take',
     observation: 'taken',
     termination: 'terminated',
     policySpans: [span(0, 1, 3), span(1, 3, 4)],
     tokens: { ids: pack('int32', [21, 22, 23]), logProbs: pack('float32', [-1, -2, -4]), mask: null },
   });
-  told.reward(tree, first, 0.25, { component: 'format' });
-  told.reward(tree, left, 1);
-  told.reward(tree, null, -0.5, { rolloutId: one, component: 'length' });
-  told.finishRollout(tree, one, left, { steps: 2 });
-  const two = told.rollout(tree, 1, { fromStepId: first, policy });
-  const right = told.step(tree, two, first, 2, {
+  recorded.reward(tree, first, 0.25, { component: 'format' });
+  recorded.reward(tree, left, 1);
+  recorded.reward(tree, null, -0.5, { rolloutId: one, component: 'length' });
+  recorded.finishRollout(tree, one, left, { steps: 2 });
+  const two = recorded.rollout(tree, 1, { fromStepId: first, policy });
+  const right = recorded.step(tree, two, first, 2, {
     response: 'leave',
     executable: false,
     policySpans: [span(0, 1, 4)],
     tokens: { ids: pack('int32', [31]), logProbs: null, mask: null },
   });
-  told.finishRollout(tree, two, right, { steps: 1, outcome: 'truncated', success: false });
-  told.closeTree(tree, 2);
-  return { told, ids: { tree: tree.treeId, one, two } };
+  recorded.finishRollout(tree, two, right, { steps: 1, outcome: 'truncated', success: false });
+  recorded.closeTree(tree, 2);
+  return { recorded, ids: { tree: tree.treeId, one, two } };
 }
 
 describe('a row per trajectory', () => {
   test('a row contains every token as sampled, its step, its score and the version that sampled it', async () => {
-    const { told, ids } = story();
-    await givenEvents(database.db, told.events);
+    const { recorded, ids } = builder();
+    await givenEvents(database.db, recorded.events);
     const [one] = await rows({ kind: 'verl', layout: 'trajectory' });
     expect(one).toEqual({
       uid: ids.tree,
@@ -145,8 +145,8 @@ describe('a row per trajectory', () => {
       extra_info: {
         split: null,
         index: 0,
-        run_id: told.id('run', 'run'),
-        task_id: told.id('task', 'bread'),
+        run_id: recorded.id('run', 'run'),
+        task_id: recorded.id('task', 'bread'),
         task_alias: 'bread',
         goal: 'craft bread',
         seed: '0',
@@ -155,8 +155,8 @@ describe('a row per trajectory', () => {
   });
 
   test('a branching rollout has the earlier steps in its prompt, and trains on its own alone', async () => {
-    const { told, ids } = story();
-    await givenEvents(database.db, told.events);
+    const { recorded, ids } = builder();
+    await givenEvents(database.db, recorded.events);
     const [, two] = await rows({ kind: 'verl', layout: 'trajectory' });
     expect(two).toMatchObject({
       traj_uid: ids.two,
@@ -182,14 +182,14 @@ describe('a row per trajectory', () => {
     ['no token ids', null, 'has no token ids'],
     ['ids of what was sampled alone', pack('int32', [1, 2]), 'but not of the observation that followed it'],
   ])('trajectories with %s are refused with the remedy, and no file is left', async (_, ids, said) => {
-    const told = new Story();
-    const tree = told.tree(told.run());
-    const rollout = told.rollout(tree);
+    const recorded = new EventBuilder();
+    const tree = recorded.tree(recorded.run());
+    const rollout = recorded.rollout(tree);
     const tokens = ids && { ids, logProbs: null, mask: null };
-    const first = told.step(tree, rollout, tree.rootStepId, 1, { tokens });
-    const last = told.step(tree, rollout, first, 2, { tokens });
-    told.finishRollout(tree, rollout, last, { steps: 2 });
-    await givenEvents(database.db, told.events);
+    const first = recorded.step(tree, rollout, tree.rootStepId, 1, { tokens });
+    const last = recorded.step(tree, rollout, first, 2, { tokens });
+    recorded.finishRollout(tree, rollout, last, { steps: 2 });
+    await givenEvents(database.db, recorded.events);
     const refused = await exported({ kind: 'verl', layout: 'trajectory' }).then(
       () => null,
       (error: DatasetError) => error,
@@ -204,8 +204,8 @@ describe('a row per trajectory', () => {
 
 describe('a row per step', () => {
   test('a step appears once, in the trajectory that took it, with the preceding chat', async () => {
-    const { told, ids } = story();
-    await givenEvents(database.db, told.events);
+    const { recorded, ids } = builder();
+    await givenEvents(database.db, recorded.events);
     const all = await rows({ kind: 'verl', layout: 'step' });
     expect(all.map((row) => [row.traj_uid, row.step_indices, row.response_text, row.step_reward])).toEqual([
       [ids.one, 0, 'look', 0.25],
@@ -232,9 +232,9 @@ describe('a row per step', () => {
   });
 
   test('a step without tokens is exported without them', async () => {
-    const told = new Story();
-    told.walk(told.tree(told.run()), 0, 2, 1);
-    await givenEvents(database.db, told.events);
+    const recorded = new EventBuilder();
+    recorded.walk(recorded.tree(recorded.run()), 0, 2, 1);
+    await givenEvents(database.db, recorded.events);
     const all = await rows({ kind: 'verl', layout: 'step' });
     expect(all).toHaveLength(2);
     expect(all[0]).toMatchObject({ responses: null, response_mask: null, rollout_log_probs: null });
@@ -242,8 +242,8 @@ describe('a row per step', () => {
 });
 
 test('a TRL row is a scored completion of a trajectory, in the group that it is compared in', async () => {
-  const { told, ids } = story();
-  await givenEvents(database.db, told.events);
+  const { recorded, ids } = builder();
+  await givenEvents(database.db, recorded.events);
   await exported({ kind: 'trl-grpo', metadata: 'omit' });
   const lines = (await readFile(out(), 'utf8')).trimEnd().split('\n');
   const opening = [

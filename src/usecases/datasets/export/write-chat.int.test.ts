@@ -1,19 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
+import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
-import { Story } from '../../../testing/story.ts';
 
 const shop = datasetWorkshop();
 
 test('xtuner and trl train on exactly the replies that the chats weigh, a shared prefix under either rule', async () => {
-  const story = new Story('chat');
-  const tree = story.tree(story.run());
-  const first = story.walk(tree, 0, 3, 1);
-  const fork = story.rollout(tree, 1, { fromStepId: first.steps[0] ?? '' });
-  const leaf = story.step(tree, fork, first.steps[0] ?? '', 2, { response: 'Action: other', termination: 'terminated' });
-  story.finishRollout(tree, fork, leaf);
-  await givenEvents(shop.db, story.events);
+  const builder = new EventBuilder('chat');
+  const tree = builder.tree(builder.run());
+  const first = builder.walk(tree, 0, 3, 1);
+  const fork = builder.rollout(tree, 1, { fromStepId: first.steps[0] ?? '' });
+  const leaf = builder.step(tree, fork, first.steps[0] ?? '', 2, { response: 'Action: other', termination: 'terminated' });
+  builder.finishRollout(tree, fork, leaf);
+  await givenEvents(shop.db, builder.events);
   for (const weights of ['own', 'policy'] as const) {
     const chats = await rows<{ messages: { content: string; weight?: number }[] }>({ kind: 'openai', weights, metadata: 'omit' });
     const weighed = chats.map(({ messages }) => messages.filter(({ weight }) => weight === 1).map(({ content }) => content));
@@ -24,8 +24,8 @@ test('xtuner and trl train on exactly the replies that the chats weigh, a shared
       weights,
       metadata: 'omit',
     });
-    const told = turns.map(({ conversation }) => conversation.filter((turn) => turn.output_with_loss !== false));
-    expect(told.map((trained) => trained.map(({ output }) => output))).toEqual(weighed);
+    const recorded = turns.map(({ conversation }) => conversation.filter((turn) => turn.output_with_loss !== false));
+    expect(recorded.map((trained) => trained.map(({ output }) => output))).toEqual(weighed);
 
     const lines = await rows<{ prompt: unknown[]; completion: { content: string }[]; metadata: { trajectory: string } }>({
       ...{ kind: 'trl', weights, metadata: 'include' },

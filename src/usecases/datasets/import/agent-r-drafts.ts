@@ -77,14 +77,14 @@ export async function surveyAgentR(source: string, options: AgentTrajOptions): P
  * back-ups stand in the order of the tree, under simulation 0, and every end but a disaster counts as the environment's.
  */
 export async function* agentRDrafts(survey: AgentRSurvey, options: AgentTrajOptions): AsyncGenerator<LinedDraft> {
-  const told = new AgentRRun(survey, options);
+  const recorded = new AgentRRun(survey, options);
   const [first] = survey.files;
   const file = first?.path ?? '';
-  yield { line: 1, file, draft: told.started() };
+  yield { line: 1, file, draft: recorded.started() };
   for (const each of survey.files) {
-    for (const draft of told.tree(await readAgentRTree(each))) yield { line: 1, file: each.path, draft };
+    for (const draft of recorded.tree(await readAgentRTree(each))) yield { line: 1, file: each.path, draft };
   }
-  yield { line: 1, file, draft: told.finished() };
+  yield { line: 1, file, draft: recorded.finished() };
 }
 
 type IdentifiedDraft = LinedDraft['draft'];

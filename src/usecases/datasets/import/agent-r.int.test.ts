@@ -32,7 +32,7 @@ describe('search trees of Agent-R', () => {
     const report = await shop.importing({ source: folder });
     expect(report).toMatchObject({ source: 'agent-r', trees: 2, rollouts: 14, steps: 24, alreadyThere: 0 });
     expect(await shop.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
-    for (const alias of ['7', '12']) expect(await recorded(alias)).toEqual(told());
+    for (const alias of ['7', '12']) expect(await recorded(alias)).toEqual(contentOf());
   });
 
   test('the events fold into the same search, and nothing is left to explore where the file says so', async () => {
@@ -120,7 +120,7 @@ describe('search trees of Agent-R', () => {
     await expect(shop.importing({ source: shop.path('mcts_result') })).rejects.toThrow('holds no search_results');
   });
 
-  function told(): Counted {
+  function contentOf(): Counted {
     const { tree } = readPublishedTree(example);
     const counted: Counted = {};
     for (const node of walkDown(tree.root)) {

@@ -3,9 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
+import { EventBuilder } from '../../../testing/event-builder.ts';
 import { projectingAppender } from '../../../testing/projecting-log.ts';
 import { readModels } from '../../../testing/read-models.ts';
-import { Story } from '../../../testing/story.ts';
 import { agentTrajDefaults } from './agent-traj-options.ts';
 
 const shop = datasetWorkshop();
@@ -169,7 +169,7 @@ describe('AgentTraj files', () => {
   });
 
   test('another file under the same run is a conflict, and nothing is appended', async () => {
-    const agentTraj = { ...agentTrajDefaults, runId: new Story().id('mine') };
+    const agentTraj = { ...agentTrajDefaults, runId: new EventBuilder().id('mine') };
     await write([item(1)]);
     await shop.importing({ agentTraj });
     await write([item(2)]);

@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { readHistories } from '../../../projections/images/read-segments.ts';
 import { arbitraryRecord } from '../../../testing/arbitrary-record.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
+import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenPrepared, projectingAppender } from '../../../testing/projecting-log.ts';
 import { readModels } from '../../../testing/read-models.ts';
-import { Story } from '../../../testing/story.ts';
-import { tellHistory, tellRenderSpec, tellSegment } from '../../../testing/tell-images.ts';
+import { recordHistory, recordRenderSpec, recordSegment } from '../../../testing/record-images.ts';
 import type { ExportFormat } from '../export/format.ts';
 import type { ImportOptions } from './import-trajectories.ts';
 
@@ -83,19 +83,19 @@ describe('JSONL files of events', () => {
     shop.db.selectFrom('rollouts').select('tree_id').where('finished_at', 'is not', null).execute();
 
   test('a filtered export includes the prefix that another rollout walked, and is imported unchanged', async () => {
-    const told = new Story();
-    const tree = told.tree(told.run());
-    const guide = told.rollout(tree, 0);
-    const shared = told.step(tree, guide, tree.rootStepId, 1);
-    const own = told.step(tree, guide, shared, 2);
-    told.reward(tree, shared, 0.5);
-    told.reward(tree, own, 1);
-    told.finishRollout(tree, guide, own);
-    const branch = told.rollout(tree, 1, { fromStepId: shared });
-    const leaf = told.step(tree, branch, shared, 2);
-    told.finishRollout(tree, branch, leaf, { success: false });
-    told.reward(tree, null, -1, { rolloutId: branch });
-    await givenPrepared(shop.db, told.events, shop.blobs);
+    const recorded = new EventBuilder();
+    const tree = recorded.tree(recorded.run());
+    const guide = recorded.rollout(tree, 0);
+    const shared = recorded.step(tree, guide, tree.rootStepId, 1);
+    const own = recorded.step(tree, guide, shared, 2);
+    recorded.reward(tree, shared, 0.5);
+    recorded.reward(tree, own, 1);
+    recorded.finishRollout(tree, guide, own);
+    const branch = recorded.rollout(tree, 1, { fromStepId: shared });
+    const leaf = recorded.step(tree, branch, shared, 2);
+    recorded.finishRollout(tree, branch, leaf, { success: false });
+    recorded.reward(tree, null, -1, { rolloutId: branch });
+    await givenPrepared(shop.db, recorded.events, shop.blobs);
     const failed = { success: 'false' };
     const first = await readFile(await shop.exportTo('first', allEvents, failed), 'utf8');
     const steps = first.split('\n').filter((line) => line.includes('"StepTaken"'));
@@ -109,23 +109,23 @@ describe('JSONL files of events', () => {
   });
 
   test('history images take their specs and segments along, each once, and none of other trees', async () => {
-    const told = new Story();
-    const runId = told.run();
-    const renderSpecId = tellRenderSpec(told, runId);
-    const shared = tellSegment(told, runId, renderSpecId, 'shared');
-    const large = tellSegment(told, runId, renderSpecId, 'x'.repeat(70_000));
-    const foreign = tellSegment(told, runId, renderSpecId, 'foreign');
+    const recorded = new EventBuilder();
+    const runId = recorded.run();
+    const renderSpecId = recordRenderSpec(recorded, runId);
+    const shared = recordSegment(recorded, runId, renderSpecId, 'shared');
+    const large = recordSegment(recorded, runId, renderSpecId, 'x'.repeat(70_000));
+    const foreign = recordSegment(recorded, runId, renderSpecId, 'foreign');
     const shows = [[shared], [shared, large], [foreign]];
     const steps = shows.map((segments, i) => {
-      const tree = told.tree(runId, `tree ${i}`);
-      const { steps } = told.walk(tree, 0, 2, i < 2 ? 1 : 0);
+      const tree = recorded.tree(runId, `tree ${i}`);
+      const { steps } = recorded.walk(tree, 0, 2, i < 2 ? 1 : 0);
       const [first = '', second = ''] = steps;
-      tellHistory(told, tree, { stepId: first, renderSpecId, segments });
+      recordHistory(recorded, tree, { stepId: first, renderSpecId, segments });
       const prefix = { stepId: first, from: 0, to: segments.length };
-      tellHistory(told, tree, { stepId: second, renderSpecId, segments: [shared], prefix });
+      recordHistory(recorded, tree, { stepId: second, renderSpecId, segments: [shared], prefix });
       return second;
     });
-    await givenPrepared(shop.db, told.events, shop.blobs);
+    await givenPrepared(shop.db, recorded.events, shop.blobs);
     const successes = { success: 'true' };
     const first = await readFile(await shop.exportTo('first', allEvents, successes), 'utf8');
     const segmentsIn = first.split('\n').filter((line) => line.includes('"SegmentRendered"'));
@@ -147,14 +147,14 @@ describe('JSONL files of events', () => {
     async function producersOwn(): Promise<void> {
       const put = (bytes: Buffer, mediaType: string) => shop.blobs.put(bytes, mediaType);
       const text = 'text/plain; charset=utf-8';
-      const told = new Story('own');
-      const runId = told.run('run', { config: config(await put(Buffer.from('a note'), 'text/markdown')) });
-      const tree = told.tree(runId, 'a', {
+      const recorded = new EventBuilder('own');
+      const runId = recorded.run('run', { config: config(await put(Buffer.from('a note'), 'text/markdown')) });
+      const tree = recorded.tree(runId, 'a', {
         instruction: await put(Buffer.from('short'), text),
         observation: await put(Buffer.from('<p>'.repeat(30_000)), 'text/html'),
       });
-      const rollout = told.rollout(tree);
-      const first = told.step(tree, rollout, tree.rootStepId, 1, {
+      const rollout = recorded.rollout(tree);
+      const first = recorded.step(tree, rollout, tree.rootStepId, 1, {
         response: await put(Buffer.alloc(70_000, 0xff), text),
         observation: await put(Buffer.from('y'.repeat(70_000)), text),
         thought: { ...(await put(Buffer.from('z'.repeat(70_000)), text)), size: 1 },
@@ -165,8 +165,8 @@ describe('JSONL files of events', () => {
           mask: null,
         },
       });
-      told.finishRollout(tree, rollout, first, { steps: 1 });
-      await givenPrepared(shop.db, told.events, shop.blobs);
+      recorded.finishRollout(tree, rollout, first, { steps: 1 });
+      await givenPrepared(shop.db, recorded.events, shop.blobs);
     }
 
     const bodies = async () =>
@@ -232,10 +232,10 @@ describe('JSONL files of events', () => {
   });
 
   test('a stopped import resumes where it ended', async () => {
-    const told = new Story();
-    const runId = told.run();
-    for (let i = 0; i < 200; i++) told.walk(told.tree(runId, `task ${i}`), 0, 2, 1);
-    await givenPrepared(shop.db, told.events, shop.blobs);
+    const recorded = new EventBuilder();
+    const runId = recorded.run();
+    for (let i = 0; i < 200; i++) recorded.walk(recorded.tree(runId, `task ${i}`), 0, 2, 1);
+    await givenPrepared(shop.db, recorded.events, shop.blobs);
     const source = await shop.exportTo('all', allEvents);
     const before = await readFile(source);
     await shop.startAgain();
@@ -252,10 +252,10 @@ describe('JSONL files of events', () => {
 
   describe('files that are refused whole', () => {
     async function refusal(edit: (lines: string[]) => string[]): Promise<string> {
-      const told = new Story();
-      const tree = told.tree(told.run());
-      told.walk(tree, 0, 2, 1);
-      await givenPrepared(shop.db, told.events, shop.blobs);
+      const recorded = new EventBuilder();
+      const tree = recorded.tree(recorded.run());
+      recorded.walk(tree, 0, 2, 1);
+      await givenPrepared(shop.db, recorded.events, shop.blobs);
       const lines = (await readFile(await shop.exportTo('good', allEvents), 'utf8')).trimEnd().split('\n');
       await shop.startAgain();
       await writeFile(shop.path('source'), `${edit(lines).join('\n')}\n`);
@@ -302,9 +302,9 @@ describe('JSONL files of events', () => {
   });
 
   test('another fact under a recorded id is a conflict that names it, and nothing is appended', async () => {
-    const told = new Story();
-    told.walk(told.tree(told.run()), 0, 1, 1);
-    await givenPrepared(shop.db, told.events, shop.blobs);
+    const recorded = new EventBuilder();
+    recorded.walk(recorded.tree(recorded.run()), 0, 1, 1);
+    await givenPrepared(shop.db, recorded.events, shop.blobs);
     const text = await readFile(await shop.exportTo('good', allEvents), 'utf8');
     await writeFile(shop.path('source'), text.replace('Inventory: You are not', 'Inventory: You were not'));
     const appender = projectingAppender(shop.db, shop.blobs);

@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import type { Envelope } from '../../../events/envelope.ts';
 import { arbitraryRecord } from '../../../testing/arbitrary-record.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
+import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents, releaseWaiting } from '../../../testing/given-events.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
 import { readModels } from '../../../testing/read-models.ts';
-import { Story } from '../../../testing/story.ts';
 import type { ExportFormat } from '../export/format.ts';
 
 const shop = datasetWorkshop();
@@ -15,22 +15,22 @@ const jsonl: ExportFormat = { kind: 'jsonl', scope: 'trees' };
 
 /** A reward that is revised before it is assigned, and once more after it; and what lies behind the first revision. */
 function revisedEarly() {
-  const story = new Story('revised');
-  const tree = story.tree(story.run(), 'a');
-  const rollout = story.rollout(tree);
-  const step = story.step(tree, rollout, tree.rootStepId, 1);
-  const rewardId = story.id('the reward');
+  const builder = new EventBuilder('revised');
+  const tree = builder.tree(builder.run(), 'a');
+  const rollout = builder.rollout(tree);
+  const step = builder.step(tree, rollout, tree.rootStepId, 1);
+  const rewardId = builder.id('the reward');
   const revise = (value: number) =>
-    story.tell(
+    builder.record(
       'RewardRevised',
       { rewardId, treeId: tree.treeId, value, scorer: { name: 's', revision: String(value) }, reason: `to ${value}` },
       tree.runId,
     );
   revise(0.25);
-  story.reward(tree, step, 1, { rewardId });
-  story.finishRollout(tree, rollout, step, { steps: 1 });
+  builder.reward(tree, step, 1, { rewardId });
+  builder.finishRollout(tree, rollout, step, { steps: 1 });
   revise(0.75);
-  return { story, tree, step };
+  return { builder, tree, step };
 }
 
 const returns = async () => (await shop.db.selectFrom('returns').select('value').execute()).map(({ value }) => value);
@@ -47,7 +47,7 @@ async function thereAndBack(format = jsonl): Promise<readonly [Buffer, Buffer]> 
 
 describe('exports of a record with a revision that came before its reward', () => {
   test.each(['trees', 'trajectories'] as const)('the export omits a waiting revision and reports it (%s)', async (scope) => {
-    await givenEvents(shop.db, revisedEarly().story.events);
+    await givenEvents(shop.db, revisedEarly().builder.events);
     expect(await returns()).toEqual([0.75]);
     const [first, second] = await thereAndBack({ kind: 'jsonl', scope });
     expect(await countsOf('first')).toMatchObject({ trajectories: 1, leftOut: 1 });
@@ -58,7 +58,7 @@ describe('exports of a record with a revision that came before its reward', () =
   });
 
   test('the export contains the revision where it was released, so that the import has the rewards of the record', async () => {
-    await givenEvents(shop.db, revisedEarly().story.events);
+    await givenEvents(shop.db, revisedEarly().builder.events);
     await releaseWaiting(shop.db);
     expect(await returns()).toEqual([0.25]);
     const [first, second] = await thereAndBack();
@@ -68,22 +68,22 @@ describe('exports of a record with a revision that came before its reward', () =
   });
 
   test('the export keeps events after the release behind it', async () => {
-    const { story, tree, step } = revisedEarly();
-    await givenEvents(shop.db, story.events);
+    const { builder, tree, step } = revisedEarly();
+    await givenEvents(shop.db, builder.events);
     await releaseWaiting(shop.db);
-    const rewardId = story.id('the reward');
+    const rewardId = builder.id('the reward');
     const scorer = { name: 's', revision: 'last' };
-    const told = story.events.length;
-    story.tell('RewardRevised', { rewardId, treeId: tree.treeId, value: 0.5, scorer, reason: 'last' }, tree.runId);
-    story.reward(tree, step, 4);
-    await givenEvents(shop.db, story.events.slice(told));
+    const recorded = builder.events.length;
+    builder.record('RewardRevised', { rewardId, treeId: tree.treeId, value: 0.5, scorer, reason: 'last' }, tree.runId);
+    builder.reward(tree, step, 4);
+    await givenEvents(shop.db, builder.events.slice(recorded));
     expect(await returns()).toEqual([4.5]);
     await thereAndBack();
     expect(await returns()).toEqual([4.5]);
   });
 
   test('the export refuses to guess the place of a release that an earlier version kept in the database alone', async () => {
-    await givenEvents(shop.db, revisedEarly().story.events);
+    await givenEvents(shop.db, revisedEarly().builder.events);
     await shop.db.updateTable('quarantine').set({ released_at: new Date() }).execute();
     await expect(shop.exportTo('first', jsonl)).rejects.toMatchObject({
       code: 'unrecorded-release',
@@ -93,15 +93,19 @@ describe('exports of a record with a revision that came before its reward', () =
 });
 
 test('a step without its parent is omitted with all its descendants, and the rest of the tree is restored', async () => {
-  const story = new Story('orphans');
-  const tree = story.tree(story.run(), 'a');
-  story.walk(tree, 0, 2, 1);
-  const rollout = story.rollout(tree, 1);
-  const orphan = story.step(tree, rollout, story.id('nowhere'), 1);
-  story.reward(tree, orphan, 3);
+  const builder = new EventBuilder('orphans');
+  const tree = builder.tree(builder.run(), 'a');
+  builder.walk(tree, 0, 2, 1);
+  const rollout = builder.rollout(tree, 1);
+  const orphan = builder.step(tree, rollout, builder.id('nowhere'), 1);
+  builder.reward(tree, orphan, 3);
   const { treeId, rootStepId } = tree;
-  story.tell('ValueBackedUp', { treeId, simulation: 0, leafStepId: orphan, value: 1, path: [rootStepId, orphan] }, tree.runId);
-  await givenEvents(shop.db, story.events);
+  builder.record(
+    'ValueBackedUp',
+    { treeId, simulation: 0, leafStepId: orphan, value: 1, path: [rootStepId, orphan] },
+    tree.runId,
+  );
+  await givenEvents(shop.db, builder.events);
   await thereAndBack();
   expect(await countsOf('first')).toMatchObject({ trajectories: 1, steps: 2, leftOut: 3 });
   expect(await returns()).toEqual([1]);
@@ -109,14 +113,14 @@ test('a step without its parent is omitted with all its descendants, and the res
 });
 
 test('a reward that comes before its step keeps its place and its effect', async () => {
-  const story = new Story('early reward');
-  const tree = story.tree(story.run(), 'a');
-  const rollout = story.rollout(tree);
-  const step = story.id('the step');
-  story.reward(tree, step, 2);
-  story.step(tree, rollout, tree.rootStepId, 1, { stepId: step });
-  story.finishRollout(tree, rollout, step, { steps: 1 });
-  await givenEvents(shop.db, story.events);
+  const builder = new EventBuilder('early reward');
+  const tree = builder.tree(builder.run(), 'a');
+  const rollout = builder.rollout(tree);
+  const step = builder.id('the step');
+  builder.reward(tree, step, 2);
+  builder.step(tree, rollout, tree.rootStepId, 1, { stepId: step });
+  builder.finishRollout(tree, rollout, step, { steps: 1 });
+  await givenEvents(shop.db, builder.events);
   const [first, second] = await thereAndBack();
   expect(await returns()).toEqual([2]);
   expect(await countsOf('first')).not.toHaveProperty('leftOut');
@@ -125,20 +129,20 @@ test('a reward that comes before its step keeps its place and its effect', async
 });
 
 test('a journalled record that its present schema refuses is omitted and counted', async () => {
-  const story = new Story('beyond');
-  const tree = story.tree(story.run(), 'a');
-  const { steps } = story.walk(tree, 0, 1, 1);
-  story.reward(tree, steps[0] ?? '', 0.5, { rewardId: story.id('large') });
-  await givenEvents(shop.db, story.events);
+  const builder = new EventBuilder('beyond');
+  const tree = builder.tree(builder.run(), 'a');
+  const { steps } = builder.walk(tree, 0, 1, 1);
+  builder.reward(tree, steps[0] ?? '', 0.5, { rewardId: builder.id('large') });
+  await givenEvents(shop.db, builder.events);
   const { body } = await shop.db
     .selectFrom('events')
     .select('body')
-    .where('event_id', '=', story.events.at(-1)?.id ?? '')
+    .where('event_id', '=', builder.events.at(-1)?.id ?? '')
     .executeTakeFirstOrThrow();
   await shop.db
     .updateTable('events')
     .set({ body: body.replace('"value":0.5', '"value":1e300') })
-    .where('event_id', '=', story.events.at(-1)?.id ?? '')
+    .where('event_id', '=', builder.events.at(-1)?.id ?? '')
     .execute();
   await shop.exportTo('first', jsonl);
   expect(await countsOf('first')).toMatchObject({ trajectories: 1, leftOut: 1 });

@@ -6,9 +6,9 @@ import { readExamplePages } from '../../../projections/dataset-sources/read-exam
 import { readDatasets, readDatasetsOfRuns } from '../../../projections/datasets/read-datasets.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
+import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { projectingAppender } from '../../../testing/projecting-log.ts';
-import { Story } from '../../../testing/story.ts';
 import { findDataset, type ReleaseOptions, releaseDataset, withdrawDataset } from './release-dataset.ts';
 
 const shop = datasetWorkshop();
@@ -123,23 +123,23 @@ describe('releases', () => {
   });
 
   test('a release omits what measures: evaluations, channels other than train, and tasks seen by an evaluation', async () => {
-    const story = new Story('measured');
+    const builder = new EventBuilder('measured');
     const walk = (runId: string, task: string) => {
-      const tree = story.tree(runId, task);
-      const rolloutId = story.rollout(tree, 0);
-      const leaf = story.step(tree, rolloutId, tree.rootStepId, 1, {
+      const tree = builder.tree(runId, task);
+      const rolloutId = builder.rollout(tree, 0);
+      const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, {
         response: `Action: ${runId} ${task}`,
         termination: 'terminated',
       });
-      story.reward(tree, leaf, 1, { rolloutId });
-      story.finishRollout(tree, rolloutId, leaf, { success: true, steps: 1 });
+      builder.reward(tree, leaf, 1, { rolloutId });
+      builder.finishRollout(tree, rolloutId, leaf, { success: true, steps: 1 });
     };
     const channel = (name: string) => ({ config: { training: { policyId: 'p', channel: name } } });
-    const learning = story.run('learning', channel('train'));
-    const plain = story.run('plain');
-    const held = story.run('held', { kind: 'evaluate', ...channel('held-out') });
-    const greedy = story.run('greedy', channel('baseline'));
-    const validating = story.run('validating', channel('validation'));
+    const learning = builder.run('learning', channel('train'));
+    const plain = builder.run('plain');
+    const held = builder.run('held', { kind: 'evaluate', ...channel('held-out') });
+    const greedy = builder.run('greedy', channel('baseline'));
+    const validating = builder.run('validating', channel('validation'));
     for (const [run, task] of [
       [learning, 'learned'],
       [plain, 'collected'],
@@ -150,7 +150,7 @@ describe('releases', () => {
       [learning, 'validated'],
     ] as const)
       walk(run, task);
-    await givenEvents(shop.db, story.events);
+    await givenEvents(shop.db, builder.events);
     const query = { ...everyTrajectory, runs: [learning, plain, held, greedy, validating] };
     const { manifest } = await releasing({ query });
     expect([...manifest.runs].sort()).toEqual([learning, plain].sort());
@@ -197,17 +197,20 @@ describe('releases', () => {
 
   /** A run of one tree: a walk of two steps that succeeds, of words that no other run says, and one that fails. */
   async function collected(name: string): Promise<string> {
-    const story = new Story(name);
-    const id = story.run(name);
-    const tree = story.tree(id, name);
+    const builder = new EventBuilder(name);
+    const id = builder.run(name);
+    const tree = builder.tree(id, name);
     for (const [ordinal, value] of [1, 0].entries()) {
-      const rolloutId = story.rollout(tree, ordinal);
-      const step = story.step(tree, rolloutId, tree.rootStepId, 1, { response: `Action: ${name} ${value}` });
-      const leaf = story.step(tree, rolloutId, step, 2, { response: `Action: end ${name} ${value}`, termination: 'terminated' });
-      story.reward(tree, leaf, value, { rolloutId });
-      story.finishRollout(tree, rolloutId, leaf, { success: value === 1, steps: 2 });
+      const rolloutId = builder.rollout(tree, ordinal);
+      const step = builder.step(tree, rolloutId, tree.rootStepId, 1, { response: `Action: ${name} ${value}` });
+      const leaf = builder.step(tree, rolloutId, step, 2, {
+        response: `Action: end ${name} ${value}`,
+        termination: 'terminated',
+      });
+      builder.reward(tree, leaf, value, { rolloutId });
+      builder.finishRollout(tree, rolloutId, leaf, { success: value === 1, steps: 2 });
     }
-    await givenEvents(shop.db, story.events);
+    await givenEvents(shop.db, builder.events);
     return id;
   }
 });

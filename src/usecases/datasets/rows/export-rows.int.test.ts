@@ -4,9 +4,9 @@ import { contextOf } from '../../../domain/dataset/turn-weights.ts';
 import { revisionContentHash } from '../../../projections/revisions/revision-content.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
+import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
-import { Story } from '../../../testing/story.ts';
 import { exportRows, type RowExportOptions } from './export-rows.ts';
 import type { RowFormat, RowParameters } from './row-options.ts';
 
@@ -21,8 +21,8 @@ const KEEP: RowParameters = {
 
 describe('training rows of the record', () => {
   test('rows are good trajectories and verified revisions, rebuilt from the tree, each with a reference to the record', async () => {
-    const told = tell();
-    await givenEvents(shop.db, told.story.events);
+    const recorded = record();
+    await givenEvents(shop.db, recorded.builder.events);
     const { rows, manifest } = await exporting();
     expect(manifest.counts).toMatchObject({
       good: 1,
@@ -40,11 +40,11 @@ describe('training rows of the record', () => {
         { input: 'saw s', output: 'Thought: g\nAction: g' },
       ],
       metadata: {
-        ...told.place,
+        ...recorded.place,
         kind: 'good',
         revision: null,
         state: null,
-        leaves: { good: told.good, bad: null },
+        leaves: { good: recorded.good, bad: null },
         rewards: { good: 1, bad: null, reached: null },
         thresholds: KEEP.thresholds,
         judge: null,
@@ -58,15 +58,15 @@ describe('training rows of the record', () => {
         { input: 'saw b', output: 'Thought: I was wrong. g\nAction: g' },
       ],
       metadata: {
-        ...told.place,
+        ...recorded.place,
         kind: 'revision',
-        revision: told.revisionId,
+        revision: recorded.revisionId,
         state: 'verified',
-        leaves: { good: told.good, bad: told.bad },
+        leaves: { good: recorded.good, bad: recorded.bad },
         rewards: { good: 1, bad: 0, reached: 1 },
         thresholds: { alpha: 0.5, beta: 0.25 },
         judge: 'planner@1',
-        judgements: told.judgements,
+        judgements: recorded.judgements,
       },
     });
   });
@@ -77,14 +77,14 @@ describe('training rows of the record', () => {
     ['planner@2', 0],
     ['direct', 0],
   ])('the judge %s selects its own revisions among those of several judges: %s', async (judge, revisions) => {
-    await givenEvents(shop.db, tell().story.events);
+    await givenEvents(shop.db, record().builder.events);
     const { manifest } = await exporting({ parameters: { ...KEEP, judge } });
     expect(manifest.counts).toMatchObject({ good: 1, revisions });
     expect(manifest.parameters.judge).toBe(judge);
   });
 
   test('agent-r rows contain the judgement of the bad trajectory', async () => {
-    await givenEvents(shop.db, tell().story.events);
+    await givenEvents(shop.db, record().builder.events);
     const { rows } = await exporting({ format: { ...XTUNER, kind: 'agent-r' }, parameters: { ...KEEP, data: 'revisions' } });
     expect(rows).toMatchObject([
       {
@@ -100,25 +100,25 @@ describe('training rows of the record', () => {
   });
 
   test('a rejected revision is never written, and an unverified one only on request', async () => {
-    await givenEvents(shop.db, tell('rejected').story.events);
+    await givenEvents(shop.db, record('rejected').builder.events);
     const revisions = { ...KEEP, data: 'revisions' } as const;
     await expect(exporting({ parameters: { ...revisions, state: 'composed' } })).rejects.toMatchObject({
       code: 'nothing-matches',
     });
     await shop.startAgain();
-    await givenEvents(shop.db, tell('composed').story.events);
+    await givenEvents(shop.db, record('composed').builder.events);
     await expect(exporting({ parameters: revisions })).rejects.toThrow('--state composed');
     const { rows } = await exporting({ parameters: { ...revisions, state: 'composed' } });
     expect(rows).toMatchObject([{ metadata: { state: 'composed', rewards: { reached: null } } }]);
   });
 
   test('a revision that differs from its composition is refused and not written', async () => {
-    await givenEvents(shop.db, tell('verified', new Story('rows'), 'run', true).story.events);
+    await givenEvents(shop.db, record('verified', new EventBuilder('rows'), 'run', true).builder.events);
     await expect(exporting()).rejects.toMatchObject({ code: 'conflict' });
   });
 
   test('thresholds select among revisions that were mined with others', async () => {
-    await givenEvents(shop.db, tell().story.events);
+    await givenEvents(shop.db, record().builder.events);
     const parameters = { ...KEEP, data: 'revisions', thresholds: { alpha: 1, beta: 1 } } as const;
     expect((await exporting({ parameters })).rows).toHaveLength(1);
     await expect(exporting({ parameters: { ...parameters, thresholds: { alpha: 50, beta: 0.2 } } })).rejects.toMatchObject({
@@ -127,38 +127,38 @@ describe('training rows of the record', () => {
   });
 
   test('a reply of another policy is context in a good trajectory, and a blob is replaced by its text', async () => {
-    const story = new Story('context');
-    const tree = story.tree(story.run(), 'a');
-    const rolloutId = story.rollout(tree);
+    const builder = new EventBuilder('context');
+    const tree = builder.tree(builder.run(), 'a');
+    const rolloutId = builder.rollout(tree);
     const policySpans = [{ from: 0, to: 0, policyId: contextOf('random'), version: 0 }];
-    const first = story.step(tree, rolloutId, tree.rootStepId, 1, { response: 'told it', policySpans });
+    const first = builder.step(tree, rolloutId, tree.rootStepId, 1, { response: 'told it', policySpans });
     const long = 'long '.repeat(20_000);
-    const leaf = story.step(tree, rolloutId, first, 2, { response: long, termination: 'terminated' });
-    story.reward(tree, leaf, 1, { rolloutId });
-    story.finishRollout(tree, rolloutId, leaf);
-    await givenPrepared(shop.db, story.events, shop.blobs);
+    const leaf = builder.step(tree, rolloutId, first, 2, { response: long, termination: 'terminated' });
+    builder.reward(tree, leaf, 1, { rolloutId });
+    builder.finishRollout(tree, rolloutId, leaf);
+    await givenPrepared(shop.db, builder.events, shop.blobs);
     const { rows, manifest } = await exporting({ parameters: { ...KEEP, data: 'good' } });
     expect(manifest.counts).toMatchObject({ good: 1, trained: 1 });
     expect(rows).toMatchObject([{ conversation: [{ output: 'told it', output_with_loss: false }, { output: long }] }]);
   });
 
   test('a failed or cancelled trajectory is neither good nor bad', async () => {
-    const story = new Story('failed');
-    const tree = story.tree(story.run(), 'a');
+    const builder = new EventBuilder('failed');
+    const tree = builder.tree(builder.run(), 'a');
     for (const [ordinal, outcome] of (['terminated', 'failed', 'cancelled'] as const).entries()) {
-      const rolloutId = story.rollout(tree, ordinal);
-      const leaf = story.step(tree, rolloutId, tree.rootStepId, 1, { response: outcome });
-      story.reward(tree, leaf, outcome === 'terminated' ? 1 : 0, { rolloutId });
-      story.finishRollout(tree, rolloutId, leaf, { outcome });
+      const rolloutId = builder.rollout(tree, ordinal);
+      const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, { response: outcome });
+      builder.reward(tree, leaf, outcome === 'terminated' ? 1 : 0, { rolloutId });
+      builder.finishRollout(tree, rolloutId, leaf, { outcome });
     }
-    await givenEvents(shop.db, story.events);
+    await givenEvents(shop.db, builder.events);
     expect((await exporting({ parameters: { ...KEEP, data: 'good' } })).manifest.counts).toMatchObject({ good: 1 });
     const pairs = { format: { ...XTUNER, kind: 'dpo' }, parameters: { ...KEEP, data: 'pairs' } } as const;
     await expect(exporting(pairs)).rejects.toThrow('there are no pairs at alpha 0.5, beta 0.2');
   });
 
   test('pairs need no judge: the chosen and the rejected part follow the common prefix', async () => {
-    await givenEvents(shop.db, tell('none').story.events);
+    await givenEvents(shop.db, record('none').builder.events);
     const { rows } = await exporting({
       format: { ...XTUNER, kind: 'dpo', metadata: 'omit' },
       parameters: { ...KEEP, data: 'pairs' },
@@ -178,7 +178,7 @@ describe('training rows of the record', () => {
   });
 
   test('two exports have the same bytes, manifest included', async () => {
-    await givenEvents(shop.db, tell().story.events);
+    await givenEvents(shop.db, record().builder.events);
     const files = async (name: string) => {
       await exporting({ out: shop.path(name) });
       return [await readFile(shop.path(name), 'utf8'), await readFile(shop.path(`${name}.manifest.json`), 'utf8')];
@@ -187,9 +187,9 @@ describe('training rows of the record', () => {
   });
 
   test('the gates exclude duplicates, tasks of the test split under any id, and more than the limit of one task', async () => {
-    const told = tell();
-    const again = tell('verified', told.story, 'again');
-    await givenEvents(shop.db, told.story.events);
+    const recorded = record();
+    const again = record('verified', recorded.builder, 'again');
+    await givenEvents(shop.db, recorded.builder.events);
     expect((await exporting()).rows).toHaveLength(4);
     const gated = async (gates: Partial<RowParameters['gates']>) => {
       const { manifest } = await exporting({ parameters: { ...KEEP, gates: { ...KEEP.gates, ...gates } } });
@@ -201,7 +201,7 @@ describe('training rows of the record', () => {
     });
     expect(await gated({ maxPerTask: 1 })).toMatchObject({ lines: 2, good: 1, revisions: 1, dropped: { balance: 2 } });
     // Another server numbers the same task otherwise, and has it in its test split.
-    const leak = new Story('leak');
+    const leak = new EventBuilder('leak');
     const runId = leak.run('leak');
     const task = {
       taskId: leak.id('other'),
@@ -215,7 +215,7 @@ describe('training rows of the record', () => {
   });
 
   test('eta is the share of agent data: 0.2 puts four general examples behind each, in an order fixed by the seed', async () => {
-    await givenEvents(shop.db, tell().story.events);
+    await givenEvents(shop.db, record().builder.events);
     const chats = ['one', 'two', 'three'].map((word) => ({
       conversations: [
         { from: 'gpt', value: 'cut off before' },
@@ -266,35 +266,35 @@ describe('training rows of the record', () => {
 });
 
 /** A tree with a shared step, a good and a bad way on, and a revision made of the two whose bad prefix is the whole bad way. */
-function tell(
+function record(
   fate: 'verified' | 'composed' | 'rejected' | 'none' = 'verified',
-  story = new Story('rows'),
+  builder = new EventBuilder('rows'),
   name = 'run',
   tampered = false,
 ) {
-  const runId = story.run(name);
-  const tree = story.tree(runId, 'a');
+  const runId = builder.run(name);
+  const tree = builder.tree(runId, 'a');
   const { treeId, rootStepId } = tree;
   const said = (word: string) => ({ response: `Thought: ${word}\nAction: ${word}`, action: word, observation: `saw ${word}` });
-  const shared = story.step(tree, null, rootStepId, 1, said('s'));
+  const shared = builder.step(tree, null, rootStepId, 1, said('s'));
   const [good = '', bad = ''] = ['g', 'b'].map((word, ordinal) => {
-    const rolloutId = story.rollout(tree, ordinal, { fromStepId: shared });
-    const leaf = story.step(tree, rolloutId, shared, 2, { ...said(word), termination: 'terminated' });
-    story.reward(tree, leaf, word === 'g' ? 1 : 0, { rolloutId });
-    story.finishRollout(tree, rolloutId, leaf, { success: word === 'g' });
+    const rolloutId = builder.rollout(tree, ordinal, { fromStepId: shared });
+    const leaf = builder.step(tree, rolloutId, shared, 2, { ...said(word), termination: 'terminated' });
+    builder.reward(tree, leaf, word === 'g' ? 1 : 0, { rolloutId });
+    builder.finishRollout(tree, rolloutId, leaf, { success: word === 'g' });
     return leaf;
   });
   const judge = { name: 'planner', revision: '1' };
   const judgements = [shared, bad].map((stepId, index) => {
     const verdict = index === 0 ? 'good' : 'bad';
     const reply = `Judgement: <${index === 0 ? 'Good' : 'Bad'}>`;
-    return story.tell(
+    return builder.record(
       'StepJudged',
       { treeId, leafStepId: bad, stepId, index, judge, promptHash: String(index).repeat(64), verdict, reply },
       runId,
     ).id;
   });
-  const revisionId = story.id('revision', runId);
+  const revisionId = builder.id('revision', runId);
   const turns = [
     { ...said('s'), loss: false },
     { ...said('b'), loss: false },
@@ -312,17 +312,17 @@ function tell(
       alpha: 0.5,
       beta: 0.25,
     } as const;
-    story.tell(
+    builder.record(
       'RevisionComposed',
       { revisionId, treeId, ...leaves, ...mined, judge, contentHash: tampered ? 'c'.repeat(64) : contentHash },
       runId,
     );
   }
-  if (fate === 'verified') story.tell('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, runId);
+  if (fate === 'verified') builder.record('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, runId);
   const rejection = { reason: 'impossible', reached: null, stepId: null, detail: '' } as const;
-  if (fate === 'rejected') story.tell('RevisionRejected', { revisionId, treeId, ...rejection }, runId);
-  story.closeTree(tree, 2);
-  const [opened] = story.events.filter((event) => event.type === 'TreeOpened' && event.data.treeId === treeId);
+  if (fate === 'rejected') builder.record('RevisionRejected', { revisionId, treeId, ...rejection }, runId);
+  builder.closeTree(tree, 2);
+  const [opened] = builder.events.filter((event) => event.type === 'TreeOpened' && event.data.treeId === treeId);
   if (opened?.type !== 'TreeOpened') throw new Error('the tree was told');
   const { taskId, observationHash } = opened.data.task;
   const place = {
@@ -332,5 +332,5 @@ function tell(
     environment: { name: 'textcraft', fingerprint: 'world-1' },
     policy: { id: 'random', version: 0 },
   };
-  return { story, place, good, bad, judgements, revisionId, observationHash };
+  return { builder, place, good, bad, judgements, revisionId, observationHash };
 }

@@ -40,16 +40,16 @@ export async function mineTree(recorded: RecordedTree, selected: readonly Select
   const untrained = new Set<string>();
   let firstObservation = '';
   for (const { step, parent } of recorded.tree.nodes.values()) {
-    const told = await resolveTexts(step, blobs, `${place} step ${step.stepId}`);
-    if (parent === null) firstObservation = told.observation;
+    const resolved = await resolveTexts(step, blobs, `${place} step ${step.stepId}`);
+    if (parent === null) firstObservation = resolved.observation;
     else if (!step.policySpans.some(({ policyId }) => [...endedAt.values()].some((rollout) => rollout.policyId === policyId)))
       untrained.add(step.stepId);
     rows.push({
       stepId: step.stepId,
       parentStepId: step.parentStepId,
-      response: told.response,
-      action: told.action,
-      observation: parent === null ? '' : told.observation,
+      response: resolved.response,
+      action: resolved.action,
+      observation: parent === null ? '' : resolved.observation,
       score: 0,
       disaster: false,
       terminal: endedAt.has(step.stepId),

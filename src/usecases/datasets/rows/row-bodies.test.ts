@@ -104,13 +104,13 @@ describe('bodies of training rows', () => {
         const { good = [], bad = [], branch = 0 } = row.pair ?? {};
         expect(body?.prompt).toHaveLength(2 + 2 * branch);
         expect(body?.prompt.at(-1)?.role).toBe('user');
-        const told = (steps: typeof good) =>
+        const recorded = (steps: typeof good) =>
           steps.slice(branch, span === 'reply' ? branch + 1 : undefined).map(({ response }) => response);
         for (const [side, steps] of [
           [body?.chosen, good],
           [body?.rejected, bad],
         ] as const) {
-          expect(side?.filter(({ role }) => role === 'assistant').map(({ content }) => content)).toEqual(told(steps));
+          expect(side?.filter(({ role }) => role === 'assistant').map(({ content }) => content)).toEqual(recorded(steps));
           expect(side?.at(-1)?.role).toBe('assistant');
           if (span === 'reply') expect(side).toHaveLength(1);
         }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Appender, Draft } from '../../../append/appender.ts';
-import { TEST_RULES } from '../../../testing/tell-training.ts';
+import { TEST_RULES } from '../../../testing/record-training.ts';
 import { declareTraining } from './declare-training.ts';
 
 async function declared(rules: Partial<typeof TEST_RULES>) {

@@ -5,9 +5,9 @@ import { type Database, openDatabase } from '../../../postgres/database.ts';
 import { readLedgers } from '../../../projections/training-pool/read-ledger.ts';
 import { Killed, openBatcherWorld, type ProjectedWorld } from '../../../testing/batcher-world.ts';
 import { createTestDatabase, type TestDatabase } from '../../../testing/database.ts';
+import { EventBuilder } from '../../../testing/event-builder.ts';
 import { emptyReadModels, readModels } from '../../../testing/read-models.ts';
-import { Story } from '../../../testing/story.ts';
-import { tellGroup, tellLineage, tellVersion } from '../../../testing/tell-training.ts';
+import { recordGroup, recordLineage, recordVersion } from '../../../testing/record-training.ts';
 import { planLineage } from './plan-lineage.ts';
 
 let server: TestDatabase;
@@ -28,37 +28,38 @@ const never = new AbortController().signal;
 /**
  * Three groups to train, one without variance, one with a failed member, a group that stays open: two batches by two groups each.
  */
-function tellPool(): Story {
-  const story = new Story('pool');
-  tellLineage(story, POLICY, { maxStaleness: 1, zeroVariance: 'reject' });
-  const runId = story.run('collect', { config: { training: { policyId: POLICY, channel: 'train' } } });
+function tellPool(): EventBuilder {
+  const builder = new EventBuilder('pool');
+  recordLineage(builder, POLICY, { maxStaleness: 1, zeroVariance: 'reject' });
+  const runId = builder.run('collect', { config: { training: { policyId: POLICY, channel: 'train' } } });
   for (const [i, rewards] of [
     [1, 0, 0],
     [1, 1, 1],
     [0, 1],
     [0.5, 0, 1],
   ].entries())
-    tellGroup(story, runId, `task ${i}`, { policyId: POLICY, rewards });
-  const open = story.tree(runId, 'slow', { plannedRollouts: 2 });
-  const early = story.rollout(open, 0, { policy: { policyId: POLICY, version: 1 } });
-  const step = story.step(open, early, open.rootStepId, 1, {
+    recordGroup(builder, runId, `task ${i}`, { policyId: POLICY, rewards });
+  const open = builder.tree(runId, 'slow', { plannedRollouts: 2 });
+  const early = builder.rollout(open, 0, { policy: { policyId: POLICY, version: 1 } });
+  const step = builder.step(open, early, open.rootStepId, 1, {
     policySpans: [{ from: 0, to: 2, policyId: POLICY, version: 1 }],
   });
-  story.reward(open, step, 1, { rolloutId: early });
-  story.finishRollout(open, early, step);
-  const failed = story.tree(runId, 'failed', { plannedRollouts: 2 });
+  builder.reward(open, step, 1, { rolloutId: early });
+  builder.finishRollout(open, early, step);
+  const failed = builder.tree(runId, 'failed', { plannedRollouts: 2 });
   for (const [ordinal, outcome] of (['terminated', 'failed'] as const).entries()) {
-    const rolloutId = story.rollout(failed, ordinal, { policy: { policyId: POLICY, version: 0 } });
-    story.finishRollout(failed, rolloutId, failed.rootStepId, { outcome });
+    const rolloutId = builder.rollout(failed, ordinal, { policy: { policyId: POLICY, version: 0 } });
+    builder.finishRollout(failed, rolloutId, failed.rootStepId, { outcome });
   }
-  story.closeTree(failed, 2);
-  tellGroup(story, runId, 'task 9', { policyId: POLICY, rewards: [0, 0.25] });
-  const measured = story.run('validate', { config: { training: { policyId: POLICY, channel: 'validation' } } });
-  tellGroup(story, measured, 'task 0', { policyId: POLICY, rewards: [0, 1] });
-  return story;
+  builder.closeTree(failed, 2);
+  recordGroup(builder, runId, 'task 9', { policyId: POLICY, rewards: [0, 0.25] });
+  const measured = builder.run('validate', { config: { training: { policyId: POLICY, channel: 'validation' } } });
+  recordGroup(builder, measured, 'task 0', { policyId: POLICY, rewards: [0, 1] });
+  return builder;
 }
 
-const openWorld = (story: Story, dieAfter: number, copies = 1) => openBatcherWorld(database.db, story.events, dieAfter, copies);
+const openWorld = (builder: EventBuilder, dieAfter: number, copies = 1) =>
+  openBatcherWorld(database.db, builder.events, dieAfter, copies);
 
 /** Plans until nothing follows, starting again after each death. Gives how often it died. */
 async function planToTheEnd(world: ProjectedWorld): Promise<number> {
@@ -147,22 +148,22 @@ describe('the batcher', () => {
   });
 
   test('the end of a run closes its open groups', async () => {
-    const story = tellPool();
-    story.finishRun(story.id('run', 'collect'));
-    const world = openWorld(story, -1);
+    const builder = tellPool();
+    builder.finishRun(builder.id('run', 'collect'));
+    const world = openWorld(builder, -1);
     await planToTheEnd(world);
     const [ledger] = await readLedgers(database.db, [POLICY]);
     expect(ledger).toMatchObject({ owed: { group: 0, ready: 0 }, rejected: { 'incomplete-group': 1 }, difference: 0 });
   });
 
   test('a new version moves the samples of its batch to trained, and makes older open ones stale', async () => {
-    const story = tellPool();
-    const world = openWorld(story, -1);
+    const builder = tellPool();
+    const world = openWorld(builder, -1);
     await planToTheEnd(world);
     const batches = await database.db.selectFrom('batches').select(['batch_id', 'ordinal']).orderBy('ordinal').execute();
-    const later = new Story('later');
+    const later = new EventBuilder('later');
     tellAcks(later, batches);
-    tellVersion(later, POLICY, 3); // set from outside: the sample of the slow group is two versions old
+    recordVersion(later, POLICY, 3); // set from outside: the sample of the slow group is two versions old
     await world.log.append(later.events.map((event) => ({ topic: 'training', key: event.stream, value: encode(event) })));
     await planToTheEnd(world);
     const [ledger] = await readLedgers(database.db, [POLICY]);
@@ -180,23 +181,23 @@ describe('the moment of planning', () => {
     const expected = { produced: 8, rejected: { filtered: 1 }, owed: { group: 0, ready: 0, planned: 7, leased: 0 } };
     for (const looks of ['once', 'twice']) {
       await emptyReadModels(database.db);
-      const story = new Story(`cut ${looks}`);
-      tellLineage(story, POLICY, { maxStaleness: 1, group: { kind: 'at-least', members: 2 }, truncated: 'reject' });
-      const runId = story.run('collect', { config: { training: { policyId: POLICY, channel: 'train' } } });
-      const tree = story.tree(runId, 'A', { plannedRollouts: 4 });
+      const builder = new EventBuilder(`cut ${looks}`);
+      recordLineage(builder, POLICY, { maxStaleness: 1, group: { kind: 'at-least', members: 2 }, truncated: 'reject' });
+      const runId = builder.run('collect', { config: { training: { policyId: POLICY, channel: 'train' } } });
+      const tree = builder.tree(runId, 'A', { plannedRollouts: 4 });
       for (let i = 0; i < 4; i++) {
         const policy = { policyId: POLICY, version: 0 };
-        const rolloutId = story.rollout(tree, i, { policy });
-        const step = story.step(tree, rolloutId, tree.rootStepId, 1, { policySpans: [{ from: 0, to: 3, ...policy }] });
-        story.reward(tree, step, i % 2, { rolloutId });
-        story.finishRollout(tree, rolloutId, step, { outcome: i === 3 ? 'truncated' : 'terminated' });
+        const rolloutId = builder.rollout(tree, i, { policy });
+        const step = builder.step(tree, rolloutId, tree.rootStepId, 1, { policySpans: [{ from: 0, to: 3, ...policy }] });
+        builder.reward(tree, step, i % 2, { rolloutId });
+        builder.finishRollout(tree, rolloutId, step, { outcome: i === 3 ? 'truncated' : 'terminated' });
       }
-      story.closeTree(tree, 4);
-      const world = openWorld(story, -1);
+      builder.closeTree(tree, 4);
+      const world = openWorld(builder, -1);
       if (looks === 'twice') await planToTheEnd(world);
-      const seen = story.events.length;
-      tellGroup(story, runId, 'B', { policyId: POLICY, rewards: [1, 0, 1, 0] });
-      world.tell(story.events.slice(seen));
+      const seen = builder.events.length;
+      recordGroup(builder, runId, 'B', { policyId: POLICY, rewards: [1, 0, 1, 0] });
+      world.record(builder.events.slice(seen));
       await planToTheEnd(world);
       expect({ looks, ledger: (await readLedgers(database.db, [POLICY]))[0] }).toMatchObject({ looks, ledger: expected });
     }
@@ -206,19 +207,19 @@ describe('the moment of planning', () => {
     const versions: unknown[] = [];
     for (const folded of ['BatchAcked', 'PolicyUpdated']) {
       await emptyReadModels(database.db);
-      const story = new Story(`half ${folded}`);
-      const lineageId = tellLineage(story, POLICY, { maxStaleness: 0, groupsPerBatch: 1 });
-      const runId = story.run('collect', { config: { training: { policyId: POLICY, channel: 'train' } } });
-      tellGroup(story, runId, 'A', { policyId: POLICY, rewards: [1, 0] });
-      const world = openWorld(story, -1);
+      const builder = new EventBuilder(`half ${folded}`);
+      const lineageId = recordLineage(builder, POLICY, { maxStaleness: 0, groupsPerBatch: 1 });
+      const runId = builder.run('collect', { config: { training: { policyId: POLICY, channel: 'train' } } });
+      recordGroup(builder, runId, 'A', { policyId: POLICY, rewards: [1, 0] });
+      const world = openWorld(builder, -1);
       await planToTheEnd(world);
-      const seen = story.events.length;
-      tellGroup(story, runId, 'sampled by version 0', { policyId: POLICY, rewards: [1, 0] });
+      const seen = builder.events.length;
+      recordGroup(builder, runId, 'sampled by version 0', { policyId: POLICY, rewards: [1, 0] });
       const batchId = derivedId('batch', lineageId, 0);
-      const lease = { lineageId, policyId: POLICY, batchId, leaseId: story.id('lease'), fence: 1 };
-      story.tell('BatchAcked', { ...lease, version: 1, checkpointId: story.id('checkpoint', POLICY, 1) }, lineageId);
-      if (folded === 'PolicyUpdated') tellVersion(story, POLICY, 1, batchId);
-      world.tell(story.events.slice(seen));
+      const lease = { lineageId, policyId: POLICY, batchId, leaseId: builder.id('lease'), fence: 1 };
+      builder.record('BatchAcked', { ...lease, version: 1, checkpointId: builder.id('checkpoint', POLICY, 1) }, lineageId);
+      if (folded === 'PolicyUpdated') recordVersion(builder, POLICY, 1, batchId);
+      world.record(builder.events.slice(seen));
       await planToTheEnd(world);
       const planned = await database.db.selectFrom('batches').select(['ordinal', 'policy_version']).execute();
       versions.push([planned, (await readLedgers(database.db, [POLICY]))[0]?.rejected]);
@@ -227,13 +228,13 @@ describe('the moment of planning', () => {
   });
 });
 
-function tellAcks(story: Story, batches: readonly { readonly batch_id: string; readonly ordinal: number }[]): void {
+function tellAcks(builder: EventBuilder, batches: readonly { readonly batch_id: string; readonly ordinal: number }[]): void {
   const lineageId = derivedId('lineage', POLICY);
   for (const { batch_id: batchId, ordinal } of batches) {
-    const lease = { lineageId, policyId: POLICY, batchId, leaseId: story.id('lease', ordinal), fence: 1 };
-    const acked = { ...lease, version: ordinal + 1, checkpointId: story.id('checkpoint', POLICY, ordinal + 1) };
-    story.tell('BatchLeased', { ...lease, consumer: 'trainer', deadline: '2026-01-01T00:05:00.000Z' }, lineageId);
-    story.tell('BatchAcked', acked, lineageId);
-    tellVersion(story, POLICY, ordinal + 1, batchId);
+    const lease = { lineageId, policyId: POLICY, batchId, leaseId: builder.id('lease', ordinal), fence: 1 };
+    const acked = { ...lease, version: ordinal + 1, checkpointId: builder.id('checkpoint', POLICY, ordinal + 1) };
+    builder.record('BatchLeased', { ...lease, consumer: 'trainer', deadline: '2026-01-01T00:05:00.000Z' }, lineageId);
+    builder.record('BatchAcked', acked, lineageId);
+    recordVersion(builder, POLICY, ordinal + 1, batchId);
   }
 }

@@ -5,9 +5,9 @@ import { pack } from '../../../events/packed.ts';
 import { type Database, openDatabase } from '../../../postgres/database.ts';
 import { openBatcherWorld } from '../../../testing/batcher-world.ts';
 import { createTestDatabase, type TestDatabase } from '../../../testing/database.ts';
+import { EventBuilder } from '../../../testing/event-builder.ts';
 import { emptyReadModels } from '../../../testing/read-models.ts';
-import { Story } from '../../../testing/story.ts';
-import { TEST_RULES, tellVersion } from '../../../testing/tell-training.ts';
+import { recordVersion, TEST_RULES } from '../../../testing/record-training.ts';
 import { decisionsOf } from '../../../training/backends/linear/decisions.ts';
 import { stepRowsOf } from '../../../training/backends/step-rows-of.ts';
 import { tokenRows } from '../../../training/backends/torch/token-rows.ts';
@@ -70,9 +70,9 @@ test('every planned sample can be read and trained on, and no readable one is re
       fc.constantFrom('linear' as const, 'torch' as const, 'other' as const),
       async (groups, backend) => {
         await emptyReadModels(database.db);
-        const story = new Story(`readable ${run++}`);
-        const faults = tellPool(story, groups, backend);
-        const world = openBatcherWorld(database.db, story.events);
+        const builder = new EventBuilder(`readable ${run++}`);
+        const faults = tellPool(builder, groups, backend);
+        const world = openBatcherWorld(database.db, builder.events);
         await world.project();
         await planLineage(world, POLICY, new AbortController().signal);
         await world.project();
@@ -103,9 +103,9 @@ test('every planned sample can be read and trained on, and no readable one is re
 }, 120_000);
 
 test('a rollout whose end contradicts its path is rejected with the reason, and the batches after it are planned', async () => {
-  const story = new Story('one');
-  const [[broken = ''] = []] = tellPool(story, [['an end that says more steps', 'none'], ['none'], ['none', 'none']], 'linear');
-  const world = openBatcherWorld(database.db, story.events);
+  const builder = new EventBuilder('one');
+  const [[broken = ''] = []] = tellPool(builder, [['an end that says more steps', 'none'], ['none'], ['none', 'none']], 'linear');
+  const world = openBatcherWorld(database.db, builder.events);
   await world.project();
   const planned = await planLineage(world, POLICY, new AbortController().signal);
   expect(planned).toEqual({ kind: 'planned', batches: 3, samples: 4, rejected: 1 });
@@ -117,31 +117,31 @@ test('a rollout whose end contradicts its path is rejected with the reason, and 
 });
 
 /** Tells groups of rollouts of two steps; the second has the fault. Gives the fault of each rollout. */
-function tellPool(story: Story, groups: readonly (readonly Fault[])[], backend: 'linear' | 'torch' | 'other') {
+function tellPool(builder: EventBuilder, groups: readonly (readonly Fault[])[], backend: 'linear' | 'torch' | 'other') {
   const lineageId = lineageIdOf(POLICY);
   const rules = { ...TEST_RULES, groupsPerBatch: 1, maxStaleness: null, zeroVariance: 'keep' as const };
   const declared = { estimator: { name: 'grpo', revision: '1', mode: { singleton: 'raw' } }, seed: 1, trainer: { backend } };
-  story.tell(
+  builder.record(
     'TrainingDeclared',
     { lineageId, policyId: POLICY, ...declared, rules: { ...rules, group: { kind: 'at-least', members: 1 } } },
     lineageId,
   );
-  tellVersion(story, POLICY, 0);
-  const runId = story.run('collect', RUN);
+  recordVersion(builder, POLICY, 0);
+  const runId = builder.run('collect', RUN);
   return groups.flatMap((faults, group) => {
-    const tree = story.tree(runId, `task ${group}`, { plannedRollouts: faults.length, admissibleActions: CANDIDATES });
-    const told = faults.map((fault, ordinal): readonly [string, Fault] => {
+    const tree = builder.tree(runId, `task ${group}`, { plannedRollouts: faults.length, admissibleActions: CANDIDATES });
+    const recorded = faults.map((fault, ordinal): readonly [string, Fault] => {
       const spec: { step: Step; steps?: number; leaf?: string } = FAULTS[fault];
-      const rolloutId = story.rollout(tree, ordinal, { policy });
+      const rolloutId = builder.rollout(tree, ordinal, { policy });
       const spans = [{ from: 0, to: 1, ...policy }];
       const step = { policySpans: spans, tokens: sound, admissibleActions: CANDIDATES };
-      const first = story.step(tree, rolloutId, tree.rootStepId, 1, step);
-      const leaf = story.step(tree, rolloutId, first, 2, { ...step, termination: 'terminated', ...spec.step });
-      story.reward(tree, leaf, ordinal, { rolloutId });
-      story.finishRollout(tree, rolloutId, spec.leaf ? story.id(spec.leaf) : leaf, { steps: spec.steps ?? 2 });
+      const first = builder.step(tree, rolloutId, tree.rootStepId, 1, step);
+      const leaf = builder.step(tree, rolloutId, first, 2, { ...step, termination: 'terminated', ...spec.step });
+      builder.reward(tree, leaf, ordinal, { rolloutId });
+      builder.finishRollout(tree, rolloutId, spec.leaf ? builder.id(spec.leaf) : leaf, { steps: spec.steps ?? 2 });
       return [rolloutId, fault];
     });
-    story.closeTree(tree, faults.length);
-    return told;
+    builder.closeTree(tree, faults.length);
+    return recorded;
   });
 }

@@ -42,7 +42,7 @@ function methodOf(name: string): Method {
 }
 
 /** A checkpoint whose critic and policy have learnt something: values and log-probs differ from step to step. */
-async function learnt(): Promise<Uint8Array> {
+async function learned(): Promise<Uint8Array> {
   const input = {
     checkpoint: await backend.initial(1),
     reference: null,
@@ -57,7 +57,7 @@ async function learnt(): Promise<Uint8Array> {
 
 describe.each(Object.keys(ESTIMATORS))('%s', (name) => {
   test('the advantages equal those that the update measured, to the last bit, or are refused as the update was', async () => {
-    const checkpoint = await learnt();
+    const checkpoint = await learned();
     const method = methodOf(name);
     await fc.assert(
       fc.asyncProperty(fc.nat(), fc.constantFrom(1, 3), async (seed, steps) => {

@@ -11,11 +11,11 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { readScorable, type ScorableTree } from '../../projections/rewards/read-scorable.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { lockRun, RunRefused } from '../collect/collect-into.ts';
+import { lockRun, RunRefused } from '../collect/collect.ts';
 import { collectPlan } from '../collect/plan.ts';
 import { scoreTree } from '../collect/score-tree.ts';
 
-export interface ScoringInto {
+export interface Scoring {
   readonly runId: string;
   /** `NAME` or `NAME@REVISION`. */
   readonly scorer: string;
@@ -42,7 +42,7 @@ const CATCH_UP_MS = 60_000;
  * Events say which; what stands stays in the record. The same command again appends only what is missing. @throws RunRefused that
  * lists the scorers.
  */
-export async function scoreInto(platform: Platform, asked: ScoringInto): Promise<ScoreCounts> {
+export async function score(platform: Platform, asked: Scoring): Promise<ScoreCounts> {
   const scorer = findScorer(asked.scorer);
   if (scorer === null) throw new RunRefused(`there is no scorer ${JSON.stringify(asked.scorer)}; there are ${listScorers()}`);
   const component = asked.component ?? scorer.name;

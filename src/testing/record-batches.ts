@@ -8,7 +8,7 @@ import type { Envelope } from '../events/envelope.ts';
 import { manifestHashOf } from '../events/manifest-hash.ts';
 import { pack } from '../events/packed.ts';
 import type { EventLog } from '../log/event-log.ts';
-import type { Story } from './story.ts';
+import type { EventBuilder } from './event-builder.ts';
 
 const RULES: PlanRules = {
   ...{ groupsPerBatch: 1, group: { kind: 'all' }, maxStaleness: null, offPolicy: 'any', metric: 'environment', unscored: 'wait' },
@@ -28,7 +28,7 @@ export interface BatchShape {
   /** What a unit of each component counts; left out: the rule of old declarations, the sum of all. */
   readonly rewards?: RewardWeights;
 }
-export interface ToldBatches {
+export interface RecordedBatches {
   readonly lineageId: string;
   readonly runId: string;
   /** Their ids, by ordinal. */
@@ -38,59 +38,66 @@ export interface ToldBatches {
 }
 
 /** Tells a run that trains a policy, its groups with sampled tokens and rewards, and the batches planned of them. */
-export function tellBatches(story: Story, shape: BatchShape): ToldBatches {
+export function recordBatches(builder: EventBuilder, shape: BatchShape): RecordedBatches {
   const { policyId, batches = 1, groups = 1 } = shape;
   const lineageId = derivedId('lineage', policyId);
   const training = { policyId, channel: 'train' };
-  const runId = story.run(policyId, { config: { temperature: 0.5, training }, policy: { policyId, version: 0 } });
+  const runId = builder.run(policyId, { config: { temperature: 0.5, training }, policy: { policyId, version: 0 } });
   let previousHash: string | null = null;
   const batchIds: string[] = [];
   const rollouts: string[][] = [];
   for (let ordinal = 0; ordinal < batches; ordinal++) {
-    const told = Array.from({ length: groups }, (_, group) => tellGroup(story, runId, `${policyId} ${ordinal} ${group}`, shape));
+    const recorded = Array.from({ length: groups }, (_, group) =>
+      recordGroup(builder, runId, `${policyId} ${ordinal} ${group}`, shape),
+    );
     const batchId = derivedId('batch', lineageId, ordinal);
-    const samples = told.reduce((sum, { rolloutIds }) => sum + rolloutIds.length, 0);
+    const samples = recorded.reduce((sum, { rolloutIds }) => sum + rolloutIds.length, 0);
     const manifest: Omit<DataOf<'BatchPlanned'>, 'manifestHash'> = {
       ...{ lineageId, policyId, batchId, ordinal, policyVersion: 0, seed: ordinal, position: '' },
       estimator: { name: 'grpo', revision: '1', mode: {} },
       rules: { ...RULES, groupsPerBatch: groups, ...(shape.rewards ? { rewards: shape.rewards } : {}) },
-      groups: told,
+      groups: recorded,
       ...{ samples, tokens: samples * (shape.steps ?? 2) * (shape.tokens ?? 3) },
       shards: [Array.from({ length: samples }, (_, place) => place)],
       previousHash,
     };
     previousHash = manifestHashOf(manifest);
-    story.tell('BatchPlanned', { ...manifest, manifestHash: previousHash }, lineageId);
+    builder.record('BatchPlanned', { ...manifest, manifestHash: previousHash }, lineageId);
     batchIds.push(batchId);
-    rollouts.push(told.flatMap(({ rolloutIds }) => rolloutIds));
+    rollouts.push(recorded.flatMap(({ rolloutIds }) => rolloutIds));
   }
   return { lineageId, runId, batchIds, rollouts };
 }
 
-function tellGroup(story: Story, runId: string, name: string, shape: BatchShape): { treeId: string; rolloutIds: string[] } {
+function recordGroup(
+  builder: EventBuilder,
+  runId: string,
+  name: string,
+  shape: BatchShape,
+): { treeId: string; rolloutIds: string[] } {
   const { members = 2, policyId } = shape;
   const policy = { policyId, version: 0 };
-  const tree = story.tree(runId, name, { plannedRollouts: members, admissibleActions: ['wait', 'inventory'] });
+  const tree = builder.tree(runId, name, { plannedRollouts: members, admissibleActions: ['wait', 'inventory'] });
   const rolloutIds: string[] = [];
   for (let ordinal = 0; ordinal < members; ordinal++) {
-    const rolloutId = story.rollout(tree, ordinal, { policy });
-    const leaf = tellSteps(story, tree, rolloutId, ordinal, shape);
-    story.reward(tree, leaf, ordinal / 2, { rolloutId });
-    story.reward(tree, null, 0.25, { rolloutId, component: 'format', raw: null });
-    story.finishRollout(tree, rolloutId, leaf, { steps: shape.steps ?? 2, success: ordinal > 0 });
+    const rolloutId = builder.rollout(tree, ordinal, { policy });
+    const leaf = recordSteps(builder, tree, rolloutId, ordinal, shape);
+    builder.reward(tree, leaf, ordinal / 2, { rolloutId });
+    builder.reward(tree, null, 0.25, { rolloutId, component: 'format', raw: null });
+    builder.finishRollout(tree, rolloutId, leaf, { steps: shape.steps ?? 2, success: ordinal > 0 });
     rolloutIds.push(rolloutId);
   }
-  story.closeTree(tree, members);
+  builder.closeTree(tree, members);
   return { treeId: tree.treeId, rolloutIds };
 }
 
 /** Tokens that tell where they come from: member, step and place in one number. */
-export function toldIds(member: number, depth: number, tokens: number): readonly number[] {
+export function recordedIds(member: number, depth: number, tokens: number): readonly number[] {
   return Array.from({ length: tokens }, (_, place) => member * 10_000 + depth * 1_000 + place);
 }
 
-function tellSteps(
-  story: Story,
+function recordSteps(
+  builder: EventBuilder,
   tree: { readonly treeId: string; readonly rootStepId: string; readonly runId: string },
   rolloutId: string,
   member: number,
@@ -100,8 +107,8 @@ function tellSteps(
   for (let depth = 1; depth <= steps; depth++) {
     const last = depth === steps;
     const seen = last ? 0 : observationTokens;
-    const ids = toldIds(member, depth, tokens + seen);
-    parent = story.step(tree, rolloutId, parent, depth, {
+    const ids = recordedIds(member, depth, tokens + seen);
+    parent = builder.step(tree, rolloutId, parent, depth, {
       termination: last ? 'terminated' : 'none',
       action: 'inventory',
       policySpans: [{ from: 0, to: tokens, policyId, version: depth === 1 ? 0 : 1 }],
@@ -127,6 +134,6 @@ function tellSteps(
 }
 
 /** Appends told events to a log. */
-export async function appendTold(log: EventLog, events: readonly Envelope[]): Promise<void> {
+export async function appendRecorded(log: EventLog, events: readonly Envelope[]): Promise<void> {
   await log.append(events.map((event) => ({ topic: catalogue[event.type].topic, key: event.stream, value: encode(event) })));
 }

@@ -14,10 +14,10 @@ import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type ChatRequest, type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
-import { collectInto } from '../collect/collect-into.ts';
+import { collect } from '../collect/collect.ts';
 import { agentTrajDefaults } from '../datasets/import/agent-traj-options.ts';
 import { importTrajectories } from '../datasets/import/import-trajectories.ts';
-import { type FaithfulRevising, reviseFaithfullyInto } from './revise-faithfully-into.ts';
+import { type FaithfulRevising, reviseFaithfully } from './revise-faithfully.ts';
 
 /**
  * Vectors 05, 06, 07 and 11 through the record: trees come in by our own import, verdicts from a model server, rows out as files.
@@ -105,7 +105,7 @@ type Change = Partial<Omit<FaithfulRevising, 'plan'>> & { readonly plan?: Partia
 
 async function revise(runId: string | undefined, { plan, ...change }: Change = {}) {
   const out = join(platform.home, `${newId()}.jsonl`);
-  const revised = await reviseFaithfullyInto(platform, {
+  const revised = await reviseFaithfully(platform, {
     ...{ runId: runId ?? '', judge: 'direct', environment: null, out, xtuner: null, existing: 'refuse', concurrency: 2 },
     signal: new AbortController().signal,
     ...change,
@@ -122,7 +122,7 @@ function judgedBy(model: string, script: (action: string) => string): string {
 }
 
 /** The vectors have the index in the place of the sentence. */
-function told(text: string): string {
+function recorded(text: string): string {
   return text.replaceAll(/<reflection (\d+)>/g, (_, index: string) => REFLECTIONS[Number(index)] ?? 'none');
 }
 
@@ -136,8 +136,8 @@ function rowsIn(text: string | null): readonly Row[] {
 const leafOf = (log: Row['revise_log']) => /act (.*)$/.exec(log.findLast(({ role }) => role === 'assistant')?.content ?? '')?.[1];
 
 function scripted({ rows }: Scenario): (action: string) => string {
-  const told = rows.flatMap(({ revise_feedback: feedback }) => feedback || []);
-  return (action) => told.find((each) => each.action === action)?.revision_feedback ?? 'Judgement: Bad';
+  const recorded = rows.flatMap(({ revise_feedback: feedback }) => feedback || []);
+  return (action) => recorded.find((each) => each.action === action)?.revision_feedback ?? 'Judgement: Bad';
 }
 
 describe('published rows from the record', () => {
@@ -163,7 +163,7 @@ describe('published rows from the record', () => {
       const model = `scenario-${i}`;
       const judge = judgedBy(model, scripted(scenario));
       const { revised, text } = await revise(runs.get(tree), { judge, plan: { alpha, beta, revise: asks } });
-      expect(text).toBe(rows.map((row) => `${told(pythonJson(row))}\n`).join(''));
+      expect(text).toBe(rows.map((row) => `${recorded(pythonJson(row))}\n`).join(''));
       const questions = new Set(judgeCalls.map((call) => JSON.stringify(call))).size;
       expect(revised).toMatchObject({ rows: rows.length, judged: judgeCalls.length, asked: questions });
       expect(server.requests.filter(({ body }) => body?.model === model)).toHaveLength(questions);
@@ -183,7 +183,7 @@ describe('published rows from the record', () => {
     const xtuner = join(platform.home, 'xtuner.json');
     const judge = judgedBy('xtuner', scripted(scenario));
     const { revised } = await revise(runs.get(scenario.tree), { judge, xtuner });
-    expect(readFileSync(xtuner, 'utf8')).toBe(told(JSON.stringify(output, null, 4)));
+    expect(readFileSync(xtuner, 'utf8')).toBe(recorded(JSON.stringify(output, null, 4)));
     expect(revised.files?.xtuner?.bytes).toBe(readFileSync(xtuner).length);
     await revise(runs.get('T4_all_zero'), { xtuner, existing: 'replace', plan: { revise: false } });
     expect(readFileSync(xtuner, 'utf8')).toBe('[]');
@@ -266,7 +266,7 @@ describe('published rows from the record', () => {
 
   test('trees that the published program could not have grown are refused', async () => {
     const runId = newId();
-    await collectInto(platform, {
+    await collect(platform, {
       ...{ runId, name: 'own', seed: 1, concurrency: 1, signal: new AbortController().signal, mode: 'new' },
       plan: {
         ...{ environment: 'textcraft', tasks: [{ alias: '1', rollouts: 1, branching: 'root' }], taskSeed: 0 },

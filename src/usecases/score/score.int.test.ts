@@ -7,8 +7,8 @@ import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
-import { type Collection, collectInto } from '../collect/collect-into.ts';
-import { scoreInto } from './score-into.ts';
+import { type Collection, collect } from '../collect/collect.ts';
+import { score } from './score.ts';
 
 // The example of docs/guides/tools-and-rewards.md, as it is written there.
 const ENVIRONMENT =
@@ -47,7 +47,7 @@ async function collected(): Promise<string> {
   };
   const { signal } = new AbortController();
   const collection: Collection = { runId: newId(), name: 'tools', seed: 1, plan, concurrency: 1, signal, mode: 'new' };
-  await collectInto(platform, collection);
+  await collect(platform, collection);
   await settled();
   return collection.runId;
 }
@@ -67,12 +67,12 @@ const returnOf = async (runId: string) =>
 test('a reward scored later is assigned once, then revised by another scorer, and the return includes its present value', async () => {
   const runId = await collected();
   const { signal } = new AbortController();
-  const score = async (scorer: string, component: string | null = null) => {
-    const counts = await scoreInto(platform, { runId, scorer, component, environment: null, signal });
+  const scoreWith = async (scorer: string, component: string | null = null) => {
+    const counts = await score(platform, { runId, scorer, component, environment: null, signal });
     await settled();
     return counts;
   };
-  expect(await score('answer-f1')).toEqual({
+  expect(await scoreWith('answer-f1')).toEqual({
     scorer: 'answer-f1@1',
     component: 'answer-f1',
     trees: 1,
@@ -80,12 +80,12 @@ test('a reward scored later is assigned once, then revised by another scorer, an
     revised: 0,
     standing: 0,
   });
-  expect(await score('answer-f1')).toMatchObject({ assigned: 0, revised: 0, standing: 1 });
+  expect(await scoreWith('answer-f1')).toMatchObject({ assigned: 0, revised: 0, standing: 1 });
   expect(await returnOf(runId)).toBe(2.1);
-  expect(await score('qa-em-format@seed-1', 'environment')).toMatchObject({ assigned: 0, revised: 1, standing: 0 });
-  expect(await score('qa-em-format@seed-1', 'environment')).toMatchObject({ assigned: 0, revised: 0, standing: 1 });
-  expect(await score('exact-match', 'environment')).toMatchObject({ revised: 1 });
-  expect(await score('qa-em-format@seed-1', 'environment')).toMatchObject({ revised: 1 });
+  expect(await scoreWith('qa-em-format@seed-1', 'environment')).toMatchObject({ assigned: 0, revised: 1, standing: 0 });
+  expect(await scoreWith('qa-em-format@seed-1', 'environment')).toMatchObject({ assigned: 0, revised: 0, standing: 1 });
+  expect(await scoreWith('exact-match', 'environment')).toMatchObject({ revised: 1 });
+  expect(await scoreWith('qa-em-format@seed-1', 'environment')).toMatchObject({ revised: 1 });
   // Two turns with calls and the last are in form: −1 + 1 + 1.
   expect(await rewardsOf(runId)).toMatchObject([
     { component: 'answer-f1', value: 1, depth: null, revisions: 0 },
@@ -97,9 +97,9 @@ test('a reward scored later is assigned once, then revised by another scorer, an
 test('an unknown scorer, an unknown run and a world without a ground truth are refused with the known ones', async () => {
   const { signal } = new AbortController();
   const asked = { runId: newId(), scorer: 'exact-match', component: null, environment: null, signal };
-  await expect(scoreInto(platform, { ...asked, scorer: 'nope' })).rejects.toThrow('there are qa-em-format@legacy-1, ');
-  await expect(scoreInto(platform, asked)).rejects.toThrow('there is no run');
+  await expect(score(platform, { ...asked, scorer: 'nope' })).rejects.toThrow('there are qa-em-format@legacy-1, ');
+  await expect(score(platform, asked)).rejects.toThrow('there is no run');
   const runId = await collected();
-  await expect(scoreInto(platform, { ...asked, runId, environment: 'textcraft' })).rejects.toThrow('knows no ground truth');
-  expect(await scoreInto(platform, { ...asked, runId, scorer: 'invalid-action' })).toMatchObject({ assigned: 1 });
+  await expect(score(platform, { ...asked, runId, environment: 'textcraft' })).rejects.toThrow('knows no ground truth');
+  expect(await score(platform, { ...asked, runId, scorer: 'invalid-action' })).toMatchObject({ assigned: 1 });
 });

@@ -12,7 +12,7 @@ import { readForkedStep } from '../../projections/step-tree/read-fork-point.ts';
 import { readRecordedPath } from '../../projections/step-tree/read-recorded-path.ts';
 import { readTree } from '../../projections/step-tree/read-trees.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { type Collection, collectInto } from '../collect/collect-into.ts';
+import { type Collection, collect } from '../collect/collect.ts';
 import type { Collected } from '../collect/collect-run.ts';
 import { treeIdOf } from '../collect/collect-tree.ts';
 import { PrefixDiverged } from '../collect/play-prefix.ts';
@@ -37,7 +37,7 @@ const CATCH_UP_MS = 60_000;
  * environment answers otherwise, or its state is another, the run ends there as failed. What was compared is put on record at the
  * run that it was forked from, once. A projector must be running.
  */
-export async function forkInto(platform: Platform, forking: Forking): Promise<Forked> {
+export async function fork(platform: Platform, forking: Forking): Promise<Forked> {
   const { runId, plan, signal } = forking;
   const [task] = plan.tasks;
   const { fork } = plan;
@@ -48,7 +48,7 @@ export async function forkInto(platform: Platform, forking: Forking): Promise<Fo
   let progress: Collected | null = null;
   if (!(await isDiverged(platform, treeId))) {
     try {
-      progress = await collectInto(platform, { ...forking, mode: 'resume' });
+      progress = await collect(platform, { ...forking, mode: 'resume' });
     } catch (error) {
       if (!(error instanceof PrefixDiverged)) throw error;
     }

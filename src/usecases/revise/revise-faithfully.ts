@@ -3,11 +3,11 @@ import { pythonJson } from '../../domain/revision/python-text.ts';
 import { toXtuner } from '../../domain/revision/xtuner.ts';
 import { judgeText } from '../../events/schemas/revisions.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { RunRefused } from '../collect/collect-into.ts';
+import { RunRefused } from '../collect/collect.ts';
 import { AtomicFile, type Existing, type Sealed } from '../datasets/export/atomic-file.ts';
 import { type JudgedRun, type Judging, withJudgedRun } from './judged-run.ts';
 import { type ArrayFile, openArrayFile } from './python-array-file.ts';
-import { type FaithfulCounts, type FaithfulPlan, type PublishedRun, reviseFaithfully } from './revise-faithful-run.ts';
+import { type FaithfulCounts, type FaithfulPlan, type PublishedRun, reviseFaithfulRun } from './revise-faithful-run.ts';
 
 export interface FaithfulRevising extends Omit<Judging, 'needsWorld'> {
   /** Without MAX_TOKEN_LENGTH, that of the search is taken. */
@@ -33,7 +33,7 @@ export type FaithfullyRevised = FaithfulCounts & {
  * recorded; they make a second call cheap and equal.
  * @throws RunRefused, DatasetError, PolicySpecError, AnotherWorld, PolicyError, EnvironmentError: each says what to do.
  */
-export async function reviseFaithfullyInto(platform: Platform, revising: FaithfulRevising): Promise<FaithfullyRevised> {
+export async function reviseFaithfully(platform: Platform, revising: FaithfulRevising): Promise<FaithfullyRevised> {
   const { out, xtuner, existing, signal } = revising;
   const { alpha, beta, dataType, revise } = revising.plan;
   for (const [name, value] of Object.entries({ alpha, beta }))
@@ -50,7 +50,7 @@ export async function reviseFaithfullyInto(platform: Platform, revising: Faithfu
     let converted: ArrayFile | null = null;
     try {
       converted = xtuner === null ? null : await openArrayFile(xtuner, existing);
-      const { whole, ...counts } = await reviseFaithfully({
+      const { whole, ...counts } = await reviseFaithfulRun({
         ...{ db: platform.database.db, runId: revising.runId, run: publishedRunOf(run, revising.runId), plan },
         plannedTrees: run.planned?.tasks.length ?? null,
         ...{ judge: run.judge, kind: run.kind, appender: run.appender, resolve: run.resolve },

@@ -10,9 +10,9 @@ import { textcraftWorld } from '../../testing/agentgym-server-worlds.ts';
 import { settle } from '../../testing/crashing-run.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
-import { collectInto } from '../collect/collect-into.ts';
+import { collect } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
-import { type Forked, forkInto } from './fork-into.ts';
+import { type Forked, fork } from './fork.ts';
 import { type ForkChanges, planFork } from './plan-fork.ts';
 
 const TOOLS = 'tool-env:profile=v0.1;tools=calculator,./examples/count-letters.ts;tasks=./examples/letters.jsonl;max-turns=6';
@@ -54,7 +54,7 @@ async function collected(environment: string, alias: string, part: Partial<Colle
     ...{ environment, tasks: [{ alias, rollouts: 2, branching: 'root' }], taskSeed: 0, policy: 'planner:0.4' },
     ...{ temperature: 1, maxSteps: 8, search: null, ...part },
   };
-  await collectInto(platform, { runId, name: 'origin', seed: 1, plan, concurrency: 2, mode: 'new', signal: NEVER });
+  await collect(platform, { runId, name: 'origin', seed: 1, plan, concurrency: 2, mode: 'new', signal: NEVER });
   await settle(platform);
   return runId;
 }
@@ -73,13 +73,13 @@ async function stepAt(runId: string, depth: number): Promise<string> {
   return step_id;
 }
 
-async function fork(
+async function forkFrom(
   stepId: string,
   changes: Partial<ForkChanges> = {},
   runId: string = newId(),
 ): Promise<Forked & { readonly runId: string }> {
   const plan = await planFork(platform, stepId, { rollouts: 3, ...changes });
-  const forked = await forkInto(platform, { runId, name: 'fork', seed: 7, plan, concurrency: 1, signal: NEVER });
+  const forked = await fork(platform, { runId, name: 'fork', seed: 7, plan, concurrency: 1, signal: NEVER });
   await settle(platform);
   return { ...forked, runId };
 }
@@ -105,7 +105,7 @@ describe('forks', () => {
       const spec = (name: string) => (name.includes('model') ? modelPolicy(name) : name);
       const origin = await collected(where(), alias, { policy: spec(before) });
       const from = await stepAt(origin, 2);
-      const { report, progress, runId } = await fork(from, { policy: spec(after) });
+      const { report, progress, runId } = await forkFrom(from, { policy: spec(after) });
       expect(report).toMatchObject({ mode: 'fork', outcome: 'equal', compared: 3, notes: [] });
       expect(progress).toMatchObject({ rollouts: 3, plannedRollouts: 3 });
 
@@ -134,8 +134,8 @@ describe('forks', () => {
   test('a fork starts at the root, at a node of a search, and where a limit cut a rollout', async () => {
     const search = { iterations: 3, candidates: 2, maxDepth: 4, exploration: 0.25 };
     const searched = await collected('textcraft', '40', { search, tasks: [{ alias: '40', rollouts: 3, branching: 'root' }] });
-    expect((await fork(await stepAt(searched, 0))).report).toMatchObject({ outcome: 'equal', compared: 1 });
-    expect((await fork(await stepAt(searched, 1))).report).toMatchObject({ outcome: 'equal', compared: 2 });
+    expect((await forkFrom(await stepAt(searched, 0))).report).toMatchObject({ outcome: 'equal', compared: 1 });
+    expect((await forkFrom(await stepAt(searched, 1))).report).toMatchObject({ outcome: 'equal', compared: 2 });
 
     const cut = await collected('textcraft', '90', { maxSteps: 2, policy: 'random' });
     const { step_id: leaf } = await platform.database.db
@@ -145,8 +145,11 @@ describe('forks', () => {
       .where('run_id', '=', cut)
       .where('termination', '=', 'truncated')
       .executeTakeFirstOrThrow();
-    await expect(fork(leaf)).rejects.toMatchObject({ name: 'ReplayRefused', message: expect.stringContaining('--max-steps') });
-    expect((await fork(leaf, { maxSteps: 3 })).report).toMatchObject({ outcome: 'equal', compared: 3 });
+    await expect(forkFrom(leaf)).rejects.toMatchObject({
+      name: 'ReplayRefused',
+      message: expect.stringContaining('--max-steps'),
+    });
+    expect((await forkFrom(leaf, { maxSteps: 3 })).report).toMatchObject({ outcome: 'equal', compared: 3 });
   });
 
   test('a fork is planned with the steps that its rollout has left, whatever the way to its start', async () => {
@@ -154,9 +157,9 @@ describe('forks', () => {
     const origin = await collected('textcraft', '90', { policy: 'random' });
     expect([await left(await stepAt(origin, 0)), await left(await stepAt(origin, 2))]).toEqual([8, 6]);
 
-    const { runId: first } = await fork(await stepAt(origin, 3), { policy: 'random', maxSteps: 2, rollouts: 1 });
+    const { runId: first } = await forkFrom(await stepAt(origin, 3), { policy: 'random', maxSteps: 2, rollouts: 1 });
     expect([await left(await stepAt(first, 1)), await left(await stepAt(first, 3))]).toEqual([2, 2]);
-    const { runId: second } = await fork(await stepAt(first, 4), { policy: 'random' });
+    const { runId: second } = await forkFrom(await stepAt(first, 4), { policy: 'random' });
     const steps = await stepsOf(second);
     expect(steps.filter(({ rollout_id }) => rollout_id !== null).map(({ depth }) => depth)).toEqual([5, 5, 5]);
 
@@ -185,12 +188,12 @@ describe('forks', () => {
   test('a repeated fork is the same run, and its comparison is recorded once', async () => {
     const origin = await collected('textcraft', '40');
     const from = await stepAt(origin, 1);
-    const { runId } = await fork(from);
+    const { runId } = await forkFrom(from);
     const before = await stepsOf(runId);
-    expect((await fork(from, {}, runId)).report).toMatchObject({ outcome: 'equal' });
+    expect((await forkFrom(from, {}, runId)).report).toMatchObject({ outcome: 'equal' });
     expect(await stepsOf(runId)).toEqual(before);
     expect(await readReplays(platform.database.db, [origin])).toHaveLength(1);
-    await expect(fork(from, { temperature: 0.5 }, runId)).rejects.toMatchObject({ name: 'RunRefused' });
+    await expect(forkFrom(from, { temperature: 0.5 }, runId)).rejects.toMatchObject({ name: 'RunRefused' });
   });
 
   test('a fork ends as failed when the environment answers differently, names the step, and stays failed', async () => {
@@ -204,7 +207,7 @@ describe('forks', () => {
       .executeTakeFirstOrThrow();
     if (changed === null) throw new Error('a step of depth 2 has a parent');
     await db.updateTable('steps').set({ observation: 'You see nothing.' }).where('step_id', '=', changed).execute();
-    const { report, progress, runId } = await fork(from);
+    const { report, progress, runId } = await forkFrom(from);
     expect(progress).toBeNull();
     expect(report).toMatchObject({
       ...{ outcome: 'differs', compared: 2, differing: 1 },
@@ -219,7 +222,7 @@ describe('forks', () => {
       .where('run_id', '=', runId)
       .execute();
     expect(diverged).toEqual([{ field: 'observation', recorded: 'You see nothing.' }]);
-    expect(await fork(from, {}, runId)).toMatchObject({ progress: null, report: { outcome: 'differs' } });
+    expect(await forkFrom(from, {}, runId)).toMatchObject({ progress: null, report: { outcome: 'differs' } });
     expect(await db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
     expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
   });
@@ -237,13 +240,13 @@ describe('forks', () => {
       .executeTakeFirstOrThrow();
     await db.updateTable('steps').set({ state_hash: hash }).where('step_id', '=', changed).execute();
 
-    const onTheWay = await fork(from);
+    const onTheWay = await forkFrom(from);
     expect(onTheWay.report).toMatchObject({
       ...{ outcome: 'differs', compared: 2, differing: 1 },
       differences: [{ stepId: changed, field: 'stateHash', recorded: hash }],
       notes: [`run ${onTheWay.runId} ended where the environment answered otherwise: nothing follows from there`],
     });
-    const atTheRoot = await fork(await stepAt(asked, 1), { environment: 'search-qa:turns=3' });
+    const atTheRoot = await forkFrom(await stepAt(asked, 1), { environment: 'search-qa:turns=3' });
     expect(atTheRoot.report).toMatchObject({
       ...{ outcome: 'differs', compared: 1, differing: 1 },
       differences: [{ stepId: await stepAt(asked, 0), field: 'stateHash' }],
@@ -265,9 +268,9 @@ describe('forks', () => {
 
   test('a fork is refused from a missing step, from one that ended its episode, and in a world without the task', async () => {
     const nowhere = '00000000-0000-4000-8000-000000000000';
-    await expect(fork(nowhere)).rejects.toMatchObject({ name: 'ReplayRefused', message: expect.stringContaining(nowhere) });
+    await expect(forkFrom(nowhere)).rejects.toMatchObject({ name: 'ReplayRefused', message: expect.stringContaining(nowhere) });
     const asked = await collected('search-qa', 'ivo-daibaim-birthplace', { policy: 'random' });
-    await expect(fork(await stepAt(asked, 1), { environment: 'search-qa:seed=2' })).rejects.toMatchObject({
+    await expect(forkFrom(await stepAt(asked, 1), { environment: 'search-qa:seed=2' })).rejects.toMatchObject({
       name: 'ReplayRefused',
       message: expect.stringContaining('has no task "ivo-daibaim-birthplace"'),
     });
@@ -279,6 +282,6 @@ describe('forks', () => {
       .where('run_id', '=', origin)
       .where('termination', '=', 'terminated')
       .executeTakeFirstOrThrow();
-    await expect(fork(end)).rejects.toMatchObject({ message: expect.stringContaining('the episode ended') });
+    await expect(forkFrom(end)).rejects.toMatchObject({ message: expect.stringContaining('the episode ended') });
   });
 });

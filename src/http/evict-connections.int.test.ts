@@ -54,12 +54,12 @@ describe('connections beyond the limit', () => {
   test('a complete request in flight is never cut; where every connection has one, the new one is asked to come again', async () => {
     const asked: ServerResponse[] = [];
     const { url } = await api.serve({ connections: 1, api: { graphql: (_, res) => void asked.push(res) } });
-    const inHand = await opened(url, `${half}   `);
+    const inFlight = await opened(url, `${half}   `);
     await eventually(async () => asked.length === 1);
     expect(await (await opened(url)).closed).toMatch(/^HTTP\/1.1 503/);
     asked[0]?.end('done');
-    await eventually(async () => inHand.received().endsWith('done'));
-    inHand.socket.destroy();
+    await eventually(async () => inFlight.received().endsWith('done'));
+    inFlight.socket.destroy();
   });
 
   test('a client that does not read its answer is evicted', async () => {

@@ -66,7 +66,7 @@ const CATCH_UP_MS = 60_000;
  * everything that was appended, then goes on behind it. @throws PolicyUnfit before anything is recorded of a run whose policy
  * cannot act in its environment.
  */
-export async function collectInto(platform: Platform, collection: Collection): Promise<Collected> {
+export async function collect(platform: Platform, collection: Collection): Promise<Collected> {
   const { runId, plan } = collection;
   const prompter = plan.prompt ? openPrompter(platform, plan.prompt) : undefined;
   const lock = await lockRun(platform, runId);

@@ -5,20 +5,20 @@ import { invalid } from './check-request.ts';
 import type { Refused } from './protocol.ts';
 import { staleFence, unknownLease } from './refusals.ts';
 
-export interface StandingLease {
-  readonly kind: 'standing';
+export interface CurrentLease {
+  readonly kind: 'current';
   readonly batchId: string;
 }
 
 /** Finds the batch of a lease that stands now, without taking a lock: who reads rows decides nothing. */
-export async function findStandingLease(db: Db, leaseId: string): Promise<StandingLease | Refused> {
+export async function findCurrentLease(db: Db, leaseId: string): Promise<CurrentLease | Refused> {
   if (!isUuid(leaseId)) return invalid('leaseId', 'must be a UUID in lower case');
   const { rows } = await sql<{ batch_id: string; stands: boolean }>`
     select g.batch_id, coalesce(d.lease_id = g.lease_id and d.deadline > clock_timestamp(), false) as stands
     from lease_grants g join lease_desk d on d.lineage_id = g.lineage_id where g.lease_id = ${leaseId}::uuid`.execute(db);
   const [row] = rows;
   if (!row) return unknownLease(leaseId);
-  return row.stands ? { kind: 'standing', batchId: row.batch_id } : staleFence(`lease ${leaseId} is over`);
+  return row.stands ? { kind: 'current', batchId: row.batch_id } : staleFence(`lease ${leaseId} is over`);
 }
 
 /** Finds the batch that is planned behind that of a lease. */

@@ -2,7 +2,7 @@
  * A revision told by its parts: the actions of both parents, how many first ones they share, and the place of the last bad one
  * that is kept.
  */
-export interface ToldRevision {
+export interface RevisionParts {
   readonly bad: readonly string[];
   readonly good: readonly string[];
   readonly branch: number;
@@ -16,7 +16,7 @@ const WIDTH = 34; // of a column: three fit in a terminal of 110
  * Writes a revision between its parents, a line for each action and each action of it beside the one that it was taken from: the
  * bad prefix, the reflection, the good suffix. `·` marks what is context only, `✓` what a trainer learns from.
  */
-export function besideParents({ bad, good, branch, transition, reflection }: ToldRevision): readonly string[] {
+export function compareWithParents({ bad, good, branch, transition, reflection }: RevisionParts): readonly string[] {
   const kept = bad.slice(0, transition + 1).map((action, i) => row(action, '·', action, i < branch ? good[i] : undefined));
   const [first = '', ...rest] = wrap(`“${reflection}”`);
   const said = [row('', '✓', first, ''), ...rest.map((line) => row('', ' ', line, ''))];

@@ -1,7 +1,7 @@
 import { refuseThresholds } from '../../domain/revision/thresholds.ts';
 import { judgeText } from '../../events/schemas/revisions.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { RunRefused } from '../collect/collect-into.ts';
+import { RunRefused } from '../collect/collect.ts';
 import { readAnswer } from '../collect/prompting/prompter.ts';
 import { type Judging, withJudgedRun } from './judged-run.ts';
 import { DIRECT, type ReviseCounts, reviseRun } from './revise-run.ts';
@@ -22,7 +22,7 @@ export type Revised = ReviseCounts & { readonly judge: string };
  * models hold everything that was appended. @throws RunRefused, PolicySpecError, AnotherWorld, PolicyError, EnvironmentError:
  * each says what to do.
  */
-export async function reviseInto(platform: Platform, revising: Revising): Promise<Revised> {
+export async function revise(platform: Platform, revising: Revising): Promise<Revised> {
   const wrong = refuseThresholds(revising.plan);
   if (wrong !== null) throw new RunRefused(wrong);
   const { db } = platform.database;

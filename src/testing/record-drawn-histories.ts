@@ -5,7 +5,7 @@ import { renderSpec } from '../images/render-profiles.ts';
 import { type RenderProfile, type RenderSpec, renderSpecId } from '../images/render-spec.ts';
 import { segmentDigest } from '../images/segment-digest.ts';
 import { type VisionTokens, visionTokens } from '../images/vision-tokens.ts';
-import type { Story } from './story.ts';
+import type { EventBuilder } from './event-builder.ts';
 
 /** What the steps of a rollout were shown, and what they were shown it by. */
 export interface Drawn {
@@ -17,26 +17,26 @@ export interface Drawn {
 }
 
 /** Tells histories that were really drawn: step i was shown the records before it, and the step before chose its factor. */
-export function tellDrawnHistories(
-  story: Story,
+export function recordDrawnHistories(
+  builder: EventBuilder,
   tree: { readonly treeId: string; readonly runId: string },
   steps: readonly string[],
   { records, factors = [], profile = 'agentocr-alfworld' }: DrawnOptions,
 ): Drawn {
   const spec = renderSpec(profile);
   const registered = renderSpecRegistered(tree.runId, spec);
-  story.tell('RenderSpecRegistered', registered, tree.runId);
+  builder.record('RenderSpecRegistered', registered, tree.runId);
   const renderer = new HistoryRenderer(spec);
   const imageIds: string[] = [];
-  const told = new Set<string>();
+  const recorded = new Set<string>();
   let before: { stepId: string; segments: readonly string[] } | null = null;
   for (const [i, stepId] of steps.entries()) {
     const segments = splitSegments(records.slice(0, i).join('\n'), spec);
     const factor = factors[i] ?? 1;
     const rendered = renderer.render({ segments, factor });
     for (const drawn of rendered.segments) {
-      if (!told.has(drawn.id)) story.tell('SegmentRendered', segmentRendered(spec, drawn), tree.runId);
-      told.add(drawn.id);
+      if (!recorded.has(drawn.id)) builder.record('SegmentRendered', segmentRendered(spec, drawn), tree.runId);
+      recorded.add(drawn.id);
     }
     const { width, height } = rendered.image;
     const data = historyRendered({
@@ -44,7 +44,7 @@ export function tellDrawnHistories(
       ...{ factorChosenBy: factor === 1 ? null : (steps[i - 1] ?? null), renderMs: 1 },
       textTokens: { count: segments.join('\n').split(/\s+/).length, tokenizer: 'words' },
     });
-    story.tell('HistoryRendered', data, tree.runId);
+    builder.record('HistoryRendered', data, tree.runId);
     before = { stepId, segments: rendered.segments.map(({ id }) => id) };
     imageIds.push(data.imageId);
   }

@@ -3,7 +3,7 @@ import type { Db } from '../../postgres/database.ts';
 import { readEventsOfTypes } from '../journal/read-events-of-types.ts';
 
 /** What the journal tells of the making of one version, each fact with the event that says it. */
-export interface VersionStory {
+export interface VersionEvents {
   readonly update: Envelope<'PolicyUpdated'>;
   /** Null for a beginning. */
   readonly batch: Envelope<'BatchPlanned'> | null;
@@ -12,15 +12,15 @@ export interface VersionStory {
 }
 
 /** What the journal tells of a policy's training, in the order of the log: its batches by ordinal, its versions by number. */
-export interface LineageStory {
+export interface LineageEvents {
   readonly batches: ReadonlyMap<number, Envelope<'BatchPlanned'>>;
   /** The ordinals of those that were abandoned: no version came of them. */
   readonly abandoned: ReadonlySet<number>;
-  readonly versions: ReadonlyMap<number, VersionStory>;
+  readonly versions: ReadonlyMap<number, VersionEvents>;
 }
 
 /** Reads the events of a lineage from the journal: no read model between. Of an event that was told twice, the first counts. */
-export async function readLineageStory(db: Db, lineageId: string): Promise<LineageStory> {
+export async function readLineageEvents(db: Db, lineageId: string): Promise<LineageEvents> {
   const events = await readEventsOfTypes(db, lineageId, TYPES);
   const batches = new Map<number, Envelope<'BatchPlanned'>>();
   const batchById = new Map<string, Envelope<'BatchPlanned'>>();
@@ -37,7 +37,7 @@ export async function readLineageStory(db: Db, lineageId: string): Promise<Linea
     else if (event.type === 'CheckpointSaved') putFirst(checkpoints, event.data.checkpointId, event);
     else putFirst(updates, event.data.version, event);
   }
-  const versions = [...updates].map(([version, update]): [number, VersionStory] => {
+  const versions = [...updates].map(([version, update]): [number, VersionEvents] => {
     const { batchId, checkpointId } = update.data;
     const of = <T>(known: ReadonlyMap<string, T>) => (batchId === null ? null : (known.get(batchId) ?? null));
     return [version, { update, batch: of(batchById), ack: of(acks), checkpoint: checkpoints.get(checkpointId) ?? null }];

@@ -11,7 +11,7 @@ import { readEpisodes } from '../../projections/evaluations/read-episodes.ts';
 import { type EvaluationRecord, readEvaluations } from '../../projections/evaluations/read-evaluations.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { type Collection, collectInto, RunRefused } from '../collect/collect-into.ts';
+import { type Collection, collect, RunRefused } from '../collect/collect.ts';
 import type { Collected } from '../collect/collect-run.ts';
 
 const CATCH_UP_MS = 60_000;
@@ -32,10 +32,10 @@ export interface Evaluated {
  * policy achieves.
  * @throws RunRefused when the plan is not one of an evaluation, or no episode came to an end.
  */
-export async function evaluateInto(platform: Platform, collection: Collection): Promise<Evaluated> {
+export async function evaluate(platform: Platform, collection: Collection): Promise<Evaluated> {
   if (!collection.plan.evaluation || collection.plan.search)
     throw new RunRefused(`the plan of run ${collection.runId} is to collect, not to evaluate`);
-  const collected = await collectInto(platform, collection);
+  const collected = await collect(platform, collection);
   if (collected.state === 'stopped') return { collected, result: null };
   await settle(platform);
   if (collected.state !== 'completed') return { collected, result: null };

@@ -10,8 +10,8 @@ import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
 import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import { lineageIdOf } from '../../training/leases/lineage-id.ts';
+import { train } from './train.ts';
 import { beginTraining } from './train-begin.ts';
-import { trainInto } from './train-into.ts';
 import { rulesOf, type TrainPlan } from './train-plan.ts';
 import { trainPolicy } from './train-policy.ts';
 import type { TrainedPolicy, Training } from './training.ts';
@@ -37,7 +37,7 @@ afterEach(async () => {
 });
 
 function training(plan: TrainPlan, part: Partial<Training> = {}): Promise<TrainedPolicy> {
-  return trainInto(platform, { plan, concurrency: 3, signal: new AbortController().signal, logger: SILENT, ...part });
+  return train(platform, { plan, concurrency: 3, signal: new AbortController().signal, logger: SILENT, ...part });
 }
 const spans = async () => {
   const { rows } = await platform.database.pool.query<{ batch: number; version: number }>(`
@@ -133,7 +133,7 @@ describe('trainings', () => {
       stopping.abort();
       return log.append(records);
     };
-    const stopped = await trainInto(
+    const stopped = await train(
       { ...platform, log: { ...log, append } },
       { plan: aTrainPlan(), concurrency: 3, signal: stopping.signal, logger: SILENT },
     );

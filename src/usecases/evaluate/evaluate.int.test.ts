@@ -13,9 +13,9 @@ import { sharedRandomTextcraft } from '../../testing/shared-random-textcraft.ts'
 import { textCraftAgent } from '../../testing/textcraft-agent.ts';
 import { until } from '../../testing/until.ts';
 import { startProcess } from '../../testing/worker-process.ts';
-import type { Collection } from '../collect/collect-into.ts';
+import type { Collection } from '../collect/collect.ts';
 import { treeIdOf } from '../collect/collect-tree.ts';
-import { evaluateInto } from './evaluate-into.ts';
+import { evaluate } from './evaluate.ts';
 
 let platform: Platform & { readonly home: string };
 let projector: Subscription;
@@ -45,7 +45,7 @@ const evaluation = (part: Partial<Collection> = {}): Collection => ({
 
 /** What an evaluation found, without its name and time. */
 async function found(collection: Collection) {
-  const { result } = await evaluateInto(platform, collection);
+  const { result } = await evaluate(platform, collection);
   if (!result) throw new Error('the evaluation was stopped');
   const { runId: _run, finishedAt: _at, ...rest } = result;
   return rest;
@@ -85,7 +85,7 @@ describe('evaluateInto', () => {
     for (const steps of [1, 17, 50]) {
       const stopping = new AbortController();
       const collection = evaluation();
-      const { result } = await evaluateInto(platform, {
+      const { result } = await evaluate(platform, {
         ...collection,
         signal: stopping.signal,
         progress: (p) => p.steps >= steps && stopping.abort(),
@@ -109,8 +109,8 @@ describe('evaluateInto', () => {
     await settle(platform);
     const again = start();
     expect([await again.ended, again.stderr().includes('espalier:')]).toEqual([0, false]);
-    const { runId: told, finishedAt: _at, ...rest } = JSON.parse(again.stdout());
-    expect(told).toBe(runId);
+    const { runId: recorded, finishedAt: _at, ...rest } = JSON.parse(again.stdout());
+    expect(recorded).toBe(runId);
     expect(rest).toEqual({ ...undisturbed, state: 'completed', failed: 0, message: '', reasons: [] });
     const anomalies = await platform.database.db.selectFrom('anomalies').select(['kind', 'detail']).execute();
     expect(anomalies).toEqual([]);
@@ -161,7 +161,7 @@ describe('evaluateInto', () => {
     const stopping = new AbortController();
     const collection = { ...recovering, runId: newId() };
     const progress = ({ steps }: { readonly steps: number }) => steps >= 25 && stopping.abort();
-    expect((await evaluateInto(platform, { ...collection, signal: stopping.signal, progress })).result).toBeNull();
+    expect((await evaluate(platform, { ...collection, signal: stopping.signal, progress })).result).toBeNull();
     expect(await found({ ...collection, mode: 'resume' })).toEqual(undisturbed);
   }, 30_000);
 
@@ -215,7 +215,7 @@ describe('evaluateInto', () => {
       const recovery = { ...inGym, policy: `openai:agent@${agent.url}`, maxSteps: 40, tasks, evaluation: measured };
       shared.spoil(40, 1_000); // it opens otherwise now, however often it is asked
       const recovering = evaluation({ plan: recovery });
-      const { collected, result } = await evaluateInto(platform, recovering);
+      const { collected, result } = await evaluate(platform, recovering);
       expect(collected).toMatchObject({ state: 'completed', trees: 3, rollouts: 4, failedTrees: 1 });
       expect(result).toMatchObject({ episodes: 4, tasks: 2, failedTrees: 1 });
       const trees = await platform.database.db
@@ -229,7 +229,7 @@ describe('evaluateInto', () => {
         { alias: '40', close_reason: 'failed' },
         { alias: '90', close_reason: 'completed' },
       ]);
-      const again = await evaluateInto(platform, { ...recovering, mode: 'resume' });
+      const again = await evaluate(platform, { ...recovering, mode: 'resume' });
       expect(again).toMatchObject({ collected: { failedTrees: 1 }, result: { episodes: 4, failedTrees: 1 } });
     } finally {
       for (const each of [agent, idle, server, local]) await each.close();
@@ -238,6 +238,6 @@ describe('evaluateInto', () => {
 
   test('an evaluation refuses a plan of another kind', async () => {
     const { evaluation: _, ...collecting } = plan;
-    await expect(evaluateInto(platform, evaluation({ plan: collecting }))).rejects.toThrow('is to collect, not to evaluate');
+    await expect(evaluate(platform, evaluation({ plan: collecting }))).rejects.toThrow('is to collect, not to evaluate');
   });
 });

@@ -5,7 +5,7 @@ const DUPLICATE_DATABASE = '42P04';
 const UNIQUE_VIOLATION = '23505'; // two processes made it at the same moment
 
 /** Gives the address of the database for a name on the server of an address, making it when it is missing. */
-export async function databaseBeside(url: string, name: string): Promise<string> {
+export async function siblingDatabase(url: string, name: string): Promise<string> {
   const database = `espalier_${createHash('sha256').update(name).digest('hex').slice(0, 16)}`;
   const client = await connect(url);
   try {
@@ -16,7 +16,7 @@ export async function databaseBeside(url: string, name: string): Promise<string>
   } finally {
     await client.end();
   }
-  const beside = new URL(url);
-  beside.pathname = `/${database}`;
-  return beside.toString();
+  const sibling = new URL(url);
+  sibling.pathname = `/${database}`;
+  return sibling.toString();
 }

@@ -9,7 +9,7 @@ import { streamOf } from '../events/stream-of.ts';
  * Builds the events of a test as a story: ids, sequences and times follow from names and order, so that a test says only what it
  * is about.
  */
-export class Story {
+export class EventBuilder {
   readonly events: Envelope[] = [];
   readonly #name: string;
   readonly #sequences = new Map<string, number>();
@@ -24,7 +24,7 @@ export class Story {
   }
 
   /** Appends any event; what the builders below do not say is said here. */
-  tell<T extends EventType>(type: T, data: DataOf<T>, correlationId: string): Envelope<T> {
+  record<T extends EventType>(type: T, data: DataOf<T>, correlationId: string): Envelope<T> {
     const stream = streamOf(type, data) ?? ''; // the catalogue names an id field
     const sequence = this.#sequences.get(stream) ?? 0;
     this.#sequences.set(stream, sequence + 1);
@@ -59,12 +59,16 @@ export class Story {
       policy: { policyId: 'random', version: 0 },
       ...overrides,
     };
-    this.tell('RunStarted', data, runId);
+    this.record('RunStarted', data, runId);
     return runId;
   }
 
   finishRun(runId: string, overrides: Partial<DataOf<'RunFinished'>> = {}): void {
-    this.tell('RunFinished', { runId, outcome: 'completed', message: '', trees: 0, rollouts: 0, steps: 0, ...overrides }, runId);
+    this.record(
+      'RunFinished',
+      { runId, outcome: 'completed', message: '', trees: 0, rollouts: 0, steps: 0, ...overrides },
+      runId,
+    );
   }
 
   tree(
@@ -97,7 +101,7 @@ export class Story {
       seed: 1,
       ...overrides,
     };
-    this.tell('TreeOpened', data, runId);
+    this.record('TreeOpened', data, runId);
     return { treeId, rootStepId, runId };
   }
 
@@ -116,7 +120,7 @@ export class Story {
       policy: { policyId: 'random', version: 0 },
       ...overrides,
     };
-    this.tell('RolloutStarted', data, tree.runId);
+    this.record('RolloutStarted', data, tree.runId);
     return rolloutId;
   }
 
@@ -152,7 +156,7 @@ export class Story {
       admissibleActions: null,
       ...overrides,
     };
-    this.tell('StepTaken', data, tree.runId);
+    this.record('StepTaken', data, tree.runId);
     return stepId;
   }
 
@@ -174,7 +178,7 @@ export class Story {
       raw: { value, scale: 1, kind: 'final' },
       ...overrides,
     };
-    this.tell('RewardAssigned', data, tree.runId);
+    this.record('RewardAssigned', data, tree.runId);
     return rewardId;
   }
 
@@ -194,11 +198,11 @@ export class Story {
       reason: '',
       ...overrides,
     };
-    this.tell('RolloutFinished', data, tree.runId);
+    this.record('RolloutFinished', data, tree.runId);
   }
 
   closeTree(tree: { treeId: string; runId: string }, rollouts: number): void {
-    this.tell('TreeClosed', { treeId: tree.treeId, reason: 'completed', rollouts }, tree.runId);
+    this.record('TreeClosed', { treeId: tree.treeId, reason: 'completed', rollouts }, tree.runId);
   }
 
   /** Tells a whole rollout of `length` steps from the root that ends with `value` as its reward. Gives its ids. */

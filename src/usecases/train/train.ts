@@ -8,7 +8,7 @@ import { type LineageRecord, readLineages } from '../../projections/training-poo
 import { readNewestUpdate } from '../../projections/training-pool/read-policy-updates.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { allOrStop } from '../collect/all-or-stop.ts';
-import { lockRun } from '../collect/collect-into.ts';
+import { lockRun } from '../collect/collect.ts';
 import type { Collected } from '../collect/collect-run.ts';
 import { collectWithRetry } from '../collect/collect-with-retry.ts';
 import { batch } from './batch.ts';
@@ -28,7 +28,7 @@ const CATCH_UP_MS = 120_000;
  * @throws TrainingRefused when the policy is declared with another plan or another process trains it; PolicyUnfit; RunFailed when
  * every rollout of an evaluation failed; what collector and trainer throw.
  */
-export async function trainInto(platform: Platform, training: Training): Promise<TrainedPolicy> {
+export async function train(platform: Platform, training: Training): Promise<TrainedPolicy> {
   const { plan, signal } = training;
   const lock = await lockRun(platform, derivedId('train', plan.policyId));
   const kind = await openEnvironment(plan.environment);

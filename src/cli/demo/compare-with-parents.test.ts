@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { besideParents } from './beside-parents.ts';
+import { compareWithParents } from './compare-with-parents.ts';
 
 const cells = (line: string) => [
   line.slice(0, 34).trim(),
@@ -9,7 +9,7 @@ const cells = (line: string) => [
 ];
 
 test('each action of a revision is shown next to its source, and only the reflection and the good suffix are trained on', () => {
-  const lines = besideParents({
+  const lines = compareWithParents({
     ...{
       bad: ['look', 'get 1 stone', 'wait', 'wait', 'wait'],
       good: ['look', 'get 1 wood', 'craft rod'],
@@ -31,6 +31,6 @@ test('each action of a revision is shown next to its source, and only the reflec
 
 test('a text wider than its column is truncated, so that the columns stay aligned', () => {
   const long = 'craft 1 '.repeat(20);
-  const [line = ''] = besideParents({ bad: [long], good: [], branch: 0, transition: 0, reflection: 'No.' }).slice(2);
+  const [line = ''] = compareWithParents({ bad: [long], good: [], branch: 0, transition: 0, reflection: 'No.' }).slice(2);
   expect(cells(line)).toEqual([`${long.slice(0, 33)}…`, '·', `${long.slice(0, 33)}…`, '']);
 });

@@ -3,7 +3,7 @@ import type { Db } from '../postgres/database.ts';
 import { readCursors } from './wait-until.ts';
 
 /** Where the live version of a projection stands. */
-export interface Standing {
+export interface ProjectionStatus {
   readonly name: string;
   readonly version: number;
   readonly state: 'running' | 'stopped';
@@ -13,7 +13,7 @@ export interface Standing {
 }
 
 /** Reads where every installed projection stands, by name. */
-export async function readStandings(db: Db): Promise<readonly Standing[]> {
+export async function readProjectionStatuses(db: Db): Promise<readonly ProjectionStatus[]> {
   const [rows, cursors] = await Promise.all([
     db.selectFrom('projections').select(['name', 'version', 'state', 'reason']).orderBy('name').execute(),
     readCursors(db),
@@ -22,7 +22,7 @@ export async function readStandings(db: Db): Promise<readonly Standing[]> {
 }
 
 /** Counts the records between a projection's cursors and the ends of the topics that it reads. */
-export function lagOf({ cursors }: Pick<Standing, 'cursors'>, ends: Offsets, topics: readonly string[]): number {
+export function lagOf({ cursors }: Pick<ProjectionStatus, 'cursors'>, ends: Offsets, topics: readonly string[]): number {
   let lag = 0;
   for (const topic of topics)
     for (const [partition, end] of ends.get(topic) ?? []) lag += Math.max(0, end - (cursors.get(topic)?.get(partition) ?? 0));

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { DataOf } from '../events/catalogue.ts';
 import { canonicalJson } from '../events/codec.ts';
-import type { Story } from './story.ts';
+import type { EventBuilder } from './event-builder.ts';
 
 /** Tells that a run draws histories by a spec; gives the spec's id. */
-export function tellRenderSpec(story: Story, runId: string, spec: object = { px: 10 }, profile = 'crisp'): string {
+export function recordRenderSpec(builder: EventBuilder, runId: string, spec: object = { px: 10 }, profile = 'crisp'): string {
   const renderSpecId = sha256(canonicalJson(spec));
-  story.tell('RenderSpecRegistered', { runId, renderSpecId, profile, spec }, runId);
+  builder.record('RenderSpecRegistered', { runId, renderSpecId, profile, spec }, runId);
   return renderSpecId;
 }
 
 /** Tells that a record of history was drawn; gives the segment's id. Its measures are made up from its text unless overridden. */
-export function tellSegment(
-  story: Story,
+export function recordSegment(
+  builder: EventBuilder,
   runId: string,
   renderSpecId: string,
   text: string,
@@ -20,13 +20,13 @@ export function tellSegment(
 ): string {
   const segmentId = sha256(`seg\0${renderSpecId}\0${text}`);
   const drawn = { lines: 1, width: 392, height: 12, rgb: sha256(`pixels of ${text}`), cutLines: 0, outside: 0 };
-  story.tell('SegmentRendered', { segmentId, renderSpecId, text, ...drawn, ...overrides }, runId);
+  builder.record('SegmentRendered', { segmentId, renderSpecId, text, ...drawn, ...overrides }, runId);
   return segmentId;
 }
 
 /** Tells that the prompt of a step showed its history as an image; what the test does not say is made up. */
-export function tellHistory(
-  story: Story,
+export function recordHistory(
+  builder: EventBuilder,
   tree: { readonly treeId: string; readonly runId: string },
   shown: Pick<DataOf<'HistoryRendered'>, 'stepId' | 'renderSpecId' | 'segments'> & Partial<DataOf<'HistoryRendered'>>,
 ): void {
@@ -47,7 +47,7 @@ export function tellHistory(
     timings: { renderMs: 1 },
     ...shown,
   };
-  story.tell('HistoryRendered', data, tree.runId);
+  builder.record('HistoryRendered', data, tree.runId);
 }
 
 function sha256(text: string): string {

@@ -20,7 +20,7 @@ const POLL_MS = 20;
  * Folds the log into a build, from its cursors on, and never past those of the live version: so that both hold the fold of the
  * same events whenever the live one rests for a moment. Folds nothing more once the build took over or was dropped.
  */
-export async function foldBeside({
+export async function foldShadow({
   log,
   database,
   build,
@@ -31,7 +31,7 @@ export async function foldBeside({
   readonly build: Build;
   readonly apply?: typeof applyIsolatingPoison;
 }): Promise<Subscription> {
-  const { beside, projection } = build;
+  const { shadow, projection } = build;
 
   async function handle(batch: LogBatch, signal: AbortSignal): Promise<Answer> {
     for (let attempt = 0; ; attempt++) {
@@ -53,8 +53,8 @@ export async function foldBeside({
    */
   async function fold(batch: LogBatch, signal: AbortSignal): Promise<Answer> {
     const { topic, partition, from } = batch;
-    const cursor = await besideCursor(topic, partition);
-    if (cursor === undefined) throw new VersionGone(beside.name, beside.version);
+    const cursor = await shadowCursor(topic, partition);
+    if (cursor === undefined) throw new VersionGone(shadow.name, shadow.version);
     if (cursor >= batch.next) return { kind: 'done', next: batch.next };
     if (cursor < from) return { kind: 'rewind', to: cursor };
     const next = Math.min(batch.next, await liveCursor(topic, partition));
@@ -65,7 +65,7 @@ export async function foldBeside({
     const records = batch.records.filter(({ offset }) => offset < next);
     const read = decodeRecords({ ...batch, next, records });
     const items = await asFirstRead(database.db, projection.name, { topic, partition, from, next }, read);
-    const applied = await apply(database.db, beside, { topic, partition, from, next, items });
+    const applied = await apply(database.db, shadow, { topic, partition, from, next, items });
     return { kind: 'done', next: applied.cursor };
   }
 
@@ -76,9 +76,9 @@ export async function foldBeside({
     return rows[0]?.next_offset ?? 0;
   }
 
-  async function besideCursor(topic: string, partition: number): Promise<number | undefined> {
+  async function shadowCursor(topic: string, partition: number): Promise<number | undefined> {
     const { rows } = await sql<{ next_offset: number }>`
-      select next_offset from cursors where projection = ${beside.name} and topic = ${topic} and partition = ${partition}`.execute(
+      select next_offset from cursors where projection = ${shadow.name} and topic = ${topic} and partition = ${partition}`.execute(
       database.db,
     );
     return rows[0]?.next_offset;
@@ -89,7 +89,7 @@ export async function foldBeside({
       group: `build-${build.schema}`,
       topics: topicsOf(projection),
       handle,
-      startAt: besideCursor,
+      startAt: shadowCursor,
       batchLimit: BATCH_LIMIT,
     });
   const members: Subscription[] = [];

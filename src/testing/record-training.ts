@@ -2,7 +2,7 @@ import type { PlanRules } from '../domain/training/planning/plan-rules.ts';
 import type { DataOf } from '../events/catalogue.ts';
 import { derivedId } from '../events/derived-id.ts';
 import { manifestHashOf } from '../events/manifest-hash.ts';
-import type { Story } from './story.ts';
+import type { EventBuilder } from './event-builder.ts';
 
 export const TEST_RULES: PlanRules = {
   ...{ groupsPerBatch: 2, group: { kind: 'all' }, maxStaleness: 0, offPolicy: 'any', metric: 'environment' },
@@ -18,33 +18,33 @@ export const TEST_RULES: PlanRules = {
 };
 
 /** Tells that a policy is trained, and its first version. */
-export function tellLineage(story: Story, policyId: string, rules: Partial<PlanRules> = {}): string {
+export function recordLineage(builder: EventBuilder, policyId: string, rules: Partial<PlanRules> = {}): string {
   const lineageId = derivedId('lineage', policyId);
   const estimator = { name: 'grpo', revision: '1', mode: {} };
   const declared = { lineageId, policyId, estimator, rules: { ...TEST_RULES, ...rules }, seed: 7, trainer: {} };
-  story.tell('TrainingDeclared', declared, lineageId);
-  tellVersion(story, policyId, 0);
+  builder.record('TrainingDeclared', declared, lineageId);
+  recordVersion(builder, policyId, 0);
   return lineageId;
 }
 
 /** Tells a version of a policy, made from a batch or, without one, as a beginning. */
-export function tellVersion(story: Story, policyId: string, version: number, batchId: string | null = null): void {
+export function recordVersion(builder: EventBuilder, policyId: string, version: number, batchId: string | null = null): void {
   const lineageId = derivedId('lineage', policyId);
-  const checkpointId = story.id('checkpoint', policyId, version);
+  const checkpointId = builder.id('checkpoint', policyId, version);
   const weights = (version % 10).toString().repeat(64);
   const update = { version, parentVersion: batchId === null ? null : version - 1, batchId, checkpointId, weights };
   const rest = { estimator: null, loss: null, samples: 0, metrics: {} };
-  story.tell('PolicyUpdated', { lineageId, policyId, ...update, ...rest }, lineageId);
+  builder.record('PolicyUpdated', { lineageId, policyId, ...update, ...rest }, lineageId);
 }
 
-export interface ToldGroup {
+export interface RecordedGroup {
   readonly treeId: string;
   readonly rolloutIds: readonly string[];
 }
 
 /** Tells a closed group of a policy's run: one rollout of one step per reward, all by one version. */
-export function tellGroup(
-  story: Story,
+export function recordGroup(
+  builder: EventBuilder,
   runId: string,
   name: string,
   {
@@ -52,26 +52,26 @@ export function tellGroup(
     version = 0,
     rewards,
   }: { readonly policyId: string; readonly version?: number; readonly rewards: readonly number[] },
-): ToldGroup {
-  const tree = story.tree(runId, name, { plannedRollouts: rewards.length });
+): RecordedGroup {
+  const tree = builder.tree(runId, name, { plannedRollouts: rewards.length });
   const policy = { policyId, version };
   const rolloutIds = rewards.map((value, ordinal) => {
-    const rolloutId = story.rollout(tree, ordinal, { policy });
+    const rolloutId = builder.rollout(tree, ordinal, { policy });
     const policySpans = [{ from: 0, to: 3 + ordinal, ...policy }];
-    const stepId = story.step(tree, rolloutId, tree.rootStepId, 1, { policySpans, termination: 'terminated' });
-    story.reward(tree, stepId, value, { rolloutId });
-    story.finishRollout(tree, rolloutId, stepId);
+    const stepId = builder.step(tree, rolloutId, tree.rootStepId, 1, { policySpans, termination: 'terminated' });
+    builder.reward(tree, stepId, value, { rolloutId });
+    builder.finishRollout(tree, rolloutId, stepId);
     return rolloutId;
   });
-  story.closeTree(tree, rewards.length);
+  builder.closeTree(tree, rewards.length);
   return { treeId: tree.treeId, rolloutIds };
 }
 
 /** Tells a batch of whole groups, behind the one given. */
-export function tellBatch(
-  story: Story,
+export function recordBatch(
+  builder: EventBuilder,
   policyId: string,
-  groups: readonly ToldGroup[],
+  groups: readonly RecordedGroup[],
   before: DataOf<'BatchPlanned'> | null = null,
 ): DataOf<'BatchPlanned'> {
   const lineageId = derivedId('lineage', policyId);
@@ -85,6 +85,6 @@ export function tellBatch(
     previousHash: before?.manifestHash ?? null,
   };
   const data = { ...said, manifestHash: manifestHashOf(said) };
-  story.tell('BatchPlanned', data, lineageId);
+  builder.record('BatchPlanned', data, lineageId);
   return data;
 }

@@ -17,7 +17,7 @@ export interface Crowd {
  * client does not read the answer; where every connection has one, the new one is cut. Gives how many requests of a connection
  * are in hand, the one that just came among them.
  */
-export function makeRoom(server: Server, { limit, cut }: Crowd): (socket: Socket) => number {
+export function evictConnections(server: Server, { limit, cut }: Crowd): (socket: Socket) => number {
   const held = new Map<Socket, Held>(); // in the order in which they began to keep us waiting
 
   server.on('connection', (socket: Socket) => {
@@ -25,30 +25,30 @@ export function makeRoom(server: Server, { limit, cut }: Crowd): (socket: Socket
     if (held.size >= limit) {
       const last = longestWaiting(held);
       if (last === undefined) return cut(socket, []);
-      const { inHand = new Set<ServerResponse>(), served = false } = held.get(last) ?? {};
+      const { inFlight = new Set<ServerResponse>(), served = false } = held.get(last) ?? {};
       held.delete(last);
-      if (served && inHand.size === 0)
+      if (served && inFlight.size === 0)
         last.destroy(); // it rests: what is said now would be taken for the answer to what it asks next
-      else cut(last, [...inHand]);
+      else cut(last, [...inFlight]);
     }
-    held.set(socket, { inHand: new Set(), served: false });
+    held.set(socket, { inFlight: new Set(), served: false });
   });
 
   server.prependListener('request', ({ socket }: IncomingMessage, res: ServerResponse) => {
     const of = held.get(socket);
     if (!of) return; // cut, with this request on its way
-    of.inHand.add(res);
+    of.inFlight.add(res);
     res.once('close', () => {
-      of.inHand.delete(res);
+      of.inFlight.delete(res);
       of.served = true;
       if (held.delete(socket)) held.set(socket, of);
     });
   });
-  return (socket) => held.get(socket)?.inHand.size ?? 0;
+  return (socket) => held.get(socket)?.inFlight.size ?? 0;
 }
 
 interface Held {
-  readonly inHand: Set<ServerResponse>;
+  readonly inFlight: Set<ServerResponse>;
   /** Something was answered on it. */
   served: boolean;
 }
@@ -68,8 +68,8 @@ function longestWaiting(held: ReadonlyMap<Socket, Held>): Socket | undefined {
   return found?.socket;
 }
 
-function rankOf(socket: Socket, { inHand, served }: Held): number | null {
-  if (inHand.size === 0) return served ? 1 : 0;
-  if ([...inHand].every(({ req }) => !req.complete)) return 2;
+function rankOf(socket: Socket, { inFlight, served }: Held): number | null {
+  if (inFlight.size === 0) return served ? 1 : 0;
+  if ([...inFlight].every(({ req }) => !req.complete)) return 2;
   return socket.writableLength > 0 ? 3 : null;
 }

@@ -2,8 +2,8 @@ import { createRandom, type Random } from '../domain/random/random.ts';
 import type { DataOf } from '../events/catalogue.ts';
 import { derivedId } from '../events/derived-id.ts';
 import { manifestHashOf } from '../events/manifest-hash.ts';
-import type { Story } from './story.ts';
-import { TEST_RULES } from './tell-training.ts';
+import type { EventBuilder } from './event-builder.ts';
+import { TEST_RULES } from './record-training.ts';
 
 /** Scorers that the rewards of a web are by. */
 export const WEB_SCORERS = [
@@ -13,7 +13,7 @@ export const WEB_SCORERS = [
 ] as const;
 const POLICIES = ['web-a', 'Web-B']; // names keep their case
 
-interface ToldTree {
+interface DigestedTree {
   readonly treeId: string;
   readonly runId: string;
   /** Its root and all that was taken below it. */
@@ -26,24 +26,27 @@ interface ToldTree {
  * steps, rewards on steps and on rollouts, judged again, releases with and without sources, batches, versions with and without a
  * batch, evaluations that name what their policy was trained on.
  */
-export function tellWeb(story: Story, seed: number): { readonly trees: readonly ToldTree[]; readonly runs: readonly string[] } {
+export function recordWeb(
+  builder: EventBuilder,
+  seed: number,
+): { readonly trees: readonly DigestedTree[]; readonly runs: readonly string[] } {
   const random = createRandom(seed);
-  const runs = ['one', 'two', 'three'].map((name) => story.run(name));
-  const trees = runs.flatMap((runId, r) => ['x', 'y', 'z'].map((name) => tellTree(story, random, runId, r < 2 ? name : 'z')));
-  for (const name of ['four', 'five']) trees.push(tellFork(story, random, trees, name)); // the second may be a fork of the first
+  const runs = ['one', 'two', 'three'].map((name) => builder.run(name));
+  const trees = runs.flatMap((runId, r) => ['x', 'y', 'z'].map((name) => recordTree(builder, random, runId, r < 2 ? name : 'z')));
+  for (const name of ['four', 'five']) trees.push(recordFork(builder, random, trees, name)); // the second may be a fork of the first
   runs.push(...trees.slice(-2).map(({ runId }) => runId));
-  const datasets = [0, 1, 2].map((n) => tellRelease(story, random, trees, n));
+  const datasets = [0, 1, 2].map((n) => recordRelease(builder, random, trees, n));
   const left = new Map(trees.map(({ treeId, rolloutIds }) => [treeId, [...rolloutIds]]));
-  for (const policyId of POLICIES) tellPolicy(story, random, policyId, left);
-  for (let i = 0; i < 4; i++) tellEvaluation(story, random, { runs, datasets, i });
+  for (const policyId of POLICIES) recordPolicy(builder, random, policyId, left);
+  for (let i = 0; i < 4; i++) recordEvaluation(builder, random, { runs, datasets, i });
   return { trees, runs };
 }
 
-function tellTree(story: Story, random: Random, runId: string, name: string, way = 0): ToldTree {
-  const tree = story.tree(runId, `${name}-${random.int(1_000_000)}`, {
+function recordTree(builder: EventBuilder, random: Random, runId: string, name: string, way = 0): DigestedTree {
+  const tree = builder.tree(runId, `${name}-${random.int(1_000_000)}`, {
     plannedRollouts: 3,
     task: {
-      ...{ taskId: story.id('task', name), environment: 'textcraft', serverFingerprint: 'world-1', alias: name, goal: name },
+      ...{ taskId: builder.id('task', name), environment: 'textcraft', serverFingerprint: 'world-1', alias: name, goal: name },
       ...{ observationHash: 'a'.repeat(64), depth: null, split: null },
     },
   });
@@ -53,7 +56,7 @@ function tellTree(story: Story, random: Random, runId: string, name: string, way
   // Steps that no rollout took: those of a fork's way, or the inner ones of a search.
   const untaken = (parent: string): void => {
     const depth = (depths.get(parent) ?? 0) + 1;
-    const step = story.step(tree, null, parent, depth);
+    const step = builder.step(tree, null, parent, depth);
     depths.set(step, depth);
     all.push(step);
   };
@@ -61,66 +64,66 @@ function tellTree(story: Story, random: Random, runId: string, name: string, way
   for (let ordinal = 0; ordinal < 3; ordinal++) {
     if (random.int(3) === 0) untaken(random.choice(all));
     const from = random.choice(all);
-    const rolloutId = story.rollout(tree, ordinal, { fromStepId: from });
+    const rolloutId = builder.rollout(tree, ordinal, { fromStepId: from });
     let parent = from;
     const length = 1 + random.int(3);
     for (let i = 0; i < length; i++) {
       const depth = (depths.get(parent) ?? 0) + 1;
-      parent = story.step(tree, rolloutId, parent, depth);
+      parent = builder.step(tree, rolloutId, parent, depth);
       depths.set(parent, depth);
       all.push(parent);
-      if (random.int(4) === 0) tellReward(story, random, tree, parent, null);
+      if (random.int(4) === 0) recordReward(builder, random, tree, parent, null);
     }
-    if (random.int(2) === 0) tellReward(story, random, tree, null, rolloutId);
-    story.finishRollout(tree, rolloutId, parent, { steps: length });
+    if (random.int(2) === 0) recordReward(builder, random, tree, null, rolloutId);
+    builder.finishRollout(tree, rolloutId, parent, { steps: length });
     rolloutIds.push(rolloutId);
   }
-  story.closeTree(tree, 3);
+  builder.closeTree(tree, 3);
   return { treeId: tree.treeId, runId, stepIds: all, rolloutIds };
 }
 
 /** A run that goes on from a step of one of the trees, which may be its root. */
-function tellFork(story: Story, random: Random, trees: readonly ToldTree[], name: string): ToldTree {
+function recordFork(builder: EventBuilder, random: Random, trees: readonly DigestedTree[], name: string): DigestedTree {
   const { runId, treeId, stepIds } = random.choice(trees.slice(-5));
   const fork = { runId, treeId, stepId: random.choice(stepIds) };
-  return tellTree(story, random, story.run(name, { kind: 'fork', config: { fork } }), 'w', 1 + random.int(3));
+  return recordTree(builder, random, builder.run(name, { kind: 'fork', config: { fork } }), 'w', 1 + random.int(3));
 }
 
-function tellReward(
-  story: Story,
+function recordReward(
+  builder: EventBuilder,
   random: Random,
   tree: { readonly treeId: string; readonly runId: string },
   stepId: string | null,
   rolloutId: string | null,
 ): void {
-  const rewardId = story.reward(tree, stepId, random.int(10) / 4, { rolloutId, scorer: random.choice(WEB_SCORERS) });
+  const rewardId = builder.reward(tree, stepId, random.int(10) / 4, { rolloutId, scorer: random.choice(WEB_SCORERS) });
   if (random.int(3) > 0) return;
   const data = { rewardId, treeId: tree.treeId, value: random.int(10) / 8, scorer: random.choice(WEB_SCORERS), reason: 'again' };
-  story.tell('RewardRevised', data, tree.runId);
+  builder.record('RewardRevised', data, tree.runId);
 }
 
-function tellRelease(story: Story, random: Random, trees: readonly ToldTree[], n: number): string {
-  const datasetId = story.id('dataset', n);
+function recordRelease(builder: EventBuilder, random: Random, trees: readonly DigestedTree[], n: number): string {
+  const datasetId = builder.id('dataset', n);
   const sha256 = String(n).repeat(64);
   const sources = random.shuffle(trees).slice(0, 2);
   const runs = [...new Set(sources.map(({ runId }) => runId))];
   const made = { query: {}, parameters: {}, position: {}, counts: {}, bytes: 1, codeVersion: '1', runs };
   const frozen = { name: 'web', version: n + 1, format: 'dpo', formatVersion: 1, sha256, ...made };
-  story.tell('DatasetReleased', { datasetId, ...frozen }, datasetId);
+  builder.record('DatasetReleased', { datasetId, ...frozen }, datasetId);
   if (n === 2) return datasetId; // made before sources were told
   const examples = sources.map(({ treeId, rolloutIds }, i) => {
     const [goodRolloutId, badRolloutId] = random.shuffle(rolloutIds) as [string, string]; // a tree has three
     return { line: 2 * i + 1, lines: 2, kind: 'pair' as const, treeId, goodRolloutId, badRolloutId, revisionId: null };
   });
-  story.tell('DatasetSourced', { datasetId, sha256, part: 0, examples }, datasetId);
+  builder.record('DatasetSourced', { datasetId, sha256, part: 0, examples }, datasetId);
   return datasetId;
 }
 
-function tellPolicy(story: Story, random: Random, policyId: string, left: Map<string, string[]>): void {
+function recordPolicy(builder: EventBuilder, random: Random, policyId: string, left: Map<string, string[]>): void {
   const lineageId = derivedId('lineage', policyId);
   const estimator = { name: 'grpo', revision: '1', mode: {} };
-  story.tell('TrainingDeclared', { lineageId, policyId, estimator, rules: TEST_RULES, seed: 7, trainer: {} }, lineageId);
-  tellVersion(story, lineageId, policyId, 0, null);
+  builder.record('TrainingDeclared', { lineageId, policyId, estimator, rules: TEST_RULES, seed: 7, trainer: {} }, lineageId);
+  recordVersion(builder, lineageId, policyId, 0, null);
   let previousHash: string | null = null;
   for (let ordinal = 0; ordinal < 3; ordinal++) {
     const treeId = random.choice([...left.keys()]);
@@ -132,24 +135,30 @@ function tellPolicy(story: Story, random: Random, policyId: string, left: Map<st
       ...{ groups: [{ treeId, rolloutIds }], samples: rolloutIds.length, tokens: 1, shards: [[0]], previousHash },
     };
     previousHash = manifestHashOf(manifest);
-    story.tell('BatchPlanned', { ...manifest, manifestHash: previousHash }, lineageId);
-    tellVersion(story, lineageId, policyId, ordinal + 1, random.int(4) === 0 ? null : batchId);
+    builder.record('BatchPlanned', { ...manifest, manifestHash: previousHash }, lineageId);
+    recordVersion(builder, lineageId, policyId, ordinal + 1, random.int(4) === 0 ? null : batchId);
   }
 }
 
-function tellVersion(story: Story, lineageId: string, policyId: string, version: number, batchId: string | null): void {
-  const checkpointId = story.id('checkpoint', policyId, version);
+function recordVersion(
+  builder: EventBuilder,
+  lineageId: string,
+  policyId: string,
+  version: number,
+  batchId: string | null,
+): void {
+  const checkpointId = builder.id('checkpoint', policyId, version);
   const update = { version, parentVersion: version === 0 ? null : version - 1, batchId, checkpointId, weights: 'c'.repeat(64) };
   const rest = { estimator: null, loss: null, samples: 0, metrics: {} };
-  story.tell('PolicyUpdated', { lineageId, policyId, ...update, ...rest }, lineageId);
+  builder.record('PolicyUpdated', { lineageId, policyId, ...update, ...rest }, lineageId);
 }
 
-function tellEvaluation(
-  story: Story,
+function recordEvaluation(
+  builder: EventBuilder,
   random: Random,
   { runs, datasets, i }: { readonly runs: readonly string[]; readonly datasets: readonly string[]; readonly i: number },
 ): void {
-  const runId = i === 3 ? random.choice(runs) : story.run(`evaluation ${i}`, { kind: 'evaluate' });
+  const runId = i === 3 ? random.choice(runs) : builder.run(`evaluation ${i}`, { kind: 'evaluate' });
   const trained =
     i === 0
       ? { datasetIds: random.shuffle(datasets).slice(0, 1), runIds: [] }
@@ -158,7 +167,7 @@ function tellEvaluation(
         : null;
   const policy = trained ? { policyId: 'web-cloned', version: i } : { policyId: random.choice(POLICIES), version: random.int(4) };
   const interval = { low: 0, high: 1 };
-  story.tell(
+  builder.record(
     'EvaluationFinished',
     {
       ...{ runId, policy, environment: 'textcraft', split: null, tasks: 1, episodes: 1, meanReturn: 0.5, successRate: 0.5 },

@@ -1,8 +1,9 @@
 import { decode } from '../../src/events/codec.ts';
 import type { Platform } from '../../src/platform/open-platform.ts';
 import { projections } from '../../src/projections/registry.ts';
+import { readTreesOfRun } from '../../src/projections/step-tree/read-trees-of-run.ts';
 import { readLedgers } from '../../src/projections/training-pool/read-ledger.ts';
-import { runDigest } from '../../src/usecases/datasets/run-digest.ts';
+import { digestTrees, type TreeDigest } from '../../src/usecases/datasets/digest-trees.ts';
 import { replayProjections } from '../../src/usecases/replay/replay-projections.ts';
 import { verifyRecord } from '../../src/usecases/verify/verify-record.ts';
 
@@ -19,7 +20,7 @@ export interface Check {
 export interface Outcome {
   /** SHA-256 of the weights by version. */
   readonly weights: readonly string[];
-  readonly digest: string;
+  readonly trees: readonly TreeDigest[];
 }
 
 export async function outcomeOf(platform: Platform, policyId: string, runId: string): Promise<Outcome> {
@@ -29,7 +30,13 @@ export async function outcomeOf(platform: Platform, policyId: string, runId: str
     .where('policy_id', '=', policyId)
     .orderBy('version')
     .execute();
-  return { weights: versions.map(({ weights }) => weights), digest: (await runDigest(platform, runId)).digest };
+  const trees = await platform.database.db.transaction().execute(async (trx) => {
+    const found = (await readTreesOfRun(trx, runId)).map(({ treeId }) => ({ treeId, runId }));
+    const digests: TreeDigest[] = [];
+    for await (const digest of digestTrees(trx, platform.blobs, each(found))) digests.push(digest);
+    return digests;
+  });
+  return { weights: versions.map(({ weights }) => weights), trees };
 }
 
 /** Checks everything that is promised of a record, however its processes died. All that was appended must be projected. */
@@ -57,13 +64,36 @@ export async function checkRecord(
       broken: Math.max(versions, Math.abs(expected.weights.length - outcome.weights.length)),
       detail: `${outcome.weights.length} versions, the last ${outcome.weights.at(-1)?.slice(0, 12)}`,
     },
-    {
-      promise: 'the same trees as undisturbed',
-      broken: expected.digest === outcome.digest ? 0 : 1,
-      detail: `digest ${outcome.digest.slice(0, 12)}`,
-    },
+    await sameTrees(platform, expected.trees, outcome.trees),
     await intact(platform),
   ];
+}
+
+async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}
+
+/** Compares trees by what happened in them: their ids depend on the run. */
+async function sameTrees({ database }: Platform, expected: readonly TreeDigest[], found: readonly TreeDigest[]): Promise<Check> {
+  const promise = 'the same trees as undisturbed';
+  const undisturbed = new Set(expected.map(({ digest }) => digest));
+  const here = new Set(found.map(({ digest }) => digest));
+  const others = found.filter(({ digest }) => !undisturbed.has(digest));
+  const missing = expected.filter(({ digest }) => !here.has(digest));
+  const broken = others.length + missing.length + Math.abs(expected.length - found.length);
+  if (broken === 0) return { promise, broken, detail: `${found.length} trees` };
+  const { rows } = await database.pool.query<{ tree_id: string; outcomes: string }>(
+    `select tree_id, string_agg(concat_ws(' ', r.ordinal, r.outcome, r.success, r.reason), '; ' order by r.ordinal) as outcomes
+     from rollouts r where tree_id = any($1::uuid[]) group by tree_id`,
+    [others.map(({ treeId }) => treeId)],
+  );
+  const outcomes = new Map(rows.map((row) => [row.tree_id, row.outcomes]));
+  const differing = others.map(({ treeId, alias }) => `${treeId} of task ${alias}: ${outcomes.get(treeId) ?? 'no rollout'}`);
+  return {
+    promise,
+    broken,
+    detail: `${found.length} trees, ${expected.length} undisturbed; missing tasks ${missing.map(({ alias }) => alias).join(', ') || 'none'}; ${differing.join(' | ')}`,
+  };
 }
 
 async function everythingJournalled({ database }: Platform, acknowledged: readonly string[]): Promise<Check> {

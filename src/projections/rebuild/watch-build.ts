@@ -34,8 +34,8 @@ export async function watchBuild(
   { signal, progress, finished, ended }: Watching & { readonly finished: Promise<void>; readonly ended?: AbortSignal },
 ): Promise<void> {
   const began = performance.now();
-  const first = (await placesOf(db, build)).done;
   let end: { readonly fault?: unknown } | undefined;
+  // Attached before the first wait: a rejection that nobody listens to ends the process.
   finished.then(
     () => {
       end = {};
@@ -44,6 +44,7 @@ export async function watchBuild(
       end = { fault };
     },
   );
+  const first = (await placesOf(db, build)).done;
   for (let reported = 0; ; ) {
     signal.throwIfAborted();
     if (end && 'fault' in end) throw end.fault;

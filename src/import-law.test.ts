@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
@@ -110,6 +110,17 @@ describe('the law of imports', () => {
 
   test('only projections, log, postgres and training contain SQL', () => {
     expect(files.filter((file) => !isTesting(file) && !MAY_HOLD_SQL.test(file) && SQL.test(code(file)))).toEqual([]);
+  });
+
+  test('no file of postgres names a table of a projection', () => {
+    const folders = readdirSync(join(ROOT, 'src/projections'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    const sql = folders.map(({ name }) => join(ROOT, 'src/projections', name, 'tables.sql')).filter((path) => existsSync(path));
+    const tables = sql.flatMap((path) =>
+      [...readFileSync(path, 'utf8').matchAll(/^create table (\w+)/gm)].map(([, name]) => name),
+    );
+    const named = new RegExp(`(['"\`]|\\b(from|join|into|update|table|copy)\\s+)(${tables.join('|')})\\b`);
+    expect(tables.length).toBeGreaterThan(30);
+    expect(files.filter((file) => file.startsWith('src/postgres/') && !isTesting(file) && named.test(code(file)))).toEqual([]);
   });
 
   test('every file of the domain is reached from the command line, a worker, HTTP or GraphQL, or has a listed reason', () => {

@@ -3,28 +3,32 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { insertRows } from './bulk.ts';
+import type { Instant, Json } from './column-types.ts';
 import { type Database, openDatabase } from './database.ts';
+import { column, type NewRow, table } from './table.ts';
 
-const COLUMNS = {
-  id: 'uuid',
-  "text'": 'text',
-  n: 'bigint',
-  x: 'double precision',
-  yes: 'boolean',
-  at: 'timestamptz',
-  json: 'jsonb',
-  path: 'uuid[]',
+const columns = {
+  id: column<string>('uuid'),
+  "text'": column<string | null>('text'),
+  n: column<number | null>('bigint'),
+  x: column<number>('double precision'),
+  yes: column<boolean | null>('boolean'),
+  at: column<Instant>('timestamptz'),
+  json: column<Json<unknown>>('jsonb'),
+  path: column<string[] | null>('uuid[]'),
 };
-type Row = Record<keyof typeof COLUMNS, unknown>;
+const few = table('few', ['id'], columns);
+const many = table('many', ['id'], columns);
+type Row = NewRow<typeof few>;
 
 let made: TestDatabase;
 let database: Database;
 beforeAll(async () => {
   made = await createTestDatabase();
   database = await openDatabase(made.url);
-  const columns = Object.entries(COLUMNS).map(([name, type]) => `"${name}" ${type}`);
-  for (const table of ['few', 'many'])
-    await database.pool.query(`create table ${table} (${columns.join(', ')}, primary key (id))`);
+  const declared = Object.entries(columns).map(([name, { type }]) => `"${name}" ${type}`);
+  for (const { name } of [few, many])
+    await database.pool.query(`create table ${name} (${declared.join(', ')}, primary key (id))`);
 });
 afterAll(async () => {
   await database.close();
@@ -43,8 +47,8 @@ const row = (n: number, parts: Partial<Row> = {}): Row => ({
   path: [id(n), id(n + 1)],
   ...parts,
 });
-const insert = (table: string, rows: readonly Row[]): Promise<void> =>
-  database.db.transaction().execute((trx) => insertRows(trx, table, ['id'], rows, COLUMNS));
+const insert = (into: typeof few, rows: readonly Row[]): Promise<void> =>
+  database.db.transaction().execute((trx) => insertRows(trx, into, rows));
 const read = async (table: string): Promise<unknown[]> => (await database.pool.query(`select * from ${table} order by id`)).rows;
 const empty = (): Promise<unknown> => database.pool.query('truncate few, many');
 
@@ -66,8 +70,8 @@ describe('bulk inserts', () => {
       fc.asyncProperty(fc.array(values, { minLength: 100, maxLength: 120 }), async (parts) => {
         await empty();
         const rows = parts.map((part, n) => row(n, part));
-        for (const each of rows) await insert('few', [each]);
-        await insert('many', rows);
+        for (const each of rows) await insert(few, [each]);
+        await insert(many, rows);
         expect(await read('many')).toEqual(await read('few'));
       }),
       { numRuns: 8 },
@@ -76,8 +80,8 @@ describe('bulk inserts', () => {
 
   test('an existing key is skipped, and the first of two equal keys is kept', async () => {
     await empty();
-    await insert('many', [row(7, { "text'": 'before' })]);
-    await insert('many', [...Array.from({ length: 150 }, (_, n) => row(n)), row(9, { "text'": 'again' })]);
+    await insert(many, [row(7, { "text'": 'before' })]);
+    await insert(many, [...Array.from({ length: 150 }, (_, n) => row(n)), row(9, { "text'": 'again' })]);
     const rows = (await read('many')) as Row[];
     expect(rows).toHaveLength(150);
     expect(rows[7]?.["text'"]).toBe('before');
@@ -87,7 +91,7 @@ describe('bulk inserts', () => {
   test('a value that Postgres cannot store fails the whole insert with a data error, and the connection survives', async () => {
     await empty();
     const rows = Array.from({ length: 150 }, (_, n) => row(n, n === 99 ? { n: 2 ** 70 } : {}));
-    await expect(insert('many', rows)).rejects.toMatchObject({ code: expect.stringMatching(/^22/) });
+    await expect(insert(many, rows)).rejects.toMatchObject({ code: expect.stringMatching(/^22/) });
     expect(await read('many')).toEqual([]);
     expect((await sql`select 1 as one`.execute(database.db)).rows).toEqual([{ one: 1 }]);
   });
@@ -97,7 +101,7 @@ describe('bulk inserts', () => {
     const rows = Array.from({ length: 20_000 }, (_, n) => row(n, { "text'": 'x'.repeat(500) }));
     const lost = database.db.transaction().execute(async (trx) => {
       const { rows: own } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
-      const inserting = insertRows(trx, 'many', ['id'], rows, COLUMNS);
+      const inserting = insertRows(trx, many, rows);
       await database.pool.query('select pg_terminate_backend($1)', [own[0]?.pid]);
       await inserting;
     });

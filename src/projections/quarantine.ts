@@ -3,8 +3,9 @@ import { cutText } from '../domain/text/cut-text.ts';
 import type { Refusal } from '../events/codec.ts';
 import type { Delivery } from '../events/envelope.ts';
 import { wellFormed } from '../events/well-formed.ts';
-import { insertRows, recordset } from '../postgres/bulk.ts';
+import { insertRows, recordset, typesOf } from '../postgres/bulk.ts';
 import type { Db, Trx } from '../postgres/database.ts';
+import { tables } from '../postgres/tables.ts';
 import type { Item } from './decode-records.ts';
 import type { Poison, Projection } from './projection.ts';
 import type { Slice } from './slice.ts';
@@ -42,8 +43,7 @@ export async function quarantine(
       body: hex(Buffer.from(bytes)),
     })),
   ];
-  const key = ['projection', 'topic', 'partition', 'offset'] as const;
-  await insertRows(trx, 'quarantine', key, rows, COLUMNS); // in public, but where a snapshot as of a moment keeps one of its own
+  await insertRows(trx, tables.quarantine, rows); // in public, but where a snapshot as of a moment keeps one of its own
 }
 
 /**
@@ -78,20 +78,6 @@ export function cannotStore(error: unknown): string {
   return `Postgres cannot store it: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-const COLUMNS = {
-  projection: 'text',
-  topic: 'text',
-  partition: 'integer',
-  offset: 'bigint',
-  event_id: 'uuid',
-  type: 'text',
-  stream: 'text',
-  code: 'text',
-  field: 'text',
-  reason: 'text',
-  body: 'bytea',
-};
-
 function hex(bytes: Buffer): string {
   return `\\x${bytes.toString('hex')}`;
 }
@@ -107,21 +93,19 @@ export async function closeReleased(
   { topic, partition }: Slice,
   deliveries: readonly Delivery[],
 ): Promise<void> {
-  const first = new Map<number, { readonly offset: number; readonly at: string; readonly released_offset: number }>();
+  const first = new Map<number, { readonly offset: number; readonly released_at: string; readonly released_offset: number }>();
   for (const { offset, event } of deliveries) {
     const { released } = event;
     if (released && !first.has(released.offset))
-      first.set(released.offset, { offset: released.offset, at: released.at, released_offset: offset });
+      first.set(released.offset, { offset: released.offset, released_at: released.at, released_offset: offset });
   }
   if (first.size === 0) return;
   await sql`
-    update quarantine q set released_at = coalesce(q.released_at, r.at), released_offset = r.released_offset
-    from ${recordset([...first.values()], RELEASE_COLUMNS)}
+    update quarantine q set released_at = coalesce(q.released_at, r.released_at), released_offset = r.released_offset
+    from ${recordset([...first.values()], typesOf(tables.quarantine, ['offset', 'released_at', 'released_offset']))}
     where q.projection = ${name} and q.topic = ${topic} and q.partition = ${partition} and q."offset" = r."offset"
       and q.released_offset is null`.execute(trx);
 }
-
-const RELEASE_COLUMNS = { offset: 'bigint', at: 'timestamptz', released_offset: 'bigint' };
 
 /**
  * Gives items as a projection met them when it first passed them: a record that could not be read then waits in its quarantine,

@@ -3,7 +3,9 @@ import type { DataOf } from '../../events/catalogue.ts';
 import type { Delivery } from '../../events/envelope.ts';
 import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
+import { tables } from './tables.ts';
 
 /**
  * Folds what the examples of released datasets were made of. Of two releases under one id the first is the fact, and only what
@@ -18,8 +20,8 @@ export const datasetSources: Projection = {
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const digests = await knownDigests(batch, trx);
-  const released: object[] = [];
-  const examples = new Map<string, object>();
+  const released: Row<typeof tables.dataset_digests>[] = [];
+  const examples = new Map<string, Row<typeof tables.dataset_examples>>();
   const poison: Poison[] = [];
   for (const delivery of batch) {
     if (isOf(delivery, 'DatasetReleased')) {
@@ -42,8 +44,8 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
       }
     }
   }
-  await insertRows(trx, 'dataset_digests', ['dataset_id'], released, { dataset_id: 'uuid', sha256: 'text' });
-  await insertRows(trx, 'dataset_examples', ['dataset_id', 'line'], [...examples.values()], COLUMNS);
+  await insertRows(trx, tables.dataset_digests, released);
+  await insertRows(trx, tables.dataset_examples, [...examples.values()]);
   return poison;
 }
 
@@ -59,19 +61,8 @@ async function knownDigests(batch: readonly Delivery[], trx: Trx): Promise<Map<s
   return new Map(rows.map(({ id, sha256 }) => [id, sha256]));
 }
 
-const COLUMNS = {
-  dataset_id: 'uuid',
-  line: 'integer',
-  lines: 'integer',
-  kind: 'text',
-  tree_id: 'uuid',
-  good_rollout_id: 'uuid',
-  bad_rollout_id: 'uuid',
-  revision_id: 'uuid',
-};
-
 type SourcedExample = DataOf<'DatasetSourced'>['examples'][number];
-function rowOf(datasetId: string, sourced: SourcedExample): Record<keyof typeof COLUMNS, unknown> {
+function rowOf(datasetId: string, sourced: SourcedExample): Row<typeof tables.dataset_examples> {
   return {
     dataset_id: datasetId,
     line: sourced.line,

@@ -1,15 +1,15 @@
 import { type Selectable, sql } from 'kysely';
-import type { DatasetExamplesTable } from '../../postgres/data-tables.ts';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import type { Tables } from '../../postgres/tables.ts';
 
 /** An example of a released dataset and the record that it was made of. `line` is its first line in the file, from 1. */
 export interface ExampleRecord {
   readonly datasetId: string;
   readonly line: number;
   readonly lines: number;
-  readonly kind: DatasetExamplesTable['kind'];
+  readonly kind: Tables['dataset_examples']['kind'];
   readonly treeId: string;
   readonly goodRolloutId: string;
   readonly badRolloutId: string | null;
@@ -73,7 +73,7 @@ function chosen(db: Db, { datasetId, kind, treeId, revisionId }: ExampleFilter) 
   return query;
 }
 
-function toExample(row: Selectable<DatasetExamplesTable>): ExampleRecord {
+function toExample(row: Selectable<Tables['dataset_examples']>): ExampleRecord {
   return {
     datasetId: row.dataset_id,
     line: row.line,

@@ -8,7 +8,7 @@ create table dataset_examples (
   dataset_id      uuid    not null,
   line            integer not null,
   lines           integer not null,
-  kind            text    not null,
+  kind            text    not null, --: 'good' | 'revision' | 'pair'
   tree_id         uuid    not null,
   good_rollout_id uuid    not null,
   bad_rollout_id  uuid,

@@ -1,8 +1,10 @@
 import { sql } from 'kysely';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
-import { insertRows, recordset } from '../../postgres/bulk.ts';
+import { insertRows, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
+import { tables } from './tables.ts';
 
 /**
  * Folds releases and withdrawals of datasets. The first release and the first withdrawal are the facts; a repetition changes
@@ -17,8 +19,8 @@ export const datasets: Projection = {
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const known = await knownDatasets(batch, trx);
-  const released: object[] = [];
-  const withdrawn = new Map<string, object>();
+  const released: ReturnType<typeof releaseRow>[] = [];
+  const withdrawn = new Map<string, Pick<Row<typeof tables.datasets>, 'dataset_id' | 'withdrawn_at' | 'withdraw_reason'>>();
   const poison: Poison[] = [];
   for (const delivery of batch) {
     if (isOf(delivery, 'DatasetReleased')) {
@@ -36,14 +38,8 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
       if (!withdrawn.has(datasetId)) withdrawn.set(datasetId, row);
     }
   }
-  await insertRows(trx, 'datasets', ['dataset_id'], released, RELEASE_COLUMNS);
-  if (withdrawn.size > 0) {
-    const columns = { dataset_id: 'uuid', withdrawn_at: 'timestamptz', withdraw_reason: 'text' };
-    await sql`
-      update datasets set withdrawn_at = r.withdrawn_at, withdraw_reason = r.withdraw_reason
-      from ${recordset([...withdrawn.values()], columns)}
-      where datasets.dataset_id = r.dataset_id and datasets.withdrawn_at is null`.execute(trx);
-  }
+  await insertRows(trx, tables.datasets, released);
+  await updateRows(trx, tables.datasets, [...withdrawn.values()], 'withdrawn_at');
   return poison;
 }
 
@@ -55,23 +51,10 @@ async function knownDatasets(batch: readonly Delivery[], trx: Trx): Promise<Set<
   return new Set(rows.map(({ id }) => id));
 }
 
-const RELEASE_COLUMNS = {
-  dataset_id: 'uuid',
-  name: 'text',
-  version: 'integer',
-  format: 'text',
-  format_version: 'integer',
-  query: 'jsonb',
-  parameters: 'jsonb',
-  position: 'jsonb',
-  counts: 'jsonb',
-  bytes: 'bigint',
-  sha256: 'text',
-  code_version: 'text',
-  runs: 'uuid[]',
-  released_at: 'timestamptz',
-};
-function releaseRow({ data, occurredAt }: Envelope<'DatasetReleased'>): Record<keyof typeof RELEASE_COLUMNS, unknown> {
+function releaseRow({
+  data,
+  occurredAt,
+}: Envelope<'DatasetReleased'>): Omit<Row<typeof tables.datasets>, 'withdrawn_at' | 'withdraw_reason'> {
   return {
     dataset_id: data.datasetId,
     name: data.name,

@@ -1,8 +1,8 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
-import type { DatasetsTable } from '../../postgres/data-tables.ts';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import type { Tables } from '../../postgres/tables.ts';
 
 /** A frozen dataset as it is now. `runs` are those that its examples come from. */
 export interface DatasetRecord {
@@ -111,7 +111,7 @@ function chosen(db: Db, { name, format, withdrawn, runId, treeId, rolloutId, rev
   return query;
 }
 
-function toDataset(row: Selectable<DatasetsTable>): DatasetRecord {
+function toDataset(row: Selectable<Tables['datasets']>): DatasetRecord {
   return {
     id: row.dataset_id,
     name: row.name,

@@ -5,10 +5,10 @@ create table datasets (
   version         integer     not null,
   format          text        not null,
   format_version  integer     not null,
-  query           jsonb       not null,
-  parameters      jsonb       not null,
-  position        jsonb       not null,
-  counts          jsonb       not null,
+  query           jsonb       not null, --: Record<string, unknown>
+  parameters      jsonb       not null, --: Record<string, unknown>
+  position        jsonb       not null, --: Record<string, string>
+  counts          jsonb       not null, --: Record<string, unknown>
   bytes           bigint      not null,
   sha256          text        not null,
   code_version    text        not null,

@@ -14,11 +14,11 @@ create table evaluations (
   success_low      double precision not null,
   success_high     double precision not null,
   mean_steps       double precision not null,
-  bootstrap        jsonb            not null,
-  repeated_actions jsonb            not null,
-  by_depth         jsonb            not null,
+  bootstrap        jsonb            not null, --: Record<string, unknown>
+  repeated_actions jsonb            not null, --: { length: number; perEpisode: number }[]
+  by_depth         jsonb            not null, --: { taskDepth: number | null; episodes: number; successes: number }[]
   recovered_run_id uuid,
-  trained          jsonb,
+  trained          jsonb, --: Record<string, unknown>
   finished_at      timestamptz      not null
 );
 create index evaluations_policy on evaluations (policy_id, policy_version);

@@ -7,16 +7,8 @@ import { segmentId } from '../../images/image-id.ts';
 import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
-import {
-  HISTORY_COLUMNS,
-  historyRow,
-  RUN_SPEC_COLUMNS,
-  runSpecRow,
-  SEGMENT_COLUMNS,
-  SPEC_COLUMNS,
-  segmentRow,
-  specRow,
-} from './rows.ts';
+import { historyRow, runSpecRow, segmentRow, specRow } from './rows.ts';
+import { tables } from './tables.ts';
 
 const HANDLES: readonly EventType[] = ['RenderSpecRegistered', 'SegmentRendered', 'HistoryRendered'];
 
@@ -30,10 +22,10 @@ export const images: Projection = { name: 'images', version: 1, handles: HANDLES
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const lengths = await knownHistories(batch, trx);
-  const specs = new Map<string, object>();
-  const runSpecs = new Map<string, object>();
-  const segments = new Map<string, object>();
-  const histories: object[] = [];
+  const specs = new Map<string, ReturnType<typeof specRow>>();
+  const runSpecs = new Map<string, ReturnType<typeof runSpecRow>>();
+  const segments = new Map<string, ReturnType<typeof segmentRow>>();
+  const histories: ReturnType<typeof historyRow>[] = [];
   const poison: Poison[] = [];
   for (const delivery of batch) {
     if (isOf(delivery, 'RenderSpecRegistered')) {
@@ -61,10 +53,10 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
       if (refused) poison.push({ delivery, ...refused });
     }
   }
-  await insertRows(trx, 'render_specs', ['render_spec_id'], [...specs.values()], SPEC_COLUMNS);
-  await insertRows(trx, 'run_render_specs', ['run_id', 'render_spec_id'], [...runSpecs.values()], RUN_SPEC_COLUMNS);
-  await insertRows(trx, 'segments', ['segment_id'], [...segments.values()], SEGMENT_COLUMNS);
-  await insertRows(trx, 'history_images', ['step_id'], histories, HISTORY_COLUMNS);
+  await insertRows(trx, tables.render_specs, [...specs.values()]);
+  await insertRows(trx, tables.run_render_specs, [...runSpecs.values()]);
+  await insertRows(trx, tables.segments, [...segments.values()]);
+  await insertRows(trx, tables.history_images, histories);
   return poison;
 }
 
@@ -76,7 +68,7 @@ interface KnownHistory {
 function foldHistory(
   delivery: Delivery<Envelope<'HistoryRendered'>>,
   known: Map<string, KnownHistory>,
-  rows: object[],
+  rows: ReturnType<typeof historyRow>[],
 ): Omit<Poison, 'delivery'> | undefined {
   const { stepId, treeId, prefix, segments, history } = delivery.event.data;
   const before = known.get(stepId);
@@ -118,6 +110,6 @@ function digestOf(spec: unknown): string {
   return createHash('sha256').update(canonicalJson(spec)).digest('hex');
 }
 
-function keepFirst(rows: Map<string, object>, key: string, row: object): void {
+function keepFirst<Row>(rows: Map<string, Row>, key: string, row: Row): void {
   if (!rows.has(key)) rows.set(key, row);
 }

@@ -1,39 +1,18 @@
 import type { Delivery, Envelope } from '../../events/envelope.ts';
+import type { Row } from '../../postgres/table.ts';
+import type { tables } from './tables.ts';
 
-/** The rows that the events of history images become, with the column types of their bulk writes beside them. */
+/** The rows that the events of history images become. */
 
-export const SPEC_COLUMNS = { render_spec_id: 'text', spec: 'jsonb' };
-export function specRow({ data }: Envelope<'RenderSpecRegistered'>): Record<keyof typeof SPEC_COLUMNS, unknown> {
+export function specRow({ data }: Envelope<'RenderSpecRegistered'>): Row<typeof tables.render_specs> {
   return { render_spec_id: data.renderSpecId, spec: data.spec };
 }
 
-export const RUN_SPEC_COLUMNS = { run_id: 'uuid', render_spec_id: 'text', profile: 'text', registered_at: 'timestamptz' };
-export function runSpecRow({
-  data,
-  occurredAt,
-}: Envelope<'RenderSpecRegistered'>): Record<keyof typeof RUN_SPEC_COLUMNS, unknown> {
+export function runSpecRow({ data, occurredAt }: Envelope<'RenderSpecRegistered'>): Row<typeof tables.run_render_specs> {
   return { run_id: data.runId, render_spec_id: data.renderSpecId, profile: data.profile, registered_at: occurredAt };
 }
 
-export const SEGMENT_COLUMNS = {
-  segment_id: 'text',
-  render_spec_id: 'text',
-  text: 'text',
-  lines: 'integer',
-  width: 'integer',
-  height: 'integer',
-  rgb: 'text',
-  cut_lines: 'integer',
-  outside: 'integer',
-  run_id: 'uuid',
-  rendered_at: 'timestamptz',
-  blobs: 'jsonb',
-};
-export function segmentRow({
-  data,
-  correlationId,
-  occurredAt,
-}: Envelope<'SegmentRendered'>): Record<keyof typeof SEGMENT_COLUMNS, unknown> {
+export function segmentRow({ data, correlationId, occurredAt }: Envelope<'SegmentRendered'>): Row<typeof tables.segments> {
   return {
     segment_id: data.segmentId,
     render_spec_id: data.renderSpecId,
@@ -50,44 +29,10 @@ export function segmentRow({
   };
 }
 
-export const HISTORY_COLUMNS = {
-  step_id: 'uuid',
-  tree_id: 'uuid',
-  run_id: 'uuid',
-  render_spec_id: 'text',
-  prefix_step_id: 'uuid',
-  prefix_from: 'integer',
-  prefix_to: 'integer',
-  segments: 'jsonb',
-  length: 'integer',
-  history: 'text',
-  missed: 'jsonb',
-  factor: 'double precision',
-  factor_chosen_by: 'uuid',
-  raw_width: 'integer',
-  raw_height: 'integer',
-  resized_width: 'integer',
-  resized_height: 'integer',
-  width: 'integer',
-  height: 'integer',
-  model_width: 'integer',
-  model_height: 'integer',
-  vision_tokens: 'integer',
-  vision_preset: 'text',
-  text_tokens: 'integer',
-  tokenizer: 'text',
-  image_id: 'text',
-  cut_segments: 'integer',
-  cut_lines: 'integer',
-  outside: 'integer',
-  render_ms: 'double precision',
-  rendered_at: 'timestamptz',
-  log_offset: 'bigint',
-};
 export function historyRow(
   { event, offset }: Delivery<Envelope<'HistoryRendered'>>,
   length: number,
-): Record<keyof typeof HISTORY_COLUMNS, unknown> {
+): Row<typeof tables.history_images> {
   const { data } = event;
   const { raw, resized, bordered, model } = data.sizes;
   return {

@@ -1,7 +1,7 @@
 -- Everything that determines pixels, by its digest, and which run draws by it.
 create table render_specs (
   render_spec_id text  not null primary key,
-  spec           jsonb not null
+  spec           jsonb not null --: Record<string, unknown>
 );
 create table run_render_specs (
   run_id         uuid        not null,
@@ -24,7 +24,7 @@ create table segments (
   outside        integer     not null,
   run_id         uuid        not null,
   rendered_at    timestamptz not null,
-  blobs          jsonb
+  blobs          jsonb --: Blobs
 );
 
 -- One row per step whose prompt showed its history as an image. The history is [prefix_from, prefix_to) of the one of `prefix_step_id`, then
@@ -37,10 +37,10 @@ create table history_images (
   prefix_step_id   uuid,
   prefix_from      integer          not null,
   prefix_to        integer          not null,
-  segments         jsonb            not null,
+  segments         jsonb            not null, --: string[]
   length           integer          not null,
-  history          text             not null,
-  missed           jsonb            not null,
+  history          text             not null, --: 'segments' | 'blank' | 'absent'
+  missed           jsonb            not null, --: number[]
   factor           double precision not null,
   factor_chosen_by uuid,
   raw_width        integer          not null,

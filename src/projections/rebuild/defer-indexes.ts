@@ -42,7 +42,7 @@ export async function makeDeferred({ db }: Database, { projection, version, sche
   for (;;) {
     signal.throwIfAborted();
     const found = await build().select('deferred').executeTakeFirst();
-    const [statement, ...left] = found?.deferred ?? [];
+    const [statement, ...left] = (found?.deferred ?? []) as readonly string[]; // as `deferIndexes` gave them
     if (statement === undefined) return;
     try {
       await db.transaction().execute(async (trx) => {

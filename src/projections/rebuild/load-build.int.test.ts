@@ -268,7 +268,7 @@ test('a load stopped while indexes are built ends after the current one, and the
   );
   ending.abort(new Error('told to end')); // it has the first in hand
   await expect(ended).rejects.toThrow('told to end');
-  expect(await waiting()).toEqual(before.slice(1));
+  expect(await waiting()).toEqual((before as string[]).slice(1));
 
   const resumed = await open();
   expect([resumed.version, resumed.next]).toEqual([build.version, 'index']);

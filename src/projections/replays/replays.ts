@@ -1,32 +1,20 @@
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
+import { tables } from './tables.ts';
 
 /** Folds what was done over from the record, and whether it came out the same. */
 export const replays: Projection = { name: 'replays', version: 1, handles: ['ReplayFinished'], project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const rows = batch.flatMap((delivery) => (isOf(delivery, 'ReplayFinished') ? [rowOf(delivery.event)] : []));
-  await insertRows(trx, 'replays', ['replay_id'], rows, COLUMNS);
+  await insertRows(trx, tables.replays, rows);
   return [];
 }
 
-const COLUMNS = {
-  replay_id: 'uuid',
-  run_id: 'uuid',
-  mode: 'text',
-  outcome: 'text',
-  compared: 'bigint',
-  differing: 'bigint',
-  differences: 'jsonb',
-  notes: 'jsonb',
-  parameters: 'jsonb',
-  code_version: 'text',
-  seconds: 'integer',
-  finished_at: 'timestamptz',
-};
-function rowOf({ data, occurredAt }: Envelope<'ReplayFinished'>): Record<keyof typeof COLUMNS, unknown> {
+function rowOf({ data, occurredAt }: Envelope<'ReplayFinished'>): Row<typeof tables.replays> {
   return {
     replay_id: data.replayId,
     run_id: data.runId,

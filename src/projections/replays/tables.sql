@@ -6,9 +6,9 @@ create table replays (
   outcome      text        not null,
   compared     bigint      not null,
   differing    bigint      not null,
-  differences  jsonb       not null,
-  notes        jsonb       not null,
-  parameters   jsonb       not null,
+  differences  jsonb       not null, --: Record<string, unknown>
+  notes        jsonb       not null, --: Record<string, unknown>
+  parameters   jsonb       not null, --: Record<string, unknown>
   code_version text        not null,
   seconds      integer     not null,
   finished_at  timestamptz not null

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
-import type { RevisionsTable } from '../../postgres/tables.ts';
+import type { Tables } from '../../postgres/tables.ts';
 
 export interface RevisionRecord {
   readonly id: string;
@@ -12,17 +12,17 @@ export interface RevisionRecord {
   readonly badLeafStepId: string;
   readonly branchStepId: string;
   readonly transitionStepId: string;
-  readonly cause: RevisionsTable['transition_cause'];
+  readonly cause: Tables['revisions']['transition_cause'];
   /** The revision length: steps that the judge looked at. */
   readonly judged: number;
   readonly reflection: string;
-  readonly signal: RevisionsTable['signal'];
+  readonly signal: Tables['revisions']['signal'];
   readonly alpha: number;
   readonly beta: number;
   /** name@revision. */
   readonly judge: string;
   readonly contentHash: string;
-  readonly state: RevisionsTable['state'];
+  readonly state: Tables['revisions']['state'];
   readonly reached: number | null;
   readonly threshold: number | null;
   readonly reason: string | null;
@@ -118,7 +118,7 @@ function chosen(db: Db, filter: RevisionFilter) {
   return query;
 }
 
-function toRevision(row: Selectable<RevisionsTable>): RevisionRecord {
+function toRevision(row: Selectable<Tables['revisions']>): RevisionRecord {
   return {
     id: row.revision_id,
     treeId: row.tree_id,

@@ -1,19 +1,11 @@
 import { sql } from 'kysely';
 import type { EventType } from '../../events/catalogue.ts';
 import type { Delivery } from '../../events/envelope.ts';
-import { insertRows, recordset } from '../../postgres/bulk.ts';
+import { insertRows, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
-import {
-  JUDGEMENT_COLUMNS,
-  judgementRow,
-  OUTCOME_COLUMNS,
-  type OutcomeRow,
-  outcomeRow,
-  REVISION_COLUMNS,
-  type RevisionRow,
-  revisionRow,
-} from './rows.ts';
+import { judgementRow, type OutcomeRow, outcomeRow, type RevisionRow, revisionRow } from './rows.ts';
+import { tables } from './tables.ts';
 
 const HANDLES: readonly EventType[] = ['StepJudged', 'RevisionComposed', 'RevisionVerified', 'RevisionRejected'];
 
@@ -26,7 +18,7 @@ export const revisions: Projection = { name: 'revisions', version: 1, handles: H
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const current = await currentRevisions(batch, trx);
-  const judgements: object[] = [];
+  const judgements: ReturnType<typeof judgementRow>[] = [];
   const composed = new Map<string, RevisionRow>();
   const outcomes: OutcomeRow[] = [];
   const poison: Poison[] = [];
@@ -54,14 +46,9 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
       else outcomes.push(outcome);
     }
   }
-  await insertRows(trx, 'judgements', ['judgement_id'], judgements, JUDGEMENT_COLUMNS);
-  await insertRows(trx, 'revisions', ['revision_id'], [...composed.values()], REVISION_COLUMNS);
-  if (outcomes.length > 0)
-    await sql`
-      update revisions set state = r.state, reached = r.reached, threshold = r.threshold, reason = r.reason, detail = r.detail,
-             at_step_id = r.at_step_id, checked_at = r.checked_at
-      from ${recordset(outcomes, OUTCOME_COLUMNS)}
-      where revisions.revision_id = r.revision_id and revisions.state = 'composed'`.execute(trx);
+  await insertRows(trx, tables.judgements, judgements);
+  await insertRows(trx, tables.revisions, [...composed.values()]);
+  await updateRows(trx, tables.revisions, outcomes, 'checked_at');
   return poison;
 }
 

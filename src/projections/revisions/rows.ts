@@ -1,28 +1,11 @@
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { judgeText } from '../../events/schemas/revisions.ts';
+import type { Row } from '../../postgres/table.ts';
+import type { tables } from './tables.ts';
 
-/** The rows that the events of revision mining become, with the column types of their bulk writes beside them. */
+/** The rows that the events of revision mining become. */
 
-export const JUDGEMENT_COLUMNS = {
-  judgement_id: 'uuid',
-  tree_id: 'uuid',
-  run_id: 'uuid',
-  leaf_step_id: 'uuid',
-  step_id: 'uuid',
-  step_index: 'integer',
-  judge: 'text',
-  prompt_hash: 'text',
-  verdict: 'text',
-  reply: 'text',
-  reused_from: 'uuid',
-  judged_at: 'timestamptz',
-  log_offset: 'bigint',
-  blobs: 'jsonb',
-};
-export function judgementRow({
-  event,
-  offset,
-}: Delivery<Envelope<'StepJudged'>>): Record<keyof typeof JUDGEMENT_COLUMNS, unknown> {
+export function judgementRow({ event, offset }: Delivery<Envelope<'StepJudged'>>): Row<typeof tables.judgements> {
   const { data } = event;
   return {
     judgement_id: event.id,
@@ -42,66 +25,12 @@ export function judgementRow({
   };
 }
 
-export interface RevisionRow extends OutcomeRow {
-  readonly tree_id: string;
-  readonly run_id: string;
-  readonly good_leaf_step_id: string;
-  readonly bad_leaf_step_id: string;
-  readonly branch_step_id: string;
-  readonly transition_step_id: string;
-  readonly transition_cause: string;
-  readonly judged: number;
-  readonly reflection: string;
-  readonly signal: string;
-  readonly alpha: number;
-  readonly beta: number;
-  readonly judge: string;
-  readonly content_hash: string;
-  readonly composed_at: string;
-  readonly log_offset: number;
-}
-
+export type RevisionRow = Row<typeof tables.revisions>;
 /** What became of a revision: the columns that its second event fills. */
-export interface OutcomeRow {
-  readonly revision_id: string;
-  readonly state: 'composed' | 'verified' | 'rejected';
-  readonly reached: number | null;
-  readonly threshold: number | null;
-  readonly reason: string | null;
-  readonly detail: string | null;
-  readonly at_step_id: string | null;
-  readonly checked_at: string | null;
-}
-
-export const OUTCOME_COLUMNS: Readonly<Record<keyof OutcomeRow, string>> = {
-  revision_id: 'uuid',
-  state: 'text',
-  reached: 'double precision',
-  threshold: 'double precision',
-  reason: 'text',
-  detail: 'text',
-  at_step_id: 'uuid',
-  checked_at: 'timestamptz',
-};
-export const REVISION_COLUMNS: Readonly<Record<keyof RevisionRow, string>> = {
-  ...OUTCOME_COLUMNS,
-  tree_id: 'uuid',
-  run_id: 'uuid',
-  good_leaf_step_id: 'uuid',
-  bad_leaf_step_id: 'uuid',
-  branch_step_id: 'uuid',
-  transition_step_id: 'uuid',
-  transition_cause: 'text',
-  judged: 'integer',
-  reflection: 'text',
-  signal: 'text',
-  alpha: 'double precision',
-  beta: 'double precision',
-  judge: 'text',
-  content_hash: 'text',
-  composed_at: 'timestamptz',
-  log_offset: 'bigint',
-};
+export type OutcomeRow = Pick<
+  RevisionRow,
+  'revision_id' | 'state' | 'reached' | 'threshold' | 'reason' | 'detail' | 'at_step_id' | 'checked_at'
+>;
 export function revisionRow({ event, offset }: Delivery<Envelope<'RevisionComposed'>>): RevisionRow {
   const { data } = event;
   return {

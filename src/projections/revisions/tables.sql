@@ -8,12 +8,12 @@ create table judgements (
   step_index   integer     not null,
   judge        text        not null,
   prompt_hash  text        not null,
-  verdict      text        not null,
+  verdict      text        not null, --: 'good' | 'bad' | 'uncertain' | 'unparsed'
   reply        text        not null,
   reused_from  uuid,
   judged_at    timestamptz not null,
   log_offset   bigint      not null,
-  blobs        jsonb
+  blobs        jsonb --: Blobs
 );
 create index judgements_tree on judgements (tree_id, log_offset);
 create index judgements_prompt on judgements (prompt_hash, judge);
@@ -27,15 +27,15 @@ create table revisions (
   bad_leaf_step_id   uuid             not null,
   branch_step_id     uuid             not null,
   transition_step_id uuid             not null,
-  transition_cause   text             not null,
+  transition_cause   text             not null, --: 'bad' | 'none-bad' | 'unparsed' | 'direct'
   judged             integer          not null,
   reflection         text             not null,
-  signal             text             not null,
+  signal             text             not null, --: 'thought' | 'turn' | 'in-form'
   alpha              double precision not null,
   beta               double precision not null,
   judge              text             not null,
   content_hash       text             not null,
-  state              text             not null,
+  state              text             not null, --: 'composed' | 'verified' | 'rejected'
   reached            double precision,
   threshold          double precision,
   reason             text,

@@ -1,12 +1,10 @@
 import type { Delivery } from '../../events/envelope.ts';
-import { copyNew } from '../../postgres/bulk.ts';
+import { copyNew, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { type Load, LoadEnds } from '../projection.ts';
 import { foldLoad, type LoadRows } from './fold-load.ts';
 import type { LoadedTree } from './loaded-tree.ts';
-import { RETURN_COLUMNS, updateReturns } from './returns.ts';
-import { EDGE_COLUMNS, REVISION_COLUMNS, REWARD_COLUMNS, TREE_COLUMNS } from './rows.ts';
-import { writeLatest } from './write-latest.ts';
+import { tables } from './tables.ts';
 
 const STEPS_KEPT = 2_000_000; // some 200 bytes each; above it the trees that were quiet longest are forgotten
 
@@ -45,11 +43,11 @@ function treeOf({ event }: Delivery): string {
 }
 
 async function write({ trees, edges, rewards, revisions, latest, returns, changed }: LoadRows, trx: Trx): Promise<void> {
-  await copyNew(trx, 'reward_trees', trees, TREE_COLUMNS);
-  await copyNew(trx, 'reward_edges', edges, EDGE_COLUMNS);
-  await copyNew(trx, 'rewards', rewards, REWARD_COLUMNS);
-  await copyNew(trx, 'reward_revisions', revisions, REVISION_COLUMNS);
-  await writeLatest(latest, trx);
-  await copyNew(trx, 'returns', returns, RETURN_COLUMNS);
-  await updateReturns(changed, trx);
+  await copyNew(trx, tables.reward_trees, trees);
+  await copyNew(trx, tables.reward_edges, edges);
+  await copyNew(trx, tables.rewards, rewards);
+  await copyNew(trx, tables.reward_revisions, revisions);
+  await updateRows(trx, tables.rewards, latest);
+  await copyNew(trx, tables.returns, returns);
+  await updateRows(trx, tables.returns, changed);
 }

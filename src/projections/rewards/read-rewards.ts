@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import type { RewardsTable } from '../../postgres/tables.ts';
+import type { Tables } from '../../postgres/tables.ts';
 
 export interface RewardRecord {
   readonly id: string;
@@ -29,7 +29,7 @@ export interface RewardRevisionRecord {
 
 /** Reads the rewards on steps, oldest first. The trees of the steps narrow the search: `rewards` is indexed by tree. */
 export async function readRewardsOfSteps(db: Db, trees: readonly string[], steps: readonly string[]) {
-  const { rows } = await sql<Selectable<RewardsTable>>`
+  const { rows } = await sql<Selectable<Tables['rewards']>>`
     select * from rewards where tree_id = any(${[...trees]}::uuid[]) and step_id = any(${[...steps]}::uuid[])
     order by assigned_at, reward_id`.execute(db);
   return rows.map(toReward);
@@ -37,7 +37,7 @@ export async function readRewardsOfSteps(db: Db, trees: readonly string[], steps
 
 /** Reads the rewards on whole rollouts (those on no step), oldest first. */
 export async function readRewardsOfRollouts(db: Db, trees: readonly string[], rollouts: readonly string[]) {
-  const { rows } = await sql<Selectable<RewardsTable>>`
+  const { rows } = await sql<Selectable<Tables['rewards']>>`
     select * from rewards
     where tree_id = any(${[...trees]}::uuid[]) and step_id is null and rollout_id = any(${[...rollouts]}::uuid[])
     order by assigned_at, reward_id`.execute(db);
@@ -64,7 +64,7 @@ export async function readRewardRevisions(db: Db, rewards: readonly string[]): P
   }));
 }
 
-function toReward(row: Selectable<RewardsTable>): RewardRecord {
+function toReward(row: Selectable<Tables['rewards']>): RewardRecord {
   return {
     id: row.reward_id,
     treeId: row.tree_id,

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
-import type { RolloutsTable } from '../../postgres/tables.ts';
+import type { Tables } from '../../postgres/tables.ts';
 import { chosenRollouts, type RolloutFilter, type RolloutRecord, toRollout } from '../step-tree/read-rollouts.ts';
 
 /** A root-to-leaf path of a finished rollout, with its return. It has the rollout's id. */
@@ -89,6 +89,8 @@ function chosen(db: Db, filter: TrajectoryFilter) {
 
 const RETURNED = ['returns.value as return', 'returns.leaf_step_id as leaf'] as const;
 
-function toTrajectory(row: Selectable<RolloutsTable> & { readonly return: number; readonly leaf: string }): TrajectoryRecord {
+function toTrajectory(
+  row: Selectable<Tables['rollouts']> & { readonly return: number; readonly leaf: string },
+): TrajectoryRecord {
   return { id: row.rollout_id, treeId: row.tree_id, leafStepId: row.leaf, return: row.return, rollout: toRollout(row) };
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
-import { insertRows, recordset } from '../../postgres/bulk.ts';
+import { insertRows, recordset, typesOf, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { tables } from './tables.ts';
 
 /** A rollout that just finished, at its leaf. */
 export interface FinishedRollout {
@@ -23,31 +24,11 @@ export async function writeReturns(
   if (finished.length === 0 && changedRewardIds.length === 0) return;
   const sums = await sumReturns(finished, changedRewardIds, trx);
   const fresh = new Map(sums.flatMap(({ kind, rollout_id, value }) => (kind === 'fresh' ? [[rollout_id, value] as const] : [])));
-  await insertRows(
-    trx,
-    'returns',
-    ['rollout_id'],
-    finished.map((rollout) => ({ ...rollout, value: fresh.get(rollout.rollout_id) ?? 0 })), // a path without rewards sums to 0
-    RETURN_COLUMNS,
-  );
-  const existing = sums.filter(({ kind }) => kind === 'existing');
-  await updateReturns(existing, trx);
+  const returns = finished.map((rollout) => ({ ...rollout, value: fresh.get(rollout.rollout_id) ?? 0 })); // without rewards: 0
+  await insertRows(trx, tables.returns, returns);
+  const existing = sums.flatMap(({ kind, rollout_id, value }) => (kind === 'existing' ? [{ rollout_id, value }] : []));
+  await updateRows(trx, tables.returns, existing);
 }
-
-/** Puts other values of returns that stand. */
-export async function updateReturns(
-  changed: readonly { readonly rollout_id: string; readonly value: number }[],
-  trx: Trx,
-): Promise<void> {
-  if (changed.length === 0) return;
-  const rows = changed.map(({ rollout_id, value }) => ({ rollout_id, value }));
-  await sql`
-    update returns set value = r.value from ${recordset(rows, { rollout_id: 'uuid', value: 'double precision' })}
-    where returns.rollout_id = r.rollout_id`.execute(trx);
-}
-
-const LEAF_COLUMNS = { rollout_id: 'uuid', tree_id: 'uuid', run_id: 'uuid', leaf_step_id: 'uuid' };
-export const RETURN_COLUMNS = { ...LEAF_COLUMNS, value: 'double precision' };
 
 interface Sum {
   /** `standing`: the rollout's return is a row already. */
@@ -88,7 +69,7 @@ async function sumReturns(
       affected as (
         select 'existing' as kind, rollout_id, leaf_step_id from touched
         union all
-        select 'fresh', r.rollout_id, r.leaf_step_id from ${recordset(finished, LEAF_COLUMNS)}
+        select 'fresh', r.rollout_id, r.leaf_step_id from ${recordset(finished, typesOf(tables.returns, ['rollout_id', 'leaf_step_id']))}
         where not exists (select from returns t where t.rollout_id = r.rollout_id)
       ),
       up as (

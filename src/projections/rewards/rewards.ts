@@ -1,25 +1,15 @@
 import type { EventType } from '../../events/catalogue.ts';
 import type { Delivery } from '../../events/envelope.ts';
-import { insertRows } from '../../postgres/bulk.ts';
+import { insertRows, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
 import { loadKnown } from './known.ts';
 import { rewardsLoad } from './load.ts';
 import { missingReward, missingStep, missingTree } from './refused.ts';
 import { type FinishedRollout, writeReturns } from './returns.ts';
-import {
-  EDGE_COLUMNS,
-  type LatestRow,
-  latestRow,
-  REVISION_COLUMNS,
-  REWARD_COLUMNS,
-  type RevisionRow,
-  type RewardRow,
-  revisionRow,
-  rewardRow,
-  TREE_COLUMNS,
-} from './rows.ts';
-import { writeLatest } from './write-latest.ts';
+import { type EdgeRow, type LatestRow, latestRow, type RevisionRow, type RewardRow, revisionRow, rewardRow } from './rows.ts';
+import { tables } from './tables.ts';
 
 const HANDLES: readonly EventType[] = ['TreeOpened', 'StepTaken', 'RolloutFinished', 'RewardAssigned', 'RewardRevised'];
 
@@ -33,8 +23,8 @@ export const rewards: Projection = { name: 'rewards', version: 1, handles: HANDL
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const known = await loadKnown(batch, trx);
-  const edges: object[] = [];
-  const trees: object[] = [];
+  const edges: EdgeRow[] = [];
+  const trees: Row<typeof tables.reward_trees>[] = [];
   const assigned = new Map<string, RewardRow>();
   const finished = new Map<string, FinishedRollout>();
   const history: RevisionRow[] = [];
@@ -94,11 +84,11 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     }
   }
 
-  await insertRows(trx, 'reward_trees', ['tree_id'], trees, TREE_COLUMNS);
-  await insertRows(trx, 'reward_edges', ['step_id'], edges, EDGE_COLUMNS);
-  await insertRows(trx, 'rewards', ['reward_id'], [...assigned.values()], REWARD_COLUMNS);
-  await insertRows(trx, 'reward_revisions', ['event_id'], history, REVISION_COLUMNS);
-  await writeLatest([...latest.values()], trx);
+  await insertRows(trx, tables.reward_trees, trees);
+  await insertRows(trx, tables.reward_edges, edges);
+  await insertRows(trx, tables.rewards, [...assigned.values()]);
+  await insertRows(trx, tables.reward_revisions, history);
+  await updateRows(trx, tables.rewards, [...latest.values()]);
   await writeReturns([...finished.values()], changedBy(batch), trx);
   return poison;
 }

@@ -1,38 +1,11 @@
 import type { Envelope } from '../../events/envelope.ts';
+import type { Row } from '../../postgres/table.ts';
+import type { tables } from './tables.ts';
 
-/** The rows that reward facts become: one pure function per table, with the column types of its bulk insert beside it. */
-export const TREE_COLUMNS = { tree_id: 'uuid', run_id: 'uuid' };
-export const EDGE_COLUMNS = { step_id: 'uuid', tree_id: 'uuid', parent_step_id: 'uuid' };
-export type EdgeRow = Readonly<Record<keyof typeof EDGE_COLUMNS, string | null>>;
+/** The rows that reward facts become: one pure function per table. */
+export type EdgeRow = Row<typeof tables.reward_edges>;
 
-export interface RewardRow {
-  readonly reward_id: string;
-  readonly tree_id: string;
-  readonly step_id: string | null;
-  readonly rollout_id: string | null;
-  readonly component: string;
-  readonly value: number;
-  readonly assigned_value: number;
-  readonly scorer: string;
-  readonly scorer_revision: string;
-  readonly raw: object | null;
-  readonly revisions: number;
-  readonly assigned_at: string;
-}
-export const REWARD_COLUMNS: Record<keyof RewardRow, string> = {
-  reward_id: 'uuid',
-  tree_id: 'uuid',
-  step_id: 'uuid',
-  rollout_id: 'uuid',
-  component: 'text',
-  value: 'double precision',
-  assigned_value: 'double precision',
-  scorer: 'text',
-  scorer_revision: 'text',
-  raw: 'jsonb',
-  revisions: 'integer',
-  assigned_at: 'timestamptz',
-};
+export type RewardRow = Omit<Row<typeof tables.rewards>, 'revised_at'>;
 export function rewardRow({ data, occurredAt }: Envelope<'RewardAssigned'>): RewardRow {
   return {
     reward_id: data.rewardId,
@@ -50,15 +23,10 @@ export function rewardRow({ data, occurredAt }: Envelope<'RewardAssigned'>): Rew
   };
 }
 
-export const LATEST_COLUMNS = {
-  reward_id: 'uuid',
-  value: 'double precision',
-  scorer: 'text',
-  scorer_revision: 'text',
-  revisions: 'integer',
-  revised_at: 'timestamptz',
-};
-export type LatestRow = Readonly<Record<keyof typeof LATEST_COLUMNS, unknown>>;
+export type LatestRow = Pick<
+  Row<typeof tables.rewards>,
+  'reward_id' | 'value' | 'scorer' | 'scorer_revision' | 'revisions' | 'revised_at'
+>;
 /** The judgement in force after the n-th revision of a reward. */
 export function latestRow({ data, occurredAt }: Envelope<'RewardRevised'>, revisions: number): LatestRow {
   return {
@@ -71,18 +39,7 @@ export function latestRow({ data, occurredAt }: Envelope<'RewardRevised'>, revis
   };
 }
 
-export const REVISION_COLUMNS = {
-  event_id: 'uuid',
-  reward_id: 'uuid',
-  tree_id: 'uuid',
-  ordinal: 'integer',
-  value: 'double precision',
-  scorer: 'text',
-  scorer_revision: 'text',
-  reason: 'text',
-  occurred_at: 'timestamptz',
-};
-export type RevisionRow = Readonly<Record<keyof typeof REVISION_COLUMNS, unknown>>;
+export type RevisionRow = Row<typeof tables.reward_revisions>;
 export function revisionRow({ id, data, occurredAt }: Envelope<'RewardRevised'>, ordinal: number): RevisionRow {
   return {
     event_id: id,

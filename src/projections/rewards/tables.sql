@@ -9,7 +9,7 @@ create table rewards (
   assigned_value  double precision not null,
   scorer          text             not null,
   scorer_revision text             not null,
-  raw             jsonb,
+  raw             jsonb, --: { value: number; scale: number; kind: string }
   revisions       integer          not null,
   assigned_at     timestamptz      not null,
   revised_at      timestamptz

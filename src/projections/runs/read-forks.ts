@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import type { RunsTable } from '../../postgres/tables.ts';
+import type { Tables } from '../../postgres/tables.ts';
 import { type RunRecord, toRun } from './read-runs.ts';
 
 /** Where a run goes on from. */
@@ -26,7 +26,7 @@ export async function readForksOfSteps(db: Db, steps: readonly string[]): Promis
 }
 
 async function readForks(db: Db, of: 'runId' | 'stepId', ids: readonly string[]): Promise<readonly ForkRecord[]> {
-  const { rows } = await sql<Selectable<RunsTable>>`
+  const { rows } = await sql<Selectable<Tables['runs']>>`
     select * from runs where kind = 'fork' and config #>> ${['fork', of]}::text[] = any(${[...ids]}::text[])
     order by started_at, run_id`.execute(db);
   return rows.flatMap((row) => {

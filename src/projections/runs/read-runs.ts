@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
-import type { RunsTable } from '../../postgres/tables.ts';
+import type { Tables } from '../../postgres/tables.ts';
 
 export interface RunRecord {
   readonly id: string;
@@ -94,7 +94,7 @@ function chosen(db: Db, filter: RunFilter) {
   return query;
 }
 
-export function toRun(row: Selectable<RunsTable>): RunRecord {
+export function toRun(row: Selectable<Tables['runs']>): RunRecord {
   return {
     id: row.run_id,
     experimentId: row.experiment_id,

@@ -1,9 +1,11 @@
 import { sql } from 'kysely';
 import type { EventType } from '../../events/catalogue.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
-import { insertRows, recordset } from '../../postgres/bulk.ts';
+import { insertRows, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
+import { tables } from './tables.ts';
 
 const HANDLES: readonly EventType[] = ['ExperimentDeclared', 'RunStarted', 'RunFinished', 'MetricRecorded'];
 
@@ -14,10 +16,10 @@ const HANDLES: readonly EventType[] = ['ExperimentDeclared', 'RunStarted', 'RunF
 export const runs: Projection = { name: 'runs', version: 1, handles: HANDLES, project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
-  const experiments: object[] = [];
-  const started: object[] = [];
-  const finished = new Map<string, object>();
-  const metrics: object[] = [];
+  const experiments: Row<typeof tables.experiments>[] = [];
+  const started: ReturnType<typeof runRow>[] = [];
+  const finished = new Map<string, ReturnType<typeof endRow>>();
+  const metrics: Row<typeof tables.metrics>[] = [];
   const poison: Poison[] = [];
   const known = await knownRuns(batch, trx);
 
@@ -44,15 +46,10 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     if (isOf(delivery, 'MetricRecorded')) metrics.push(metricRow(delivery.event));
   }
 
-  await insertRows(trx, 'experiments', ['experiment_id'], experiments, EXPERIMENT_COLUMNS);
-  await insertRows(trx, 'runs', ['run_id'], started, RUN_COLUMNS);
-  if (finished.size > 0) {
-    await sql`
-      update runs set finished_at = r.finished_at, outcome = r.outcome, message = r.message
-      from ${recordset([...finished.values()], { run_id: 'uuid', finished_at: 'timestamptz', outcome: 'text', message: 'text' })}
-      where runs.run_id = r.run_id and runs.finished_at is null`.execute(trx);
-  }
-  await insertRows(trx, 'metrics', ['event_id'], metrics, METRIC_COLUMNS);
+  await insertRows(trx, tables.experiments, experiments);
+  await insertRows(trx, tables.runs, started);
+  await updateRows(trx, tables.runs, [...finished.values()], 'finished_at');
+  await insertRows(trx, tables.metrics, metrics);
   return poison;
 }
 
@@ -65,25 +62,14 @@ async function knownRuns(batch: readonly Delivery[], trx: Trx): Promise<Set<stri
   return new Set(rows.map((row) => row.run_id));
 }
 
-const EXPERIMENT_COLUMNS = { experiment_id: 'uuid', name: 'text', question: 'text', declared_at: 'timestamptz' };
-function experimentRow({ data, occurredAt }: Envelope<'ExperimentDeclared'>): object {
+function experimentRow({ data, occurredAt }: Envelope<'ExperimentDeclared'>): Row<typeof tables.experiments> {
   return { experiment_id: data.experimentId, name: data.name, question: data.question, declared_at: occurredAt };
 }
 
-const RUN_COLUMNS = {
-  run_id: 'uuid',
-  experiment_id: 'uuid',
-  name: 'text',
-  kind: 'text',
-  seed: 'bigint',
-  code_version: 'text',
-  config: 'jsonb',
-  environments: 'jsonb',
-  policy_id: 'text',
-  policy_version: 'integer',
-  started_at: 'timestamptz',
-};
-function runRow({ data, occurredAt }: Envelope<'RunStarted'>): object {
+function runRow({
+  data,
+  occurredAt,
+}: Envelope<'RunStarted'>): Omit<Row<typeof tables.runs>, 'finished_at' | 'outcome' | 'message'> {
   return {
     run_id: data.runId,
     experiment_id: data.experimentId,
@@ -99,18 +85,10 @@ function runRow({ data, occurredAt }: Envelope<'RunStarted'>): object {
   };
 }
 
-function endRow({ data, occurredAt }: Envelope<'RunFinished'>): object {
+function endRow({ data, occurredAt }: Envelope<'RunFinished'>) {
   return { run_id: data.runId, finished_at: occurredAt, outcome: data.outcome, message: data.message };
 }
 
-const METRIC_COLUMNS = {
-  event_id: 'uuid',
-  run_id: 'uuid',
-  metric: 'text',
-  value: 'double precision',
-  at: 'bigint',
-  occurred_at: 'timestamptz',
-};
-function metricRow({ id, data, occurredAt }: Envelope<'MetricRecorded'>): object {
+function metricRow({ id, data, occurredAt }: Envelope<'MetricRecorded'>): Row<typeof tables.metrics> {
   return { event_id: id, run_id: data.runId, metric: data.metric, value: data.value, at: data.at, occurred_at: occurredAt };
 }

@@ -12,8 +12,8 @@ create table runs (
   kind           text        not null,
   seed           bigint      not null,
   code_version   text        not null,
-  config         jsonb       not null,
-  environments   jsonb       not null,
+  config         jsonb       not null, --: Record<string, unknown>
+  environments   jsonb       not null, --: { environment: string; fingerprint: string }[]
   policy_id      text,
   policy_version integer,
   started_at     timestamptz not null,

@@ -1,8 +1,10 @@
 import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
-import { insertRows, recordset } from '../../postgres/bulk.ts';
+import { insertRows, upsertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
+import { tables } from './tables.ts';
 
 /**
  * Folds back-ups into visits and value sums per step (value = valueSum / visits). Values are added one by one in log order, so
@@ -27,21 +29,12 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     }
   }
 
-  await insertRows(trx, 'backups', ['event_id'], fresh.map(backupRow), BACKUP_COLUMNS);
-  await sql`
-    insert into node_statistics (step_id, tree_id, visits, value_sum)
-    select step_id, tree_id, visits, value_sum
-    from ${recordset([...nodes.values()], { step_id: 'uuid', tree_id: 'uuid', visits: 'bigint', value_sum: 'double precision' })}
-    on conflict (step_id) do update set visits = excluded.visits, value_sum = excluded.value_sum`.execute(trx);
+  await insertRows(trx, tables.backups, fresh.map(backupRow));
+  await upsertRows(trx, tables.node_statistics, [...nodes.values()]);
   return [];
 }
 
-interface NodeRow {
-  readonly step_id: string;
-  readonly tree_id: string;
-  readonly visits: number;
-  readonly value_sum: number;
-}
+type NodeRow = Row<typeof tables.node_statistics>;
 
 async function statisticsOf(stepIds: readonly string[], trx: Trx): Promise<Map<string, NodeRow>> {
   const { rows } = await sql<NodeRow>`
@@ -49,16 +42,7 @@ async function statisticsOf(stepIds: readonly string[], trx: Trx): Promise<Map<s
   return new Map(rows.map((row) => [row.step_id, row]));
 }
 
-const BACKUP_COLUMNS = {
-  event_id: 'uuid',
-  tree_id: 'uuid',
-  simulation: 'bigint',
-  leaf_step_id: 'uuid',
-  value: 'double precision',
-  path: 'uuid[]',
-  log_offset: 'bigint',
-};
-function backupRow(delivery: Delivery): Record<keyof typeof BACKUP_COLUMNS, unknown> {
+function backupRow(delivery: Delivery): Row<typeof tables.backups> {
   if (!isOf(delivery, 'ValueBackedUp')) throw new TypeError(`not a back-up: ${delivery.event.type}`);
   const { id, data } = delivery.event;
   return {

@@ -21,8 +21,8 @@ export interface Rows {
   readonly rollouts: ReturnType<typeof row.rolloutRow>[];
   readonly ends: ReturnType<typeof row.endRow>[];
   readonly closed: ReturnType<typeof row.closeRow>[];
-  readonly toolCalls: object[];
-  readonly divergences: object[];
+  readonly toolCalls: ReturnType<typeof row.toolCallRow>[];
+  readonly divergences: ReturnType<typeof row.divergenceRow>[];
 }
 function emptyRows(): Rows {
   return { trees: [], steps: [], rollouts: [], ends: [], closed: [], toolCalls: [], divergences: [] };

@@ -1,5 +1,5 @@
 import type { Delivery } from '../../events/envelope.ts';
-import { copyNew, type insertRows } from '../../postgres/bulk.ts';
+import { copyNew } from '../../postgres/bulk.ts';
 import { type Load, LoadEnds } from '../projection.ts';
 import { foldBatch } from './fold-batch.ts';
 import type { Known } from './known.ts';
@@ -25,7 +25,7 @@ export function loadTrees({ forgetAbove: least, most } = { forgetAbove: FORGET_A
       for (const delivery of batch)
         if (forgotten.has(treeOf(delivery))) throw new LoadEnds(`tree ${treeOf(delivery)} grew again long after it was closed`);
       const { rows, poison } = foldBatch(batch, known);
-      await writeRows(rows, trx, insertNew);
+      await writeRows(rows, trx, copyNew);
       if (known.steps.size > forgetAbove) {
         forgetClosed(known, forgotten);
         if (known.steps.size > most) throw new LoadEnds(`trees of ${known.steps.size} steps are open at once`);
@@ -35,9 +35,6 @@ export function loadTrees({ forgetAbove: least, most } = { forgetAbove: FORGET_A
     };
   }
 }
-
-/** What a load remembers is new. */
-const insertNew: typeof insertRows = (trx, table, _key, rows, columns) => copyNew(trx, table, rows, columns);
 
 function treeOf({ event }: Delivery): string {
   return (event.data as { treeId: string }).treeId; // every type that this projection handles names its tree

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
-import type { RolloutsTable } from '../../postgres/tables.ts';
+import type { Tables } from '../../postgres/tables.ts';
 
 export interface RolloutRecord {
   readonly id: string;
@@ -115,7 +115,7 @@ export function chosenRollouts(db: Db, filter: RolloutFilter) {
   return query;
 }
 
-export function toRollout(row: Selectable<RolloutsTable>): RolloutRecord {
+export function toRollout(row: Selectable<Tables['rollouts']>): RolloutRecord {
   return {
     id: row.rollout_id,
     treeId: row.tree_id,

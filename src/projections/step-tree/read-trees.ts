@@ -3,7 +3,7 @@ import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
-import type { TreesTable } from '../../postgres/tables.ts';
+import type { Tables } from '../../postgres/tables.ts';
 
 export interface TreeRecord {
   readonly id: string;
@@ -102,7 +102,7 @@ function chosen(db: Db, filter: TreeFilter) {
   return query;
 }
 
-function toTree(row: Selectable<TreesTable>): TreeRecord {
+function toTree(row: Selectable<Tables['trees']>): TreeRecord {
   return {
     id: row.tree_id,
     runId: row.run_id,

@@ -1,7 +1,9 @@
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import type { BlobRef, Text } from '../../events/schemas/values.ts';
+import type { Row } from '../../postgres/table.ts';
+import type { tables } from './tables.ts';
 
-/** The rows that events of a tree become: one pure function per table, with the column types of its bulk insert beside it. */
+/** The rows that events of a tree become: one pure function per table. */
 
 /** Splits text fields into inline text ('' when it lies in the blob store) and the references of those that do. */
 function texts<Name extends string>(
@@ -17,25 +19,10 @@ function texts<Name extends string>(
   return Object.assign(inline as Record<Name, string>, { blobs: references }); // one inline entry per field
 }
 
-export const TREE_COLUMNS = {
-  tree_id: 'uuid',
-  run_id: 'uuid',
-  task_id: 'uuid',
-  environment: 'text',
-  server_fingerprint: 'text',
-  observation_hash: 'text',
-  alias: 'text',
-  goal: 'text',
-  task_depth: 'integer',
-  split: 'text',
-  root_step_id: 'uuid',
-  instruction: 'text',
-  planned_rollouts: 'integer',
-  seed: 'bigint',
-  opened_at: 'timestamptz',
-  blobs: 'jsonb',
-};
-export function treeRow({ data, occurredAt }: Envelope<'TreeOpened'>): Record<keyof typeof TREE_COLUMNS, unknown> {
+export function treeRow({
+  data,
+  occurredAt,
+}: Envelope<'TreeOpened'>): Omit<Row<typeof tables.trees>, 'closed_at' | 'close_reason'> {
   return {
     tree_id: data.treeId,
     run_id: data.runId,
@@ -55,39 +42,14 @@ export function treeRow({ data, occurredAt }: Envelope<'TreeOpened'>): Record<ke
   };
 }
 
-export const CLOSE_COLUMNS = { tree_id: 'uuid', closed_at: 'timestamptz', close_reason: 'text' };
-export function closeRow({ data, occurredAt }: Envelope<'TreeClosed'>): Record<keyof typeof CLOSE_COLUMNS, unknown> {
+export function closeRow({
+  data,
+  occurredAt,
+}: Envelope<'TreeClosed'>): Pick<Row<typeof tables.trees>, 'tree_id' | 'closed_at' | 'close_reason'> {
   return { tree_id: data.treeId, closed_at: occurredAt, close_reason: data.reason };
 }
 
-export const STEP_COLUMNS = {
-  step_id: 'uuid',
-  tree_id: 'uuid',
-  parent_step_id: 'uuid',
-  rollout_id: 'uuid',
-  depth: 'integer',
-  log_offset: 'bigint',
-  response: 'text',
-  thought: 'text',
-  action: 'text',
-  observation: 'text',
-  well_formatted: 'boolean',
-  executable: 'boolean',
-  termination: 'text',
-  policy_spans: 'jsonb',
-  tokens: 'jsonb',
-  prompt_tokens: 'integer',
-  completion_tokens: 'integer',
-  finish_reason: 'text',
-  call: 'jsonb',
-  policy_ms: 'double precision',
-  environment_ms: 'double precision',
-  state_hash: 'text',
-  admissible: 'jsonb',
-  occurred_at: 'timestamptz',
-  blobs: 'jsonb',
-};
-export type StepRow = Record<keyof typeof STEP_COLUMNS, unknown>;
+export type StepRow = Row<typeof tables.steps>;
 
 export function stepRow({ event, offset }: Delivery<Envelope<'StepTaken'>>): StepRow {
   const { data } = event;
@@ -147,23 +109,10 @@ export function rootRow({ event, offset }: Delivery<Envelope<'TreeOpened'>>): St
   };
 }
 
-export const ROLLOUT_COLUMNS = {
-  rollout_id: 'uuid',
-  tree_id: 'uuid',
-  run_id: 'uuid',
-  task_id: 'uuid',
-  environment: 'text',
-  from_step_id: 'uuid',
-  ordinal: 'integer',
-  seed: 'bigint',
-  policy_id: 'text',
-  policy_version: 'integer',
-  started_at: 'timestamptz',
-};
 export function rolloutRow(
   { data, occurredAt }: Envelope<'RolloutStarted'>,
   tree: KnownTree,
-): Record<keyof typeof ROLLOUT_COLUMNS, unknown> {
+): Omit<Row<typeof tables.rollouts>, Exclude<keyof EndRow, 'rollout_id'>> {
   return {
     rollout_id: data.rolloutId,
     tree_id: data.treeId,
@@ -187,16 +136,12 @@ export interface KnownTree {
   readonly environment: string;
 }
 
-export const END_COLUMNS = {
-  rollout_id: 'uuid',
-  finished_at: 'timestamptz',
-  outcome: 'text',
-  success: 'boolean',
-  leaf_step_id: 'uuid',
-  steps: 'integer',
-  reason: 'text',
-};
-export function endRow({ data, occurredAt }: Envelope<'RolloutFinished'>): Record<keyof typeof END_COLUMNS, unknown> {
+/** How a rollout ended: the columns that its second event fills. */
+export type EndRow = Pick<
+  Row<typeof tables.rollouts>,
+  'rollout_id' | 'finished_at' | 'outcome' | 'success' | 'leaf_step_id' | 'steps' | 'reason'
+>;
+export function endRow({ data, occurredAt }: Envelope<'RolloutFinished'>): EndRow {
   return {
     rollout_id: data.rolloutId,
     finished_at: occurredAt,
@@ -208,19 +153,7 @@ export function endRow({ data, occurredAt }: Envelope<'RolloutFinished'>): Recor
   };
 }
 
-export const TOOL_CALL_COLUMNS = {
-  tool_call_id: 'uuid',
-  tree_id: 'uuid',
-  step_id: 'uuid',
-  ordinal: 'integer',
-  tool: 'text',
-  arguments: 'text',
-  output: 'text',
-  outcome: 'text',
-  duration_ms: 'double precision',
-  blobs: 'jsonb',
-};
-export function toolCallRow({ data }: Envelope<'ToolCalled'>): Record<keyof typeof TOOL_CALL_COLUMNS, unknown> {
+export function toolCallRow({ data }: Envelope<'ToolCalled'>): Row<typeof tables.tool_calls> {
   return {
     tool_call_id: data.toolCallId,
     tree_id: data.treeId,
@@ -233,21 +166,7 @@ export function toolCallRow({ data }: Envelope<'ToolCalled'>): Record<keyof type
   };
 }
 
-export const DIVERGENCE_COLUMNS = {
-  event_id: 'uuid',
-  tree_id: 'uuid',
-  step_id: 'uuid',
-  field: 'text',
-  recorded: 'text',
-  replayed: 'text',
-  occurred_at: 'timestamptz',
-  blobs: 'jsonb',
-};
-export function divergenceRow({
-  id,
-  data,
-  occurredAt,
-}: Envelope<'ReplayDiverged'>): Record<keyof typeof DIVERGENCE_COLUMNS, unknown> {
+export function divergenceRow({ id, data, occurredAt }: Envelope<'ReplayDiverged'>): Row<typeof tables.divergences> {
   return {
     event_id: id,
     tree_id: data.treeId,

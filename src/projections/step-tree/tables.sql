@@ -18,7 +18,7 @@ create table trees (
   opened_at          timestamptz not null,
   closed_at          timestamptz,
   close_reason       text,
-  blobs              jsonb
+  blobs              jsonb --: Blobs
 );
 create index trees_run on trees (run_id, opened_at, tree_id);
 create index trees_opened on trees (opened_at, tree_id);
@@ -38,19 +38,19 @@ create table steps (
   observation       text             not null,
   well_formatted    boolean          not null,
   executable        boolean          not null,
-  termination       text             not null,
-  policy_spans      jsonb            not null,
-  tokens            jsonb,
+  termination       text             not null, --: 'none' | 'terminated' | 'truncated'
+  policy_spans      jsonb            not null, --: { from: number; to: number; policyId: string; version: number }[]
+  tokens            jsonb, --: Record<string, unknown>
   prompt_tokens     integer,
   completion_tokens integer,
   finish_reason     text,
-  call              jsonb,
+  call              jsonb, --: Record<string, unknown>
   policy_ms         double precision not null,
   environment_ms    double precision not null,
   state_hash        text,
-  admissible        jsonb,
+  admissible        jsonb, --: string[]
   occurred_at       timestamptz      not null,
-  blobs             jsonb
+  blobs             jsonb --: Blobs
 );
 create index steps_tree on steps (tree_id, log_offset);
 
@@ -67,7 +67,7 @@ create table rollouts (
   policy_version integer     not null,
   started_at     timestamptz not null,
   finished_at    timestamptz,
-  outcome        text,
+  outcome        text, --: 'terminated' | 'truncated' | 'failed' | 'cancelled'
   success        boolean,
   leaf_step_id   uuid,
   steps          integer,
@@ -87,7 +87,7 @@ create table tool_calls (
   output       text             not null,
   outcome      text             not null,
   duration_ms  double precision not null,
-  blobs        jsonb
+  blobs        jsonb --: Blobs
 );
 create index tool_calls_tree on tool_calls (tree_id);
 
@@ -99,6 +99,6 @@ create table divergences (
   recorded    text        not null,
   replayed    text        not null,
   occurred_at timestamptz not null,
-  blobs       jsonb
+  blobs       jsonb --: Blobs
 );
 create index divergences_tree on divergences (tree_id);

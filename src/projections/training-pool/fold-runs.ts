@@ -2,11 +2,12 @@ import type { Delivery } from '../../events/envelope.ts';
 import { trainingChannel } from '../../events/schemas/training.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { isOf } from '../projection.ts';
-import { mergeRows, type Part, type PartColumns } from './merge-rows.ts';
+import { mergeRows, type Part } from './merge-rows.ts';
+import { tables } from './tables.ts';
 
 /** Keeps the runs whose recorded configuration says `training: {policyId, channel}`, and which runs are over. */
 export async function foldRuns(batch: readonly Delivery[], trx: Trx): Promise<void> {
-  const found: Part[] = [];
+  const found: Part<typeof tables.training_runs, keyof typeof PARTS>[] = [];
   for (const delivery of batch) {
     if (isOf(delivery, 'RunStarted')) {
       const { data, occurredAt } = delivery.event;
@@ -21,13 +22,7 @@ export async function foldRuns(batch: readonly Delivery[], trx: Trx): Promise<vo
       found.push({ part: 'finished', key: data.runId, values: { finished_at: occurredAt } });
     }
   }
-  await mergeRows(trx, 'training_runs', 'run_id', found, PARTS);
+  await mergeRows(trx, tables.training_runs, found, PARTS);
 }
 
-const PARTS: PartColumns = {
-  shared: {},
-  parts: {
-    started: { marker: 'started_at', columns: { policy_id: 'text', channel: 'text', started_at: 'timestamptz' } },
-    finished: { marker: 'finished_at', columns: { finished_at: 'timestamptz' } },
-  },
-};
+const PARTS = { started: ['started_at', 'policy_id', 'channel'], finished: ['finished_at'] } as const;

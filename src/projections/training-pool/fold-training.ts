@@ -3,9 +3,11 @@ import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
 import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison } from '../projection.ts';
 import { type KnownTraining, loadKnownTraining } from './known-training.ts';
-import { mergeRows, type Part } from './merge-rows.ts';
+import { mergeRows } from './merge-rows.ts';
+import { tables } from './tables.ts';
 import * as row from './training-rows.ts';
 
 type Refused = Omit<Poison, 'delivery'>;
@@ -35,28 +37,28 @@ export async function foldTraining(batch: readonly Delivery[], trx: Trx): Promis
     const refused = fold(delivery, known, rows);
     if (refused) poison.push({ delivery, ...refused });
   }
-  await insertRows(trx, 'lineages', ['lineage_id'], rows.lineages, row.LINEAGE_COLUMNS);
-  await insertRows(trx, 'batches', ['batch_id'], rows.batches, row.BATCH_COLUMNS);
-  await insertRows(trx, 'batch_samples', ['rollout_id'], rows.samples, row.BATCH_SAMPLE_COLUMNS);
-  await insertRows(trx, 'sample_rejections', ['rollout_id'], rows.rejections, row.REJECTION_COLUMNS);
-  await mergeRows(trx, 'leases', 'lease_id', rows.leases, row.LEASE_PARTS);
-  await insertRows(trx, 'batch_acks', ['batch_id'], rows.acks, row.ACK_COLUMNS);
-  await insertRows(trx, 'batch_abandonments', ['batch_id'], rows.abandonments, row.ABANDONMENT_COLUMNS);
-  await insertRows(trx, 'checkpoints', ['checkpoint_id'], rows.checkpoints, row.CHECKPOINT_COLUMNS);
-  await insertRows(trx, 'policy_versions', ['lineage_id', 'version'], rows.versions, row.VERSION_COLUMNS);
+  await insertRows(trx, tables.lineages, rows.lineages);
+  await insertRows(trx, tables.batches, rows.batches);
+  await insertRows(trx, tables.batch_samples, rows.samples);
+  await insertRows(trx, tables.sample_rejections, rows.rejections);
+  await mergeRows(trx, tables.leases, rows.leases, row.LEASE_PARTS);
+  await insertRows(trx, tables.batch_acks, rows.acks);
+  await insertRows(trx, tables.batch_abandonments, rows.abandonments);
+  await insertRows(trx, tables.checkpoints, rows.checkpoints);
+  await insertRows(trx, tables.policy_versions, rows.versions);
   return poison;
 }
 
 interface Rows {
-  readonly lineages: object[];
-  readonly batches: object[];
+  readonly lineages: Row<typeof tables.lineages>[];
+  readonly batches: Row<typeof tables.batches>[];
   readonly samples: row.BatchSampleRow[];
-  readonly rejections: object[];
-  readonly leases: Part[];
-  readonly acks: object[];
-  readonly abandonments: object[];
-  readonly checkpoints: object[];
-  readonly versions: object[];
+  readonly rejections: Row<typeof tables.sample_rejections>[];
+  readonly leases: row.LeasePart[];
+  readonly acks: Row<typeof tables.batch_acks>[];
+  readonly abandonments: Row<typeof tables.batch_abandonments>[];
+  readonly checkpoints: Row<typeof tables.checkpoints>[];
+  readonly versions: Row<typeof tables.policy_versions>[];
 }
 
 function fold(delivery: Delivery, known: KnownTraining, rows: Rows): Refused | undefined {
@@ -149,7 +151,12 @@ function endedBefore(batchId: string, how: 'acknowledged' | 'abandoned'): Refuse
 }
 
 /** Keeps the first fact under a key; the same again is a repetition, another is a conflict. */
-function once(known: Map<string, string>, key: string, fact: row.SaidRow, rows: object[]): Refused | undefined {
+function once<Fact extends { readonly said: string }>(
+  known: Map<string, string>,
+  key: string,
+  fact: Fact,
+  rows: Fact[],
+): Refused | undefined {
   const recorded = known.get(key);
   if (recorded === fact.said) return undefined;
   if (recorded !== undefined)

@@ -2,18 +2,19 @@ import type { Delivery } from '../../events/envelope.ts';
 import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { isOf } from '../projection.ts';
-import { mergeRows, type Part } from './merge-rows.ts';
+import { mergeRows } from './merge-rows.ts';
 import { readCurrentRewards, reviseRewards } from './revise-rewards.ts';
 import * as row from './rows.ts';
 import { sumSamples } from './sum-samples.ts';
+import { tables } from './tables.ts';
 
 /**
  * Folds the events of trees: groups and samples by their own ids, steps and rewards beside them, and the sums of samples that
  * changed.
  */
 export async function foldTrees(batch: readonly Delivery[], trx: Trx): Promise<void> {
-  const groups: Part[] = [];
-  const samples: Part[] = [];
+  const groups: row.GroupPart[] = [];
+  const samples: row.SamplePart[] = [];
   const steps = new Map<string, row.StepRow>();
   const rewards = new Map<string, row.RewardRow>();
   const touched = { rollouts: new Set<string>(), steps: new Set<string>() };
@@ -38,11 +39,11 @@ export async function foldTrees(batch: readonly Delivery[], trx: Trx): Promise<v
       else if (data.stepId !== null) touched.steps.add(data.stepId);
     }
   }
-  await mergeRows(trx, 'groups', 'tree_id', groups, row.GROUP_PARTS);
-  await mergeRows(trx, 'samples', 'rollout_id', samples, row.SAMPLE_PARTS);
-  await insertRows(trx, 'sample_steps', ['step_id'], [...steps.values()], row.STEP_COLUMNS);
+  await mergeRows(trx, tables.groups, groups, row.GROUP_PARTS);
+  await mergeRows(trx, tables.samples, samples, row.SAMPLE_PARTS);
+  await insertRows(trx, tables.sample_steps, [...steps.values()]);
   const current = await readCurrentRewards(batch, trx);
-  await insertRows(trx, 'sample_rewards', ['reward_id'], [...rewards.values()], row.REWARD_COLUMNS);
+  await insertRows(trx, tables.sample_rewards, [...rewards.values()]);
   const revised = await reviseRewards(batch, current, trx);
   for (const { rolloutId, stepId } of revised) {
     if (rolloutId !== null) touched.rollouts.add(rolloutId);

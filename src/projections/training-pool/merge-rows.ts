@@ -1,33 +1,31 @@
 import { sql } from 'kysely';
-import { recordset } from '../../postgres/bulk.ts';
+import { recordset, typesOf } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import type { Row, Table } from '../../postgres/table.ts';
 
 /** One fact about a row: the part of its columns that one event says, together. */
-export interface Part {
-  readonly part: string;
+export interface Part<T extends Table, Name extends string> {
+  readonly part: Name;
   readonly key: string;
-  readonly values: Readonly<Record<string, unknown>>;
+  readonly values: Partial<Row<T>>;
 }
 
-/** Part → its columns with their types. `marker` is one of them that is never null: where it is set, the part was said. */
-export interface PartColumns {
-  /** Columns that every part says alike. */
-  readonly shared: Readonly<Record<string, string>>;
-  readonly parts: Readonly<Record<string, { readonly marker: string; readonly columns: Readonly<Record<string, string>> }>>;
-}
+/** Part → its columns. The first is never null: where it is set, the part was said. A column of no part is said alike by all. */
+type PartColumns<T extends Table, Name extends string> = Readonly<Record<Name, readonly (keyof Row<T> & string)[]>>;
 
 /**
  * Writes rows whose parts are said by different events, in any order and any number of times: the first that says a part is the
  * fact. One statement writes what begins and ends within a batch once, whole.
  */
-export async function mergeRows(
+export async function mergeRows<T extends Table, Name extends string>(
   trx: Trx,
-  table: string,
-  key: string,
-  incoming: readonly Part[],
-  { shared, parts }: PartColumns,
+  table: T,
+  incoming: readonly Part<T, Name>[],
+  parts: PartColumns<T, Name>,
 ): Promise<void> {
-  if (incoming.length === 0) return;
+  const [first] = incoming;
+  const [key] = table.key;
+  if (first === undefined || key === undefined) return;
   const rows = new Map<string, Record<string, unknown>>();
   const said = new Set<string>();
   for (const { part, key: id, values } of incoming) {
@@ -35,16 +33,17 @@ export async function mergeRows(
     said.add(`${part} ${id}`);
     rows.set(id, { [key]: id, ...values, ...rows.get(id) });
   }
-  const columns: Record<string, string> = { [key]: 'uuid', ...shared };
-  const sets: string[] = [];
-  for (const { marker, columns: own } of Object.values(parts)) {
-    Object.assign(columns, own);
-    for (const column of Object.keys(own)) {
-      sets.push(`${column} = case when ${table}.${marker} is null then excluded.${column} else ${table}.${column} end`);
-    }
-  }
-  const names = sql.raw(Object.keys(columns).join(', '));
+  const sets = Object.values<readonly string[]>(parts).flatMap((columns) =>
+    columns.map(
+      (column) =>
+        `${column} = case when ${table.name}.${columns[0]} is null then excluded.${column} else ${table.name}.${column} end`,
+    ),
+  );
+  const types = typesOf(table, [
+    ...new Set([key, ...Object.keys(first.values), ...Object.values<readonly string[]>(parts).flat()]),
+  ]);
+  const names = sql.raw(Object.keys(types).join(', '));
   await sql`
-    insert into ${sql.raw(table)} (${names}) select ${names} from ${recordset([...rows.values()], columns)}
+    insert into ${sql.raw(table.name)} (${names}) select ${names} from ${recordset([...rows.values()], types)}
     on conflict (${sql.raw(key)}) do update set ${sql.raw(sets.join(', '))}`.execute(trx);
 }

@@ -3,7 +3,7 @@ import type { Method } from '../../events/schemas/training.ts';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
-import type { BatchesTable } from '../../postgres/training-tables.ts';
+import type { Tables } from '../../postgres/tables.ts';
 import type { LeaseEnd } from './training-rows.ts';
 
 export type BatchState = 'planned' | 'leased' | 'trained' | 'abandoned';
@@ -117,7 +117,7 @@ function chosen(db: Db, { policyId, state }: BatchFilter) {
   return state === undefined ? query : query.where(sql<boolean>`${STATE} = ${state}`);
 }
 
-function toBatch(row: Selectable<BatchesTable> & { readonly state: BatchState }): BatchRecord {
+function toBatch(row: Selectable<Tables['batches']> & { readonly state: BatchState }): BatchRecord {
   return {
     id: row.batch_id,
     policyId: row.policy_id,

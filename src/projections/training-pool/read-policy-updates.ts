@@ -3,7 +3,7 @@ import type { Method } from '../../events/schemas/training.ts';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
-import type { PolicyVersionsTable } from '../../postgres/training-tables.ts';
+import type { Tables } from '../../postgres/tables.ts';
 
 /** A version of a policy and what it was made of: a node of the lineage graph. */
 export interface PolicyUpdateRecord {
@@ -89,7 +89,7 @@ function chosen(db: Db, { policyId }: PolicyUpdateFilter) {
   return db.selectFrom('policy_versions').where('policy_versions.policy_id', '=', policyId);
 }
 
-function toRecord(row: Selectable<PolicyVersionsTable>): PolicyUpdateRecord {
+function toRecord(row: Selectable<Tables['policy_versions']>): PolicyUpdateRecord {
   return {
     policyId: row.policy_id,
     version: row.version,

@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
-import { recordset } from '../../postgres/bulk.ts';
+import { updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { isOf } from '../projection.ts';
+import { tables } from './tables.ts';
 
 /** What a reward lies on. */
 export interface RewardPlace {
@@ -57,12 +58,7 @@ export async function reviseRewards(
     reward.revised_by = [...reward.revised_by, id];
     changed.add(reward);
   }
-  if (changed.size > 0) {
-    const changes = [...changed].map(({ reward_id, value, revised_by }) => ({ reward_id, value, revised_by }));
-    await sql`
-      update sample_rewards set value = r.value, revised_by = r.revised_by
-      from ${recordset(changes, { reward_id: 'uuid', value: 'double precision', revised_by: 'jsonb' })}
-      where sample_rewards.reward_id = r.reward_id`.execute(trx);
-  }
+  const changes = [...changed].map(({ reward_id, value, revised_by }) => ({ reward_id, value, revised_by }));
+  await updateRows(trx, tables.sample_rewards, changes);
   return [...changed].map(({ rollout_id: rolloutId, step_id: stepId }) => ({ rolloutId, stepId }));
 }

@@ -5,7 +5,7 @@
 create table training_runs (
   run_id      uuid        not null primary key,
   policy_id   text,
-  channel     text,
+  channel     text, --: 'train' | 'baseline' | 'validation' | 'held-out'
   started_at  timestamptz,
   finished_at timestamptz
 );
@@ -35,7 +35,7 @@ create table samples (
   policy_version    integer,
   started_at        timestamptz,
   finished_at       timestamptz,
-  outcome           text,
+  outcome           text, --: 'terminated' | 'truncated' | 'failed' | 'cancelled'
   success           boolean,
   leaf_step_id      uuid,
   taken             integer     not null default 0,
@@ -44,12 +44,12 @@ create table samples (
   row_tokens        bigint      not null default 0,
   oldest_version    integer,
   newest_version    integer,
-  policies          jsonb       not null default '[]',
+  policies          jsonb       not null default '[]', --: string[]
   without_tokens    integer     not null default 0,
   without_log_probs integer     not null default 0,
   without_anchor    integer     not null default 0,
-  scores            jsonb       not null default '{}',
-  scored_at         jsonb       not null default '{}'
+  scores            jsonb       not null default '{}', --: Record<string, number>
+  scored_at         jsonb       not null default '{}' --: Record<string, number>
 );
 create index samples_tree on samples (tree_id, ordinal);
 
@@ -60,7 +60,7 @@ create table sample_steps (
   context_tokens integer not null,
   oldest_version integer not null,
   newest_version integer not null,
-  policies       jsonb   not null,
+  policies       jsonb   not null, --: string[]
   has_tokens     boolean not null,
   has_log_probs  boolean not null,
   has_anchor     boolean not null
@@ -75,7 +75,7 @@ create table sample_rewards (
   component  text             not null,
   value      double precision not null,
   assigned_at timestamptz      not null,
-  revised_by jsonb            not null default '[]'
+  revised_by jsonb            not null default '[]' --: string[]
 );
 create index sample_rewards_rollout on sample_rewards (rollout_id);
 create index sample_rewards_step on sample_rewards (step_id) where rollout_id is null;
@@ -84,10 +84,10 @@ create index sample_rewards_step on sample_rewards (step_id) where rollout_id is
 create table lineages (
   lineage_id  uuid        not null primary key,
   policy_id   text        not null unique,
-  estimator   jsonb       not null,
-  rules       jsonb       not null,
+  estimator   jsonb       not null, --: Record<string, unknown>
+  rules       jsonb       not null, --: Record<string, unknown>
   seed        bigint      not null,
-  trainer     jsonb       not null,
+  trainer     jsonb       not null, --: Record<string, unknown>
   declared_at timestamptz not null,
   said        text        not null
 );
@@ -98,14 +98,14 @@ create table batches (
   policy_id      text        not null,
   ordinal        integer     not null,
   policy_version integer     not null,
-  estimator      jsonb       not null,
-  rules          jsonb       not null,
+  estimator      jsonb       not null, --: { name: string; revision: string; mode: unknown }
+  rules          jsonb       not null, --: Record<string, unknown>
   seed           bigint      not null,
   position       text        not null,
   groups         integer     not null,
   samples        integer     not null,
   tokens         bigint      not null,
-  shards         jsonb       not null,
+  shards         jsonb       not null, --: number[][]
   previous_hash  text,
   manifest_hash  text        not null,
   planned_at     timestamptz not null,
@@ -148,7 +148,7 @@ create table leases (
   deadline   timestamptz,
   leased_at  timestamptz,
   ended_at   timestamptz,
-  ended_by   text,
+  ended_by   text, --: 'expired' | 'returned' | 'acked' | 'abandoned'
   end_reason text
 );
 create index leases_batch on leases (batch_id, fence);
@@ -173,7 +173,7 @@ create table batch_abandonments (
   lineage_id   uuid        not null,
   policy_id    text        not null,
   ordinal      integer     not null,
-  abandoned_by text        not null,
+  abandoned_by text        not null, --: 'trainer' | 'operator'
   reason       text        not null,
   abandoned_at timestamptz not null,
   said         text        not null
@@ -187,7 +187,7 @@ create table checkpoints (
   version       integer     not null,
   backend       text        not null,
   weights       text        not null,
-  kept          jsonb,
+  kept          jsonb, --: { blob: string; size: number; mediaType: string }
   covers        integer,
   saved_at      timestamptz not null,
   said          text        not null
@@ -202,10 +202,10 @@ create table policy_versions (
   batch_id       uuid,
   checkpoint_id  uuid        not null,
   weights        text        not null,
-  estimator      jsonb,
-  loss           jsonb,
+  estimator      jsonb, --: { name: string; revision: string; mode: unknown }
+  loss           jsonb, --: { name: string; revision: string; mode: unknown }
   samples        integer     not null,
-  metrics        jsonb       not null,
+  metrics        jsonb       not null, --: Record<string, number>
   updated_at     timestamptz not null,
   said           text        not null,
   primary key (lineage_id, version)

@@ -5,7 +5,7 @@ import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
 import type { Subscription } from '../../log/event-log.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import type { RevisionsTable } from '../../postgres/tables.ts';
+import type { Tables } from '../../postgres/tables.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
@@ -68,7 +68,7 @@ async function ends(runId: string) {
 }
 
 /** Records a verified revision whose bad side is the walk to a leaf; gives its id. */
-async function recordPast(row: Selectable<RevisionsTable>, badLeafStepId: string): Promise<string> {
+async function recordPast(row: Selectable<Tables['revisions']>, badLeafStepId: string): Promise<string> {
   const revisionId = newId();
   const appender = createAppender({
     ...{ log: platform.log, blobs: platform.blobs, clock: Date.now, producer: { name: 'past', version: '0' } },

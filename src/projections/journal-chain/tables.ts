@@ -1,0 +1,18 @@
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: c525257a51d90036
+import { column, type TypesOf, table } from '../../postgres/table.ts';
+
+export const tables = {
+  chain_blocks: table('chain_blocks', ['topic', 'partition', 'block'], {
+    topic: column<string>('text'),
+    partition: column<number>('integer'),
+    block: column<number>('bigint'),
+    offsets: column<string[]>('bigint[]'),
+    event_ids: column<string[]>('uuid[]'),
+    digests: column<Buffer>('bytea'),
+  }),
+};
+
+type Own = TypesOf<typeof tables>; // inside the module below, `tables` is its own
+declare module '../../postgres/tables.ts' {
+  interface Tables extends Own {}
+}

@@ -1,17 +1,18 @@
 /**
- * Tests stand beside what they test: x.test.ts needs nothing, x.int.test.ts a real Postgres, x.e2e.test.ts a real Kafka broker.
+ * Tests are beside what they test: x.test.ts needs nothing but Node, x.int.test.ts a real Postgres, x.e2e.test.ts a real Kafka
+ * broker as well, x.torch.test.ts a Python with torch. x.long.int.test.ts and x.long.e2e.test.ts run by `npm run test:long`.
  */
 export default {
   testMatch: ['**/?(*.)test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '/\\.espalier/'],
+  testPathIgnorePatterns: ['/node_modules/', '/\\.espalier/', '\\.long\\.(\\w+\\.)?test\\.ts$'],
   modulePathIgnorePatterns: ['/\\.espalier/'],
-  extensionsToTreatAsEsm: ['.ts'],
-  transform: {
-    '^.+\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2023' }, module: { type: 'es6' } }],
-  },
-  globalSetup: './src/testing/jest/global-setup.ts',
-  globalTeardown: './src/testing/jest/global-teardown.ts',
+  transform: {}, // src/testing/jest/native.mjs does it
+  reporters: ['default', './src/testing/jest/slowest-files.mjs'],
+  runner: './src/testing/jest/test-runner.mjs',
+  testRunner: './src/testing/jest/run-test-file.mjs',
+  globalSetup: './src/testing/jest/global-setup.mts',
+  globalTeardown: './src/testing/jest/global-teardown.mts',
   testTimeout: 120_000,
   maxWorkers: 2,
-  workerIdleMemoryLimit: '1200MB', // modules of a test file are never let go of: a worker came to 3.3 GB, and to long collections
+  workerIdleMemoryLimit: '1200MB', // what tests leave behind stays in a worker
 };

@@ -1,19 +1,19 @@
-// Reads jest's reports: `report.mjs failing FIRST` lists the files to try again, `report.mjs count FIRST [SECOND]` prints the
-// last line of a run.
+// Reads jest's reports: `report.mjs failing FIRST…` lists the files to try again, `report.mjs count SECOND FIRST…` prints the last
+// line of a run. SECOND is of the files that were tried again; it is missing where none failed.
 import { existsSync, readFileSync } from 'node:fs';
 
-const [what, first, second] = process.argv.slice(2);
+const [what, ...reports] = process.argv.slice(2);
 const read = (file) => JSON.parse(readFileSync(file, 'utf8'));
 const failing = (report) => report.testResults.filter((file) => file.status === 'failed');
 
 if (what === 'failing') {
-  for (const file of failing(read(first))) console.log(file.name);
+  for (const report of reports) for (const file of failing(read(report))) console.log(file.name);
 } else {
-  const report = read(first);
-  const again = second && existsSync(second) ? read(second) : null;
+  const [second, ...firsts] = reports;
+  const again = existsSync(second) ? read(second) : null;
   const retried = new Map(again?.testResults.map((file) => [file.name, file]) ?? []);
   let [passed, failed, skipped] = [0, 0, 0];
-  for (const original of report.testResults) {
+  for (const original of firsts.flatMap((first) => read(first).testResults)) {
     const file = retried.get(original.name) ?? original;
     const name = original.name.split('/').slice(-3).join('/');
     const tests = file.assertionResults;

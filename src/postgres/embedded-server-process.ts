@@ -61,6 +61,11 @@ export async function startPostmaster({ postgres, durability, port, ...start }: 
   return startGuard({ ...start, server: [postgres, ...serverArguments(start.data, port ?? (await freePort()), durability)] });
 }
 
+const NOTHING_DURABLE = {
+  ...{ fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', checkpoint_timeout: '1h' },
+  ...{ wal_level: 'minimal', max_wal_senders: 0 }, // a table that is filled in the transaction that makes it is not logged
+};
+
 function serverArguments(data: string, port: number, durability: Durability): readonly string[] {
   const settings = {
     listen_addresses: '127.0.0.1',
@@ -71,7 +76,7 @@ function serverArguments(data: string, port: number, durability: Durability): re
     log_timezone: 'UTC',
     log_checkpoints: 'off',
     jit: 'off', // short statements only: compiling costs more than it saves
-    ...(durability === 'none' ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } : {}),
+    ...(durability === 'none' ? NOTHING_DURABLE : {}),
   };
   return ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }

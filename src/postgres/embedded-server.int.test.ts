@@ -6,11 +6,16 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createRandom } from '../domain/random/random.ts';
+import { type CompiledProgram, compileProgram } from '../testing/compile-program.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-server.ts';
 import { connect } from './pool.ts';
 
+let program: CompiledProgram;
+beforeAll(async () => {
+  program = await compileProgram(PROGRAM);
+});
 let folder: string;
 let opened: EmbeddedPostgres[];
 let owners: ChildProcess[];
@@ -282,8 +287,8 @@ const PROGRAM = `
 `;
 
 function spawnOwner(options: { readonly detached?: boolean } = {}): ChildProcess {
-  const args = ['--import', 'tsx', '--input-type=module', '-e', PROGRAM, folder];
-  const owner = spawn(process.execPath, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
+  const { args, cwd } = program;
+  const owner = spawn(process.execPath, [...args, folder], { ...options, cwd, stdio: ['ignore', 'pipe', 'inherit'] });
   owners.push(owner);
   return owner;
 }

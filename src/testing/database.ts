@@ -24,7 +24,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 /** Makes a database under a name that nobody else has: runs may share a server. */
 export async function createDatabase(server: string, prefix: string, template: string): Promise<TestDatabase> {
   const name = `${prefix}_${randomBytes(6).toString('hex')}`;
-  await administer(server, `create database ${name} template ${template}`);
+  await administer(server, `create database ${name} template ${template} strategy file_copy`);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return { name, url: url.toString(), drop: () => administer(server, `drop database if exists ${name} with (force)`) };

@@ -13,7 +13,7 @@ const holder = globalThis as { espalierTestKafka?: RunningKafka };
  * ESPALIER_REQUIRE_KAFKA is 1.
  * @throws Error with what to install.
  */
-export async function startKafkaForTests(): Promise<void> {
+export async function startKafkaForTests(folder: string): Promise<void> {
   if (process.env.KAFKA_BROKERS || process.env[BROKERS]) return;
   const prerequisites = kafkaPrerequisites();
   if (!prerequisites.ok) {
@@ -22,13 +22,13 @@ export async function startKafkaForTests(): Promise<void> {
     process.stderr.write(`Kafka tests are skipped: ${prerequisites.reason}\n`); // jest shows no names of skipped files
     return;
   }
-  holder.espalierTestKafka = await startKafka();
+  holder.espalierTestKafka = await startKafka({ folder });
   process.env[BROKERS] = holder.espalierTestKafka.brokers.join(',');
 }
 
 /** Stops the broker that `startKafkaForTests` started, if it did. */
 export async function stopKafkaForTests(): Promise<void> {
-  await holder.espalierTestKafka?.stop();
+  await holder.espalierTestKafka?.kill(); // nobody misses its data
   delete holder.espalierTestKafka;
   delete process.env[BROKERS];
 }

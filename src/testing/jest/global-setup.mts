@@ -1,11 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../postgres/embedded-server.ts';
 import { bundlePrograms } from '../bundle-programs.ts';
 import { startKafkaForTests, stopKafkaForTests } from '../kafka.ts';
 import { afterTests, undoAll } from './after-tests.ts';
+import { FOLDER, makeRunFolder } from './run-folder.ts';
 import { createTemplateDatabase } from './template-database.ts';
 
 /** What is read of jest's global configuration. */
@@ -14,17 +14,22 @@ interface JestConfig {
   readonly testPathPatterns: { readonly patterns: readonly string[] };
 }
 
+interface ProjectConfig {
+  readonly testMatch: readonly string[];
+}
+
 /**
  * Starts, once for the whole run, the servers that the chosen tests need: Postgres (`DATABASE_URL`, else the embedded one in a
  * temporary folder) with a migrated template database for `.int` and `.e2e` files, and a Kafka broker for `.e2e` files. The
  * workers learn of them from the environment, which they inherit.
  */
-export default async function setUp(config: JestConfig): Promise<void> {
-  const files = chosenFiles(config);
+export default async function setUp(config: JestConfig, { testMatch }: ProjectConfig): Promise<void> {
+  const files = chosenFiles(config, testMatch.join().includes('.long.'));
   const e2e = files.some((file) => file.endsWith('.e2e.test.ts'));
   try {
-    if (e2e || files.some((file) => file.endsWith('.int.test.ts'))) await startPostgres();
-    if (e2e) await startKafka();
+    const folder = await makeFolder();
+    if (e2e || files.some((file) => file.endsWith('.int.test.ts'))) await startPostgres(folder);
+    if (e2e) await startKafka(folder);
     if (files.some(startsPrograms)) await bundlePrograms();
   } catch (error) {
     await undoAll(); // jest calls no teardown after a failed setup
@@ -32,12 +37,21 @@ export default async function setUp(config: JestConfig): Promise<void> {
   }
 }
 
-async function startPostgres(): Promise<void> {
+/** Temporary files of the workers' tests and of the servers lie in one folder, and go with it. */
+async function makeFolder(): Promise<string> {
+  const folder = await makeRunFolder();
+  afterTests(() => rm(folder, { recursive: true, force: true }));
+  process.env[FOLDER] = folder;
+  return folder;
+}
+
+async function startPostgres(folder: string): Promise<void> {
   if (!process.env.DATABASE_URL) {
-    const folder = await mkdtemp(join(tmpdir(), 'espalier-test-'));
-    afterTests(() => rm(folder, { recursive: true, force: true }));
-    const server = await startEmbeddedPostgres({ folder, durability: 'none' });
-    afterTests(() => server.close());
+    const server = await startEmbeddedPostgres({ folder: join(folder, 'postgres'), durability: 'none' });
+    afterTests(async () => {
+      delete process.env.DATABASE_URL; // a watch begins again
+      await server.close();
+    });
     process.env.DATABASE_URL = server.url;
   }
   const template = await createTemplateDatabase(process.env.DATABASE_URL);
@@ -49,10 +63,11 @@ function startsPrograms(file: string): boolean {
   return /\.(int|e2e)\.test\.ts$|\/cli\//.test(file);
 }
 
-/** A run names files by patterns, each matched anywhere in the path; without one every file is chosen. */
-function chosenFiles({ rootDir, testPathPatterns }: JestConfig): readonly string[] {
+/** A run names files by patterns, each matched anywhere in the path; without one all its files are chosen, the long or the others. */
+function chosenFiles({ rootDir, testPathPatterns }: JestConfig, long: boolean): readonly string[] {
   const patterns = testPathPatterns.patterns.map((pattern) => new RegExp(pattern, 'i'));
-  const chosen = (file: string) => patterns.length === 0 || patterns.some((pattern) => pattern.test(file));
+  const chosen = (file: string) =>
+    patterns.length === 0 ? file.includes('.long.') === long : patterns.some((pattern) => pattern.test(file));
   return ['src', 'graphql', 'workers', 'infra']
     .map((name) => join(rootDir, name))
     .filter((folder) => existsSync(folder))
@@ -60,7 +75,7 @@ function chosenFiles({ rootDir, testPathPatterns }: JestConfig): readonly string
     .filter((file) => file.endsWith('.test.ts') && chosen(file));
 }
 
-async function startKafka(): Promise<void> {
+async function startKafka(folder: string): Promise<void> {
   afterTests(stopKafkaForTests);
-  await startKafkaForTests();
+  await startKafkaForTests(join(folder, 'kafka'));
 }

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { usePersistedOperations } from '@graphql-yoga/plugin-persisted-operations';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
+import { sha256Hex } from '../src/digest/sha256.ts';
 
 const FOLDER = fileURLToPath(new URL('./operations/', import.meta.url));
 
@@ -19,7 +19,7 @@ export async function readOperations(): Promise<readonly ShippedOperation[]> {
   return Promise.all(
     files.map(async (file) => {
       const text = await readFile(`${FOLDER}/${file}`, 'utf8');
-      return { name: file.slice(0, -'.graphql'.length), sha256: createHash('sha256').update(text).digest('hex'), text };
+      return { name: file.slice(0, -'.graphql'.length), sha256: sha256Hex(text), text };
     }),
   );
 }

@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /** A room may import the rooms above it in this list, never one below it and never a sibling. */
 const RANKS: readonly (readonly string[])[] = [
-  ['src/domain'],
+  ['src/domain', 'src/digest'],
   ['src/events'],
   ['src/log', 'src/postgres', 'src/blobs', 'src/images'],
   ['src/append'],
@@ -102,6 +102,11 @@ describe('the law of imports', () => {
   test('only runtime/config.ts reads the environment', () => {
     const readers = files.filter((file) => !isTesting(file) && !file.startsWith('infra/') && /process\.env\b/.test(code(file)));
     expect(readers).toEqual(['src/runtime/config.ts']);
+  });
+
+  test('only digest/sha256.ts hashes', () => {
+    const hashing = files.filter((file) => !isTesting(file) && /\bcreateHash\b|\bsubtle\.digest\b/.test(code(file)));
+    expect(hashing).toEqual(['src/digest/sha256.ts']);
   });
 
   test('imports form no cycle, imports of types included', () => {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../src/digest/sha256.ts';
 import { createRandom } from '../../src/domain/random/random.ts';
 import { catalogue } from '../../src/events/catalogue.ts';
 import { encode } from '../../src/events/codec.ts';
@@ -40,7 +40,7 @@ export function recordTrajectories({ trees, rollouts, steps, name }: Shape): rea
           termination: depth === steps ? 'terminated' : 'none',
           usage: { promptTokens: 400 + random.int(400), completionTokens: 30 + random.int(30) },
           timings: { policyMs: random.int(4_000) / 10, environmentMs: random.int(40) / 10 },
-          stateHash: createHash('sha256').update(`${t} ${ordinal} ${depth}`).digest('hex'),
+          stateHash: sha256Hex(`${t} ${ordinal} ${depth}`),
         });
       }
       builder.reward(tree, parent, ordinal % 2, { rolloutId });

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { sha256Hex } from '../../src/digest/sha256.ts';
 
 /** A folder of SQL that declares tables, and the file that is generated from it. */
 export interface Source {
@@ -64,5 +64,5 @@ export function isGenerated(file: string, source: Source): boolean {
 }
 
 function digestOf(text: string, sql: string): string {
-  return createHash('sha256').update(`${sql}\0${text}`).digest('hex').slice(0, 16);
+  return sha256Hex(`${sql}\0${text}`).slice(0, 16);
 }

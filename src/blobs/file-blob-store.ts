@@ -1,6 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { access, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { sha256Hex } from '../digest/sha256.ts';
 import type { BlobRef } from '../events/schemas/values.ts';
 import { BlobCorrupt, BlobMissing, type BlobStore } from './blob-store.ts';
 
@@ -14,14 +15,14 @@ const NAME = /^[0-9a-f]{64}$/;
 export function openFileBlobStore(folder: string): BlobStore {
   return {
     async put(bytes, mediaType): Promise<BlobRef> {
-      const sha256 = digest(bytes);
+      const sha256 = sha256Hex(bytes);
       const path = pathOf(folder, sha256);
       if (!(await isThere(path))) await writeWhole(path, bytes);
       return { blob: sha256, size: bytes.byteLength, mediaType };
     },
     async get(sha256) {
       const bytes = await read(pathOf(folder, sha256), sha256);
-      if (digest(bytes) !== sha256) {
+      if (sha256Hex(bytes) !== sha256) {
         throw new BlobCorrupt(
           `the blob ${sha256} has other content than its name says; restore ${pathOf(folder, sha256)} from a copy`,
         );
@@ -103,8 +104,4 @@ async function isThere(path: string): Promise<boolean> {
 
 export function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT'; // node:fs throws nothing else
-}
-
-function digest(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

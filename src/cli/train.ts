@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { type Command, Option } from 'commander';
+import { sha256Hex } from '../digest/sha256.ts';
 import { ENVIRONMENT_FORMS } from '../environments/open-environment.ts';
 import { canonicalJson } from '../events/codec.ts';
 import type { Platform } from '../platform/open-platform.ts';
@@ -129,7 +129,7 @@ function planOf(flags: TrainFlags): TrainPlan {
     evaluation:
       tasks === 0 ? null : { split: named(flags.testSplit), tasks, rollouts: flags.rollouts, every: flags.every ?? updates },
   };
-  const digest = createHash('sha256').update(canonicalJson(plan)).digest('hex').slice(0, 8);
+  const digest = sha256Hex(canonicalJson(plan)).slice(0, 8);
   return trainPlan.parse({ policyId: flags.policy ?? `linear-${flags.estimator}-${digest}`, ...plan });
 }
 

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { sha256Hex } from '../digest/sha256.ts';
 import { EnvironmentError, type EnvironmentKind } from './environment.ts';
 import { defineEnvironment, type EnvironmentEntry, type RawOptions } from './environment-entry.ts';
 import { text } from './option-kinds.ts';
@@ -51,7 +51,7 @@ async function openModule(file: string, raw: RawOptions): Promise<EnvironmentKin
   const kind = await (value as EnvironmentEntry).open(parsed.data); // called as a method of what the module made
   check(kindShape, kind, `environment ${place}: what open returns`);
   return Object.assign(Object.create(kind) as EnvironmentKind, {
-    fingerprint: createHash('sha256').update(`${sha256} ${kind.fingerprint}`).digest('hex'),
+    fingerprint: sha256Hex(`${sha256} ${kind.fingerprint}`),
   });
 }
 

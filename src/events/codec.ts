@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { sha256Hex } from '../digest/sha256.ts';
 import { cutText } from '../domain/text/cut-text.ts';
 import { catalogue, type EventType, isEventType } from './catalogue.ts';
 import { type Envelope, envelopeFields } from './envelope.ts';
@@ -109,9 +109,7 @@ export function contentHash(event: Envelope): string {
   const { type, schemaVersion, stream } = event;
   // absent in most types
   const { timings: _timings, call: _call, cache: _cache, ...data } = event.data as Record<string, unknown>;
-  return createHash('sha256')
-    .update(canonicalJson([type, schemaVersion, stream, data]))
-    .digest('hex');
+  return sha256Hex(canonicalJson([type, schemaVersion, stream, data]));
 }
 
 /** Writes JSON with sorted keys and no blanks: equal values, equal bytes. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Bytes } from '../digest/sha256.ts';
 import { formatUuid, parseId } from '../domain/ids.ts';
 
 /**
@@ -6,10 +6,6 @@ import { formatUuid, parseId } from '../domain/ids.ts';
  * appended a second time after a crash is recognised. Parts are length-prefixed: ('ab','c') and ('a','bc') differ.
  */
 export function derivedId<Id extends ReturnType<typeof parseId>>(kind: string, ...parts: readonly (string | number)[]): Id {
-  const hash = createHash('sha256');
-  for (const part of [kind, ...parts]) {
-    const text = String(part);
-    hash.update(`${Buffer.byteLength(text)}:${text};`);
-  }
-  return parseId<Id>(formatUuid(hash.digest(), 8));
+  const texts = [kind, ...parts].map(String);
+  return parseId<Id>(formatUuid(sha256Bytes(...texts.map((text) => `${Buffer.byteLength(text)}:${text};`)), 8));
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../digest/sha256.ts';
 import type { DataOf } from './catalogue.ts';
 import { canonicalJson } from './codec.ts';
 
@@ -8,7 +8,5 @@ import { canonicalJson } from './codec.ts';
  */
 export function manifestHashOf(planned: Omit<DataOf<'BatchPlanned'>, 'manifestHash'>): string {
   const { position: _, ...manifest } = planned;
-  return createHash('sha256')
-    .update(canonicalJson({ ...manifest, manifestHash: undefined }))
-    .digest('hex');
+  return sha256Hex(canonicalJson({ ...manifest, manifestHash: undefined }));
 }

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { brotliDecompressSync } from 'node:zlib';
+import { sha256Hex } from '../digest/sha256.ts';
 
 /** The characters of one font at one size: 8-bit coverage masks, all with the same advance. */
 export interface GlyphAtlas {
@@ -56,5 +56,5 @@ function parseAtlas(px: AtlasSize, bytes: Buffer): GlyphAtlas {
   const box = glyphs.get(BOX);
   if (!box) throw new Error(`the atlas of ${px} px has no box for missing characters`);
   glyphs.delete(BOX);
-  return { px, sha256: createHash('sha256').update(bytes).digest('hex'), advance: ADVANCE[px], glyphs, box };
+  return { px, sha256: sha256Hex(bytes), advance: ADVANCE[px], glyphs, box };
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../digest/sha256.ts';
 
 /**
  * Names a picture by its pixels: the SHA-256 of `img`, NUL, width and height as 32-bit big-endian numbers, then RGB row by row,
@@ -8,7 +8,7 @@ export function imageId(width: number, height: number, rgb: Uint8Array): string 
   const head = Buffer.alloc(12, 'img\0', 'latin1');
   head.writeUInt32BE(width, 4);
   head.writeUInt32BE(height, 8);
-  return createHash('sha256').update(head).update(rgb).digest('hex');
+  return sha256Hex(head, rgb);
 }
 
 /**
@@ -16,5 +16,5 @@ export function imageId(width: number, height: number, rgb: Uint8Array): string 
  * UTF-8; in hex.
  */
 export function segmentId(renderSpecId: string, text: string): string {
-  return createHash('sha256').update('seg\0').update(renderSpecId).update('\0').update(text).digest('hex');
+  return sha256Hex('seg\0', renderSpecId, '\0', text);
 }

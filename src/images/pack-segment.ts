@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Bytes } from '../digest/sha256.ts';
 import type { Patch, RenderedSegment } from './rendered-segment.ts';
 
 /** A stored segment whose bytes are not those that were written. The message names the segment. */
@@ -62,5 +62,5 @@ function numbers(values: readonly number[]): Buffer {
 }
 
 function proof(id: string, body: Uint8Array): Buffer {
-  return createHash('sha256').update(id).update(body).digest();
+  return sha256Bytes(id, body);
 }

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { sha256Hex } from '../digest/sha256.ts';
 import { canonicalJson } from '../events/codec.ts';
 
 const pixels = z.int().min(0).max(16_384);
@@ -100,7 +100,7 @@ const known = new WeakMap<RenderSpec, string>();
 export function renderSpecId(spec: RenderSpec): string {
   let id = known.get(spec);
   if (id === undefined) {
-    id = createHash('sha256').update(canonicalJson(spec)).digest('hex');
+    id = sha256Hex(canonicalJson(spec));
     known.set(spec, id);
   }
   return id;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../digest/sha256.ts';
 import { createPolicy } from './create-policy.ts';
 import { type Judge, JudgeUnfit } from './judge.ts';
 import { modelJudge } from './judge-by-model.ts';
@@ -64,7 +64,7 @@ export async function createJudge(
  */
 function samplingOf({ topP, maxTokens, stop, systemRole, maxPromptTokens }: OpenAiSpec): string {
   const sampling = JSON.stringify({ topP, maxTokens, stop, systemRole, maxPromptTokens });
-  return sampling === '{}' ? '' : `/${createHash('sha256').update(sampling).digest('hex').slice(0, 8)}`;
+  return sampling === '{}' ? '' : `/${sha256Hex(sampling).slice(0, 8)}`;
 }
 
 type OpenAiSpec = Extract<PolicySpec, { kind: 'openai' }>;

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { sha256Hex } from '../digest/sha256.ts';
 import { decodeWeights, zeroWeights } from './linear/weights.ts';
 import { linearPolicy } from './linear-policy.ts';
 import { livePolicy, type VersionSource } from './live-policy.ts';
@@ -49,7 +49,7 @@ export async function createPolicy(spec: PolicySpec, secrets: PolicySecrets = {}
 async function fromFile(file: string, spec: Extract<PolicySpec, { kind: 'linear' }>): Promise<Policy> {
   try {
     const bytes = await readFile(file);
-    return { ...linearPolicy(decodeWeights(bytes), spec), digest: createHash('sha256').update(bytes).digest('hex') };
+    return { ...linearPolicy(decodeWeights(bytes), spec), digest: sha256Hex(bytes) };
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new PolicySpecError(

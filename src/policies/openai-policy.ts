@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sha256Hex } from '../digest/sha256.ts';
 import { type ChatMessage, mergeSystem, promptMessages } from '../domain/history/prompt.ts';
 import { approximateTokens, countTurns, dropTurns, type TurnRange, trimTurns } from '../domain/history/trim-turns.ts';
 import { cutText } from '../domain/text/cut-text.ts';
@@ -97,7 +97,7 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
           const call = {
             responseId: completion.responseId,
             model: completion.model,
-            requestHash: createHash('sha256').update(body).digest('hex'),
+            requestHash: sha256Hex(body),
             attempts: answer.attempts,
             latencyMs: answer.latencyMs,
             usage: completion.usage,

@@ -1,4 +1,5 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { sha256Bytes } from '../digest/sha256.ts';
 import { isUuid } from '../domain/ids.ts';
 import { newId } from '../events/new-id.ts';
 import type { Db } from './database.ts';
@@ -76,7 +77,7 @@ export async function verifyKey(db: Db, presented: string): Promise<ApiKey | und
 
 /** Gives the SHA-256 under which a key is stored. */
 export function hashOf(key: string): Buffer {
-  return createHash('sha256').update(key, 'utf8').digest();
+  return sha256Bytes(key);
 }
 
 const FORM = /^espalier_[A-Za-z0-9_-]{43}$/;

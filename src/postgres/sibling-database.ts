@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../digest/sha256.ts';
 import { connect } from './pool.ts';
 
 const DUPLICATE_DATABASE = '42P04';
@@ -6,7 +6,7 @@ const UNIQUE_VIOLATION = '23505'; // two processes made it at the same moment
 
 /** Gives the address of the database for a name on the server of an address, making it when it is missing. */
 export async function siblingDatabase(url: string, name: string): Promise<string> {
-  const database = `espalier_${createHash('sha256').update(name).digest('hex').slice(0, 16)}`;
+  const database = `espalier_${sha256Hex(name).slice(0, 16)}`;
   const client = await connect(url);
   try {
     await client.query(`create database ${database}`);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../digest/sha256.ts';
 import { createRandom } from '../domain/random/random.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { EventLog } from '../log/event-log.ts';
@@ -14,7 +14,7 @@ const BATCHES = 3;
 const UNREADABLE = 1; // the ordinal of the batch that its trainer abandons
 
 export function sha(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return sha256Hex(text);
 }
 
 /**

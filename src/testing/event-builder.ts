@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../digest/sha256.ts';
 import type { DataOf, EventType } from '../events/catalogue.ts';
 import { catalogue } from '../events/catalogue.ts';
 import { derivedId } from '../events/derived-id.ts';
@@ -86,7 +86,7 @@ export class EventBuilder {
         taskId: this.id('task', name),
         environment: 'textcraft',
         serverFingerprint: 'world-1',
-        observationHash: sha256(observation),
+        observationHash: sha256Hex(observation),
         alias: name,
         goal: `craft ${name}`,
         depth: 1,
@@ -96,7 +96,7 @@ export class EventBuilder {
       instruction: 'Craft what is asked.',
       observation,
       admissibleActions: ['inventory'],
-      stateHash: sha256(`${name} at the start`),
+      stateHash: sha256Hex(`${name} at the start`),
       plannedRollouts: 1,
       seed: 1,
       ...overrides,
@@ -223,8 +223,4 @@ export class EventBuilder {
     this.finishRollout(tree, rolloutId, leaf, { steps: length, success: value >= 1 });
     return { rolloutId, steps };
   }
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../digest/sha256.ts';
 import type { DataOf } from '../events/catalogue.ts';
 import { canonicalJson } from '../events/codec.ts';
 import type { EventBuilder } from './event-builder.ts';
 
 /** Tells that a run draws histories by a spec; gives the spec's id. */
 export function recordRenderSpec(builder: EventBuilder, runId: string, spec: object = { px: 10 }, profile = 'crisp'): string {
-  const renderSpecId = sha256(canonicalJson(spec));
+  const renderSpecId = sha256Hex(canonicalJson(spec));
   builder.record('RenderSpecRegistered', { runId, renderSpecId, profile, spec }, runId);
   return renderSpecId;
 }
@@ -18,8 +18,8 @@ export function recordSegment(
   text: string,
   overrides: Partial<DataOf<'SegmentRendered'>> = {},
 ): string {
-  const segmentId = sha256(`seg\0${renderSpecId}\0${text}`);
-  const drawn = { lines: 1, width: 392, height: 12, rgb: sha256(`pixels of ${text}`), cutLines: 0, outside: 0 };
+  const segmentId = sha256Hex(`seg\0${renderSpecId}\0${text}`);
+  const drawn = { lines: 1, width: 392, height: 12, rgb: sha256Hex(`pixels of ${text}`), cutLines: 0, outside: 0 };
   builder.record('SegmentRendered', { segmentId, renderSpecId, text, ...drawn, ...overrides }, runId);
   return segmentId;
 }
@@ -40,7 +40,7 @@ export function recordHistory(
     sizes: { raw: size, resized: size, bordered: size, model: size },
     visionTokens: { count: 14, preset: 'qwen2.5-vl' },
     textTokens: { count: 20, tokenizer: 'o200k_base' },
-    imageId: sha256(`image of ${shown.stepId}`),
+    imageId: sha256Hex(`image of ${shown.stepId}`),
     cut: { segments: 0, lines: 0 },
     outside: 0,
     cache: { missed: [] },
@@ -48,8 +48,4 @@ export function recordHistory(
     ...shown,
   };
   builder.record('HistoryRendered', data, tree.runId);
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
+import { sha256Hex } from '../../../src/digest/sha256.ts';
 import { CorpusError, readCorpus } from '../../../src/environments/retrieval/read-corpus.ts';
 import { readQuestions } from '../../../src/environments/search-qa/read-questions.ts';
 import { readTasks } from '../../../src/environments/tool-env/read-tasks.ts';
@@ -131,7 +131,7 @@ async function read(kind: Kind, file: string, bytes: Buffer): Promise<unknown> {
     case 'corpus':
       return readCorpus(dirname(file));
     case 'release':
-      return readReleasedChats(file, createHash('sha256').update(bytes).digest('hex'));
+      return readReleasedChats(file, sha256Hex(bytes));
     default:
       return kind satisfies never;
   }

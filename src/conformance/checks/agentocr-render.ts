@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { composeHistory } from '../../images/compose-history.ts';
 import { splitSegments } from '../../images/prepare-text.ts';
 import { renderSpec } from '../../images/render-profiles.ts';
@@ -49,6 +49,6 @@ function rendered(spec: RenderSpec, context: string, factor: number) {
   const segments = splitSegments(context, spec).map((text) => renderSegment(spec, text));
   const { width, height, rgb } = composeHistory(spec, segments, factor);
   const { tokens, model } = visionTokens(width, height);
-  const rgb_sha256 = createHash('sha256').update(rgb).digest('hex');
+  const rgb_sha256 = sha256Hex(rgb);
   return { width, height, rgb_sha256, model_w: model.width, model_h: model.height, vision_tokens: tokens };
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { EnvironmentError } from '../environment.ts';
 import type { ServerReport } from './check-server.ts';
 import { INSTRUCTIONS_REVISION } from './instructions.ts';
@@ -29,7 +29,7 @@ export async function fingerprintServer(server: Server, report: ServerReport, id
     ...[server.descriptor.name, report.liveness, report.routes],
     repeats ? openings : 'openings do not repeat',
   ];
-  return { hash: createHash('sha256').update(JSON.stringify(seen)).digest('hex'), repeats };
+  return { hash: sha256Hex(JSON.stringify(seen)), repeats };
 }
 
 /**

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { type Environment, EnvironmentError, type EnvironmentKind, type Opening, type StepResult } from '../environment.ts';
 import { defineEnvironment, wholeRest } from '../environment-entry.ts';
 import { text } from '../option-kinds.ts';
@@ -31,9 +31,7 @@ export const echo = defineEnvironment({
 function openEcho(aliases: readonly string[]): EnvironmentKind {
   return {
     name: 'echo',
-    fingerprint: createHash('sha256')
-      .update(`echo/1 ${aliases.join('')}`)
-      .digest('hex'),
+    fingerprint: sha256Hex(`echo/1 ${aliases.join('')}`),
     taskAliases: aliases,
     create: async () => createEcho(aliases),
     groundTruth: (alias) => (aliases.includes(alias) ? { groundTruth: alias, dataSource: 'echo' } : null),
@@ -59,7 +57,7 @@ function createEcho(aliases: readonly string[]): Environment {
         depth: 1,
         split: null,
         admissibleActions: aliases,
-        stateHash: hashOf(alias),
+        stateHash: sha256Hex(alias),
       };
     },
     async step(action): Promise<StepResult> {
@@ -79,8 +77,4 @@ function createEcho(aliases: readonly string[]): Environment {
     planLength: async () => (shown === null ? null : 1),
     close: async () => undefined,
   };
-}
-
-function hashOf(alias: string): string {
-  return createHash('sha256').update(alias).digest('hex');
 }

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { isPassingStatus, LONGEST_PAUSE_MS, retryAfterMs } from '../../runtime/retry-after.ts';
 import { abridge, type RetrieveDialect, readAnswer, writeRequests } from './retrieve-protocol.ts';
 import { type RetrievedDocument, type Retriever, SearchFailure } from './retriever.ts';
@@ -186,7 +186,5 @@ function reasonOf(error: unknown): string {
 
 function fingerprintOf(probes: readonly string[], found: readonly (readonly RetrievedDocument[])[]): string {
   const answers = found.map((documents, i) => [probes[i], documents.map(({ id, contents }) => [id, contents])]);
-  return createHash('sha256')
-    .update(JSON.stringify(['retrieve', answers]))
-    .digest('hex');
+  return sha256Hex(JSON.stringify(['retrieve', answers]));
 }

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import MiniSearch from 'minisearch';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { CorpusDocument, RetrievedDocument, Retriever } from './retriever.ts';
 import { hasPlainWords, indexWordsOf, queryWordsOf } from './words-of.ts';
@@ -69,9 +69,8 @@ export async function openLocalRetriever(documents: readonly CorpusDocument[]): 
 /** Hashes a corpus with the way it is searched. The order of the documents does not count. */
 export function fingerprintCorpus(documents: readonly CorpusDocument[]): string {
   const revision = documents.every(({ contents }) => hasPlainWords(contents)) ? INDEX_REVISIONS.plain : INDEX_REVISIONS.cut;
-  const hash = createHash('sha256').update(JSON.stringify(['bm25+', revision, BM25]));
-  for (const { id, contents } of [...documents].sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    hash.update(`\n${JSON.stringify([id, contents])}`);
-  }
-  return hash.digest('hex');
+  const lines = [...documents]
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .map(({ id, contents }) => `\n${JSON.stringify([id, contents])}`);
+  return sha256Hex(JSON.stringify(['bm25+', revision, BM25]), ...lines);
 }

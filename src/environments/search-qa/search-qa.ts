@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { exactMatch, lastAnswer } from '../../domain/reward/exact-match.ts';
 import { type Environment, EnvironmentError, type EnvironmentKind, type StepResult } from '../environment.ts';
 import { type RetrievedDocument, type Retriever, SearchFailure } from '../retrieval/retriever.ts';
@@ -220,5 +220,5 @@ function stateHash(kind: Kind, { question, turns, ended }: Situation): string {
 }
 
 function sha256(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
+  return sha256Hex(JSON.stringify(value));
 }

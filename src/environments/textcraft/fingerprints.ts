@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../digest/sha256.ts';
 import type { Inventory } from './act.ts';
 import type { RecipeFile } from './recipe-file.ts';
 
@@ -15,7 +15,7 @@ export function worldFingerprint(recipes: readonly RecipeFile[]): string {
     [result.id, String(result.count)],
     group,
   ]);
-  return sha256(JSON.stringify(['textcraft', RULES_REVISION, canonical]));
+  return sha256Hex(JSON.stringify(['textcraft', RULES_REVISION, canonical]));
 }
 
 /**
@@ -24,7 +24,7 @@ export function worldFingerprint(recipes: readonly RecipeFile[]): string {
  */
 export function stateFingerprint(world: string, goal: string, inventory: Inventory): string {
   const carried = [...inventory].map(([id, amount]) => [id, String(amount)]).sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
-  return sha256(JSON.stringify([world, goal, carried]));
+  return sha256Hex(JSON.stringify([world, goal, carried]));
 }
 
 /**
@@ -32,9 +32,5 @@ export function stateFingerprint(world: string, goal: string, inventory: Invento
  * stays on its side when the recipes around it change and its index moves.
  */
 export function splitByHash(goal: string): 'train' | 'test' {
-  return Number.parseInt(sha256(JSON.stringify(['textcraft-split', goal])).slice(0, 8), 16) % 5 === 0 ? 'test' : 'train';
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return Number.parseInt(sha256Hex(JSON.stringify(['textcraft-split', goal])).slice(0, 8), 16) % 5 === 0 ? 'test' : 'train';
 }

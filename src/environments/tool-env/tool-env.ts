@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { lastAnswer } from '../../domain/reward/exact-match.ts';
 import { goldsOf } from '../../domain/reward/scored-episode.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
@@ -220,5 +220,5 @@ function stateHash(kind: Kind, { task, turns, ended }: Situation): string {
 }
 
 function sha256(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
+  return sha256Hex(JSON.stringify(value));
 }

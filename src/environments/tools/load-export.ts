@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { ToolError } from './tool.ts';
 
@@ -34,9 +34,7 @@ export async function loadExport(text: string, what: string, usual: string): Pro
   const file = resolve(path);
   let sha256: string;
   try {
-    sha256 = createHash('sha256')
-      .update(await readFile(file))
-      .digest('hex');
+    sha256 = sha256Hex(await readFile(file));
   } catch (cause) {
     throw new ToolError(`${what} ${text}: cannot read ${file} (${(cause as NodeJS.ErrnoException).code})`, { cause });
   }

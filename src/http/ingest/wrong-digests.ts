@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { canonicalJson } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { wellFormed } from '../../events/well-formed.ts';
@@ -18,7 +18,7 @@ export function wrongDigests(events: readonly Sent[]): readonly Problem[] {
 
 function wrongDigest(event: Envelope): Pick<Problem, 'path' | 'message' | 'remedy'> | undefined {
   if (event.type === 'RenderSpecRegistered') {
-    const digest = createHash('sha256').update(canonicalJson(event.data.spec)).digest('hex');
+    const digest = sha256Hex(canonicalJson(event.data.spec));
     if (digest === event.data.renderSpecId) return undefined;
     const remedy = 'name a spec by the SHA-256 of its JSON with sorted keys and no blanks';
     return { path: 'data.renderSpecId', message: `is not the digest of data.spec, which is ${digest}`, remedy };

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { FEATURE_BUCKETS, FEATURE_REVISION } from './features.ts';
 
 /** The parameters θ of a linear policy after `version` updates. Version 0 is all zeros: the uniform policy. */
@@ -62,5 +62,5 @@ export function decodeWeights(bytes: Uint8Array): LinearWeights {
 
 /** Gives the SHA-256 (hex) of the weights' bytes: the identity of a checkpoint. */
 export function weightsDigest(weights: LinearWeights): string {
-  return createHash('sha256').update(encodeWeights(weights)).digest('hex');
+  return sha256Hex(encodeWeights(weights));
 }

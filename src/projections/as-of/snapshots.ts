@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../digest/sha256.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import { formatPosition } from '../../log/position.ts';
 import { type Database, type Db, openDatabase } from '../../postgres/database.ts';
@@ -54,9 +54,7 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
     const scope: Scope = of === 'all' ? { kind: 'all' } : await scopeOf(database.db, of);
     const shown = await readShownVersions(database.db);
     signal.throwIfAborted();
-    const key = createHash('sha256')
-      .update(JSON.stringify([formatPosition(position), scope, [...shown]]))
-      .digest('hex');
+    const key = sha256Hex(JSON.stringify([formatPosition(position), scope, [...shown]]));
     await forgetLost();
     if (closed) throw new Error('the snapshots are closed');
     const entry = kept.get(key) ?? begin(position, scope, shown);

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
+import { sha256Hex } from '../../digest/sha256.ts';
 import type { EventType } from '../../events/catalogue.ts';
 import { canonicalJson } from '../../events/codec.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
@@ -107,7 +107,7 @@ async function knownHistories(batch: readonly Delivery[], trx: Trx): Promise<Map
 }
 
 function digestOf(spec: unknown): string {
-  return createHash('sha256').update(canonicalJson(spec)).digest('hex');
+  return sha256Hex(canonicalJson(spec));
 }
 
 function keepFirst<Row>(rows: Map<string, Row>, key: string, row: Row): void {

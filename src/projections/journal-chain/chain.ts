@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Bytes } from '../../digest/sha256.ts';
 
 /** What the first record of a partition follows. */
 export const CHAIN_START: Uint8Array = new Uint8Array(32);
@@ -11,5 +11,5 @@ export const DIGEST_BYTES = 32;
 export function chainDigest(before: Uint8Array, offset: number, body: string | Uint8Array): Uint8Array {
   const place = Buffer.alloc(8);
   place.writeBigUInt64BE(BigInt(offset));
-  return createHash('sha256').update(before).update(place).update(body).digest();
+  return sha256Bytes(before, place, body);
 }

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { sql } from 'kysely';
+import { openSha256 } from '../../digest/sha256.ts';
 import type { EventLog, Offsets } from '../../log/event-log.ts';
 import type { Database, Db, Trx } from '../../postgres/database.ts';
 import { topicsOf } from '../apply-slice.ts';
@@ -68,7 +68,7 @@ export async function digestOf(projection: Projection): Promise<string> {
   const tables = tablesFileOf(projection.name);
   const folder = new URL('.', tables);
   const files = (await readdir(folder)).filter((file) => /\.(ts|sql)$/.test(file) && !file.includes('.test.')).sort();
-  const hash = createHash('sha256');
+  const hash = openSha256();
   for (const file of files) hash.update(`${file}\0`).update(await readFile(new URL(file, folder)));
   return hash.digest('hex');
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../digest/sha256.ts';
 import type { RevisedTurn } from '../../domain/revision/splice.ts';
 
 /**
@@ -14,5 +14,5 @@ export function revisionContentHash(
     opening.firstObservation,
     turns.map(({ response, observation, loss }) => [response, observation, loss]),
   ];
-  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
+  return sha256Hex(JSON.stringify(content));
 }

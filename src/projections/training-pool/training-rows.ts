@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../digest/sha256.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { canonicalJson } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
@@ -10,7 +10,7 @@ import type { tables } from './tables.ts';
 
 /** The digest of what a fact says that is said once. */
 function said(data: unknown): string {
-  return createHash('sha256').update(canonicalJson(data)).digest('hex');
+  return sha256Hex(canonicalJson(data));
 }
 
 function lineageOf({ lineageId, policyId }: { readonly lineageId: string; readonly policyId: string }) {

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { BlobStore } from '../../blobs/blob-store.ts';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { BlobRef } from '../../events/schemas/values.ts';
 import { type Backend, CheckpointDamaged } from '../backends/backend.ts';
@@ -38,7 +38,7 @@ export async function readCheckpoint(
   let weights: string;
   try {
     bytes = await blobs.get(head.kept.blob);
-    weights = createHash('sha256').update(backend.weightsOf(bytes)).digest('hex');
+    weights = sha256Hex(backend.weightsOf(bytes));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new CheckpointDamaged(`${what} (blob ${head.kept.blob}) cannot be used: ${why}; put its file back from a copy`, {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { openSha256 } from '../../digest/sha256.ts';
 import type { BatchRows } from './batch-rows.ts';
 import type { Layout, NotLaidOut } from './layout.ts';
 import { writeSafetensors } from './safetensors.ts';
@@ -38,7 +38,7 @@ export function encodeRows(rows: BatchRows, layout: Layout, rewardsAt: string | 
   const metadata = { format: ROWS_FORMAT, layout, batch: JSON.stringify(rows.batch), rows: JSON.stringify(laidOut.names) };
   const parts = writeSafetensors(tensors, rewardsAt === null ? metadata : { ...metadata, rewardsAt });
   // Without the position, which moves on whatever is recorded: equal rewards are equal rows.
-  const digest = createHash('sha256').update(writeSafetensors(tensors, metadata)[0] ?? '');
+  const digest = openSha256().update(writeSafetensors(tensors, metadata)[0] ?? '');
   for (const { name, data } of laidOut.tensors)
     if (CHANGING.has(name)) digest.update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
   return {

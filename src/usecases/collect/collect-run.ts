@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { Appender } from '../../append/appender.ts';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
@@ -182,7 +182,7 @@ async function refuseOtherOpenings({ runId, recorded, kind, plan }: CollectOptio
 const SHOWN = 120; // characters: enough to see which text it is
 
 function digestOf(observation: string): string {
-  const sha256 = createHash('sha256').update(observation.toWellFormed()).digest('hex');
+  const sha256 = sha256Hex(observation.toWellFormed());
   return `${JSON.stringify(observation.slice(0, SHOWN).toWellFormed())}${observation.length > SHOWN ? '…' : ''} (SHA-256 ${sha256.slice(0, 16)}…)`;
 }
 

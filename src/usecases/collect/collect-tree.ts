@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { Draft } from '../../append/appender.ts';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { createRandom } from '../../domain/random/random.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import type { Opening } from '../../environments/environment.ts';
@@ -112,7 +112,7 @@ async function openTree(options: TreeOptions, prefix: Prefix | null): Promise<Gr
 }
 
 function openingEvent({ runId, plan, task, kind, treeId, rootStepId, opening }: GrowingTree): Draft {
-  const observationHash = createHash('sha256').update(opening.observation.toWellFormed()).digest('hex');
+  const observationHash = sha256Hex(opening.observation.toWellFormed());
   return {
     type: 'TreeOpened',
     id: derivedId('TreeOpened', treeId),

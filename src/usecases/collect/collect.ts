@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { createAppender } from '../../append/appender.ts';
 import { textReader } from '../../blobs/read-text.ts';
+import { sha256Bytes } from '../../digest/sha256.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { canonicalJson } from '../../events/codec.ts';
@@ -176,7 +176,7 @@ async function recordOf(platform: Platform, { runId, plan, seed, signal }: Colle
 export async function lockRun(platform: Platform, runId: string): Promise<{ release(): Promise<void> }> {
   const client = await connect(platform.databaseUrl, 'espalier run lock');
   client.on('error', () => undefined); // a lost connection frees the lock; the appends it guards do not depend on it
-  const key = createHash('sha256').update(`run ${runId}`).digest().readBigInt64BE(0);
+  const key = sha256Bytes(`run ${runId}`).readBigInt64BE(0);
   const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [key.toString()]);
   if (rows[0]?.held) return { release: () => client.end() };
   await client.end();

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { BlobStore } from '../../blobs/blob-store.ts';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { blobReferences } from '../../events/blob-references.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { name, sha256 } from '../../events/schemas/values.ts';
@@ -51,6 +51,6 @@ export function parseBlobLine(value: unknown): CarriedBlob | string | undefined 
     return `the payload does not fit: ${parsed.error.issues[0]?.path.join('.')} ${parsed.error.issues[0]?.message}`;
   const { sha256: digest, mediaType, base64 } = parsed.data.blob;
   const bytes = Buffer.from(base64, 'base64');
-  const found = createHash('sha256').update(bytes).digest('hex');
+  const found = sha256Hex(bytes);
   return found === digest ? { sha256: digest, mediaType, bytes } : `the payload ${digest} has the content of ${found}`;
 }

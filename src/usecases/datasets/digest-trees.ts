@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { BlobStore } from '../../blobs/blob-store.ts';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { type DigestedStep, treeDigest } from '../../domain/tree/tree-digest.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts';
@@ -45,7 +45,7 @@ export async function digestRun(
   const digests: string[] = [];
   for await (const { digest } of digestTrees(trx, blobs, each(found.map(({ treeId }) => ({ treeId, runId })))))
     digests.push(digest);
-  return { trees: digests.length, digest: sha256(JSON.stringify(digests.sort())) };
+  return { trees: digests.length, digest: sha256Hex(JSON.stringify(digests.sort())) };
 }
 
 /** Digests one tree that was read. */
@@ -55,7 +55,7 @@ export async function digestOf({ head, tree, rollouts, rewards }: RecordedTree, 
   for (const { step } of tree.nodes.values()) steps.push(await resolveTexts(step, blobs, `${place} step ${step.stepId}`));
   const resolved = await resolveTexts(head, blobs, place);
   const all = [...rewards.ofStep.values(), ...rewards.ofRollout.values()].flat();
-  return treeDigest({ ...resolved, steps, rollouts: [...rollouts.values()], rewards: all }, sha256);
+  return treeDigest({ ...resolved, steps, rollouts: [...rollouts.values()], rewards: all }, sha256Hex);
 }
 
 async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
@@ -64,8 +64,4 @@ async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
 
 async function* withoutRollouts<T extends { readonly treeId: string; readonly runId: string }>(trees: AsyncIterable<T>) {
   for await (const { treeId, runId } of trees) yield { treeId, runId, rollouts: [] };
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

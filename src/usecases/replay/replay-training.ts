@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { canonicalJson } from '../../events/codec.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
@@ -122,7 +122,7 @@ async function replayVersion(replaying: Replaying, version: number, base: Uint8A
           part(update.id, 'metrics', sorted(update.data.metrics), sorted(made.metrics)),
           part(update.id, 'estimator', canonicalJson(update.data.estimator), canonicalJson(made.estimator)),
           part(update.id, 'loss', canonicalJson(update.data.loss), canonicalJson(made.loss)),
-          part(checkpoint?.id ?? null, 'checkpoint', kept, sha256(made.checkpoint)),
+          part(checkpoint?.id ?? null, 'checkpoint', kept, sha256Hex(made.checkpoint)),
         ]),
     part(checkpoint?.id ?? null, 'checkpoint file', 'whole', onDisk),
   ]);
@@ -176,7 +176,14 @@ async function makeAgain(replaying: Replaying, { update, batch }: VersionEvents,
   const { backend, policyId, settings, signal } = replaying;
   if (update.data.version === 0) {
     const checkpoint = await backend.initial(seedFrom('initial', policyId));
-    return { kind: 'made', checkpoint, weights: sha256(backend.weightsOf(checkpoint)), estimator: null, loss: null, metrics: {} };
+    return {
+      kind: 'made',
+      checkpoint,
+      weights: sha256Hex(backend.weightsOf(checkpoint)),
+      estimator: null,
+      loss: null,
+      metrics: {},
+    };
   }
   if (!batch) return { kind: 'failed', reason: 'its batch is not in the journal' };
   if (!base) return { kind: 'failed', reason: 'the version before could neither be computed nor read' };
@@ -252,8 +259,4 @@ async function runOf({ database }: Platform, policyId: string, events: VersionEv
 
 function sorted(metrics: Readonly<Record<string, number>>): readonly (readonly [string, number])[] {
   return Object.entries(metrics).sort(([a], [b]) => (a < b ? -1 : 1));
-}
-
-function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { Appender } from '../../append/appender.ts';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { judgePrompt } from '../../domain/revision/judge-prompt.ts';
 import type { Verdict } from '../../domain/revision/verdict.ts';
 import { derivedId } from '../../events/derived-id.ts';
@@ -59,9 +59,7 @@ export function openVerdicts(judge: Judge, db: Db, appender: Appender): Verdicts
     asked: () => asked,
     async of(place, known, signal) {
       const { treeId, runId, leafStepId, request } = place;
-      const promptHash = createHash('sha256')
-        .update(JSON.stringify(judgePrompt(request.slots)))
-        .digest('hex');
+      const promptHash = sha256Hex(JSON.stringify(judgePrompt(request.slots)));
       const judgementId: string = derivedId('StepJudged', treeId, leafStepId, request.index, judgeText(judge), promptHash);
       const recorded = known.get(judgementId);
       if (recorded) return recorded;

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { decodeWeights, type LinearWeights, zeroWeights } from '../../policies/linear/weights.ts';
 import { type PolicySpec, parsePolicyText } from '../../policies/policy-spec.ts';
@@ -39,7 +39,7 @@ export async function keepWeights(
   const plain = Object.keys(more).length === 0;
   return {
     text: JSON.stringify({ kind: 'linear', weightsFile: path, ...spec }),
-    digest: plain ? digest : sha256(`${digest}\n${JSON.stringify(spec)}`),
+    digest: plain ? digest : sha256Hex(`${digest}\n${JSON.stringify(spec)}`),
     weights,
   };
 }
@@ -59,7 +59,7 @@ export async function takePolicy(folder: string, spec: PolicySpec, from: string,
     const weights = weightsFile === undefined ? zeroWeights() : decodeWeights(await readFile(resolve(from, weightsFile)));
     return keepWeights(folder, weights, more);
   }
-  const digest = sha256(`${JSON.stringify(spec)}\n${data}`);
+  const digest = sha256Hex(`${JSON.stringify(spec)}\n${data}`);
   if (spec.kind !== 'openai') return { text: JSON.stringify(spec), digest, weights: null };
   const policyId = spec.policyId ?? `${cutText(spec.model, 100)}-${digest.slice(0, 12)}`;
   return { text: JSON.stringify({ ...spec, policyId }), digest, weights: null };
@@ -68,8 +68,4 @@ export async function takePolicy(folder: string, spec: PolicySpec, from: string,
 /** Gives the policy that every method begins with. @throws PolicySpecError. */
 export function startPolicy(folder: string, text: string): Promise<LearnedPolicy> {
   return takePolicy(folder, parsePolicyText(text), '.', 'nothing');
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
+import { openSha256 } from '../../digest/sha256.ts';
 
 /** A reply of a released example and what the environment answered. */
 export interface ReleasedTurn {
@@ -43,7 +43,7 @@ const row = z.object({
  * trained on must be what was frozen. @throws ReleaseUnreadable when its bytes are others, or a line is no such example.
  */
 export async function readReleasedChats(path: string, sha256: string): Promise<readonly ReleasedChat[]> {
-  const hash = createHash('sha256');
+  const hash = openSha256();
   const file = createReadStream(path);
   file.on('data', (bytes) => hash.update(bytes));
   const chats: ReleasedChat[] = [];

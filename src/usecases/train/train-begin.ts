@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { createAppender } from '../../append/appender.ts';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { createRandom } from '../../domain/random/random.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { SCORERS } from '../../domain/reward/scorers.ts';
@@ -92,7 +92,7 @@ async function declare(platform: Platform, plan: TrainPlan): Promise<void> {
   const backend = linearBackend();
   const first = await backend.initial(seedFrom('initial', plan.policyId));
   const kept = await keepCheckpoint(blobs, first);
-  const weights = createHash('sha256').update(backend.weightsOf(first)).digest('hex');
+  const weights = sha256Hex(backend.weightsOf(first));
   const answer = await openLeaseService(platform).registerPolicy({
     policyId: plan.policyId,
     backend: backend.name,

@@ -1,6 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { encodeWeights, type LinearWeights } from '../../policies/linear/weights.ts';
 
 export interface WeightsFile {
@@ -15,7 +16,7 @@ export interface WeightsFile {
 export async function writeWeights(folder: string, weights: LinearWeights): Promise<WeightsFile> {
   await mkdir(folder, { recursive: true });
   const bytes = encodeWeights(weights);
-  const digest = createHash('sha256').update(bytes).digest('hex');
+  const digest = sha256Hex(bytes);
   const path = join(folder, `${digest}.espw`);
   const partial = join(folder, `.${digest}.${randomBytes(4).toString('hex')}.partial`);
   const file = await open(partial, 'wx');

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { sha256OfFile } from '../../digest/sha256.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { decode } from '../../events/codec.ts';
 import type { Platform } from '../../platform/open-platform.ts';
@@ -68,14 +67,12 @@ async function releasesOf({ database }: Platform): Promise<readonly Release[]> {
 }
 
 async function digestOf(file: string): Promise<string | undefined> {
-  const hash = createHash('sha256');
   try {
-    for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer); // without an encoding a stream gives buffers
+    return await sha256OfFile(file);
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
   }
-  return hash.digest('hex');
 }
 
 async function readIfThere(file: string): Promise<string | undefined> {

@@ -1,12 +1,8 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../../digest/sha256.ts';
 
 /** Puts the fifth of the realms (at least one) whose country has the least hash into `test`, the others into `train`. */
 export function splitRealms(countries: readonly string[]): ('test' | 'train')[] {
-  const hashes = countries.map((country) =>
-    createHash('sha256')
-      .update(JSON.stringify(['search-qa-split', country]))
-      .digest('hex'),
-  );
+  const hashes = countries.map((country) => sha256Hex(JSON.stringify(['search-qa-split', country])));
   const tested = new Set([...hashes].sort().slice(0, Math.max(1, Math.round(countries.length / 5))));
   return hashes.map((hash) => (tested.has(hash) ? 'test' : 'train'));
 }

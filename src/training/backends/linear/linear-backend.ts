@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../../digest/sha256.ts';
 import { type Refused, refused } from '../../../domain/training/options.ts';
 import { FEATURE_BUCKETS, FEATURE_REVISION } from '../../../policies/linear/features.ts';
 import { STATE_BUCKETS } from '../../../policies/linear/state-features.ts';
@@ -57,6 +57,6 @@ async function update(
   if (learned.kind === 'refused') return learned;
   const bytes = encodeCheckpoint({ ...learned.after, policy: { ...learned.after.policy, version: from.policy.version + 1 } });
   const { estimator, loss, metrics } = learned;
-  const weights = createHash('sha256').update(weightsBytes(bytes)).digest('hex');
+  const weights = sha256Hex(weightsBytes(bytes));
   return { kind: 'updated', checkpoint: bytes, weights, estimator, loss, metrics };
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../../digest/sha256.ts';
 import { type Refused, refused } from '../../../domain/training/options.ts';
 import type { Backend, Updated, UpdateInput } from '../backend.ts';
 import { BackendFailed } from './backend-failed.ts';
@@ -125,7 +125,7 @@ async function train(
   );
   const state = await session.save();
   const checkpoint = encodeTorchCheckpoint(state);
-  const weights = createHash('sha256').update(checkpoint).digest('hex');
+  const weights = sha256Hex(checkpoint);
   const tokens = kept.reduce((sum, each) => sum + each.packed.sampled.length, 0);
   const { estimator, loss } = lesson;
   return {

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { openSha256, sha256Hex, sha256OfFile } from '../../../digest/sha256.ts';
 import { CheckpointDamaged } from '../backend.ts';
 import { checkpointFolder, decodeTorchCheckpoint, encodeTorchCheckpoint, type TorchCheckpoint } from './torch-checkpoint.ts';
 
@@ -23,14 +23,14 @@ export async function torchDamage(root: string, manifest: TorchCheckpoint): Prom
   const { checkpoint, format, rest, steps, weights } = manifest;
   // as Python's json.dumps writes it
   const named = `{"format": "${format}", "rest": "${rest}", "steps": ${steps}, "weights": "${weights}"}`;
-  if (createHash('sha256').update(named).digest('hex') !== checkpoint) return changed('its manifest does not add up to its name');
+  if (sha256Hex(named) !== checkpoint) return changed('its manifest does not add up to its name');
   const folder = checkpointFolder(root, manifest);
   const files = (await readdir(folder).catch(() => [])).sort();
   if (files.length === 0) return missing(`the folder ${checkpoint} is missing`);
   for (const wanted of ['state.json', 'trainer.safetensors']) if (!files.includes(wanted)) return missing(`${wanted} is missing`);
   if ((await stateOf(folder)) !== Buffer.from(encodeTorchCheckpoint(manifest)).toString())
     return changed('state.json has other content');
-  if ((await digestOf(join(folder, 'trainer.safetensors'))) !== rest) return changed('trainer.safetensors has other content');
+  if ((await sha256OfFile(join(folder, 'trainer.safetensors'))) !== rest) return changed('trainer.safetensors has other content');
   const models = files.filter((name) => MODEL.test(name));
   if (models.length === 0) return missing('its model is missing');
   const digest = await digestTensors(models.map((name) => join(folder, name))).catch(() => 'unreadable');
@@ -60,12 +60,6 @@ async function stateOf(folder: string): Promise<string | null> {
 async function tiesTensors(folder: string): Promise<boolean> {
   const config = await readFile(join(folder, 'config.json'), 'utf8').catch(() => '');
   return /"tie_word_embeddings"\s*:\s*true/.test(config);
-}
-
-async function digestOf(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer); // a stream without encoding gives buffers
-  return hash.digest('hex');
 }
 
 const entry = z.object({
@@ -104,7 +98,7 @@ async function digestTensors(paths: readonly string[]): Promise<string> {
   const padded = Buffer.concat([text, Buffer.alloc((8 - (text.length % 8)) % 8, ' ')]);
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(padded.length));
-  const hash = createHash('sha256').update(length).update(padded);
+  const hash = openSha256().update(length).update(padded);
   for (const [
     ,
     {
@@ -115,8 +109,7 @@ async function digestTensors(paths: readonly string[]): Promise<string> {
   ] of ordered) {
     const size = data_offsets[1] - data_offsets[0];
     if (size > 0)
-      // as above
-      for await (const chunk of createReadStream(path, { start: from, end: from + size - 1 })) hash.update(chunk as Buffer);
+      for await (const chunk of createReadStream(path, { start: from, end: from + size - 1 })) hash.update(chunk as Buffer); // no encoding: buffers
   }
   return hash.digest('hex');
 }

@@ -1,6 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { openSha256 } from '../../../digest/sha256.ts';
 import { codeOf, DatasetError, reasonOf } from '../dataset-error.ts';
 
 const BUFFER = 256 * 1024; // bytes per write call: larger gains nothing, smaller costs calls
@@ -22,7 +23,7 @@ export class AtomicFile {
   readonly path: string;
   readonly #partial: string;
   readonly #handle: FileHandle;
-  readonly #hash = createHash('sha256');
+  readonly #hash = openSha256();
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #bytes = 0;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { openSha256, sha256Hex } from '../../../digest/sha256.ts';
 import type { SearchedStep } from '../../../domain/search/searched-step.ts';
 import { cutText } from '../../../domain/text/cut-text.ts';
 import { type TreeNode, walkDown } from '../../../domain/tree/grow-tree.ts';
@@ -42,7 +42,7 @@ export async function surveyAgentR(source: string, options: AgentTrajOptions): P
     );
   const given = options.policy.policyId !== agentTrajDefaults.policy.policyId;
   const policy = given ? options.policy : { policyId: model ?? 'agent-r', version: 0 };
-  const hash = createHash('sha256');
+  const hash = openSha256();
   let opening: Pick<AgentRTree, 'system' | 'acknowledgement'> | undefined;
   for (const file of files) {
     const { alias, sha256, system, acknowledgement } = await readAgentRTree(file);
@@ -157,7 +157,7 @@ class AgentRRun {
   #opened({ alias, instruction, firstObservation }: AgentRTree, treeId: string, planned: number): DataOf<'TreeOpened'> {
     const { runId, environment } = this.#survey;
     const { serverFingerprint, split } = this.#options;
-    const observationHash = createHash('sha256').update(firstObservation).digest('hex');
+    const observationHash = sha256Hex(firstObservation);
     const taskId = derivedId('task', environment, serverFingerprint, observationHash);
     return {
       treeId,

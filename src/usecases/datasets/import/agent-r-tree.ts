@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { sha256Hex } from '../../../digest/sha256.ts';
 import type { ChatMessage } from '../../../domain/history/prompt.ts';
 import { type ReadableNode, type ReadableRoot, readPublishedTree } from '../../../domain/search/published-tree.ts';
 import type { SearchedStep } from '../../../domain/search/searched-step.ts';
@@ -53,7 +53,7 @@ export async function readAgentRTree(file: AgentRFile): Promise<AgentRTree> {
   const { opening, tree } = readPublishedTree(parsed.data);
   const refused = refuseCounts(tree);
   if (refused) throw badRow(file.path, 1, refused);
-  return { alias: file.alias, sha256: createHash('sha256').update(bytes).digest('hex'), ...partsOf(file, opening), tree };
+  return { alias: file.alias, sha256: sha256Hex(bytes), ...partsOf(file, opening), tree };
 }
 
 function parseJson({ path }: AgentRFile, bytes: Buffer): unknown {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../../digest/sha256.ts';
 import { contextOf } from '../../../domain/dataset/turn-weights.ts';
 import { cutText } from '../../../domain/text/cut-text.ts';
 import { parseReact } from '../../../environments/parse-react.ts';
@@ -94,7 +94,7 @@ class AgentTrajFile {
   #tree(episode: Episode, treeId: string, rootStepId: string, plannedRollouts: number): DataOf<'TreeOpened'> {
     const { environment, alias, instruction, firstObservation } = episode;
     const { serverFingerprint, split } = this.#options;
-    const observationHash = createHash('sha256').update(firstObservation).digest('hex');
+    const observationHash = sha256Hex(firstObservation);
     const taskId = derivedId('task', environment, serverFingerprint, observationHash);
     return {
       treeId,

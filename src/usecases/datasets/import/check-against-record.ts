@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { EventRefused, prepareEvents } from '../../../append/prepare-events.ts';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
+import { sha256Hex } from '../../../digest/sha256.ts';
 import { isUuid } from '../../../domain/ids.ts';
 import { catalogue } from '../../../events/catalogue.ts';
 import { contentHash, decode } from '../../../events/codec.ts';
@@ -94,7 +94,7 @@ function misplaced(path: string, { line, file = path, draft }: LinedDraft, reaso
 
 const hashOnly: BlobStore = {
   async put(bytes, mediaType) {
-    return { blob: createHash('sha256').update(bytes).digest('hex'), size: bytes.length, mediaType };
+    return { blob: sha256Hex(bytes), size: bytes.length, mediaType };
   },
   get: () => Promise.reject(new Error('a dry run stores nothing')),
   has: async () => false,

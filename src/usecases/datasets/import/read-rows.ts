@@ -1,5 +1,5 @@
-import { createHash, type Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
+import { openSha256, type Sha256 } from '../../../digest/sha256.ts';
 import { codeOf, DatasetError, reasonOf } from '../dataset-error.ts';
 
 /** One JSON value of a file and the line it begins on (from 1). */
@@ -23,7 +23,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
  * @throws DatasetError `cannot-read`, or `bad-row` with the line when a row is not JSON, is too long, or the file ends inside
  * one.
  */
-export async function* readRows(path: string, hash: Hash = createHash('sha256')): AsyncGenerator<Row> {
+export async function* readRows(path: string, hash: Sha256 = openSha256()): AsyncGenerator<Row> {
   for await (const { line, bytes } of readRawRows(path, hash)) yield { line, value: parseJson(path, line, bytes) };
 }
 
@@ -31,7 +31,7 @@ export async function* readRows(path: string, hash: Hash = createHash('sha256'))
  * Reads the rows of a file as they lie there, whether they are JSON or not: for who can do without a broken one. @throws as
  * `readRows` for the file as a whole.
  */
-export async function* readRawRows(path: string, hash: Hash): AsyncGenerator<RawRow> {
+export async function* readRawRows(path: string, hash: Sha256): AsyncGenerator<RawRow> {
   const splitter = new RowSplitter(path);
   for await (const chunk of readChunks(path)) {
     hash.update(chunk);

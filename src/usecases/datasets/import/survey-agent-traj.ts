@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { openSha256 } from '../../../digest/sha256.ts';
 import { derivedId } from '../../../events/derived-id.ts';
 import { type Episode, parseAgentTrajItem } from './agent-traj-item.ts';
 import type { AgentTrajOptions } from './agent-traj-options.ts';
@@ -17,7 +17,7 @@ export interface Survey {
 
 /** Reads the file once and checks every row. @throws DatasetError `bad-row` with the line; `cannot-read`. */
 export async function surveyAgentTraj(path: string, { environment }: AgentTrajOptions): Promise<Survey> {
-  const hash = createHash('sha256');
+  const hash = openSha256();
   const episodes = new Map<string, number>();
   const environments = new Set<string>();
   const acknowledgements = new Set<string | null>();

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { openSha256 } from '../../../digest/sha256.ts';
 import { reasonOf } from '../dataset-error.ts';
 import { readRawRows } from '../import/read-rows.ts';
 import { readParquet } from './read-parquet.ts';
@@ -30,7 +30,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  */
 export async function* readSource(file: SourceFile, recipe: Recipe, onEnd: (file: ReadFile) => void): AsyncGenerator<SourceRow> {
   let rows = 0;
-  const hash = createHash('sha256');
+  const hash = openSha256();
   if (file.format === 'parquet') {
     for await (const value of readParquet(file.path, recipe.columns)) {
       yield { place: `${file.path} row ${rows}`, row: recipe.parse(value) };

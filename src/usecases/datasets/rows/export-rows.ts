@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
+import { sha256OfFile } from '../../../digest/sha256.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { revisions } from '../../../projections/revisions/revisions.ts';
 import { rewards } from '../../../projections/rewards/rewards.ts';
@@ -116,9 +115,7 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
 async function refuseOther(out: string, sha256: string): Promise<void> {
   const there = await stat(out).catch(() => undefined);
   if (!there) return;
-  const hash = createHash('sha256');
-  if (there.isFile()) for await (const chunk of createReadStream(out)) hash.update(chunk);
-  if (hash.digest('hex') === sha256) return;
+  if (there.isFile() && (await sha256OfFile(out)) === sha256) return;
   throw new DatasetError(
     'file-exists',
     `${out} is already there with other content; choose another name, or replace it with --force`,

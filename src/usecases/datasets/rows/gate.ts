@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Bytes } from '../../../digest/sha256.ts';
 import type { Trx } from '../../../postgres/database.ts';
 import { readMeasuringRuns } from '../../../projections/runs/read-measuring-runs.ts';
 import { readEvaluatedTasks, readTestTasks } from '../../../projections/step-tree/read-kept-out-tasks.ts';
@@ -45,5 +45,5 @@ export async function openGate(trx: Trx, gates: RowGates): Promise<Gate> {
 }
 
 function digestOf(body: object): string {
-  return createHash('sha256').update(JSON.stringify(body)).digest('base64');
+  return sha256Bytes(JSON.stringify(body)).toString('base64');
 }

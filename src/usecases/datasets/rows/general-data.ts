@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { openSha256 } from '../../../digest/sha256.ts';
 import { completionRows } from '../../../domain/dataset/preference.ts';
 import { createRandom } from '../../../domain/random/random.ts';
 import { seedFrom } from '../../../domain/random/seed-from.ts';
@@ -59,7 +59,7 @@ export async function openGeneralData({ path, eta, seed }: GeneralOptions, forma
     );
   if (format === 'dpo' || format === 'agent-r')
     throw new DatasetError('invalid-query', `general data has no form in ${format}; take xtuner, sharegpt, openai or trl`);
-  const hash = createHash('sha256');
+  const hash = openSha256();
   const conversations: (readonly LossMessage[])[] = [];
   let size = 0;
   for await (const { line, value } of readRows(path, hash)) {

@@ -35,7 +35,7 @@ class PolicyLosses(unittest.TestCase):
     def check_close(self, got, expected, tolerance=1e-8):
         torch.testing.assert_close(torch.as_tensor(got, dtype=torch.float64), tensor(expected), rtol=tolerance, atol=tolerance)
 
-    def test_dual_clip_gives_the_published_token_losses_aggregations_and_fractions(self):
+    def test_dual_clip_yields_the_published_token_losses_aggregations_and_fractions(self):
         for case in ("ppo-symmetric", "ppo-clip-higher", "ppo-empty-row"):
             with self.subTest(case):
                 (new, old, advantages, mask), given, expected = self.columns(case)
@@ -50,14 +50,14 @@ class PolicyLosses(unittest.TestCase):
                 self.check_close(metrics["clipFractionLower"], expected["pg_clipfrac_lower"])
                 self.check_close(metrics["oldKl"], expected["ppo_kl"])
 
-    def test_unclamped_ratios_are_those_of_the_old_releases(self):
+    def test_unclamped_ratios_equal_those_of_the_old_releases(self):
         (new, old, advantages, mask), _, expected = self.columns("ppo-extreme-unclamped")
         options = losses.choose_options("dual_clip", {"logRatios": "unclamped"})
         tokens, metrics = losses.policy_loss("dual_clip", options, new, old, advantages, mask)
         self.check_close(tokens, (tensor(expected["pg_losses"]) * mask).tolist())
         self.check_close(metrics["oldKl"], expected["ppo_kl"])
 
-    def test_global_denominators_are_those_of_the_whole_batch(self):
+    def test_global_denominators_equal_those_of_the_whole_batch(self):
         given, expected = self.cases["agg-global"]["inputs"], self.cases["agg-global"]["expected"]
         loss, mask = tensor(given["loss_mat"]), tensor(given["loss_mask"])
         for mode, value in expected.items():
@@ -72,7 +72,7 @@ class PolicyLosses(unittest.TestCase):
             with self.subTest(mode):
                 self.check_close((loss * shares).sum(), value)
 
-    def test_gspo_cispo_and_sapo_give_the_published_losses(self):
+    def test_gspo_cispo_and_sapo_yield_the_published_losses(self):
         for case, name, mode in (
             ("gspo", "gspo", "seq-mean-token-mean"),
             ("cispo-loss", "cispo", "token-mean"),
@@ -83,12 +83,12 @@ class PolicyLosses(unittest.TestCase):
                 tokens, _ = losses.policy_loss(name, losses.choose_options(name, {}), new, old, advantages, mask)
                 self.check_close((tokens * losses.token_shares(mask, mode)).sum(), expected["pg_loss"])
 
-    def test_an_option_or_loss_that_does_not_exist_is_refused(self):
+    def test_an_unknown_option_or_loss_is_refused(self):
         for name, options in (("ppo", {}), ("clipped", {"dualClip": 3})):
             with self.assertRaises(losses.LossRefused):
                 losses.choose_options(name, options)
 
-    def test_what_lies_outside_the_mask_moves_neither_loss_nor_gradient(self):
+    def test_a_token_outside_the_mask_changes_neither_loss_nor_gradient(self):
         for name in losses.OPTIONS:
             new = torch.tensor([[-1.0, float("nan"), -3.0]], dtype=torch.float64, requires_grad=True)
             old, advantages, mask = tensor([[-1.1, -500.0, -2.0]]), tensor([[1.0, float("inf"), -1.0]]), tensor([[1.0, 0.0, 1.0]])
@@ -125,7 +125,7 @@ class ValueKlEntropy(unittest.TestCase):
     def setUp(self):
         self.cases = cases("07-value-kl-entropy.json")
 
-    def test_value_losses_give_the_published_numbers(self):
+    def test_value_losses_have_the_published_numbers(self):
         for case, clip, factor in (("value-0.5-half", 0.5, 0.5), ("value-0.5-full", 0.5, 1.0), ("value-0.2-full", 0.2, 1.0)):
             with self.subTest(case):
                 given, expected = self.cases[case]["inputs"], self.cases[case]["expected"]
@@ -135,7 +135,7 @@ class ValueKlEntropy(unittest.TestCase):
                 self.assertAlmostEqual(loss.item(), expected["vf_loss"], places=8)
                 self.assertAlmostEqual(metrics["valueClipFraction"], expected["vf_clipfrac"], places=8)
 
-    def test_kl_kinds_give_the_published_numbers(self):
+    def test_kl_kinds_have_the_published_numbers(self):
         for kind in ("k1", "k2", "k3"):
             given, expected = self.cases[f"kl-{kind}"]["inputs"], self.cases[f"kl-{kind}"]["expected"]
             new, reference = tensor(given["log_prob"]), tensor(given["ref_log_prob"])
@@ -150,7 +150,7 @@ class ValueKlEntropy(unittest.TestCase):
             plus.sum().backward()
             torch.testing.assert_close(new.grad, new.detach() - reference)
 
-    def test_entropies_give_the_published_numbers(self):
+    def test_entropies_have_the_published_numbers(self):
         given, expected = self.cases["entropy"]["inputs"], self.cases["entropy"]["expected"]
         torch.testing.assert_close(losses.entropy_of_logits(tensor(given["logits"])), tensor(expected["value"]), rtol=1e-9, atol=1e-9)
 

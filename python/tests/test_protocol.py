@@ -22,19 +22,19 @@ def framed(message, body=b""):
 
 
 class Frames(unittest.TestCase):
-    def test_what_was_written_is_read(self):
+    def test_a_written_frame_is_read(self):
         stream = io.BytesIO(framed({"kind": "a", "text": "é"}, b"\x00\x01") + framed({"kind": "b"}))
         self.assertEqual(read_frame(stream), ({"kind": "a", "text": "é"}, b"\x00\x01"))
         self.assertEqual(read_frame(stream), ({"kind": "b"}, b""))
         self.assertIsNone(read_frame(stream))
 
-    def test_a_cut_frame_is_an_error_wherever_it_is_cut(self):
+    def test_a_truncated_frame_is_an_error_wherever_it_is_cut(self):
         whole = framed({"kind": "a"}, b"1234")
         for end in range(1, len(whole)):
             with self.assertRaises(FrameError):
                 read_frame(io.BytesIO(whole[:end]))
 
-    def test_what_is_no_frame_is_an_error(self):
+    def test_other_bytes_are_an_error(self):
         bad = [
             b"HTTP/1.1 200 OK\r\n\r\n",
             struct.pack("<4sII", b"ESPF", 2**31, 0),
@@ -45,13 +45,13 @@ class Frames(unittest.TestCase):
             with self.assertRaises(FrameError):
                 read_frame(io.BytesIO(data))
 
-    def test_a_number_that_json_does_not_know_is_not_written(self):
+    def test_a_number_that_json_lacks_is_not_written(self):
         with self.assertRaises(ValueError):
             framed({"loss": float("nan")})
 
 
 class Handshake(unittest.TestCase):
-    def test_the_same_protocol_is_welcome_and_says_what_there_is(self):
+    def test_the_same_protocol_is_accepted_and_answered_with_the_capabilities(self):
         answer, body = Session().answer({"id": 1, "kind": "hello", "protocol": PROTOCOL}, b"")
         self.assertEqual((answer["id"], answer["kind"], answer["protocol"], body), (1, "ok", PROTOCOL, b""))
         self.assertLessEqual({"version", "python", "torch", "cuda"}, set(answer))
@@ -60,11 +60,11 @@ class Handshake(unittest.TestCase):
         answer, _ = Session().answer({"id": 1, "kind": "hello", "protocol": PROTOCOL + 1}, b"")
         self.assertEqual((answer["kind"], answer["code"]), ("error", "protocol"))
 
-    def test_nothing_is_done_before_the_handshake(self):
+    def test_a_request_before_the_handshake_is_refused(self):
         answer, _ = Session().answer({"id": 1, "kind": "save", "folder": "/nowhere"}, b"")
         self.assertEqual((answer["kind"], answer["code"]), ("error", "protocol"))
 
-    def test_a_request_that_does_not_exist_is_refused_and_the_session_goes_on(self):
+    def test_an_unknown_request_is_refused_and_the_session_continues(self):
         session = Session()
         session.answer({"id": 1, "kind": "hello", "protocol": PROTOCOL}, b"")
         answer, _ = session.answer({"id": 2, "kind": "eval"}, b"")
@@ -81,7 +81,7 @@ class Process(unittest.TestCase):
         ended = self.start(b"")
         self.assertEqual((ended.returncode, ended.stdout), (0, b""))
 
-    def test_what_is_no_frame_ends_the_process_with_its_reason(self):
+    def test_other_bytes_end_the_process_with_the_reason(self):
         ended = self.start(b"nonsense, which is no frame at all")
         self.assertEqual(ended.returncode, 2)
         self.assertIn(b"a frame begins with", ended.stderr)

@@ -28,7 +28,7 @@ CHAT = [{"role": "user", "content": "7"}]
 
 @unittest.skipIf(torch is None, "torch is not installed")
 class Sampling(unittest.TestCase):
-    def test_log_probs_of_samples_are_those_that_the_trainer_computes(self):
+    def test_log_probs_of_samples_equal_those_that_the_trainer_computes(self):
         for temperature in (1.0, 0.5):
             trainer = opened(model={**TINY, "width": 32})
             for parameter in trainer.model.module.parameters():
@@ -41,7 +41,7 @@ class Sampling(unittest.TestCase):
             told = torch.tensor([value for reply in replies for value in reply["log_probs"]])
             torch.testing.assert_close(read[rows.mask == 1], told, rtol=1e-4, atol=1e-4)
 
-    def test_a_reply_is_a_function_of_prompt_seed_and_place_alone(self):
+    def test_a_reply_depends_on_prompt_seed_and_place_alone(self):
         model = open_model(TINY, 1, "cpu")
         draw = lambda count, seed: sample_replies(model, model.encode_chat(CHAT), count=count, longest=5, temperature=1.0, seed=seed)
         self.assertEqual(draw(2, 9), draw(4, 9)[:2])
@@ -58,7 +58,7 @@ class Sampling(unittest.TestCase):
         share = sum(reply["ids"] == [65] for reply in replies) / 1000
         self.assertAlmostEqual(share, 403.4 / 662.4, delta=0.06)
 
-    def test_a_model_of_transformers_samples_what_its_trainer_computes(self):
+    def test_a_model_of_transformers_samples_with_the_log_probs_of_its_trainer(self):
         try:
             import transformers
         except ImportError:
@@ -99,7 +99,7 @@ class Protocol(unittest.TestCase):
             with error:
                 return error.code, json.load(error)
 
-    def test_it_gives_ids_and_log_probs_as_asked(self):
+    def test_the_server_returns_ids_and_log_probs_on_request(self):
         asked = {"model": "tiny", "messages": CHAT, "n": 2, "max_tokens": 4, "seed": 1, "logprobs": True, "return_token_ids": True}
         status, answer = self.post("/chat/completions", asked)
         self.assertEqual((status, len(answer["choices"]), answer["usage"]["prompt_tokens"]), (200, 2, 4))
@@ -110,7 +110,7 @@ class Protocol(unittest.TestCase):
         self.assertEqual(answer["usage"]["completion_tokens"], used)
         self.assertEqual(self.post("/chat/completions", asked)[1]["choices"], answer["choices"])
 
-    def test_what_it_cannot_answer_is_refused_with_the_reason(self):
+    def test_an_unsupported_request_is_refused_with_the_reason(self):
         for change, reason in (
             ({"messages": []}, "at least one"),
             ({"messages": [{"role": "tool", "content": ""}]}, "role"),
@@ -123,7 +123,7 @@ class Protocol(unittest.TestCase):
             self.assertEqual(status, 400)
             self.assertIn(reason, answer["error"]["message"])
 
-    def test_it_takes_over_the_weights_of_a_checkpoint_and_nothing_else(self):
+    def test_a_reload_takes_the_weights_of_a_checkpoint_and_nothing_else(self):
         status, answer = self.post("/weights", {"checkpoint": self.second["checkpoint"]})
         self.assertEqual((status, answer["weights"]), (200, self.second["weights"]))
         self.assertEqual(self.post("/chat/completions", {"messages": CHAT, "max_tokens": 1})[1]["system_fingerprint"], self.second["weights"])

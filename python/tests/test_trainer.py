@@ -56,7 +56,7 @@ def weights_after(settings, tensors=None, **more):
 
 @unittest.skipIf(torch is None, "torch is not installed")
 class Updates(unittest.TestCase):
-    def test_equal_seeds_and_rows_give_equal_weights(self):
+    def test_equal_seeds_and_rows_yield_equal_weights(self):
         first, second = weights_after(SETTINGS)[0], weights_after(SETTINGS)[0]
         self.assertEqual(digest_tensors(first), digest_tensors(second))
         self.assertNotEqual(digest_tensors(first), digest_tensors(opened().model.tensors()))
@@ -75,7 +75,7 @@ class Updates(unittest.TestCase):
                 for name, value in metrics.items():
                     self.assertAlmostEqual(value, cut_metrics[name], places=4)
 
-    def test_log_probs_are_those_of_the_recorded_ids_and_zero_elsewhere(self):
+    def test_log_probs_belong_to_the_recorded_ids_and_are_zero_elsewhere(self):
         trainer = opened(valueHead=True, reference=True)
         rows = read(rows_of(*ROWS), trainer)
         found = trainer.read(rows, [[0, 1], [2]], 0.5)
@@ -86,7 +86,7 @@ class Updates(unittest.TestCase):
         torch.testing.assert_close(found["ref_log_probs"], found["log_probs"])
         self.assertEqual(float(found["values"].abs().sum()), 0.0)
 
-    def test_a_positive_advantage_makes_its_tokens_likelier_and_a_negative_one_rarer(self):
+    def test_a_positive_advantage_makes_its_tokens_likelier_and_a_negative_one_less_likely(self):
         trainer = opened()
         rows = read(rows_of(*ROWS), trainer)
         before = trainer.read(rows, [[0, 1, 2]], 1.0)["log_probs"]
@@ -101,7 +101,7 @@ class Updates(unittest.TestCase):
         spoilt["advantages"][tensors["mask"] == 0] = float("nan")
         self.assertEqual(digest_tensors(weights_after(SETTINGS)[0]), digest_tensors(weights_after(SETTINGS, spoilt)[0]))
 
-    def test_a_kl_penalty_and_a_critic_move_what_they_should(self):
+    def test_a_kl_penalty_and_a_critic_change_the_update(self):
         trainer = opened(valueHead=True, reference=True)
         tensors = rows_of(*ROWS)
         tensors["values"], tensors["returns"] = torch.zeros(len(tensors["ids"])), torch.full((len(tensors["ids"]),), 0.8)
@@ -111,7 +111,7 @@ class Updates(unittest.TestCase):
         values = trainer.read(read(rows_of(*ROWS), trainer), [[0, 1, 2]], 1.0)["values"]
         self.assertAlmostEqual(float(values[3]), 0.8, delta=0.4)
 
-    def test_a_gradient_that_is_not_finite_moves_nothing(self):
+    def test_a_gradient_that_is_not_finite_changes_nothing(self):
         trainer = opened()
         tensors = rows_of(*ROWS)
         tensors["weights"] = torch.full((len(tensors["ids"]),), 3e38)
@@ -121,7 +121,7 @@ class Updates(unittest.TestCase):
             trainer.update(read(tensors, trainer), SETTINGS)
         self.assertEqual(digest_tensors(trainer.model.tensors()), before)
 
-    def test_rows_that_do_not_fit_are_refused_with_the_reason(self):
+    def test_mismatched_rows_are_refused_with_the_reason(self):
         good = rows_of(*ROWS)
         for change, reason in (
             ({"ids": good["ids"] + 200}, "outside the vocabulary"),
@@ -141,7 +141,7 @@ class Checkpoints(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def test_going_on_from_a_checkpoint_equals_never_having_stopped(self):
+    def test_a_training_resumed_from_a_checkpoint_equals_one_without_interruption(self):
         steady = opened(valueHead=True)
         rows = read(rows_of(*ROWS), steady)
         steady.update(rows, SETTINGS)
@@ -154,7 +154,7 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(save_checkpoint(resumed, self.folder), save_checkpoint(steady, self.folder))
         self.assertEqual(resumed.steps, 4)
 
-    def test_the_same_state_is_the_same_folder_and_nothing_partial_is_left(self):
+    def test_equal_states_share_a_folder_and_nothing_partial_is_left(self):
         states = [save_checkpoint(opened(), self.folder) for _ in range(2)]
         self.assertEqual(states[0], states[1])
         self.assertEqual([path.name for path in self.folder.iterdir()], [states[0]["checkpoint"]])
@@ -180,14 +180,14 @@ class Checkpoints(unittest.TestCase):
 
 @unittest.skipIf(torch is None, "torch is not installed")
 class Tensors(unittest.TestCase):
-    def test_what_was_packed_is_read(self):
+    def test_a_packed_body_is_read(self):
         tensors = {"b": torch.arange(6, dtype=torch.float32).reshape(2, 3), "a": torch.tensor([1], dtype=torch.bfloat16), "e": torch.empty(0)}
         again = decode_tensors(encode_tensors(tensors))
         self.assertEqual(list(again), ["a", "b", "e"])
         for name, tensor in tensors.items():
             torch.testing.assert_close(again[name], tensor)
 
-    def test_the_reference_implementation_reads_the_same(self):
+    def test_the_reference_implementation_reads_the_same_tensors(self):
         try:
             from safetensors.torch import load
         except ImportError:
@@ -199,7 +199,7 @@ class Tensors(unittest.TestCase):
 
 @unittest.skipIf(torch is None, "torch is not installed")
 class FoldersOfTransformers(unittest.TestCase):
-    def test_a_folder_is_trained_saved_and_goes_on_as_if_never_stopped(self):
+    def test_a_folder_is_trained_and_saved_and_resumes_without_a_difference(self):
         try:
             import transformers
         except ImportError:

@@ -40,7 +40,7 @@ const ALFWORLD_PUBLISHED: readonly Row[] = [
   ['a decimal comma is no factor', `${T}${A}${cf('1,5')}`, 'look', true, 1, []],
   ['1_0 is ten, as Python has it', `${T}${A}${cf('1_0')}`, 'look', true, 5, []],
   [
-    'of two factors the first is read, and the answer is not valid',
+    'the first of two factors is read, and the answer is invalid',
     `${T}${A}${cf('1.5')}${cf('2')}`,
     'look',
     false,
@@ -107,7 +107,7 @@ const SEARCH_PUBLISHED: readonly Row[] = [
     2,
     ['search-and-answer'],
   ],
-  ['without a tag there is no action, and the factor is read', `hm${cf('2')}`, '', false, 2, ['no-action']],
+  ['a text without a tag has no action, and its factor is read', `hm${cf('2')}`, '', false, 2, ['no-action']],
   ['tags count in any case', '<SEARCH>a</SEARCH>', '<search>a</search>', true, 1, []],
 ];
 

@@ -1,5 +1,5 @@
-// Reads jest's reports: `report.mjs failing FIRST…` lists the files to try again, `report.mjs count SECOND FIRST…` prints the last
-// line of a run. SECOND is of the files that were tried again; it is missing where none failed.
+// Reads jest's reports: `report.mjs failing FIRST…` lists the files to try again, `report.mjs count SECOND FIRST…` prints the
+// last line of a run. SECOND is of the files that were tried again; it is missing where none failed.
 import { existsSync, readFileSync } from 'node:fs';
 
 const [what, ...reports] = process.argv.slice(2);

@@ -96,7 +96,7 @@ export async function generateTypes(): Promise<string> {
   return `// Written by graphql/codegen.ts from graphql/schema; \`npm run codegen\` writes it anew.\n${body}`;
 }
 
-/** Gives the generated file as it is committed. */
+/** Returns the generated file as it is committed. */
 export async function readGeneratedTypes(): Promise<string> {
   return readFile(FILE, 'utf8');
 }

@@ -24,8 +24,8 @@ const VARIABLES: Readonly<Record<string, string>> = {
 let page: Promise<typeof import('@graphql-yoga/render-graphiql')> | undefined;
 
 /**
- * Gives the page with its scripts inside: yoga's own loads them from a CDN and is blank on a machine without network. The package
- * is 9 MB of text, so it is loaded when somebody first opens the page.
+ * Returns the page with its scripts inside: yoga's own loads them from a CDN and is blank on a machine without network. The
+ * package is 9 MB of text, so it is loaded when somebody first opens the page.
  */
 export async function renderPage(options: GraphiQLOptions): Promise<string> {
   page ??= import('@graphql-yoga/render-graphiql');

@@ -58,8 +58,8 @@ export class LargeTexts {
 }
 
 /**
- * Gives a record its large texts: each field named by `blobs` becomes a function that the executor calls when the field is asked
- * for. The record itself comes back where there are none, which is nearly always, so that plain fields stay plain.
+ * Returns a record its large texts: each field named by `blobs` becomes a function that the executor calls when the field is
+ * asked for. The record itself comes back where there are none, which is nearly always, so that plain fields stay plain.
  */
 export function withLargeTexts<Item extends { readonly blobs: Blobs | null }>(record: Item): Item {
   if (record.blobs === null) return record;

@@ -103,8 +103,8 @@ type Definition = GraphQLField<unknown, unknown>;
 type Judge = (node: FieldNode, definition: Definition, parent: GraphQLObjectType) => boolean;
 
 /**
- * Tells whether a judgement holds for every field selected right below some nodes, through fragments; each fragment is looked at
- * once.
+ * Returns whether a judgement holds for every field selected right below some nodes, through fragments; each fragment is looked
+ * at once.
  */
 function everyField(
   { fragments }: Pick<GraphQLResolveInfo, 'fragments'>,

@@ -18,7 +18,7 @@ export class Moments<Context> {
     if (this.#ended) this.end();
   }
 
-  /** Gives the context in which a field is resolved. */
+  /** Returns the context in which a field is resolved. */
   contextOf(path: Path, now: Context): Context {
     if (this.#releases.length === 0) return now;
     for (let at: Path | undefined = path; at; at = at.prev) {
@@ -28,7 +28,7 @@ export class Moments<Context> {
     return now;
   }
 
-  /** Gives back what the moments hold. */
+  /** Returns what the moments hold. */
   end(): void {
     this.#ended = true;
     for (const release of this.#releases) release();

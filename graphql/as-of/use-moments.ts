@@ -1,7 +1,7 @@
 import type { Plugin } from 'graphql-yoga';
 import type { Context } from '../context.ts';
 
-/** Gives back, when a request has been answered, the moments of the record that it looked at. */
+/** Returns, when a request has been answered, the moments of the record that it looked at. */
 export function useMoments(): Plugin<Context> {
   return {
     onExecute({ args }) {

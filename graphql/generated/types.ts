@@ -674,7 +674,7 @@ export type TrainedOn = {
   readonly iteration: Scalars['Int']['output'];
   /** The SHA-256 of the weights. */
   readonly weights: Scalars['String']['output'];
-  /** The runs whose trajectories it learnt from, all iterations together. */
+  /** The runs whose trajectories it learned from, all iterations together. */
   readonly runs: ReadonlyArray<Run>;
   /** The releases that it was trained on, one after the other; the last one made this version. Empty where they were not named. */
   readonly datasets: ReadonlyArray<Dataset>;
@@ -1248,7 +1248,7 @@ export type Query = {
   readonly position: Scalars['String']['output'];
   /** How far each projection is behind the log. */
   readonly lag: ReadonlyArray<ProjectionLag>;
-  /** Waits until every projection has folded the log up to a position, then gives the query to read on with: what was appended before the position is in it. Ends with TIMED_OUT after `timeoutMs` (60,000 at most), with PROJECTION_STOPPED at once when a projection stands still. */
+  /** Waits until every projection has folded the log up to a position, then returns the query to read on with: what was appended before the position is in it. Ends with TIMED_OUT after `timeoutMs` (60,000 at most), with PROJECTION_STOPPED at once when a projection stands still. */
   readonly waitFor: Reached;
   /**
    * Everything of Query as it was at a moment of the record: the fold of the events before it, by the code of now. Pass one of the two. `position`: next offsets,
@@ -1535,7 +1535,7 @@ export type Replay = {
 
 /** What can be done over from the record. */
 export type ReplayMode =
-  /** The read models, folded anew. */
+  /** The read models, folded again. */
   | 'projections'
   /** The recorded actions, executed again. */
   | 'environment'
@@ -1581,9 +1581,9 @@ export type Revision = {
   readonly tree?: Maybe<Tree>;
   /** The id of its run. */
   readonly runId: Scalars['ID']['output'];
-  /** The last step of the good trajectory; `path` gives all of it. */
+  /** The last step of the good trajectory; `path` returns all of it. */
   readonly goodLeaf?: Maybe<Step>;
-  /** The last step of the bad trajectory; `path` gives all of it. */
+  /** The last step of the bad trajectory; `path` returns all of it. */
   readonly badLeaf?: Maybe<Step>;
   /** The last step of the bad trajectory that the good one shares in its words; the root when there is none. */
   readonly branch?: Maybe<Step>;
@@ -1862,7 +1862,7 @@ export type Reward = {
   readonly revisions: ReadonlyArray<RewardRevision>;
   /** When it was assigned. */
   readonly assignedAt: Scalars['DateTime']['output'];
-  /** When it was last judged anew. */
+  /** When it was last judged again. */
   readonly revisedAt?: Maybe<Scalars['DateTime']['output']>;
 };
 

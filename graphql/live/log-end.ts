@@ -5,7 +5,7 @@ import type { Projection } from '../../src/projections/projection.ts';
 import type { Sources } from '../context.ts';
 import { refusal } from '../errors.ts';
 
-/** Gives the end of the log over every topic that a projection reads. */
+/** Returns the end of the log over every topic that a projection reads. */
 export async function logEnd({ log, projections }: Sources): Promise<Offsets> {
   return log.ends([...new Set(projections.flatMap(topicsOf))]);
 }

@@ -22,7 +22,8 @@ export async function waitFor(sources: Sources, text: string, timeoutMs: number,
   for (let first = true; ; first = false) {
     const { count } = sources.notices; // before the look, so that a move after it wakes us
     const statuses = await readCursors(sources.db);
-    // A position beyond the log would be waited for in vain, and one of a topic that nobody reads would be reached at once.
+    // A position beyond the log would be waited for without success, and one of a topic that nobody reads would be reached at
+    // once.
     if (first && !isRead(statuses, position)) mustLieWithin('position', position, await logEnd(sources));
     const waiting = behind(statuses, sources, position);
     if (waiting.length === 0) return { position: text, waitedMs: performance.now() - started, query: {} };
@@ -46,8 +47,8 @@ function behind(statuses: readonly ProjectionCursors[], { projections }: Sources
 }
 
 /**
- * Tells whether every partition of a position was read up to it by some projection; what none reads is no proof that the log has
- * it.
+ * Returns whether every partition of a position was read up to it by some projection; what none reads is no proof that the log
+ * has it.
  */
 function isRead(statuses: readonly ProjectionCursors[], position: Offsets): boolean {
   return [...position].every(([topic, partitions]) =>

@@ -29,7 +29,7 @@ export class ListsOfTree<Item> {
     );
   }
 
-  /** Reads the lists of records, which `of` then gives at once; what several trees ask in one tick comes in one statement. */
+  /** Reads the lists of records, which `of` then returns at once; what several trees ask in one tick comes in one statement. */
   async readAhead(records: readonly OfTree[]): Promise<void> {
     if (records.length > 0) await this.#ahead.load(records);
   }

@@ -25,7 +25,7 @@ export class TreeStatistics {
     this.#loader = new DataLoader((keys) => load(db, keys), { cacheKeyFn: nameOf });
   }
 
-  /** Reads the statistics of a tree, which `of` then gives at once. */
+  /** Reads the statistics of a tree, which `of` then returns at once. */
   async readAhead(key: StatisticsKey): Promise<OfSteps> {
     const found = await this.#loader.load(key);
     this.#known.set(nameOf(key), found);

@@ -25,7 +25,7 @@ export interface TestGraphql {
   /** The statements that the API has sent since the last call. */
   statements(): readonly string[];
   fetch(body: object, init?: RequestInit): Promise<Response>;
-  /** Asks and gives the answer whole. */
+  /** Asks and returns the answer whole. */
   ask(query: string, variables?: object): Promise<Answer>;
   /** Another API over the same sources. */
   create(options: Partial<GraphqlOptions>): Promise<Pick<TestGraphql, 'fetch' | 'ask'>>;

@@ -89,7 +89,7 @@ function asBuffer(value: Uint8Array): Buffer {
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength); // the same bytes, not copied
 }
 
-/** Gives the seconds it took. */
+/** Returns the seconds it took. */
 async function timed(work: () => Promise<void>): Promise<number> {
   const began = performance.now();
   await work();

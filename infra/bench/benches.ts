@@ -25,7 +25,7 @@ export const BENCHES = {
   'as-of': benchAsOf,
 } satisfies Record<string, (stage: Stage) => Promise<Outcome>>;
 
-/** Tells whether a bench has this name. */
+/** Returns whether a bench has this name. */
 export function isBench(name: string): name is keyof typeof BENCHES {
   return Object.hasOwn(BENCHES, name);
 }

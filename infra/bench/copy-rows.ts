@@ -29,7 +29,7 @@ export async function takeRows(url: string, tables: readonly string[]): Promise<
 
 /**
  * Writes the rows by COPY into fresh tables of the same shape, indexes and constraints included: one connection, table after
- * table, one transaction. Gives the milliseconds it took, commit included.
+ * table, one transaction. Returns the milliseconds it took, commit included.
  */
 export async function copyRows(url: string, tables: readonly CopiedTable[], schema: string): Promise<number> {
   const client = await connect(url, 'bench copy');

@@ -13,9 +13,8 @@ export interface PoolFill {
 const SLICE = 10_000;
 
 /**
- * Fills the training pool, and the trees that the planner looks at, with closed, scored groups of one run, as the projections would
- * have: rollouts of one step. Half of the members of each have
- * the reward 1.
+ * Fills the training pool, and the trees that the planner looks at, with closed, scored groups of one run, as the projections
+ * would have: rollouts of one step. Half of the members of each have the reward 1.
  */
 export async function fillPool(db: Db, { policyId, name, groups, members }: PoolFill): Promise<void> {
   const runId = derivedId('run', policyId);

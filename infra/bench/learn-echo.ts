@@ -90,7 +90,7 @@ export async function learnEcho(lesson: EchoLesson): Promise<Learned> {
 }
 
 /**
- * The second half of the updates takes ever smaller steps: what is learnt by then would else be shaken again by the few wrong
+ * The second half of the updates takes ever smaller steps: what is learned by then would else be shaken again by the few wrong
  * answers.
  */
 function settingsOf({ learningRate, group, updates }: EchoLesson, update: number): TrainingSettings {

@@ -4,7 +4,7 @@ import { BOOTSTRAP_DEFAULTS, bootstrapInterval } from '../../src/domain/evaluati
 import { ESTIMATORS, type Estimator, type Trained, WORLD_NAMES, type World } from './learn-lesson.ts';
 
 /**
- * Writes the table of what was learnt, one row for each world and estimator that has a training; it may be a part of what was
+ * Writes the table of what was learned, one row for each world and estimator that has a training; it may be a part of what was
  * asked for.
  */
 export function reportTrained(learned: readonly Trained[]): string {

@@ -10,7 +10,7 @@ import { train } from '../../src/usecases/train/train.ts';
 import type { TrainPlan } from '../../src/usecases/train/train-plan.ts';
 import { type Lesson, type Trained, trainedOf } from './learn-lesson.ts';
 
-/** What the bench tells a process of it. `stop`: leave the trainings in hand; `end`: there are no more. */
+/** What the bench tells a process of it. `stop`: leave the trainings in flight; `end`: there are no more. */
 export type ToWorker =
   | { readonly kind: 'train'; readonly lesson: Lesson; readonly plan: TrainPlan }
   | { readonly kind: 'stop' }

@@ -16,7 +16,7 @@ export interface Teaching {
 }
 
 /**
- * Trains all lessons, in their order, by several processes; an aborted signal leaves those in hand. @throws Error naming the
+ * Trains all lessons, in their order, by several processes; an aborted signal leaves those in flight. @throws Error naming the
  * first training that failed.
  */
 export async function teachAll(teaching: Teaching): Promise<void> {

@@ -74,7 +74,7 @@ async function learn(): Promise<number> {
 }
 
 /**
- * Gives all trainings, seed by seed, so that what is done when it is ended early is one seed of everything before two of
+ * Returns all trainings, seed by seed, so that what is done when it is ended early is one seed of everything before two of
  * anything.
  */
 function lessons(): readonly Lesson[] {

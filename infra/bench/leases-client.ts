@@ -87,7 +87,7 @@ async function post(agent: Agent, url: string, body: unknown): Promise<Answered>
 async function ask(agent: Agent, method: 'GET' | 'POST', url: string, body = ''): Promise<IncomingMessage> {
   const asking = request(url, { agent, method, headers: { 'content-type': 'application/json' } });
   asking.end(body);
-  const [answer] = (await once(asking, 'response')) as [IncomingMessage]; // what node:http gives with the event
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage]; // what node:http emits with the event
   if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode} ${await readBody(answer)}`);
   return answer;
 }

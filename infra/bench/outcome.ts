@@ -23,12 +23,12 @@ export type Goal =
 
 export type Conditions = Readonly<Record<string, string | number>>;
 
-/** Gives figure / baseline, or undefined when there is no baseline to divide by. */
+/** Returns figure / baseline, or undefined when there is no baseline to divide by. */
 export function ratioOf({ value, baseline }: Figure): number | undefined {
   return baseline === null || baseline.value === 0 ? undefined : value / baseline.value;
 }
 
-/** Tells whether a figure reaches its goal; undefined when it has none. */
+/** Returns whether a figure reaches its goal; undefined when it has none. */
 export function isMet(figure: Figure): boolean | undefined {
   const { goal } = figure;
   if (goal === null) return undefined;

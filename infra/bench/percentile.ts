@@ -1,5 +1,6 @@
 /**
- * Gives the value below or at which `share` (0–1) of the samples lie (nearest rank). @throws RangeError when there is no sample.
+ * Returns the value below or at which `share` (0–1) of the samples lie (nearest rank). @throws RangeError when there is no
+ * sample.
  */
 export function percentile(samples: readonly number[], share: number): number {
   const sorted = samples.toSorted((a, b) => a - b);
@@ -8,7 +9,7 @@ export function percentile(samples: readonly number[], share: number): number {
   return value;
 }
 
-/** Gives the middle sample. */
+/** Returns the middle sample. */
 export function median(samples: readonly number[]): number {
   return percentile(samples, 0.5);
 }

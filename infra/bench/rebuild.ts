@@ -92,7 +92,7 @@ async function rebuildOnce(
   return figures;
 }
 
-/** Writes the rows of a version again by COPY into empty tables; gives the milliseconds. */
+/** Writes the rows of a version again by COPY into empty tables; returns the milliseconds. */
 async function copyAgain({ pool, url }: StageDatabase, projection: Projection): Promise<number> {
   const { rows } = await pool.query<{ name: string }>(
     `select schemaname || '.' || tablename as name from pg_tables where schemaname = $1 order by 1`,

@@ -21,7 +21,7 @@ export function composeHistories(environments: number, steps: number, seed: numb
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((state / 2 ** 32) * below);
   };
-  const one = <T>(list: readonly T[]): T => list[draw(list.length)] as T; // draw gives a position of the list
+  const one = <T>(list: readonly T[]): T => list[draw(list.length)] as T; // draw yields a position of the list
   const thing = () => `a ${one(THINGS)} ${1 + draw(9)}`;
   const record = (): string => {
     const place = `${one(PLACES)} ${1 + draw(9)}`;

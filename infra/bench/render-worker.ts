@@ -10,7 +10,7 @@ import { composeHistories } from './render-text.ts';
 export interface RenderFigures {
   readonly stepMs: readonly number[];
   /**
-   * Kept between steps, reckoned: drawn segments and, at factors above 1, narrow rows with the images that are used again. Stacks
+   * Kept between steps, counted: drawn segments and, at factors above 1, narrow rows with the images that are used again. Stacks
    * at factor 1 are the images handed out.
    */
   readonly keptBytes: number;

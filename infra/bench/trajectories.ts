@@ -74,7 +74,7 @@ export function recordsOf(events: readonly Envelope[]): readonly LogRecord[] {
   return events.map((event) => ({ topic: catalogue[event.type].topic, key: event.stream, value: encode(event) }));
 }
 
-/** Gives the mean size of the steps among events, in bytes: what "1 KB events" means in a figure. */
+/** Returns the mean size of the steps among events, in bytes: what "1 KB events" means in a figure. */
 export function meanStepBytes(events: readonly Envelope[]): number {
   const steps = events.filter((event) => event.type === 'StepTaken');
   return Math.round(steps.reduce((sum, step) => sum + encode(step).byteLength, 0) / Math.max(1, steps.length));

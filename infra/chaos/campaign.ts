@@ -18,7 +18,7 @@ export interface CampaignOptions {
   readonly each: number;
   readonly roles: readonly Role[];
   readonly faults: readonly Fault[];
-  /** Ends the campaign behind the training in hand. */
+  /** Ends the campaign behind the training in flight. */
   readonly signal: AbortSignal;
   readonly onDone: (log: string, seed: number, killed: number, done: Done) => void;
   readonly onTrained: (line: string) => void;

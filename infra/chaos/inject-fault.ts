@@ -28,7 +28,8 @@ export interface Drawn {
 export type Struck = 'database' | 'broker' | 'home';
 
 /**
- * Does what is done to the servers and the connections to them. Gives whom it struck and how; null when the moment did not come.
+ * Does what is done to the servers and the connections to them. Returns whom it struck and how; null when the moment did not
+ * come.
  */
 export async function injectFault(
   fault: Exclude<Fault, 'kill' | 'pause' | 'restore'>,

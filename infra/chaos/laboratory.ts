@@ -74,7 +74,7 @@ export async function openLaboratory(env: Readonly<Record<string, string | undef
       close,
     };
   } catch (error) {
-    await close().catch(() => undefined); // the fault that led here is the one to tell
+    await close().catch(() => undefined); // the fault that led here is the one to report
     throw error;
   }
 }

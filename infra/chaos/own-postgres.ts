@@ -9,7 +9,7 @@ export interface OwnPostgres {
   readonly url: string;
   /** Kills the postmaster with SIGKILL; its children see it and end. Starts it again, over what they leave behind. */
   kill(): Promise<void>;
-  /** Makes sure that it runs and answers: starts it again when it gave up (a full disk). Tells whether it had. */
+  /** Makes sure that it runs and answers: starts it again when it gave up (a full disk). Returns whether it had. */
   revive(): Promise<boolean>;
   close(): Promise<void>;
 }

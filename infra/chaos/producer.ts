@@ -8,7 +8,7 @@ export interface Producer {
   readonly acknowledged: readonly string[];
   /** Requests that were sent more than once. */
   repeated(): number;
-  /** Ends it behind the request in hand. @throws Error when a request was refused. */
+  /** Ends it behind the request in flight. @throws Error when a request was refused. */
   close(): Promise<void>;
 }
 
@@ -60,7 +60,7 @@ function walkOf(name: string): readonly Envelope[] {
   return builder.events;
 }
 
-/** Sends once. Gives null when it was taken, or why it has to come again. @throws Error for a refusal. */
+/** Sends once. Returns null when it was taken, or why it has to come again. @throws Error for a refusal. */
 async function send(url: string, events: readonly Envelope[]): Promise<string | null> {
   const request = {
     ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(events) },

@@ -20,7 +20,7 @@ const APPENDS: Readonly<Record<string, WorstMoment>> = {
   'an append that is not answered': { messages: [/^B .*log-append/], fate: 'unanswered' },
 };
 
-/** Gives the moments that come in a training over a log. */
+/** Returns the moments that come in a training over a log. */
 export function worstMoments(log: 'embedded' | 'kafka'): readonly (readonly [name: string, moment: WorstMoment])[] {
   return Object.entries(log === 'embedded' ? { ...MOMENTS, ...APPENDS } : MOMENTS);
 }

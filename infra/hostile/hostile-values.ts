@@ -149,7 +149,7 @@ export const change: fc.Arbitrary<Change> = fc.record({
   key: hostileText.map((text) => text.slice(0, 200)),
 });
 
-/** Gives a copy of a JSON value with one place changed: any field at any depth, the whole one too. */
+/** Returns a copy of a JSON value with one place changed: any field at any depth, the whole one too. */
 export function changed(value: unknown, { place, how, value: put, key }: Change): unknown {
   const copy = structuredClone(value);
   const places = [...placesOf(copy)];
@@ -204,7 +204,7 @@ function NOISE(): readonly Uint8Array[] {
   );
 }
 
-/** Gives the bytes with the damage done. */
+/** Returns the bytes with the damage done. */
 export function damaged(bytes: Buffer, { at, how, noise }: Damage): Buffer {
   const place = bytes.length === 0 ? 0 : at % bytes.length;
   const [before, after] = [bytes.subarray(0, place), bytes.subarray(place)];

@@ -6,7 +6,7 @@ import { Broken, LIMIT_MS, type Outcome } from './target.ts';
 /** The process beside, from outside. */
 export interface Inside {
   readonly pid: number;
-  /** Gives it one case. @throws Broken when it breaks a rule, ends, or is not done in time; then it is killed. */
+  /** Returns it one case. @throws Broken when it breaks a rule, ends, or is not done in time; then it is killed. */
   ask(target: string, sent: unknown): Promise<Outcome>;
   stderr(): string;
   /** Whether it still lives. */

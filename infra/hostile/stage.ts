@@ -25,7 +25,7 @@ export interface Stage {
    * them behind its answers.
    */
   records(): Promise<number>;
-  /** Sends one good event and a good query; gives how long they took together, ms. @throws Broken when one is refused. */
+  /** Sends one good event and a good query; returns how long they took together, ms. @throws Broken when one is refused. */
   good(): Promise<number>;
   /** Starts the process beside again, where it was ended. */
   revive(): Promise<void>;

@@ -24,11 +24,11 @@ export interface Tally {
 const GOOD_EVERY = 20; // cases
 const LONGEST_MS = 330_000; // a client that reads nothing is held for 240 s
 const GOOD_MS = 10_000;
-const GROWTH_MB = 768; // bodies in hand may take 256 MB as bytes, parsed some three times that
+const GROWTH_MB = 768; // bodies in flight may take 256 MB as bytes, parsed some three times that
 
 export interface Volley {
   readonly cases: number;
-  /** The same seed gives the same cases. */
+  /** The same seed yields the same cases. */
   readonly seed: number;
   /** Of the cases that are always tried: all, or about so many, evenly chosen. */
   readonly always: 'all' | number;
@@ -126,7 +126,7 @@ function complaints(stage: Stage, before: ReadonlyMap<Process, number>): readonl
   });
 }
 
-/** Forgets the peak of a process, and gives its resident memory, MB. */
+/** Forgets the peak of a process, and returns its resident memory, MB. */
 function forgetPeak(pid: number | undefined): number {
   // proc(5): resets VmHWM to what is resident now
   if (existsSync(`/proc/${pid}/clear_refs`)) writeFileSync(`/proc/${pid}/clear_refs`, '5');

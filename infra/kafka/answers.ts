@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 
 /**
- * Tells whether a broker of this cluster (of any, when none is named) answers there and counts itself as alive. Asks for the
+ * Returns whether a broker of this cluster (of any, when none is named) answers there and counts itself as alive. Asks for the
  * cluster's metadata (version 2, no topics) by hand: a TCP connection alone is accepted long before the broker serves, and
  * another broker may hold the port.
  */

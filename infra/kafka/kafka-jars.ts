@@ -9,16 +9,16 @@ const HERE = import.meta.dirname;
 /** Where fetched jars and brokers' data lie unless told otherwise; git ignores it. */
 export const KAFKA_CACHE = resolve(HERE, '../../.espalier/kafka');
 
-/** Named after the version in pom.xml, so that a new version is fetched afresh. */
+/** Named after the version in pom.xml, so that a new version is fetched again. */
 const FOLDER = 'jars-4.1.0';
 
-/** Tells whether the jars were fetched before. */
+/** Returns whether the jars were fetched before. */
 export function haveKafkaJars(cache: string = KAFKA_CACHE): boolean {
   return existsSync(join(cache, FOLDER));
 }
 
 /**
- * Fetches the broker's jars by Maven, once, and gives their folder. Processes that do it at the same time do not disturb
+ * Fetches the broker's jars by Maven, once, and returns their folder. Processes that do it at the same time do not disturb
  * each other: each fetches into a folder of its own, and the rename of a whole folder decides who was first.
  * @throws Error with Maven's last words when it failed.
  */

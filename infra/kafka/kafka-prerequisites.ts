@@ -7,7 +7,7 @@ export type Prerequisites = { readonly ok: true } | { readonly ok: false; readon
 
 const OLDEST_JAVA = 17; // Kafka 4 refuses older ones
 
-/** Tells whether a broker can be started here: Java 17 or newer, and Maven unless the broker's jars were fetched before. */
+/** Returns whether a broker can be started here: Java 17 or newer, and Maven unless the broker's jars were fetched before. */
 export function kafkaPrerequisites(): Prerequisites {
   const java = javaVersion();
   if (java === undefined)
@@ -17,7 +17,7 @@ export function kafkaPrerequisites(): Prerequisites {
   return { ok: true };
 }
 
-/** Gives the java program to run: that of JAVA_HOME, or the first on the path. */
+/** Returns the java program to run: that of JAVA_HOME, or the first on the path. */
 export function javaProgram(): string {
   return process.env.JAVA_HOME ? join(process.env.JAVA_HOME, 'bin', 'java') : 'java';
 }

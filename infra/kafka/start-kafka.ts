@@ -118,7 +118,7 @@ async function startNode({ classpath, folder, temporary, port, signal }: Node): 
   return { brokers: [`127.0.0.1:${port}`], port, folder, pid, ended, stop, kill: () => end('SIGKILL') };
 }
 
-/** Prepares an empty folder as a KRaft node; one that is prepared already keeps its data. Gives the cluster's id. */
+/** Prepares an empty folder as a KRaft node; one that is prepared already keeps its data. Returns the cluster's id. */
 async function format(classpath: string, folder: string, properties: string): Promise<string> {
   const meta = await readFile(join(folder, 'data', 'meta.properties'), 'utf8').catch(() => '');
   const known = /^cluster\.id=(.+)$/m.exec(meta)?.[1];

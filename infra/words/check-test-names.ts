@@ -7,7 +7,10 @@ import { testNamesIn } from './test-names.ts';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const TESTS = /\.(test|contract)\.ts$|\/contract\/[^/]+\.ts$|(^|\/)tests\/test_\w+\.py$/;
 
-/** `npm run check:test-names`: names every test whose name is not a full statement; exits 1 when there is one. Arguments name files. */
+/**
+ * `npm run check:test-names`: names every test whose name is not a full statement; exits 1 when there is one. Arguments name
+ * files.
+ */
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...process.argv.slice(2)], {
   cwd: ROOT,
   encoding: 'utf8',

@@ -49,7 +49,7 @@ export function findWideComments(path: string, text: string): readonly number[] 
   const comment = /\.(?:ts|mjs|js)$/.test(path)
     ? /^\s*(?:\/\/|\/\*|\*)/
     : /\.(?:py|sql|graphql)$/.test(path)
-      ? /^\s*(?:#|--|")/
+      ? /^\s*(?:#|--)/
       : undefined;
   if (comment === undefined) return [];
   return text.split('\n').flatMap((line, i) => (line.length > COMMENT_WIDTH && comment.test(line) ? [i + 1] : []));

@@ -12,9 +12,8 @@ const TITLE = new RegExp(
 const ROW = new RegExp(String.raw`^( *)\[\s*(${TEXT})`, 'gm');
 
 /**
- * Returns the names of the groups and tests of a file in the layout of our formatter, in which the first and the last line of a table
- * have one indent. A table whose
- * title is `%s` alone is named by its labels, the first texts of its rows.
+ * Returns the names of the groups and tests of a file in the layout of our formatter, in which the first and the last line of a
+ * table have one indent. A table whose title is `%s` alone is named by its labels, the first texts of its rows.
  */
 export function testNamesIn(path: string, text: string): readonly TestName[] {
   if (path.endsWith('.py'))

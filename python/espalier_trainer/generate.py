@@ -50,7 +50,7 @@ def _mix(seed, place):
 
 
 class _Stepper:
-    """Gives the logits after the newest ids: transformers keep their keys and values, the tiny model reads its few tokens anew."""
+    """Returns the logits after the newest ids: transformers keep their keys and values, the tiny model reads its few tokens again."""
 
     def __init__(self, model):
         self.model = model

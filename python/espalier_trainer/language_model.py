@@ -18,7 +18,7 @@ class ModelRefused(Exception):
 
 
 class LanguageModel:
-    """One interface over both kinds: `forward(ids, lengths)` gives (logits, hidden), `encode_chat`, `decode`, `end_ids`, `context`, `save(folder)`."""
+    """One interface over both kinds: `forward(ids, lengths)` returns (logits, hidden), `encode_chat`, `decode`, `end_ids`, `context`, `save(folder)`."""
 
     def __init__(self, module, tokenizer, device, precision="float32"):
         self.module = module.to(device)

@@ -42,10 +42,10 @@ def trained_span(mask):
 
 
 def token_shares(mask, mode, *, tokens=None, rows=None, shards=1, loss_scale=None):
-    """Gives each token's share in the aggregated loss: loss = sum(share * token loss).
+    """Returns each token's share in the aggregated loss: loss = sum(share * token loss).
 
     `tokens`, `rows` and `loss_scale` (what `seq-mean-token-sum-norm` divides by: the longest trained span) are those of the whole optimiser step
-    of which these rows are one micro-batch; None takes the rows at hand.
+    of which these rows are one micro-batch; None takes these rows alone.
     """
     counts = mask.sum(-1, keepdim=True)
     tokens = float(mask.sum()) if tokens is None else tokens
@@ -69,7 +69,7 @@ def aggregation_of(name, asked):
 
 
 def policy_loss(name, options, new, old, advantages, mask):
-    """Gives (token losses, metrics) of a policy loss; `new` carries the gradient. Token losses are 0 outside the mask."""
+    """Returns (token losses, metrics) of a policy loss; `new` carries the gradient. Token losses are 0 outside the mask."""
     # Outside the mask the log-probs may be anything; 0 there keeps NaN and overflow out of the gradient.
     new = torch.where(mask > 0, new, 0.0)
     old = torch.where(mask > 0, old, 0.0)
@@ -131,7 +131,7 @@ def entropy_of_logits(logits):
 
 
 def value_loss(predictions, values, returns, mask, *, clip=0.5, factor=0.5):
-    """Gives (token losses, metrics) of the clipped value loss: factor * max((v - R)^2, (clip(v, old -+ c) - R)^2)."""
+    """Returns (token losses, metrics) of the clipped value loss: factor * max((v - R)^2, (clip(v, old -+ c) - R)^2)."""
     held = torch.minimum(torch.maximum(predictions, values - clip), values + clip)
     free_error, held_error = (predictions - returns).square(), (held - returns).square()
     clipped = held_error > free_error

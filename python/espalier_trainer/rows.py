@@ -33,7 +33,7 @@ class Rows:
         return self.offsets[index + 1] - self.offsets[index]
 
     def pad(self, indices, device):
-        """Gives a micro-batch: `ids` [rows, longest], `lengths`, and mask and columns [rows, longest - 1], column t telling of token t + 1."""
+        """Returns a micro-batch: `ids` [rows, longest], `lengths`, and mask and columns [rows, longest - 1], column t describing token t + 1."""
         longest = max(self.length(i) for i in indices)
 
         def padded(column, dtype):

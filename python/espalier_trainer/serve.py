@@ -1,4 +1,4 @@
-"""Serves a model by OpenAI's chat-completions protocol, with token ids and log-probs as vLLM gives them.
+"""Serves a model by OpenAI's chat-completions protocol, with token ids and log-probs as vLLM returns them.
 
     python -m espalier_trainer.serve --model FOLDER [--port 8000] [--weights-root FOLDER]
 

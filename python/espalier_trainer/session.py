@@ -20,7 +20,7 @@ class Refused(Exception):
 
 
 class Session:
-    """`answer(message, body)` gives (message, body). Holds the trainer between requests."""
+    """`answer(message, body)` returns (message, body). Holds the trainer between requests."""
 
     def __init__(self):
         self.greeted = False

@@ -30,7 +30,7 @@ class TensorError(Exception):
 
 
 def encode_tensors(tensors):
-    """Gives the safetensors bytes of named tensors."""
+    """Returns the safetensors bytes of named tensors."""
     header, parts = _lay_out(tensors)
     return b"".join([header, *parts])
 
@@ -65,7 +65,7 @@ def decode_tensors(data):
 
 
 def digest_tensors(tensors):
-    """Gives the SHA-256 (hex) of named tensors: equal names, types, shapes and values give equal digests."""
+    """Returns the SHA-256 (hex) of named tensors: equal names, types, shapes and values give equal digests."""
     header, parts = _lay_out(tensors)
     digest = hashlib.sha256(header)
     for part in parts:

@@ -26,7 +26,7 @@ class TinyConfig:
 
 
 class TinyModel(nn.Module):
-    """A decoder with learned positions and layer norms before each part. `forward(ids)` gives (logits, last hidden states)."""
+    """A decoder with learned positions and layer norms before each part. `forward(ids)` returns (logits, last hidden states)."""
 
     def __init__(self, config):
         super().__init__()
@@ -74,7 +74,7 @@ class Block(nn.Module):
 
 
 def encode_chat(messages):
-    """Gives the token ids of a chat up to the place where the assistant's reply begins."""
+    """Returns the token ids of a chat up to the place where the assistant's reply begins."""
     ids = []
     for message in messages:
         ids += [ROLES[message["role"]], *message["content"].encode("utf-8", "replace"), END]
@@ -82,5 +82,5 @@ def encode_chat(messages):
 
 
 def decode_reply(ids):
-    """Gives the text of sampled ids; bytes that are no UTF-8 become U+FFFD. Only the ids say exactly what was sampled."""
+    """Returns the text of sampled ids; bytes that are no UTF-8 become U+FFFD. Only the ids say exactly what was sampled."""
     return bytes(i for i in ids if i < 256).decode("utf-8", "replace")

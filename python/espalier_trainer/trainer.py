@@ -45,7 +45,7 @@ class Trainer:
         return [*self.model.module.parameters(), *(self.head.parameters() if self.head else [])]
 
     def read(self, rows, micro_batches, temperature):
-        """Gives flat columns `log_probs` and `entropies` of the trained tokens, `values` with a value head, `ref_log_probs` with a reference; 0 elsewhere."""
+        """Returns flat columns `log_probs` and `entropies` of the trained tokens, `values` with a value head, `ref_log_probs` with a reference; 0 elsewhere."""
         names = ["log_probs", "entropies", *(["values"] if self.head else []), *(["ref_log_probs"] if self.reference else [])]
         result = {name: torch.zeros(len(rows.ids)) for name in names}
         with torch.no_grad():
@@ -107,7 +107,7 @@ class Trainer:
         return {**{key: value for key, value in means.items() if math.isfinite(value)}, "steps": taken, "skippedSteps": skipped}
 
     def _loss(self, rows, indices, settings, name, options, shared):
-        """Gives the loss of a micro-batch, means over its tokens, and sums: those add up over micro-batches, shares being of the whole step."""
+        """Returns the loss of a micro-batch, means over its tokens, and sums: those add up over micro-batches, shares being of the whole step."""
         ids, lengths, mask, columns = rows.pad(indices, self.device)
         coefficient = settings.get("entropyCoefficient", 0.0)
         temperature = settings.get("temperature", 1.0)

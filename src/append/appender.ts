@@ -33,8 +33,8 @@ export interface AppenderOptions {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /**
-   * Gives the next sequence of this producer in a stream of a topic that it may have written before; default: 0 for every stream.
-   * It may throw where the record holds the stream in another topic.
+   * Returns the next sequence of this producer in a stream of a topic that it may have written before; default: 0 for every
+   * stream. It may throw where the record holds the stream in another topic.
    */
   readonly sequenceOf?: (stream: string, topic: Topic) => Promise<number>;
 }

@@ -2,7 +2,7 @@ import type { BlobRef } from '../events/schemas/values.ts';
 
 /** Content-addressed storage for payloads over 64 KiB. The key is the SHA-256 of the bytes, so a second put changes nothing. */
 export interface BlobStore {
-  /** Stores bytes durably and gives their reference. */
+  /** Stores bytes durably and returns their reference. */
   put(bytes: Uint8Array, mediaType: string): Promise<BlobRef>;
   /** Reads bytes back and checks them against their name. @throws BlobMissing, BlobCorrupt. */
   get(sha256: string): Promise<Uint8Array>;

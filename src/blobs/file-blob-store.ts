@@ -8,7 +8,7 @@ import { BlobCorrupt, BlobMissing, type BlobStore } from './blob-store.ts';
 const NAME = /^[0-9a-f]{64}$/;
 
 /**
- * Opens a blob store in a folder: each blob is the file `ab/cd/<sha256>`, whole or absent. A blob is written beside its place,
+ * Opens a blob store in a folder: each blob is the file `ab/cd/<sha256>`, whole or absent. A blob is written next to its place,
  * synced and renamed, so several processes may put the same one at once. @throws RangeError on a name that is no SHA-256 in
  * lower-case hex.
  */
@@ -33,24 +33,24 @@ export function openFileBlobStore(folder: string): BlobStore {
   };
 }
 
-/** Lists the names of all blobs of a folder, in no order. A name may stand for damaged content: `get` tells. */
+/** Lists the names of all blobs of a folder, in no order. A name may belong to damaged content: `get` detects it. */
 export async function* listFileBlobs(folder: string): AsyncGenerator<string> {
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []))
     if (entry.isFile() && NAME.test(entry.name) && isPlaceOf(folder, entry.parentPath, entry.name)) yield entry.name;
 }
 
-/** Other stores may keep their files in folders beside the blobs'. */
+/** Other stores may keep their files in folders next to the blobs'. */
 function isPlaceOf(folder: string, parent: string, name: string): boolean {
   return join(parent, name) === pathOf(folder, name);
 }
 
-/** Gives the place of a name. The check is also what keeps a path from leaving the folder. */
+/** Returns the place of a name. The check is also what keeps a path from leaving the folder. */
 export function pathOf(folder: string, sha256: string): string {
   if (!NAME.test(sha256)) throw new RangeError(`${JSON.stringify(sha256.slice(0, 80))} is no SHA-256 in lower-case hex`);
   return join(folder, sha256.slice(0, 2), sha256.slice(2, 4), sha256);
 }
 
-/** Writes a file whole and durably: beside its place, synced, then renamed. Folders are made. */
+/** Writes a file whole and durably: next to its place, synced, then renamed. Folders are made. */
 export async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   const parent = dirname(path);
   const draft = `${path}.${randomBytes(6).toString('hex')}`;

@@ -145,7 +145,7 @@ export function progressText(p: Progress, seconds: number): string {
 async function newCollection(flags: CollectFlags): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {
   refuseLoneFlags(flags);
   const prompt = promptPlanOf(flags, flags.environment);
-  parsePolicyText(flags.policy); // told now rather than after the environment was opened
+  parsePolicyText(flags.policy); // reported now rather than after the environment was opened
   const kind = await openEnvironment(flags.environment);
   try {
     const plan: CollectPlan = collectPlan.parse({

@@ -56,7 +56,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./tree.ts')).addTree,
   },
   export: {
-    summary: 'export trajectories, mined examples, or the history of batches: the same export twice gives the same bytes',
+    summary: 'export trajectories, mined examples, or the history of batches: the same export twice yields the same bytes',
     load: async () => (await import('./export.ts')).addExport,
   },
   import: {
@@ -100,7 +100,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./verify.ts')).addVerify,
   },
   trace: {
-    summary: 'say what an id stands for, the events that made it, what it came from and what came of it',
+    summary: 'show what an id names, the events that made it, what it came from and what resulted from it',
     load: async () => (await import('./trace.ts')).addTrace,
   },
   recall: {
@@ -113,7 +113,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   },
   rebuild: {
     summary:
-      'fold a projection again beside the live one, compare, and swap: readers never wait; ended in the middle, it goes on',
+      'fold a projection again next to the live one, compare, and swap: readers never wait; ended in the middle, it goes on',
     load: async () => (await import('./rebuild.ts')).addRebuild,
   },
   schemas: {

@@ -1,11 +1,11 @@
 import type { BuildProgress } from '../projections/rebuild/watch-build.ts';
 
-/** Says how far a build is, how fast it goes, and how long it will take. */
+/** Describes how far a build is, how fast it goes, and how long it will take. */
 export function describeBuildProgress(progress: BuildProgress): string {
   return `${progress.projection}: ${describePhase(progress)}`;
 }
 
-/** Says the same without the projection. */
+/** Describes the same without the projection. */
 export function describePhase({ phase, done, of, rate, secondsLeft }: Omit<BuildProgress, 'projection'>): string {
   if (phase === 'indexing') return `${done} of ${of} records, indexes are being made`;
   const left = secondsLeft === null ? '' : `, ${Math.ceil(secondsLeft)} s left`;

@@ -11,7 +11,7 @@ export interface Projector {
 
 /**
  * Runs a member of the projections' group for the time of one command, so that what it appends can be read at its end whether or
- * not a projector runs elsewhere. Beside others it shares the partitions with them.
+ * not a projector runs elsewhere. Next to others it shares the partitions with them.
  */
 export async function ensureProjector(platform: Platform): Promise<Projector> {
   const subscription = await runProjections({

@@ -106,7 +106,7 @@ export function addEvaluate(program: Command): void {
   });
 }
 
-/** Says why there is no result, and lets the process end accordingly. */
+/** Describes why there is no result, and lets the process end accordingly. */
 function sayUnmeasured(run: string, { state, message, ...progress }: Collected, json: boolean): void {
   if (json) say(JSON.stringify({ run, state, ...progress, message }));
   else {
@@ -121,7 +121,7 @@ async function plannedEvaluation(
   platform: Platform,
   flags: EvaluateFlags,
 ): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {
-  parsePolicyText(flags.policy); // told now rather than after the environment was opened
+  parsePolicyText(flags.policy); // reported now rather than after the environment was opened
   const kind = await openEnvironment(flags.environment);
   try {
     const tasks = flags.recoverFrom ? await failedTasks(platform, kind, flags) : await chosenTasks(kind, flags);

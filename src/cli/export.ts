@@ -49,7 +49,7 @@ const WAIT_MS = 60_000;
  */
 export function addExport(program: Command): void {
   const command = addQueryOptions(addRowOptions(program.command('export'), 'openai'))
-    .requiredOption('--out <file>', 'the file to make; its manifest is written beside it')
+    .requiredOption('--out <file>', 'the file to make; its manifest is written next to it')
     .addOption(
       new Option('--weights <rule>', 'trajectories: which replies carry loss where rollouts share a prefix')
         .choices(['own', 'policy'])
@@ -170,7 +170,7 @@ export function describeManifest(out: string, { counts, bytes, sha256 }: Manifes
   return `${out}: ${counts.trajectories} trajectories, ${counts.steps} steps of ${counts.trees} trees, ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${basename(out)}.manifest.json)${left}`;
 }
 
-/** Says what a file of mined examples holds, and what the gates kept out. */
+/** Describes what a file of mined examples holds, and what the gates kept out. */
 export function describeRows(out: string, { counts, bytes, sha256 }: Pick<RowManifest, 'counts' | 'bytes' | 'sha256'>): string {
   const kinds = [
     [counts.good, 'good trajectories'],

@@ -23,14 +23,14 @@ const LEFT = 64;
 const RIGHT = 180; // room for the names of the series
 const TOP = 48;
 const BOTTOM = 56;
-const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9']; // Okabe and Ito: told apart by everyone
+const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9']; // Okabe and Ito: distinct for everyone
 const DASHES = ['', '6 3', '2 3', '8 3 2 3', '', '6 3'];
 const Y_TICKS = 5;
 
 /** Draws a plot as SVG text that needs nothing else: the same plot, the same bytes. */
 export function plotSvg({ title, x, y, series }: Plot): string {
   const low = Math.min(...x.ticks);
-  const span = Math.max(...x.ticks) - low || 1; // a single tick stands at the left
+  const span = Math.max(...x.ticks) - low || 1; // a single tick is at the left
   const atX = (value: number) => LEFT + ((value - low) / span) * (WIDTH - LEFT - RIGHT);
   const atY = (value: number) => HEIGHT - BOTTOM - ((value - y.from) / (y.to - y.from)) * (HEIGHT - TOP - BOTTOM);
   const yTicks = Array.from({ length: Y_TICKS + 1 }, (_, i) => y.from + ((y.to - y.from) * i) / Y_TICKS);
@@ -50,7 +50,7 @@ export function plotSvg({ title, x, y, series }: Plot): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** @param aside moves a series a little, so that intervals at one place stand beside each other. */
+/** @param aside moves a series a little, so that intervals at one place are drawn next to each other. */
 function drawSeries(
   { name, points }: Series,
   index: number,

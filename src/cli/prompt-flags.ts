@@ -96,12 +96,12 @@ export function promptPlanOf(flags: PromptFlags, environment: string): PromptPla
   };
 }
 
-/** Says what a first step shows: as published a blank image, otherwise none. */
+/** Describes what a first step shows: as published a blank image, otherwise none. */
 export function emptyHistoryOf(profile: RenderProfile): 'no-image' | 'blank-image' {
   return profile === 'crisp' ? 'no-image' : 'blank-image';
 }
 
-/** Gives the template worded for an environment. @throws Error that names them all. */
+/** Returns the template worded for an environment. @throws Error that names them all. */
 export function templateOf(environment: string): TemplateName {
   const found = TEMPLATES.find(
     (name) => environment === name || environment.startsWith(`${name}:`) || environment.startsWith(`agentgym:${name}`),

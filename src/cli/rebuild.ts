@@ -24,7 +24,7 @@ interface Flags {
 }
 
 /**
- * `espalier rebuild NAME`: folds a projection again beside the live version and swaps, while everything goes on; `--back`,
+ * `espalier rebuild NAME`: folds a projection again next to the live version and swaps, while everything goes on; `--back`,
  * `--retire`.
  */
 export function addRebuild(program: Command): void {
@@ -122,7 +122,7 @@ function describeRebuilt(projection: Projection, rebuilt: Rebuilt): string {
         );
   const differences = (comparison?.differences ?? []).map(
     ({ table, key, field, live, anew }) =>
-      `differs at ${[table, ...Object.values(key)].join(' ')}${field && `, ${field}`}: live ${JSON.stringify(live)}, folded anew ${JSON.stringify(anew)}`,
+      `differs at ${[table, ...Object.values(key)].join(' ')}${field && `, ${field}`}: live ${JSON.stringify(live)}, folded again ${JSON.stringify(anew)}`,
   );
   const end =
     rebuilt.kind === 'swapped'

@@ -49,7 +49,7 @@ export function addRecall(program: Command): void {
   });
 }
 
-/** Reads what shall be recalled. @throws Error unless exactly one thing is named, and it can be an id. */
+/** Reads what is to be recalled. @throws Error unless exactly one thing is named, and it can be an id. */
 function askedOf({ scorer, trajectory, task, run }: RecallFlags): RecallAsked {
   if ([scorer, trajectory, task, run].filter((each) => each !== undefined).length !== 1)
     throw new Error('name one thing to recall: --scorer, --trajectory, --task or --run');

@@ -86,7 +86,7 @@ async function forkOf(platform: Platform, flags: ForkFlags): Promise<Pick<Forkin
     return { runId: run, ...(await readCollection(platform, checkedId('--run', run), 'fork')) };
   }
   if (!isUuid(from)) throw new Error(`--from takes a step id, a UUID in lower case, not ${JSON.stringify(from)}`);
-  if (flags.policy !== undefined) parsePolicyText(flags.policy); // told now rather than after the way was walked
+  if (flags.policy !== undefined) parsePolicyText(flags.policy); // reported now rather than after the way was walked
   const plan = await planFork(platform, from, flags);
   return { runId: run === undefined ? newId() : checkedId('--run', run), name, seed, plan };
 }

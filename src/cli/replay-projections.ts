@@ -15,7 +15,7 @@ import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 const CATCH_UP_MS = 60_000;
 
 /**
- * `espalier replay projections`: folds the log again beside the read models and compares every table; exit code 1 when one
+ * `espalier replay projections`: folds the log again next to the read models and compares every table; exit code 1 when one
  * differs.
  */
 export function addReplayProjections(replay: Command): void {

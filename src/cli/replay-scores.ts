@@ -31,7 +31,7 @@ export function addReplayScores(replay: Command): void {
     .option('--scorer <name@revision>', 'score every rollout by this one')
     .option(
       '--component <name>',
-      "what --scorer's value stands in place of; its own name when left out, `environment` is the outcome",
+      "the component that --scorer's value replaces; its own name when left out, `environment` is the outcome",
     )
     .option('--environment <name>', 'where the right answers are, in place of the environment that the run names')
     .option('--lambda <number>', 'pay for compression by this λ', numberBetween('--lambda', 0, 1_000))
@@ -51,7 +51,8 @@ export function addReplayScores(replay: Command): void {
 }
 
 /**
- * Reads under what shall be scored. @throws Error when more than one thing is to be other: a difference would have two causes.
+ * Reads what is to be changed in scoring. @throws Error when more than one thing is to be other: a difference would have two
+ * causes.
  */
 function askedOf({ scorer, component, lambda, mu, every, alpha, beta, estimator, option }: ScoresFlags): ScoresAsked {
   const compressed = lambda !== undefined || mu !== undefined || every !== undefined;
@@ -60,7 +61,7 @@ function askedOf({ scorer, component, lambda, mu, every, alpha, beta, estimator,
     throw new Error('change one thing at a time: --scorer, or --lambda, --mu and --every, or --alpha and --beta, or --estimator');
   if (option.length > 0 && estimator === undefined) throw new Error('--option is of an estimator; name it with --estimator');
   if (component !== undefined && scorer === undefined)
-    throw new Error('--component is what a scorer stands in place of; name it with --scorer');
+    throw new Error('--component is what a scorer replaces; name it with --scorer');
   if (scorer !== undefined) return { kind: 'scorer', scorer, component: component ?? null };
   if (estimator !== undefined) return { kind: 'estimator', name: estimator, options: Object.fromEntries(option.map(optionOf)) };
   if (compressed) return { kind: 'compression', compression: { lambda: lambda ?? null, mu: mu ?? null, every: every ?? null } };

@@ -21,7 +21,7 @@ async function revise(...words: readonly string[]): Promise<void> {
 
 describe('the options of the two modes of revise', () => {
   test.each<[readonly string[], RegExp]>([
-    [['--no-verify'], /^--mode faithful goes by the published rules: leave out --no-verify$/],
+    [['--no-verify'], /^--mode faithful follows the published rules: leave out --no-verify$/],
     [['--signal', 'turn'], /leave out --signal$/],
     [['--unparsed', 'stop'], /leave out --unparsed$/],
     [['--before-branch', 'drop'], /leave out --before-branch$/],

@@ -7,7 +7,7 @@ import { exitStopped } from './stoppable.ts';
 import { progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
-/** What `--mode faithful` takes beside what both modes do. */
+/** What `--mode faithful` takes besides what both modes do. */
 export interface FaithfulFlags {
   readonly revise?: '0' | '1';
   readonly dataType?: PublishedDataType;
@@ -36,8 +36,8 @@ export const FAITHFUL_HELP = `
 sentences of its prompt to the judge and of its reflections are ours, drawn at the same places. It takes the trees of
 \`collect --search mcts --compat agent-r\` or of \`import\` of search_results_<n>.json, whole ones alone.
   rules    > alpha and > beta, on the environment's own scale of rewards (ScienceWorld: --alpha 50); every ordered pair;
-           Python's shuffle, seeded anew for every tree; "good" or "uncertain" anywhere behind the last Judgement: goes on
-  judge    the original asks the acting model (--judge self, the default here) anew for each good partner of a bad trajectory, at its
+           Python's shuffle, seeded again for every tree; "good" or "uncertain" anywhere behind the last Judgement: goes on
+  judge    the original asks the acting model (--judge self, the default here) again for each good partner of a bad trajectory, at its
            temperature. We ask at temperature 0, so each request is sent once, recorded, and its answer used wherever
            the original would send it again, in a second call of the command too
   record   the answers of the judge (StepJudged, with the verdict as sound mode reads it) and nothing else: the original turns back

@@ -136,7 +136,7 @@ function refuseOtherMode(command: Command, mode: ReviseFlags['mode']): void {
     throw new Error(
       mode === 'sound'
         ? `${option.long} goes with --mode faithful`
-        : `--mode faithful goes by the published rules: leave out ${option.long}`,
+        : `--mode faithful follows the published rules: leave out ${option.long}`,
     );
   }
 }

@@ -51,7 +51,7 @@ A trainer (--train-command) is run once for each method, seed and iteration, one
   ESPALIER_OUT                an empty folder, in which it leaves policy.json, a policy as --policy takes it
                               ({"kind":"openai","model":"…","baseUrl":"…"}), or weights.espw, weights of the linear policy
 It must end with 0. What it said is in ESPALIER_OUT/trainer.log. When it fails, the same command goes on there,
-and so does a corrected one with --run and the id that stands in the first line.`;
+and so does a corrected one with --run and the id in the first line.`;
 
 /** `espalier self-train`: search, mine, release, train, evaluate, again; methods side by side over several seeds. */
 export function addSelfTrain(program: Command): void {

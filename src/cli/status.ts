@@ -57,7 +57,7 @@ export function addStatus(program: Command): void {
   );
 }
 
-/** Says how many records each topic holds; topics that nobody wrote to are left out. */
+/** Describes how many records each topic holds; topics that nobody wrote to are left out. */
 function totals(ends: Readonly<Record<string, number>>): string {
   const written = Object.entries(ends).filter(([, records]) => records > 0);
   return written.length === 0

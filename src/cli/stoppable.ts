@@ -9,8 +9,8 @@ type StopSignal = keyof typeof EXIT_CODES;
 let stoppedBy: StopSignal | null = null;
 
 /**
- * Runs work that Ctrl-C may stop: the first signal aborts `signal` and lets the work in progress end, the second ends the process at
- * once.
+ * Runs work that Ctrl-C may stop: the first signal aborts `signal` and lets the work in progress end, the second ends the process
+ * at once.
  * @throws Stopped when the work threw because it was aborted.
  */
 export async function stoppable<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {

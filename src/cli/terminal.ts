@@ -8,7 +8,7 @@ export function say(line = ''): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Tells whether a line of result was written. */
+/** Returns whether a line of result was written. */
 export function hasSpoken(): boolean {
   return spoken;
 }

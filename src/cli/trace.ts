@@ -13,7 +13,7 @@ import { wantsJson, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 60_000;
 
-/** `espalier trace ID`: says what an id stands for, which events made it, where it came from and what came of it. */
+/** `espalier trace ID`: shows what an id names, which events made it, where it came from and what resulted from it. */
 export function addTrace(program: Command): void {
   const command = program
     .command('trace')
@@ -43,7 +43,7 @@ export function addTrace(program: Command): void {
 
 const SHOWN = 50;
 
-/** Cuts the lists of what is touched, with their sizes beside; `espalier recall` gives them whole. */
+/** Cuts the lists of what is touched, and keeps their sizes; `espalier recall` returns them whole. */
 function cutTouched({ trees, rollouts, ...lists }: Touched) {
   const cut = <T>(list: readonly T[]) => ({ total: list.length, first: list.slice(0, SHOWN) });
   const { runs, datasets, batches, versions, evaluations } = lists;

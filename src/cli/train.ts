@@ -133,7 +133,7 @@ function planOf(flags: TrainFlags): TrainPlan {
   return trainPlan.parse({ policyId: flags.policy ?? `linear-${flags.estimator}-${digest}`, ...plan });
 }
 
-/** A name that is taken is refused unless it is to go on: versions of two trainings under one name could not be told apart. */
+/** A name that is taken is refused unless it is to go on: versions of two trainings under one name could not be distinguished. */
 async function refuseTaken({ database }: Platform, { policyId }: TrainPlan, { resume }: TrainFlags): Promise<void> {
   const [known] = await readLineages(database.db, [policyId]);
   if (known && !resume)
@@ -164,7 +164,7 @@ async function trainAndReport(platform: Platform, plan: TrainPlan, signal: Abort
   return trained;
 }
 
-/** Says how it ended when it did not come to the version asked for. */
+/** Describes how it ended when it did not come to the version asked for. */
 function endText({ state, message, version }: TrainedPolicy): string | null {
   switch (state) {
     case 'completed':

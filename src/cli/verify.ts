@@ -16,7 +16,7 @@ const CATCH_UP_MS = 120_000;
 export function addVerify(program: Command): void {
   const command = program
     .command('verify')
-    .argument('[files...]', 'files of released datasets, compared with their releases, as are the manifests beside them');
+    .argument('[files...]', 'files of released datasets, compared with their releases, as are the manifests next to them');
   command.action((files: string[]) =>
     withPlatform('verify', async (platform, signal) => {
       const projector = await ensureProjector(platform);

@@ -19,7 +19,7 @@ export async function withPlatform<T>(name: string, use: (platform: Platform, si
   });
 }
 
-/** Tells whether results are wanted as JSON: a flag of the whole program, which commander keeps at the root. */
+/** Returns whether results are wanted as JSON: a flag of the whole program, which commander keeps at the root. */
 export function wantsJson(command: Command): boolean {
   return command.optsWithGlobals<{ json?: boolean }>().json === true;
 }

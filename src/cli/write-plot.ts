@@ -10,7 +10,7 @@ export function plotFile(file: string): string {
 /** Writes a drawing: as it is, or as an image where the file is a PNG. */
 export async function writePlot(file: string, svg: string): Promise<void> {
   if (extname(file).toLowerCase() !== '.png') return writeFile(file, svg);
-  const { svgToPng } = await import('../images/svg-to-png.ts'); // its library takes a while to load, and is seldom wanted
+  const { svgToPng } = await import('../images/svg-to-png.ts'); // its library takes a while to load, and is rarely wanted
   const { png, words } = await svgToPng(svg);
   await writeFile(file, png);
   if (words === 'missing')

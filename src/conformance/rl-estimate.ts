@@ -19,7 +19,7 @@ const shape = z.object({
 });
 
 /**
- * Gives a case to the estimator that runs would use, through the registry. Rows without a group or a trajectory are one group,
+ * Returns a case to the estimator that runs would use, through the registry. Rows without a group or a trajectory are one group,
  * each row its own trajectory.
  */
 export function estimateCase(

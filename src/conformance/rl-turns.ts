@@ -4,13 +4,13 @@ import type { LayoutTurn } from '../domain/training/rows/rollout-layout.ts';
 const ids = z.array(z.int());
 const ENVIRONMENT = /tool|obs|env|user/i;
 
-/** A turn whose parts are told apart by place: what was sampled, then what was answered, which the last turn may lack. */
+/** A turn whose parts are distinguished by place: what was sampled, then what was answered, which the last turn may lack. */
 const pair = z
   .tuple([ids])
   .rest(ids.nullable())
   .transform(([sampled, answered]): LayoutTurn => ({ sampled, answered: answered ?? [] }));
 
-/** A turn, or one part of it, whose parts are told apart by names: those of the environment say so. */
+/** A turn, or one part of it, whose parts are distinguished by names: those of the environment say so. */
 const named = z.record(z.string(), z.union([ids.nullable(), z.string()])).transform((parts): LayoutTurn => {
   const entries = Object.entries(parts);
   const allAnswered = entries.some(([, value]) => typeof value === 'string' && ENVIRONMENT.test(value));

@@ -105,7 +105,8 @@ function findDifference(actual: unknown, expected: unknown, path: string): strin
     if (names.join() !== computed.join()) return `${path || 'the case'} has ${names}, computed were ${computed}`;
     return firstOf(names.map((name) => () => findDifference(actual[name], expected[name], path ? `${path}.${name}` : name)));
   }
-  if (typeof expected === 'boolean' && typeof actual === 'number') return findGap(actual, Number(expected), path); // Python's True is 1
+  // Python's True is 1
+  if (typeof expected === 'boolean' && typeof actual === 'number') return findGap(actual, Number(expected), path);
   return actual === expected ? null : differenceText(path, actual, expected);
 }
 

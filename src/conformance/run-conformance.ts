@@ -3,14 +3,14 @@ import { basename, dirname, join, relative } from 'node:path';
 import { CHECKS } from './registry.ts';
 import { failed, type JudgedCase, skipped, type VectorCheck, type VectorFile } from './vector-check.ts';
 
-/** A judged case with the file it stands in, relative to the folder that was asked for. */
+/** A judged case with the file that holds it, relative to the folder that was asked for. */
 export interface ConformanceResult extends JudgedCase {
   readonly file: string;
 }
 
 /**
  * Runs the vector files of a folder (one system's, or all below it; a single file will do) through the public functions, in order
- * of their paths. Every file gives at least one result: what cannot be read or has another shape fails, what no check knows is
+ * of their paths. Every file yields at least one result: what cannot be read or has another shape fails, what no check knows is
  * skipped, and neither stops the run.
  * @throws Error when the folder itself cannot be read.
  */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { cutText } from '../domain/text/cut-text.ts';
 
-/** A case of a vector file, judged. `detail` gives the reason of a failure or a skip, and is empty otherwise. */
+/** A case of a vector file, judged. `detail` holds the reason of a failure or a skip, and is empty otherwise. */
 export interface JudgedCase {
   readonly case: string;
   readonly status: 'passed' | 'failed' | 'skipped';

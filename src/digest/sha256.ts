@@ -20,7 +20,7 @@ export function sha256Bytes(...parts: readonly Hashable[]): Buffer {
 /** Returns the SHA-256 of a file, which is read in chunks. @throws as reading does. */
 export async function sha256OfFile(path: string): Promise<string> {
   const hash = openSha256();
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer); // a stream without encoding gives buffers
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer); // a stream without encoding yields buffers
   return hash.digest('hex');
 }
 

@@ -26,7 +26,7 @@ export type PolicyId = Branded<'PolicyId'>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Tells whether a text is a UUID in its canonical lower-case form. */
+/** Returns whether a text is a UUID in its canonical lower-case form. */
 export function isUuid(text: string): boolean {
   return UUID.test(text);
 }

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { EnvironmentKind } from './environment.ts';
 
 /**
- * An environment that a plan can name. What a module of the user's exports has the same form: `name`, `open` and, where it has any,
- * `options`.
+ * An environment that a plan can name. What a module of the user's exports has the same form: `name`, `open` and, where it has
+ * any, `options`.
  */
 export interface EnvironmentEntry<Name extends string = string, Options extends z.ZodObject = z.ZodObject> {
   readonly name: Name;
-  /** Says in one line what it is. */
+  /** Describes in one line what it is. */
   readonly summary: string;
   /** What may be written behind the name, as values that are texts still; `option-kinds.ts` has what most need. */
   readonly options: Options;

@@ -13,7 +13,7 @@ export interface EnvironmentKind {
   readonly fingerprint: string;
   /** The aliases of its task instances, in order. */
   readonly taskAliases: readonly string[];
-  /** The components that its steps may assign beside `environment`; none when left out. */
+  /** The components that its steps may assign besides `environment`; none when left out. */
   readonly components?: readonly string[];
   create(): Promise<Environment>;
   /** What would be right in a task, for scorers: where the environment knows it. Null for a task that there is not. */
@@ -35,7 +35,7 @@ export interface Environment {
   step(action: string, signal?: AbortSignal): Promise<StepResult>;
   /** Splits a model's response into thought and action as this environment's clients do. */
   parse(response: string): ParsedResponse;
-  /** Copies the episode as it stands, where that is cheaper than reset and replay. */
+  /** Copies the episode as it is, where that is cheaper than reset and replay. */
   clone?(): Promise<Environment>;
   /** The next action of a perfect player, where the environment has one; null when it sees no way to the goal. */
   expertAction?(): Promise<string | null>;
@@ -92,7 +92,7 @@ export interface StepResult {
   };
   /** The tools that this step called, in order. */
   readonly toolCalls?: readonly ToolCallRecord[];
-  /** Rewards beside `reward` (of process, say): each adds to the return and is recorded by itself. */
+  /** Rewards besides `reward` (of process, say): each adds to the return and is recorded by itself. */
   readonly components?: readonly RewardComponent[];
   /** Why the episode ends here, in a word or two for the record. */
   readonly reason?: string;
@@ -139,7 +139,7 @@ export interface ParsedResponse {
 
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError';
-  /** By name and code: an environment from a module of the user's has no class of ours at hand, or another copy of it. */
+  /** By name and code: an environment from a module of the user's does not have our class, or has another copy of it. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return value instanceof Error && value.name === 'EnvironmentError' && 'code' in value;
   }

@@ -37,7 +37,9 @@ export function parseEnvironment(text: string): EnvironmentAddress {
   return parsed.data as EnvironmentAddress; // the union of the same entries, whose types `safeExtend` forgets
 }
 
-/** Opens the environment that a plan names. Who opens it closes it. @throws EnvironmentError as `parseEnvironment`, or its own. */
+/**
+ * Opens the environment that a plan names. Who opens it closes it. @throws EnvironmentError as `parseEnvironment`, or its own.
+ */
 export async function openEnvironment(text: string): Promise<EnvironmentKind> {
   const address = parseEnvironment(text);
   // the entry whose name, and so whose schema, the union has matched

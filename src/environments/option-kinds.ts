@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-// The kinds of values that options of an address have. Each takes what help shows of it: a description, and what stands for the value.
+// The kinds of values that options of an address have. Each takes what help shows of it: a description, and a placeholder for the
+// value.
 
 /** A text that is not empty: a folder, a file, a name. */
 export function text(value: string, description: string) {

@@ -39,13 +39,16 @@ export const ownModule = defineEnvironment({
   open: async ({ file, environment: _name, ...own }) => openModule(file, own as RawOptions),
 });
 
-/** Loads and opens it. Its file's hash is part of its fingerprint. @throws EnvironmentError that names the module and the field. */
+/**
+ * Loads and opens it. Its file's hash is part of its fingerprint. @throws EnvironmentError that names the module and the field.
+ */
 async function openModule(file: string, raw: RawOptions): Promise<EnvironmentKind> {
   const { value, place, sha256 } = await loadExport(file, 'environment', 'environment').catch((cause: unknown) => {
     throw cause instanceof ToolError ? new EnvironmentError('unknown-task', cause.message, { cause }) : cause;
   });
   check(entryShape, value, `environment ${place}: the export`);
-  const entry = { summary: '', options: z.strictObject({}), ...(value as Partial<EnvironmentEntry>) } as EnvironmentEntry; // as checked
+  // as checked
+  const entry = { summary: '', options: z.strictObject({}), ...(value as Partial<EnvironmentEntry>) } as EnvironmentEntry;
   const parsed = entry.options.safeParse(raw);
   if (!parsed.success) throw refusedAddress({ ...entry, name: `module:${file}` }, raw, parsed.error);
   const kind = await (value as EnvironmentEntry).open(parsed.data); // called as a method of what the module made

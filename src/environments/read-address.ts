@@ -29,7 +29,7 @@ export function readPairs(rest: string): RawOptions {
   return Object.fromEntries(pairs);
 }
 
-/** Says what is wrong with an address, by the first thing that its schema refuses, and how it is written. */
+/** Describes what is wrong with an address, by the first thing that its schema refuses, and how it is written. */
 export function refusedAddress(entry: EnvironmentEntry, raw: RawOptions, { issues: [issue] }: z.ZodError): EnvironmentError {
   if (issue?.code === 'unrecognized_keys') {
     const key = issue.keys[0] ?? '';

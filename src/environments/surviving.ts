@@ -21,7 +21,7 @@ export type Rebuilt =
   | { readonly kind: 'diverged'; readonly at: number; readonly recorded: string; readonly replayed: string };
 
 /**
- * Brings a new environment to where another one stood, by reset and replay, with every observation compared. Who gets the
+ * Brings a new environment to the state of another one, by reset and replay, with every observation compared. Who gets the
  * environment closes it. @throws EnvironmentError as reset and step do.
  */
 export async function rebuildEnvironment(kind: EnvironmentKind, path: EpisodePath): Promise<Rebuilt> {
@@ -47,11 +47,11 @@ export async function rebuildEnvironment(kind: EnvironmentKind, path: EpisodePat
 }
 
 /**
- * Makes the environments of a kind survive what a fresh one can mend: a server that was started again, a broken connection, a
+ * Makes the environments of a kind survive what a fresh one can repair: a server that was started again, a broken connection, a
  * step that was not answered in time. The lost environment is given up, another is brought to the same place, and the step is
  * taken there: no environment ever takes a step twice. Environments that are copied or have a player of their own keep neither:
  * this is for remote ones.
- * @param tries how often one step may be tried on a fresh environment before its error stands.
+ * @param tries how often one step may be tried on a fresh environment before its error is final.
  */
 export function surviving(kind: EnvironmentKind, tries = 2): EnvironmentKind {
   return { ...kind, create: () => survivingEnvironment(kind, tries) };

@@ -4,7 +4,7 @@ import { type BlobRef, blobRef } from './schemas/values.ts';
 
 /** A reference to a payload in the blob store. */
 export interface FoundReference {
-  /** Where it stands: `data.observation`. */
+  /** Its place: `data.observation`. */
   readonly path: string;
   readonly reference: BlobRef;
   /** `free-form`: in a part that is the producer's own, where an object may look like a reference and be none. */

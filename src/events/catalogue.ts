@@ -63,7 +63,7 @@ export const catalogue = {
 export type EventType = keyof typeof catalogue;
 export type DataOf<T extends EventType> = z.infer<(typeof catalogue)[T]['data']>;
 
-/** Tells whether a name is an event type of the catalogue. */
+/** Returns whether a name is an event type of the catalogue. */
 export function isEventType(type: string): type is EventType {
   return Object.hasOwn(catalogue, type);
 }

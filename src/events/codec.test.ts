@@ -13,7 +13,8 @@ const schemas = jsonSchemas();
 function started(): Record<string, unknown> & { data: Record<string, unknown> } {
   const builder = new EventBuilder('codec');
   builder.run();
-  return structuredClone(builder.events[0]) as unknown as Record<string, unknown> & { data: Record<string, unknown> }; // RunStarted
+  // RunStarted
+  return structuredClone(builder.events[0]) as unknown as Record<string, unknown> & { data: Record<string, unknown> };
 }
 
 function refusalOf(decoded: Decoded): unknown {

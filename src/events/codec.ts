@@ -37,9 +37,9 @@ export function decode(bytes: Uint8Array): Decoded {
   }
   const decoded = parseEnvelope(value);
   if (decoded.kind === 'refused' || !text.includes('\\u')) return decoded;
-  // Only an escape can bring a NUL or half a surrogate pair through UTF-8. Our doors repair them; a producer that wrote past the
-  // doors did not. Looked for in what fits the schema, whose depth is bounded: the look is recursive, and the bytes may be nested
-  // without end.
+  // Only an escape can bring a NUL or half a surrogate pair through UTF-8. Our endpoints repair them; a producer that wrote past
+  // the endpoints did not. Looked for in what fits the schema, whose depth is bounded: the look is recursive, and the bytes may
+  // be nested without end.
   const event = wellFormedKeys(decoded.event);
   const [broken] = wellFormed(event).repaired;
   if (broken === undefined) return { kind: 'event', event };
@@ -83,7 +83,7 @@ export function parseEnvelope(value: unknown): Decoded {
 
 const schemas = new Map<EventType, z.ZodType>();
 
-/** Gives the schema of a whole event (envelope and data) of a type in its current version. */
+/** Returns the schema of a whole event (envelope and data) of a type in its current version. */
 export function schemaOf(type: EventType): z.ZodType {
   let schema = schemas.get(type);
   if (!schema) {
@@ -100,10 +100,10 @@ export function schemaOf(type: EventType): z.ZodType {
 }
 
 /**
- * Gives the digest of what an event says (type, version, stream, data), not of when and by whom. Two appends of one id must agree
- * in it; keys are sorted, so two producers that order them differently still agree. How long a step took, which call to a model
- * server gave its response, and what a cache held are measurements: a resumed producer that takes the same step again measures
- * again.
+ * Returns the digest of what an event says (type, version, stream, data), not of when and by which producer. Two appends of one
+ * id must agree in it; keys are sorted, so two producers that order them differently still agree. How long a step took, which
+ * call to a model server gave its response, and what a cache held are measurements: a resumed producer that takes the same step
+ * again measures again.
  */
 export function contentHash(event: Envelope): string {
   const { type, schemaVersion, stream } = event;

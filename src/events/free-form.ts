@@ -4,8 +4,8 @@ import { catalogue, type EventType } from './catalogue.ts';
 const known = new Map<EventType, ReadonlySet<string>>();
 
 /**
- * Gives the fields of a type's data that are free-form JSON, as paths: `config`, `estimator.mode`. What a producer puts there is
- * its own: no text in it becomes a blob reference, and an object that looks like one is no payload.
+ * Returns the fields of a type's data that are free-form JSON, as paths: `config`, `estimator.mode`. What a producer puts there
+ * is its own: no text in it becomes a blob reference, and an object that looks like one is no payload.
  */
 export function freeFormFields(type: EventType): ReadonlySet<string> {
   let fields = known.get(type);

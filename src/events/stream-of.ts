@@ -4,7 +4,7 @@ import { catalogue, type EventType } from './catalogue.ts';
 const SHA256 = /^[0-9a-f]{64}$/;
 
 /**
- * Gives the stream of an event from its data: the id that the catalogue names. What is named by its content (a segment, by its
+ * Returns the stream of an event from its data: the id that the catalogue names. What is named by its content (a segment, by its
  * SHA-256) has as its stream the UUIDv8 of the digest's first 16 bytes, so that a stream is a UUID everywhere and equal content
  * is one stream, whoever wrote it. Undefined when the data lacks the field.
  */
@@ -15,7 +15,7 @@ export function streamOf(type: EventType, data: unknown): string | undefined {
   return SHA256.test(named) ? formatUuid(Buffer.from(named.slice(0, 32), 'hex'), 8) : named;
 }
 
-/** Says that a stream belongs to another topic than the one that an event would bring it to, and what to do. */
+/** Reports that a stream belongs to another topic than the one that an event would bring it to, and what to do. */
 export function streamTaken(stream: string, home: string, topic: string): { readonly message: string; readonly remedy: string } {
   return {
     message: `the id ${stream} names a stream of topic ${home}, and an event of topic ${topic} would put it in both`,

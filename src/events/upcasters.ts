@@ -2,7 +2,8 @@ import type { EventType } from './catalogue.ts';
 
 /**
  * Brings events written in an older shape up to the current one, one version at a time. Each entry takes the whole event of
- * version n (a plain JSON object) and gives that of n+1. A new entry arrives with its frozen fixture in `fixtures/`.
+ * version n (a plain JSON object) and returns the payload of version n+1. A new entry arrives with its frozen fixture in
+ * `fixtures/`.
  */
 type Upcaster = (event: Record<string, unknown>) => Record<string, unknown>;
 

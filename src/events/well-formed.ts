@@ -11,7 +11,7 @@ export function wellFormed<T>(value: T): { readonly value: T; readonly repaired:
   return { value: repair(value, '', 0, storable, repaired) as T, repaired }; // repair keeps the shape and changes only texts
 }
 
-/** Makes the keys alone storable. Records of before may hold broken ones in free-form parts: only HTTP refused them. */
+/** Makes the keys alone storable. Earlier records may hold broken ones in free-form parts: only HTTP refused them. */
 export function wellFormedKeys<T>(value: T): T {
   return repair(value, '', 0, (text) => text, []) as T; // as above
 }
@@ -39,7 +39,7 @@ function repair(v: unknown, path: string, depth: number, text: (text: string) =>
 }
 
 /**
- * Gives each key a name that can be stored. One that another key has already gets a further U+FFFD: no field takes the place of
+ * Returns each key a name that can be stored. One that another key has already gets a further U+FFFD: no field takes the place of
  * another.
  */
 function namesOf(keys: readonly string[]): readonly string[] {

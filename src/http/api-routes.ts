@@ -29,13 +29,13 @@ export interface ApiOptions {
   readonly segmentCache?: SegmentCache;
   /** Answers everything at `/graphql`. */
   readonly graphql?: NodeListener;
-  /** Gives batches to trainers at `/v1/training/…`. */
+  /** Returns batches to trainers at `/v1/training/…`. */
   readonly training?: TrainingLeases;
   readonly projections?: readonly Projection[];
   readonly catchUpMs?: number;
 }
 
-/** Gives the endpoints of the platform: events in, queries, health, metrics, schemas, and the page that lists them. */
+/** Returns the endpoints of the platform: events in, queries, health, metrics, schemas, and the page that lists them. */
 export function apiRoutes(options: ApiOptions): readonly Route[] {
   const { metrics, graphql, projections = registered } = options;
   const world = { ...options, projections };

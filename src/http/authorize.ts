@@ -10,7 +10,7 @@ export interface AuthContext {
   readonly verify: (presented: string) => Promise<ApiKey | undefined>;
 }
 
-/** Decides whether a request may pass. Gives the refusal (401 without a good key, 403 without the scope) or undefined. */
+/** Decides whether a request may pass. Returns the refusal (401 without a good key, 403 without the scope) or undefined. */
 export async function authorize(endpoint: AuthContext, header: string | undefined, needs: Needs): Promise<Reply | undefined> {
   if (header === undefined) {
     return endpoint.keys === 'optional' ? undefined : unauthorized('this server needs an API key');

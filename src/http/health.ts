@@ -49,7 +49,7 @@ export function topicsRead(projections: readonly Projection[]): readonly string[
   return TOPICS.filter((topic) => read.has(topic));
 }
 
-/** Gives for each installed projection how many records it has still to read. */
+/** Returns for each installed projection how many records it has still to read. */
 export function lagByProjection(
   projections: readonly Projection[],
   statuses: readonly ProjectionStatus[],

@@ -124,7 +124,7 @@ export async function openTestApi(): Promise<TestApi> {
   };
 }
 
-/** Sends bytes as they are and gives all that comes back until the connection ends. */
+/** Sends bytes as they are and returns all that comes back until the connection ends. */
 export async function sendRaw(text: string, url: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   let received = '';

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIPv4 } from 'node:net';
 import { type Reply, refuse } from './reply.ts';
 
-/** Tells whether a host name or address means this machine only. */
+/** Returns whether a host name or address means this machine only. */
 export function isLoopback(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[|\]$/g, '');
   return name === 'localhost' || name === '::1' || (isIPv4(name) && name.startsWith('127.'));
@@ -11,7 +11,7 @@ export function isLoopback(host: string): boolean {
 /**
  * Guards a server on loopback, where keys are optional, from web pages that the same person has open: a page of another site must
  * neither reach it through a name that resolves here (DNS rebinding: the Host header then shows the foreign name) nor post to it
- * (the browser then names the page in Origin or Sec-Fetch-Site). Programs send neither header. Gives the refusal, or undefined.
+ * (the browser then names the page in Origin or Sec-Fetch-Site). Programs send neither header. Returns the refusal, or undefined.
  */
 export function refuseForeignPage(method: string, headers: IncomingHttpHeaders): Reply | undefined {
   const { host, origin } = headers;
@@ -39,7 +39,7 @@ function crossOrigin(origin: string): Reply {
   );
 }
 
-/** Gives the name in a Host header, without the port. */
+/** Returns the name in a Host header, without the port. */
 function nameOf(host: string): string {
   return host.startsWith('[') ? host.slice(0, host.indexOf(']') + 1) : host.replace(/:\d*$/, '');
 }

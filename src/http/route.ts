@@ -19,8 +19,8 @@ export type Route =
       readonly handle: (req: IncomingMessage) => Promise<Reply | undefined>;
     }
   /**
-   * One path for each of many things: `path` names them in words, as `/images/{id}.png`, and `pattern` gives the part that tells
-   * which.
+   * One path for each of many things: `path` names them in words, as `/images/{id}.png`, and `pattern` captures the part that
+   * tells which.
    */
   | {
       readonly kind: 'each';

@@ -38,14 +38,14 @@ export interface Timeouts {
    * once, when a part has gone.
    */
   readonly idleMs: number;
-  /** For requests in hand when the server closes. */
+  /** For requests in flight when the server closes. */
   readonly closeMs: number;
 }
 const TIMEOUTS: Timeouts = { headersMs: 10_000, requestMs: 60_000, idleMs: 120_000, closeMs: 5_000 };
 
 export interface HttpServer {
   readonly url: string;
-  /** Takes no new connections, ends event streams, finishes the requests in hand, and cuts what is left after a limit. */
+  /** Takes no new connections, ends event streams, finishes the requests in flight, and cuts what is left after a limit. */
   close(): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     requestTimeout: timeouts.requestMs,
     connectionsCheckingInterval: Math.min(1_000, timeouts.headersMs),
     keepAliveTimeout: 5_000,
-    requireHostHeader: false, // node's own refusal gives no reason; see refuseUnnamed
+    requireHostHeader: false, // node's own refusal carries no reason; see refuseUnnamed
   });
   const inFlight = evictConnections(server, { limit: options.connections ?? DEFAULT_LIMITS.connections, cut: cutEvicted });
   server.setTimeout(timeouts.idleMs);

@@ -6,7 +6,7 @@ import type { RenderedSegment } from './rendered-segment.ts';
 /** What of a history is shown. */
 export interface Shown {
   readonly sizes: HistorySizes;
-  /** The segments from top to bottom, with the mark that stands for dropped ones. */
+  /** The segments from top to bottom, with the mark that replaces dropped ones. */
   readonly segments: readonly RenderedSegment[];
   /** What limits left out: whole segments, and lines (those of dropped segments too). */
   readonly cut: { readonly segments: number; readonly lines: number };

@@ -11,7 +11,7 @@ export interface HistoryImage extends HistorySizes {
   readonly width: number;
   readonly height: number;
   readonly rgb: Uint8Array;
-  /** Gives the pixels without a copy where there can be one: they hold until the next history of the same renderer is drawn. */
+  /** Returns the pixels without a copy where there can be one: they hold until the next history of the same renderer is drawn. */
   view(): Uint8Array;
   readonly imageId: string;
   readonly cut: Shown['cut'];

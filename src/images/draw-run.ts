@@ -22,13 +22,13 @@ export interface Stamp {
 /** The stamps of a spec's font for planes of its width. */
 export interface Stamps {
   readonly advance: number;
-  /** Gives the stamp of a cell; undefined for one that neither is drawn nor advances. */
+  /** Returns the stamp of a cell; undefined for one that neither is drawn nor advances. */
   of(cell: number): Stamp | undefined;
 }
 
 const stampsBySpec = new WeakMap<RenderSpec, Stamps>();
 
-/** Gives the stamps for a spec. Makes each when it is first asked for. */
+/** Returns the stamps for a spec. Makes each when it is first asked for. */
 export function stampsFor(spec: RenderSpec): Stamps {
   let stamps = stampsBySpec.get(spec);
   if (!stamps) {

@@ -31,8 +31,8 @@ const BOX = 0xffffff;
 const loaded = new Map<AtlasSize, GlyphAtlas>();
 
 /**
- * Gives the atlas of DejaVu Sans Mono 2.37 at a size in pixels. Reads about 70 KB once per process. `atlas/make_atlas.py` tells
- * how it was made.
+ * Returns the atlas of DejaVu Sans Mono 2.37 at a size in pixels. Reads about 70 KB once per process. `atlas/make_atlas.py`
+ * describes how it was made.
  */
 export function glyphAtlas(px: AtlasSize): GlyphAtlas {
   let atlas = loaded.get(px);

@@ -12,7 +12,7 @@ export interface HistorySizes {
   readonly bordered: Size;
 }
 
-/** What stands where a history would: nothing yet (`absent`), text without a character (`blank`), or segments. */
+/** What takes the place of a history: nothing yet (`absent`), text without a character (`blank`), or segments. */
 export type HistoryKind = 'absent' | 'blank' | 'segments';
 
 /** No image is made of this: the reason says what to change. */

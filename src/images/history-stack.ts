@@ -22,7 +22,7 @@ export interface HistoryStack {
   /** What a resize keeps, and its image, used again for the next. */
   narrow: NarrowRows | undefined;
   framed: { rgb: Uint8Array; version: number };
-  /** Bytes of a row, the border reckoned in. */
+  /** Bytes of a row, the border counted in. */
   readonly stride: number;
   used: number;
   /** Changes with each render: a view of an older one is stale. */
@@ -75,7 +75,7 @@ export function narrowRows(stack: HistoryStack, { raw, resized }: HistorySizes):
   pushNarrow(stack.narrow, stack.segments);
 }
 
-/** Gives the bordered image of narrow rows: a view of bytes that the next one of this stack overwrites. */
+/** Returns the bordered image of narrow rows: a view of bytes that the next one of this stack overwrites. */
 export function viewNarrow(stack: HistoryStack, narrow: NarrowRows, { resized, bordered }: HistorySizes): Uint8Array {
   const { framed, spec, version } = stack;
   const size = bordered.width * bordered.height * 3;
@@ -89,14 +89,14 @@ export function viewNarrow(stack: HistoryStack, narrow: NarrowRows, { resized, b
   return rgb;
 }
 
-/** Reckons what was written of a stack: spare room takes no memory. */
+/** Counts what was written of a stack: spare room takes no memory. */
 export function stackBytes({ rows, stride, entries, narrow, framed, totals }: HistoryStack): number {
   const resized = narrow ? narrowBytes(narrow) + Math.min(framed.rgb.length, totals.height * narrow.width * 3) : 0;
   return rows * stride + entries.length * 100 + resized;
 }
 
 /**
- * Gives the bordered image of a stack that is not resized: a view of its bytes, which the next rows overwrite at the lower
+ * Returns the bordered image of a stack that is not resized: a view of its bytes, which the next rows overwrite at the lower
  * border.
  */
 export function viewStack({ rgb, stride, spec, rows }: HistoryStack, { bordered }: HistorySizes): Uint8Array {

@@ -3,7 +3,7 @@ import type { RenderedSegment } from './rendered-segment.ts';
 
 /**
  * Rows of segments after the first pass of a resize: `width` columns of the `across` that they were drawn with. That pass does
- * not look at other rows, so what was made narrow once is kept while a history grows. Green stands for all three channels but in
+ * not look at other rows, so what was made narrow once is kept while a history grows. Green represents all three channels but in
  * the columns [left, right) of coloured rows.
  */
 export interface NarrowRows {
@@ -35,7 +35,7 @@ export function pushNarrow(narrow: NarrowRows, segments: readonly RenderedSegmen
   }
 }
 
-/** Reckons the memory of narrow rows: green, and the half of red and blue that is coloured at most in practice. */
+/** Computes the memory of narrow rows: green, and the half of red and blue that is coloured at most in practice. */
 export function narrowBytes({ rows, width }: NarrowRows): number {
   return rows * (width * 2 + 6);
 }

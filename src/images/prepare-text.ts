@@ -108,7 +108,7 @@ function astralPlaces(px: RenderSpec['font']['px']): ReadonlyMap<number, number>
   return found;
 }
 
-/** Gives the code point of an astral cell. */
+/** Returns the code point of an astral cell. */
 export function astralCode(cell: number, px: RenderSpec['font']['px']): number | undefined {
   return [...astralPlaces(px).keys()][cell - ASTRAL_CELL];
 }

@@ -5,7 +5,7 @@ const BLACK: [0, 0, 0] = [0, 0, 0];
 const WHITE: [255, 255, 255] = [255, 255, 255];
 const BLUE: [number, number, number] = [0, 0, 255];
 const RED: [number, number, number] = [255, 0, 0];
-/** Orange is neither of the colours that mark observations and actions, and is told apart from black after a resize. */
+/** Orange is neither of the colours that mark observations and actions, and is distinct from black after a resize. */
 const ORANGE: [number, number, number] = [200, 90, 0];
 const FONT_SHA256 = '0f5db4f1749979d961019838b160bec74abdf7f9eca69553fe1aa856bbff49a4';
 
@@ -23,7 +23,7 @@ const SEARCHES = [
 const cached = new Map<RenderProfile, RenderSpec>();
 
 /**
- * Gives the render spec of a profile. `agentocr-*` draw what the published renderer with its cache draws, byte for byte
+ * Returns the render spec of a profile. `agentocr-*` draw what the published renderer with its cache draws, byte for byte
  * (specification §1). `crisp`, for new runs, lands on the 28 px grid of the vision processor, so that text is not resampled at
  * factor 1, and draws nothing that cannot be read.
  */

@@ -96,7 +96,7 @@ export const RENDER_PROFILES: readonly RenderProfile[] = ['crisp', 'agentocr-alf
 
 const known = new WeakMap<RenderSpec, string>();
 
-/** Gives the id of a render spec: the SHA-256 of its canonical JSON, in hex. */
+/** Returns the id of a render spec: the SHA-256 of its canonical JSON, in hex. */
 export function renderSpecId(spec: RenderSpec): string {
   let id = known.get(spec);
   if (id === undefined) {

@@ -28,7 +28,7 @@ export interface Patch {
   readonly rgb: Uint8Array;
 }
 
-/** Gives the pixels of a segment: width * height * 3 bytes, row by row. */
+/** Returns the pixels of a segment: width * height * 3 bytes, row by row. */
 export function segmentRgb(segment: RenderedSegment): Uint8Array {
   const rgb = new Uint8Array(segment.width * segment.height * 3).fill(255);
   writeSegment(segment, rgb, 0, segment.width * 3);
@@ -60,7 +60,7 @@ export function writeSegment(segment: RenderedSegment, rgb: Uint8Array, at: numb
   }
 }
 
-/** Gives the bytes that a segment holds in memory, its objects reckoned in. */
+/** Returns the bytes that a segment holds in memory, its objects counted in. */
 export function segmentBytes({ grey, ends, patches }: RenderedSegment): number {
   return patches.reduce((sum, { rgb }) => sum + rgb.byteLength + 200, 500 + grey.byteLength + ends.byteLength);
 }

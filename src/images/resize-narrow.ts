@@ -11,8 +11,8 @@ interface Place {
 const HALF = 1 << 21;
 
 /**
- * Does the second pass of a resize, over rows. Gives the bytes that `resizeLanczos` gives for the rows as they were drawn. What
- * is white is not written: `to` is white.
+ * Does the second pass of a resize, over rows. Returns the bytes that `resizeLanczos` returns for the rows as they were drawn.
+ * What is white is not written: `to` is white.
  */
 export function resizeNarrow(narrow: NarrowRows, height: number, to: Place): void {
   const { from, count, values, most } = weigh(narrow.rows, height);

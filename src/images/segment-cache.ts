@@ -37,7 +37,7 @@ export interface SegmentCacheOptions {
   /** Bound of what stays in memory. */
   readonly maxBytes?: number;
   readonly store?: SegmentStore;
-  /** Told of each damaged entry of the store. */
+  /** Called for each damaged entry of the store. */
   readonly onDamaged?: (damage: SegmentDamaged) => void;
 }
 
@@ -89,7 +89,7 @@ export class SegmentCache {
     return { ...this.#counts };
   }
 
-  /** Gives a segment from memory, or draws it. */
+  /** Returns a segment from memory, or draws it. */
   get(spec: RenderSpec, text: string): { readonly entry: CachedSegment; readonly hit: boolean } {
     const shelf = this.#shelf(spec);
     const known = shelf.get(text);
@@ -103,7 +103,7 @@ export class SegmentCache {
   }
 
   /**
-   * Takes into memory what the shared store has of these texts. A damaged entry is told to `onDamaged` and left for `get` to
+   * Takes into memory what the shared store has of these texts. A damaged entry is reported to `onDamaged` and left for `get` to
    * draw. @throws what the store throws.
    */
   async fetch(spec: RenderSpec, texts: readonly string[]): Promise<void> {
@@ -123,7 +123,7 @@ export class SegmentCache {
     }
   }
 
-  /** Gives drawn segments to the shared store. @throws what the store throws. */
+  /** Returns drawn segments to the shared store. @throws what the store throws. */
   async publish(drawn: readonly Pick<CachedSegment, 'id' | 'segment'>[]): Promise<void> {
     for (const { id, segment } of drawn) await this.#store?.put(id, packSegment(id, segment));
   }

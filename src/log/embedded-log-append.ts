@@ -3,8 +3,8 @@ import type { LogRecord, Receipt } from './event-log.ts';
 import { partitionOf } from './partition-for-key.ts';
 
 /**
- * Appends records in one transaction and gives a receipt for each, in their order. The statement and its locking are `log_append`
- * in migrations/0002-log.sql.
+ * Appends records in one transaction and returns a receipt for each, in their order. The statement and its locking are
+ * `log_append` in migrations/0002-log.sql.
  * @param topics must know every topic of the records.
  */
 export async function appendRecords(

@@ -4,7 +4,10 @@ import { LogError } from './event-log.ts';
 // error.
 const PASSING = ['08', '40', '53', '57', '58'];
 
-/** Says in words of the log what an operation on Postgres threw. `retryable` when a new connection or a later try may heal it. */
+/**
+ * Describes as an error of the log what an operation on Postgres threw. `retryable` when a new connection or a later try may heal
+ * it.
+ */
 export function logFault(what: string, error: unknown): LogError {
   // Not by instanceof: errors of node:net come from another realm when the caller runs in a vm context, as under jest.
   if (error instanceof LogError) return error;

@@ -20,7 +20,7 @@ const BATCH_LIMIT = 1_000; // as the Kafka adapter
 const STATUS_MS = 500; // how soon the death of a member is noticed; who leaves in order says so
 const POLL_MS = 5_000; // the safety net under LISTEN/NOTIFY
 
-/** What a handler threw, told apart from what the database threw. */
+/** What a handler threw, as opposed to what the database threw. */
 export class HandlerThrew extends Error {
   override readonly name = 'HandlerThrew';
 }
@@ -129,7 +129,7 @@ export class Member {
     }
   }
 
-  /** Gives the handler's answer, or nothing when it gave up because it was told to stop. */
+  /** Returns the handler's answer, or nothing when it gave up because it was asked to stop. */
   async #handle(batch: LogBatch, stop: AbortSignal): Promise<Answer | undefined> {
     try {
       return await this.#options.handle(batch, stop);
@@ -152,7 +152,7 @@ export class Member {
     }
   }
 
-  /** Gives back what belongs to others, takes what belongs to us and is free. Members that disagree for a moment look again. */
+  /** Returns what belongs to others, takes what belongs to us and is free. Members that disagree for a moment look again. */
   async #share(): Promise<void> {
     const { members, owned: taken } = await readGroupStatus(this.#session);
     const share = shareOf(this.#session.pid, this.#partitions, members);

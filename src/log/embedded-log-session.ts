@@ -86,7 +86,7 @@ export async function readGroupStatus({ client, groupId }: Session): Promise<Gro
 }
 
 /**
- * Tries to own partitions; gives the cursor of each one it got, read after its lock was taken: what the last owner wrote is in
+ * Tries to own partitions; returns the cursor of each one it got, read after its lock was taken: what the last owner wrote is in
  * it.
  */
 export async function acquirePartitions(session: Session, ids: readonly number[]): Promise<ReadonlyMap<number, number>> {
@@ -104,13 +104,13 @@ export async function acquirePartitions(session: Session, ids: readonly number[]
   return new Map(locked.map((id) => [id, cursors.get(id) ?? 0]));
 }
 
-/** Gives partitions back and tells the other members. */
+/** Returns partitions and notifies the other members. */
 export async function releasePartitions(session: Session, ids: readonly number[]): Promise<void> {
   await session.client.query('select pg_advisory_unlock($1, id) from unnest($2::int[]) as id', [CLASS + session.groupId, ids]);
   await notifyMembers(session);
 }
 
-/** Gives everything back, tells the other members, and disconnects. A broken connection has done so already. */
+/** Returns everything, notifies the other members, and disconnects. A broken connection has done so already. */
 export async function closeSession(session: Session): Promise<void> {
   try {
     await session.client.query('select pg_advisory_unlock_all()');

@@ -6,9 +6,9 @@ export interface Shareable {
 }
 
 /**
- * Says which partitions belong to a member. Every member computes the same from the same list, so nobody has to lead: partition p
- * of a topic goes to one of the members that read this topic, in turn; the topic's id shifts the turn, so that topics of one
- * partition do not all go to the first member. Shares of a topic differ by at most one.
+ * Returns which partitions belong to a member. Every member computes the same from the same list, so nobody has to lead:
+ * partition p of a topic goes to one of the members that read this topic, in turn; the topic's id shifts the turn, so that topics
+ * of one partition do not all go to the first member. Shares of a topic differ by at most one.
  * @param members topic id → the sessions that read it, in any order.
  */
 export function shareOf(

@@ -10,7 +10,7 @@ export interface LogRecord {
   readonly topic: string;
   /** Chooses the partition; never empty. */
   readonly key: string;
-  /** The partition, for a record that belongs beside another one whatever its key; left out, the key chooses. */
+  /** The partition, for a record that belongs in the partition of another one whatever its key; left out, the key chooses. */
   readonly partition?: number;
   readonly value: Uint8Array;
 }
@@ -50,8 +50,8 @@ export interface SubscribeOptions {
   readonly group: string;
   readonly topics: readonly string[];
   /**
-   * Called for one batch of a partition at a time; several partitions may be in hand at once. A throw stops the subscription and
-   * rejects `finished`.
+   * Called for one batch of a partition at a time; several partitions may be in flight at once. A throw stops the subscription
+   * and rejects `finished`.
    */
   readonly handle: (batch: LogBatch, signal: AbortSignal) => Promise<Answer>;
   /** The most records in one batch. */
@@ -67,7 +67,7 @@ export interface SubscribeOptions {
 export interface Subscription {
   /** Resolves after `close`, rejects when the handler threw or the client met a fatal error. */
   readonly finished: Promise<void>;
-  /** Stops after the batch in hand; resolves when its answer is recorded. */
+  /** Stops after the batch in flight; resolves when its answer is recorded. */
   close(): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export interface EventLog {
   subscribe(options: SubscribeOptions): Promise<Subscription>;
   /** Names this log among all logs: offsets of one mean nothing in another. */
   identity(): Promise<string>;
-  /** Gives the log end of every partition of the topics. */
+  /** Returns the log end of every partition of the topics. */
   ends(topics: readonly string[]): Promise<Offsets>;
   close(): Promise<void>;
 }

@@ -1,17 +1,17 @@
 import { LogError } from './event-log.ts';
 
-/** Tells whether the same request may succeed later: a broker that restarts, a leader that moves, a connection that broke. */
+/** Returns whether the same request may succeed later: a broker that restarts, a leader that moves, a connection that broke. */
 export function isTransient(error: unknown): boolean {
   const root = rootOf(error);
   return root.retriable === true || (root.retriable === undefined && root.name === 'AggregateError');
 }
 
-/** Tells whether the brokers say that a topic (or a partition of it) does not exist. */
+/** Returns whether the brokers say that a topic (or a partition of it) does not exist. */
 export function isUnknownTopic(error: unknown): boolean {
   return rootOf(error).type === 'UNKNOWN_TOPIC_OR_PARTITION';
 }
 
-/** Tells whether the broker that was asked does not lead the partition, or nobody does yet. */
+/** Returns whether the broker that was asked does not lead the partition, or nobody does yet. */
 export function isLeaderless(error: unknown): boolean {
   return ['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE'].includes(rootOf(error).type ?? '');
 }
@@ -46,5 +46,5 @@ function rootOf(error: unknown): ClientError {
   let root = error;
   while (root instanceof Error && root.cause instanceof Error) root = root.cause;
   if (!(root instanceof Error)) return { name: 'unknown', message: String(root) };
-  return root as ClientError; // an Error has name and message; the rest is optional, and kafkajs gives it these types
+  return root as ClientError; // an Error has name and message; the rest is optional, and kafkajs assigns these types
 }

@@ -34,7 +34,7 @@ export class KafkaProducer {
     });
   }
 
-  /** Sends records in order; gives the offset of each. @throws LogError when they could not be made durable in time. */
+  /** Sends records in order; returns the offset of each. @throws LogError when they could not be made durable in time. */
   async send(records: readonly PlacedRecord[]): Promise<readonly number[]> {
     const bases = new Map<string, number>();
     const end = Date.now() + this.#options.deliveryMs;

@@ -10,7 +10,7 @@ export interface PlacedRecord {
 export interface AppendQueueOptions {
   /** Finds the partitions of records. A throw refuses the append that brought them, alone. */
   readonly place: (records: readonly LogRecord[]) => Promise<readonly PlacedRecord[]>;
-  /** Makes records durable, in order, and gives the offset of each. */
+  /** Makes records durable, in order, and returns the offset of each. */
   readonly send: (records: readonly PlacedRecord[]) => Promise<readonly number[]>;
 }
 
@@ -73,7 +73,7 @@ export class AppendQueue {
         const offsets = await this.#options.send(taken.map(({ placed }) => placed));
         for (const [i, { entry, placed }] of taken.entries()) {
           const offset = offsets[i];
-          if (offset === undefined) throw new TypeError('a send gives one offset per record');
+          if (offset === undefined) throw new TypeError('a send returns one offset per record');
           entry.receipts.push({ topic: placed.record.topic, partition: placed.partition, offset });
         }
       } catch (error) {

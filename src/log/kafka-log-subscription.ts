@@ -3,7 +3,7 @@ import { LogError, type SubscribeOptions, type Subscription } from './event-log.
 import { sliceBatch } from './kafka-log-slices.ts';
 
 export interface KafkaSubscribeOptions extends SubscribeOptions {
-  /** How long the group waits for a sign of life before it gives a member's partitions to another, ms. */
+  /** How long the group waits for a sign of life before it reassigns a member's partitions to another, ms. */
   readonly sessionMs: number;
   /** How long a client may show no sign of life before it counts as dead, ms: kafkajs can go silent without an error (#659). */
   readonly silenceMs: number;
@@ -68,7 +68,7 @@ class KafkaSubscription implements Subscription {
     });
     consumer.on(CRASH, ({ payload: { error, restart } }) => {
       this.#sign();
-      if (restart) return; // kafkajs connects anew by itself
+      if (restart) return; // kafkajs connects again by itself
       this.#end({
         error: new LogError('fatal', `the Kafka consumer of group ${this.#options.group} crashed: ${error.message}`, {
           cause: error,
@@ -117,7 +117,7 @@ class KafkaSubscription implements Subscription {
     }
   }
 
-  /** Gives the handler's answer, or nothing when it threw: what it was handed is then not recorded as done. */
+  /** Returns the handler's answer, or nothing when it threw: what it was handed is then not recorded as done. */
   async #handle(
     slice: Parameters<SubscribeOptions['handle']>[0],
   ): Promise<Awaited<ReturnType<SubscribeOptions['handle']>> | undefined> {
@@ -154,10 +154,10 @@ class KafkaSubscription implements Subscription {
     if (this.#ending === undefined) this.#consumer.seek({ topic, partition, offset: String(offset) });
   }
 
-  /** Begins the end, once: no slice is handed over any more, the handler at work is told, and the group is left. */
+  /** Begins the end, once: no slice is handed over any more, the handler at work is asked to stop, and the group is left. */
   #end(failure?: { readonly error: unknown }): void {
     if (this.#ending !== undefined) {
-      if (failure) this.#settle.reject(failure.error); // the handler threw while it was told to stop
+      if (failure) this.#settle.reject(failure.error); // the handler threw while it was asked to stop
       return;
     }
     clearInterval(this.#watchdog);

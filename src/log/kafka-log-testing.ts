@@ -19,10 +19,10 @@ export async function compressTopic(brokers: readonly string[], topic: string, c
   }
 }
 
-/** Makes this process unable to read a codec, as kafkajs is before codecs are installed; gives what undoes it. */
+/** Makes this process unable to read a codec, as kafkajs is before codecs are installed; returns what undoes it. */
 export function forgetCodec(codec: 'zstd'): () => void {
   CompressionCodecs[ZSTD] = () => {
-    // The class that kafkajs throws for a codec it lacks is not exported; it is told by its name.
+    // The class that kafkajs throws for a codec it lacks is not exported; it is recognised by its name.
     throw Object.assign(new KafkaJSNonRetriableError(`${codec} compression not implemented`), { name: 'KafkaJSNotImplemented' });
   };
   return installCodecs;

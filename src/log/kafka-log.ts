@@ -128,7 +128,7 @@ class KafkaLog implements EventLog {
   }
 
   /**
-   * kafkajs asks whom it last knew as leaders, once. A broker that only just came back is none yet, and one that lost the part is
+   * kafkajs asks the last known leaders, once. A broker that only just came back is none yet, and one that lost the part is
    * none any more: a client that knows nothing asks again.
    */
   async #endsByLeaders(topics: readonly string[]) {
@@ -174,7 +174,7 @@ class KafkaLog implements EventLog {
     return records.map((record) => ({ record, partition: partitionOf(record, partitions.get(record.topic) ?? 1) }));
   }
 
-  /** Gives the number of partitions of each topic, from memory where it can. @throws LogError `unknown-topic`. */
+  /** Returns the number of partitions of each topic, from memory where it can. @throws LogError `unknown-topic`. */
   async #partitionsOf(topics: Iterable<string>, tries = UNKNOWN_TOPIC_TRIES): Promise<ReadonlyMap<string, number>> {
     const unknown = () => [...topics].filter((topic) => !this.#partitions.has(topic));
     for (let attempt = 1; unknown().length > 0; attempt++) {
@@ -220,7 +220,7 @@ function connectTo(
 }
 
 /**
- * Asks the cluster for its brokers, with little patience: a wrong address shall be seen at start, not in a worker an hour later.
+ * Asks the cluster for its brokers, with little patience: a wrong address must be seen at start, not in a worker an hour later.
  */
 async function probe(options: KafkaLogOptions): Promise<void> {
   const tries = { initialRetryTime: 100, retries: Math.max(2, options.brokers.length) };
@@ -249,7 +249,7 @@ async function probe(options: KafkaLogOptions): Promise<void> {
     await Promise.race([asking, limit]);
   } catch (error) {
     if (error === late) throw late;
-    // Whatever went wrong, including an answer that no broker gives: this is not the address of a Kafka cluster that serves us.
+    // Whatever went wrong, including an answer that no broker sends: this is not the address of a Kafka cluster that serves us.
     const { message, cause } = toLogError(error, options.brokers, 'opening the log');
     throw new LogError('unreachable', message, { retryable: true, cause });
   } finally {

@@ -10,7 +10,7 @@ export function partitionForKey(key: string, partitions: number): number {
 }
 
 /**
- * Gives the partition of a record among those of its topic: the one it names, or that of its key. @throws RangeError when it
+ * Returns the partition of a record among those of its topic: the one it names, or that of its key. @throws RangeError when it
  * names one that is not there.
  */
 export function partitionOf({ topic, key, partition }: LogRecord, partitions: number): number {
@@ -22,7 +22,7 @@ export function partitionOf({ topic, key, partition }: LogRecord, partitions: nu
 const SEED = 0x9747b28c;
 const M = 0x5bd1e995;
 
-/** Hashes bytes as Kafka's `Utils.murmur2`. Gives a signed 32-bit integer. */
+/** Hashes bytes as Kafka's `Utils.murmur2`. Returns a signed 32-bit integer. */
 export function murmur2(data: Uint8Array): number {
   const length = data.length;
   const tail = length & ~3;

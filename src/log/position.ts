@@ -35,7 +35,7 @@ export function parsePosition(text: string): Offsets {
   return offsets;
 }
 
-/** Tells whether cursors are at or past every offset of the target. A partition without a cursor stands at 0. */
+/** Returns whether cursors are at or past every offset of the target. A partition without a cursor is at 0. */
 export function reached(cursors: Offsets, target: Offsets): boolean {
   for (const [topic, partitions] of target) {
     const own = cursors.get(topic);
@@ -45,8 +45,8 @@ export function reached(cursors: Offsets, target: Offsets): boolean {
 }
 
 /**
- * Says which topic or partition of a position the log does not have, and which it has; null when it has all of them. What nobody
- * reads is never behind, so that a wait for a misspelt topic would end at once.
+ * Returns which topic or partition of a position the log does not have, and which it has; null when it has all of them. What
+ * nobody reads is never behind, so that a wait for a misspelt topic would end at once.
  */
 export function nameUnknown(position: Offsets, end: Offsets): string | null {
   for (const [topic, partitions] of position) {
@@ -62,7 +62,7 @@ export function nameUnknown(position: Offsets, end: Offsets): string | null {
   return null;
 }
 
-/** Gives the position that lies just after all of the receipts: what to wait for in order to read what was appended. */
+/** Returns the position that lies just after all of the receipts: what to wait for in order to read what was appended. */
 export function positionAfter(receipts: readonly Receipt[]): Offsets {
   const offsets = new Map<string, Map<number, number>>();
   for (const { topic, partition, offset } of receipts) {

@@ -3,7 +3,7 @@ import type { Db } from '../postgres/database.ts';
 import { readStreamEnd } from '../projections/journal/read-stream-end.ts';
 
 /**
- * Gives the number that a producer's next event in a stream takes. The read models must have caught up with what it appended
+ * Returns the number that a producer's next event in a stream takes. The read models must have caught up with what it appended
  * before. @throws RangeError when the record holds the stream in another topic.
  */
 export async function nextSequence(db: Db, producer: string, stream: string, topic: string): Promise<number> {

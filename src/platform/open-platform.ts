@@ -95,7 +95,7 @@ export async function openPlatform(config: Config, name: string): Promise<Platfo
     } as const;
     return { config, databaseUrl, database, log, blobs, mode, close };
   } catch (error) {
-    await close().catch(() => undefined); // the fault that led here is the one to tell
+    await close().catch(() => undefined); // the fault that led here is the one to report
     throw error;
   }
 }

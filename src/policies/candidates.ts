@@ -1,6 +1,6 @@
 import { type Act, type ActRequest, PolicyError } from './policy.ts';
 
-/** Gives the actions to choose from. @throws PolicyError `no-candidates` when the environment lists none. */
+/** Returns the actions to choose from. @throws PolicyError `no-candidates` when the environment lists none. */
 export function candidatesOf(request: ActRequest, policy: string): readonly [string, ...string[]] {
   const [first, ...rest] = request.admissibleActions ?? [];
   if (first === undefined) {

@@ -64,6 +64,6 @@ function checkedKey(key: string | undefined): string | undefined {
   if (key === undefined || key === '') return undefined;
   // A header cannot hold other characters, and fetch would report that like a broken connection.
   if (!/^[\x21-\x7e]+$/.test(key))
-    throw new PolicySpecError('apiKey', 'holds blanks, line ends or characters outside ASCII; copy it anew');
+    throw new PolicySpecError('apiKey', 'holds blanks, line ends or characters outside ASCII; copy it again');
   return key;
 }

@@ -2,12 +2,12 @@ import type { JudgeSlots } from '../domain/revision/judge-prompt.ts';
 import type { Verdict } from '../domain/revision/verdict.ts';
 import type { SearchedStep } from '../domain/search/searched-step.ts';
 
-/** Who says of a step of a bad trajectory whether it was the error. Verdicts are kept by name, revision and what was told. */
+/** Who says of a step of a bad trajectory whether it was the error. Verdicts are kept by name, revision and what was asked. */
 export interface Judge {
   readonly name: string;
   /** Another revision may say something else of the same step. */
   readonly revision: string;
-  /** Judges one step. The same request gives the same verdict where the judge is deterministic. @throws PolicyError. */
+  /** Judges one step. The same request yields the same verdict where the judge is deterministic. @throws PolicyError. */
   judge(request: JudgeRequest, signal: AbortSignal): Promise<Judged>;
   close(): Promise<void>;
 }
@@ -16,7 +16,7 @@ export interface JudgeRequest {
   /** The trajectory, from its first action, and the place of the step to judge. */
   readonly steps: readonly SearchedStep[];
   readonly index: number;
-  /** What is told of it: `judgePrompt` makes it a message. */
+  /** What it is asked: `judgePrompt` makes it a message. */
   readonly slots: JudgeSlots;
   /** Asks the environment how far the goal was before the step and after it; null where it cannot say. */
   readonly planAround: () => Promise<PlanAround | null>;

@@ -8,7 +8,7 @@ import type { Policy } from './policy.ts';
 
 /**
  * Makes the linear softmax policy π(a | s) = exp(θ·φ(s, a)/T) / Σ_b exp(θ·φ(s, b)/T) over the admissible actions. Its n acts are
- * independent draws, fixed by the request's seed. Each act's `tokens` hold what training needs beside the recorded candidates:
+ * independent draws, fixed by the request's seed. Each act's `tokens` hold what training needs besides the recorded candidates:
  * the position of the chosen action in `request.admissibleActions`, and its exact log π at the temperature it was drawn with.
  * @param options.policyId names the line of versions that the weights belong to. @param options.temperature in place of the
  * request's.
@@ -28,7 +28,7 @@ export function linearPolicy(
       const random = createRandom(request.seed);
       return Array.from({ length: request.n }, () => {
         const chosen = pick(logProbs, random.next());
-        // pick() gives a position of its argument
+        // pick() yields a position of its argument
         const [action, logProb] = [candidates[chosen] as string, logProbs[chosen] as number];
         return chosenAct(request, `I weigh ${candidates.length} possible actions.`, action, {
           ids: [chosen],
@@ -40,7 +40,7 @@ export function linearPolicy(
   };
 }
 
-/** Gives log π of each candidate, in nats. Their order changes only the order of the answers (to the last bits of a sum). */
+/** Returns log π of each candidate, in nats. Their order changes only the order of the answers (to the last bits of a sum). */
 export function candidateLogProbs(
   weights: LinearWeights,
   situation: Situation,
@@ -51,7 +51,7 @@ export function candidateLogProbs(
   return logSoftmax(scores, temperature);
 }
 
-/** Gives log π(chosen) and its gradient ∇θ log π(chosen), for policy gradients and behaviour cloning. */
+/** Returns log π(chosen) and its gradient ∇θ log π(chosen), for policy gradients and behaviour cloning. */
 export function gradientLogProb(
   weights: LinearWeights,
   situation: Situation,

@@ -4,14 +4,14 @@ import type { Policy } from './policy.ts';
 
 /** Where the versions of a policy come from as they are made. */
 export interface VersionSource {
-  /** Gives the newest weights that are known here; waits only for the very first. */
+  /** Returns the newest weights that are known here; waits only for the very first. */
   newest(signal: AbortSignal): Promise<LinearWeights>;
   close(): Promise<void>;
 }
 
 export interface LivePolicy extends Policy {
   /**
-   * Gives the policy as it is now, for good: a group that is collected strictly on-policy walks with one version from its first
+   * Returns the policy as it is now, for good: a group that is collected strictly on-policy walks with one version from its first
    * step to its last.
    */
   pin(signal: AbortSignal): Promise<Policy>;

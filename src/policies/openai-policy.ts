@@ -60,7 +60,7 @@ const OVERFLOW_LIMIT = 16;
 
 /**
  * Makes the policy that asks a model server by OpenAI's chat-completions protocol (OpenAI, vLLM, SGLang and others). One request
- * asks for all n acts; a server that gives fewer is asked for the rest, and one that refuses more than one choice is asked for
+ * asks for all n acts; a server that returns fewer is asked for the rest, and one that refuses more than one choice is asked for
  * one at a time from then on. A prompt that the server calls too long loses its oldest turns and goes out as a new request; what
  * was left out is in `call.trimmed`.
  */
@@ -72,7 +72,7 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
     attempts: options.attempts ?? 6,
     maxResponseBytes: options.maxResponseBytes ?? 64 * 2 ** 20,
   };
-  let choices: 'many' | 'one' = 'many'; // how many this server gives to one request
+  let choices: 'many' | 'one' = 'many'; // how many this server returns to one request
   return {
     ref: { policyId: cutText(options.policyId ?? options.model, 200), version: options.policyVersion ?? 0 },
     async act(request, signal) {

@@ -2,7 +2,7 @@ import type { ChatMessage } from '../domain/history/prompt.ts';
 import type { PolicyRef } from '../events/schemas/values.ts';
 import type { ShownPrompt } from './shown-prompt.ts';
 
-/** The model that acts: given where the agent stands, it proposes `n` responses. */
+/** The model that acts: given the agent's state, it proposes `n` responses. */
 export interface Policy {
   readonly ref: PolicyRef;
   /** SHA-256 (hex) of the file that it was read from; absent for a policy that is no file. */
@@ -12,11 +12,11 @@ export interface Policy {
    * those). Absent for a policy that writes its actions itself.
    */
   readonly choosesFrom?: 'candidates' | 'plan';
-  /** The same request with the same seed gives the same acts, whenever and in whichever process it is asked. */
+  /** The same request with the same seed returns the same acts, whenever and in whichever process it is asked. */
   readonly repeats?: true;
   /**
-   * Proposes `request.n` acts. The same request with the same seed gives the same acts where the policy is deterministic. @throws
-   * PolicyError.
+   * Proposes `request.n` acts. The same request with the same seed returns the same acts where the policy is deterministic.
+   * @throws PolicyError.
    */
   act(request: ActRequest, signal: AbortSignal): Promise<readonly Act[]>;
   close(): Promise<void>;
@@ -25,7 +25,7 @@ export interface Policy {
 export interface ActRequest {
   readonly goal: string;
   readonly instruction: string;
-  /** The task's first observation, then each step taken since; the last observation is where the agent stands. */
+  /** The task's first observation, then each step taken since; the last observation is the agent's current state. */
   readonly firstObservation: string;
   readonly history: readonly PastStep[];
   /**
@@ -34,7 +34,7 @@ export interface ActRequest {
    */
   readonly messages?: readonly ChatMessage[];
   /**
-   * The prompt of this step with its history as text or image, where the collector prescribes that: it stands in place of all
+   * The prompt of this step with its history as text or image, where the collector prescribes that: it replaces all
    * texts above.
    */
   readonly shown?: ShownPrompt;
@@ -57,7 +57,7 @@ export interface Act {
   /** The whole text of the model, as the environment's parser will read it. */
   readonly response: string;
   /**
-   * Sampled token ids with per-token log-probabilities, when the engine gives them; never re-tokenised from the text. A policy
+   * Sampled token ids with per-token log-probabilities, when the engine returns them; never re-tokenised from the text. A policy
    * over candidates (linear) samples one "token": the position of its action in `request.admissibleActions`, with that choice's
    * log-probability.
    */

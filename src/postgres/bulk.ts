@@ -25,9 +25,9 @@ export function typesOf<T extends Table>(
 const COPY_ROWS = 50; // below it the two more round trips of COPY cost what it saves
 
 /**
- * Inserts rows into a table, skipping those whose primary key is already there; a clash on any other constraint is an error, since
- * the row that it would skip is another fact. Many rows go by COPY, which takes half the time of the statement but knows no `on
- * conflict`: when it meets a key that is there (rare: folds look up what they know), the statement does the work.
+ * Inserts rows into a table, skipping those whose primary key is already there; a clash on any other constraint is an error,
+ * since the row that it would skip is another fact. Many rows go by COPY, which takes half the time of the statement but knows no
+ * `on conflict`: when it meets a key that is there (rare: folds look up what they know), the statement does the work.
  * @throws the error of Postgres (`isKeyTaken`) when a row clashes on another constraint than the primary key.
  */
 export async function insertRows<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<void> {
@@ -96,7 +96,9 @@ async function copyRows<T extends Table>(trx: Trx, table: T, rows: readonly NewR
   return true;
 }
 
-/** All columns: a row that lacks one has null there. Those with a default only when the rows, each or none, have a value for it. */
+/**
+ * All columns: a row that lacks one has null there. Those with a default only when the rows, each or none, have a value for it.
+ */
 function namesOf<T extends Table>({ columns }: T, [first = {}]: readonly object[]): readonly (keyof T['columns'] & string)[] {
   return Object.entries(columns).flatMap(([name, { hasDefault }]) => (hasDefault && !(name in first) ? [] : [name]));
 }
@@ -105,7 +107,7 @@ function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ');
 }
 
-/** Tells whether Postgres refused a key because it is there. */
+/** Returns whether Postgres refused a key because it is there. */
 export function isKeyTaken(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === '23505';
 }

@@ -25,7 +25,7 @@ export class CopyingClient extends pg.Client {
   }) as pg.Client['query'];
 
   async #copy(statement: string, { text }: CopyText): Promise<{ command: 'COPY'; rowCount: number; rows: [] }> {
-    // as pg gives it
+    // as pg returns it
     const stream = Reflect.apply(pg.Client.prototype.query, this, [copyFrom(statement)]) as ReturnType<typeof copyFrom>;
     stream.end(text);
     await finished(stream);

@@ -13,7 +13,7 @@ export const SUPERUSER = 'espalier';
 export type Durability = 'fsync' | 'none';
 
 /**
- * Gives the password of the server of a folder, making it on first use (0600). Processes that do so at the same moment agree:
+ * Returns the password of the server of a folder, making it on first use (0600). Processes that do so at the same moment agree:
  * `link` lets one win, whole.
  */
 export async function passwordOf(folder: string): Promise<string> {
@@ -118,7 +118,7 @@ async function removeAbandoned(folder: string): Promise<void> {
   }
 }
 
-/** Tells whether a process exists, be it another user's. */
+/** Returns whether a process exists, be it another user's. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

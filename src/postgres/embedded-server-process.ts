@@ -15,7 +15,7 @@ export interface Postmaster {
 }
 
 /**
- * Gives the postmaster that serves a data folder, or undefined when none does. A `postmaster.pid` whose process is gone is left
+ * Returns the postmaster that serves a data folder, or undefined when none does. A `postmaster.pid` whose process is gone is left
  * to the next postmaster, which knows how; one whose number another program of the same user has by now is removed, which
  * Postgres dares not.
  */

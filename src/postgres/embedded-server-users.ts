@@ -27,9 +27,9 @@ export interface ServerUsers {
   join(postmaster: number): Promise<'joined' | 'unguarded' | 'unanswered'>;
   /** Closes the write end. */
   leave(): Promise<void>;
-  /** Tells whether anyone is a user now. */
+  /** Returns whether anyone is a user now. */
   anyone(): boolean;
-  /** Tells whether a guard reads the pipe. */
+  /** Returns whether a guard reads the pipe. */
   guarded(): boolean;
 }
 

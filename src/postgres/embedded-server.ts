@@ -96,13 +96,13 @@ async function startOrAttach(
 const LOOK_MS = 20;
 const ENDING_MS = 100;
 
-/** Tells whether a launch failed by a coincidence: the port was taken, another process won, or has just made its lock file. */
+/** Returns whether a launch failed by a coincidence: the port was taken, another process won, or has just made its lock file. */
 function worthAnotherTry(output: string): boolean {
   return /could not bind|Address already in use|lock file .* (already exists|is empty)/.test(output);
 }
 
 /**
- * Tells whether children of a killed server are still at work: one that computes sees the death of its server only when its
+ * Returns whether children of a killed server are still at work: one that computes sees the death of its server only when its
  * statement ends.
  */
 function stillEnding(output: string): boolean {
@@ -143,7 +143,7 @@ async function leave(shared: Shared): Promise<void> {
   }
 }
 
-/** Gives the address once the server answers and the database exists; undefined when it is just going away. */
+/** Returns the address once the server answers and the database exists; undefined when it is just going away. */
 async function openedUrl({ port }: Postmaster, password: string): Promise<string | undefined> {
   const base = `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}`;
   try {

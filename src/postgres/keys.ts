@@ -34,7 +34,7 @@ export async function createKey(
 }
 
 /**
- * Revokes a key for ever. Servers that hold it in their cache obey within its life. Gives undefined when no such key is active.
+ * Revokes a key for ever. Servers that hold it in their cache obey within its life. Returns undefined when no such key is active.
  */
 export async function revokeKey(db: Db, keyId: string): Promise<ApiKey | undefined> {
   if (!isUuid(keyId)) return undefined;
@@ -54,7 +54,7 @@ export async function listKeys(db: Db): Promise<readonly ApiKey[]> {
   return rows.map(fromRow);
 }
 
-/** Tells whether at least one key could be used now. */
+/** Returns whether at least one key could be used now. */
 export async function hasActiveKey(db: Db): Promise<boolean> {
   const row = await db.selectFrom('api_keys').select('key_id').where('revoked_at', 'is', null).limit(1).executeTakeFirst();
   return row !== undefined;
@@ -75,7 +75,7 @@ export async function verifyKey(db: Db, presented: string): Promise<ApiKey | und
   return row && timingSafeEqual(row.hash, hash) ? fromRow(row) : undefined;
 }
 
-/** Gives the SHA-256 under which a key is stored. */
+/** Returns the SHA-256 under which a key is stored. */
 export function hashOf(key: string): Buffer {
   return sha256Bytes(key);
 }

@@ -20,7 +20,7 @@ export interface Page<Row> {
 /**
  * Reads one page of each query by keyset, all in one statement: `where (key, id) > (…)`, never an offset, so a page costs the
  * same wherever it lies, and rows that arrive meanwhile neither repeat nor hide a row. Key values travel in the cursor as the
- * exact text of the database (a timestamp keeps its microseconds, a double all its bits). Gives the pages in the order of the
+ * exact text of the database (a timestamp keeps its microseconds, a double all its bits). Returns the pages in the order of the
  * queries. @throws InvalidCursor.
  */
 export async function readPages<DB, TB extends keyof DB, Row>(

@@ -7,7 +7,7 @@ const LOCK = 0x65_73_70_61; // 'espa': one migrator at a time over the whole dat
 
 /**
  * Applies the plain SQL files of `migrations/` that the database has not seen, in name order, each in its own transaction, under
- * an advisory lock so that many workers may start at once. Gives the names applied. @throws when an applied file was edited
+ * an advisory lock so that many workers may start at once. Returns the names applied. @throws when an applied file was edited
  * since.
  */
 export async function migrate(pool: pg.Pool, folder = FOLDER): Promise<readonly string[]> {

@@ -4,7 +4,7 @@ import { connect } from './pool.ts';
 const DUPLICATE_DATABASE = '42P04';
 const UNIQUE_VIOLATION = '23505'; // two processes made it at the same moment
 
-/** Gives the address of the database for a name on the server of an address, making it when it is missing. */
+/** Returns the address of the database for a name on the server of an address, making it when it is missing. */
 export async function siblingDatabase(url: string, name: string): Promise<string> {
   const database = `espalier_${sha256Hex(name).slice(0, 16)}`;
   const client = await connect(url);

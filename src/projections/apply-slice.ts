@@ -52,8 +52,8 @@ export async function foldAndWrite(trx: Trx, projection: Projection, slice: Slic
 }
 
 /**
- * Locks the cursor row and gives its offset. One statement also sets up the transaction: a batch costs a dozen round trips as it
- * is.
+ * Locks the cursor row and returns its offset. One statement also sets up the transaction: a batch costs a dozen round trips as
+ * it is.
  */
 async function lockCursor(trx: Trx, projection: Projection, slice: Slice): Promise<number> {
   const cursor = await lockRow(trx, projection, slice);
@@ -96,7 +96,7 @@ async function moveCursor(trx: Trx, projection: Projection, slice: Slice, from: 
 
 /**
  * Moves the cursors of projections that a slice does not concern past it, all in one statement: most slices concern few
- * projections, and each would cost four. Gives those that were moved; a cursor that is not where the slice begins stays, and is
+ * projections, and each would cost four. Returns those that were moved; a cursor that is not where the slice begins stays, and is
  * left to `applySlice`.
  */
 export async function passCursors(db: Db, projections: readonly Projection[], slice: Slice): Promise<ReadonlySet<Projection>> {
@@ -120,7 +120,9 @@ function offsetOf(item: Item): number {
   return item.kind === 'event' ? item.delivery.offset : item.offset;
 }
 
-/** Says whether an item is a projection's business: its types, and for the one that handles all also what is no event at all. */
+/**
+ * Returns whether an item is a projection's business: its types, and for the one that handles all also what is no event at all.
+ */
 export function concerns(projection: Projection, item: Item): boolean {
   if (projection.handles === 'all') return true;
   const type = item.kind === 'event' ? item.delivery.event.type : item.type;

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const TRANSIENT = [/^08/, /^40001$/, /^40P01$/, /^53/, /^55P03$/, /^57/, /^58/];
 const SOCKET = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH']);
 
-/** Tells whether an error is a fault of the database's world: a lost connection, a restart, a deadlock, a full disk. */
+/** Returns whether an error is a fault of the database's world: a lost connection, a restart, a deadlock, a full disk. */
 export function isDatabaseFault(error: unknown): boolean {
   const { code, message, errors } = partsOf(error);
   if (errors.some(isDatabaseFault)) return true;
@@ -13,7 +13,7 @@ export function isDatabaseFault(error: unknown): boolean {
 }
 
 /**
- * Tells whether Postgres refused a value (class 22: a text, number or date it cannot hold; 54: too complex): one event is to
+ * Returns whether Postgres refused a value (class 22: a text, number or date it cannot hold; 54: too complex): one event is to
  * blame.
  */
 export function isDataFault(error: unknown): boolean {

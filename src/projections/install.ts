@@ -6,7 +6,7 @@ import { projections as registered } from './registry.ts';
 const LOCK = 0x65_73_70_62; // one installer at a time
 
 /**
- * Gives every projection its tables (in a schema of its own per version, from the `tables.sql` beside its code) and makes the
+ * Returns every projection its tables (in a schema of its own per version, from the `tables.sql` beside its code) and makes the
  * views in `public` by which everyone reads them. Doing it again changes nothing. Readers never name a versioned schema, so that
  * a rebuilt version goes live by one swap of views.
  */
@@ -39,7 +39,7 @@ async function install(client: pg.PoolClient, projection: Projection): Promise<v
   await client.query('insert into projections (name, version) values ($1, $2)', [projection.name, projection.version]);
 }
 
-/** Gives the file that says a projection's tables, beside its code. */
+/** Returns the file that says a projection's tables, beside its code. */
 export function tablesFileOf(name: string): URL {
   return new URL(`./${name}/tables.sql`, import.meta.url);
 }

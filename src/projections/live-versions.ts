@@ -12,7 +12,7 @@ export type LiveStatus =
   | { readonly kind: 'folds'; readonly version: number }
   | { readonly kind: 'other-code'; readonly reason: string };
 
-/** Says whether the code of this process folds the version that is live. */
+/** Returns whether the code of this process folds the version that is live. */
 export function liveStatusOf({ name, version }: Projection, live: ReadonlyMap<string, number>): LiveStatus {
   const current = live.get(name) ?? version;
   if (codeVersionOf(current) === version) return { kind: 'folds', version: current };

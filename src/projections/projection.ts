@@ -14,7 +14,8 @@ export interface Projection {
   /** The types it folds; 'all' also gets what cannot be decoded into its quarantine. */
   readonly handles: readonly EventType[] | 'all';
   /**
-   * Folds one slice of a partition, in offset order. Gives what breaks an invariant, with the reason: the runner quarantines it.
+   * Folds one slice of a partition, in offset order. Returns what breaks an invariant, with the reason: the runner quarantines
+   * it.
    */
   project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]>;
   /** How the whole log is folded into empty tables at bulk speed; left out where `project` is all there is. */
@@ -23,7 +24,7 @@ export interface Projection {
 
 /**
  * A fold for empty tables, which nobody reads yet: it looks nothing up, since it remembers what it wrote, so that indexes can
- * wait until the end. It gives the rows and the poison that `project` would give; what it cannot tell for sure it leaves to
+ * wait until the end. It returns the rows and the poison that `project` would return; what it cannot decide it leaves to
  * `project` by ending the load.
  */
 export interface Load {
@@ -32,7 +33,7 @@ export interface Load {
    * again.
    */
   readonly deferred: readonly string[];
-  /** Gives a fold that remembers, for the slices of all partitions in any order, each from its first offset on. */
+  /** Returns a fold that remembers, for the slices of all partitions in any order, each from its first offset on. */
   open(): (batch: readonly Delivery[], trx: Trx) => Promise<readonly Poison[]>;
 }
 
@@ -70,12 +71,12 @@ export function isOf<T extends EventType>(delivery: Delivery, type: T): delivery
 /** Versions from here on are builds of the same code: `version + k * BUILD` is its k-th fold again, its build k + 1. */
 const BUILD = 1_000_000;
 
-/** Gives the version of the code that folds a version: that of its tables and meaning. */
+/** Returns the version of the code that folds a version: that of its tables and meaning. */
 export function codeVersionOf(version: number): number {
   return version % BUILD;
 }
 
-/** Gives which fold again by the same code a version is, from 1. */
+/** Returns which fold again by the same code a version is, from 1. */
 export function buildOf(version: number): number {
   return Math.floor(version / BUILD) + 1;
 }
@@ -86,7 +87,7 @@ export function describeVersion(version: number): string {
   return `version ${codeVersionOf(version)}${build > 1 ? `, build ${build}` : ''}`;
 }
 
-/** Gives the next version of the same code, above all those that there are. */
+/** Returns the next version of the same code, above all those that there are. */
 export function nextBuild(code: number, versions: readonly number[]): number {
   const builds = versions.filter((version) => codeVersionOf(version) === code);
   return builds.length === 0 ? code : Math.max(...builds) + BUILD;
@@ -103,7 +104,7 @@ export function shadowVersion(projection: Projection, version: number): Projecti
 }
 
 /**
- * Gives the schema that holds a version of a projection's tables: `step-tree` version 1 → `step_tree_v1`, its second build →
+ * Returns the schema that holds a version of a projection's tables: `step-tree` version 1 → `step_tree_v1`, its second build →
  * `step_tree_v1_b2`; also where it stands beside.
  */
 export function schemaNameOf({ name, version }: { readonly name: string; readonly version: number }): string {

@@ -73,7 +73,7 @@ export async function setAsideUnstorable(
   return items.length;
 }
 
-/** Says why an event waits that no check of ours refused, but Postgres. */
+/** Describes why an event waits that no check of ours refused, but Postgres. */
 export function cannotStore(error: unknown): string {
   return `Postgres cannot store it: ${error instanceof Error ? error.message : String(error)}`;
 }
@@ -108,7 +108,7 @@ export async function closeReleased(
 }
 
 /**
- * Gives items as a projection met them when it first passed them: a record that could not be read then waits in its quarantine,
+ * Returns items as a projection met them when it first passed them: a record that could not be read then waits in its quarantine,
  * whatever this program can read, and takes effect where it is released. Else a fold by newer code would have it at another place
  * than the one it compares with. What the journal alone could not read (a type that was not in the catalogue) concerned no other
  * projection, and is left out.

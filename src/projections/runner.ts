@@ -40,7 +40,7 @@ const BATCH_LIMIT = 4_000;
  * the group is a hint. A batch below the cursor is dropped, one above it rewinds the log. A poison event goes to quarantine, a
  * database fault is waited out, a bug stops that projection alone: a frozen read model is seen, a wrong one is not.
  *
- * It folds into the version that is live. When another takes over (`espalier rebuild`), the cursors of the one in hand are gone
+ * It folds into the version that is live. When another takes over (`espalier rebuild`), the cursors of the one in flight are gone
  * in the same moment, so that it asks which is live now before it writes another row.
  */
 export async function runProjections(options: RunnerOptions): Promise<Subscription> {
@@ -106,7 +106,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
   }
 
   /**
-   * Gives the cursor after the slice, or undefined when the projection is stopped. Database faults are waited out until the
+   * Returns the cursor after the slice, or undefined when the projection is stopped. Database faults are waited out until the
    * signal.
    */
   async function applyUntilSettled(wantedNow: Projection, slice: Slice, signal: AbortSignal): Promise<number | undefined> {
@@ -138,7 +138,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
   }
 
   /**
-   * Gives the lowest cursor of the projections that run: where all of them can go on. Without it a projection that was stopped,
+   * Returns the lowest cursor of the projections that run: where all of them can go on. Without it a projection that was stopped,
    * or a database that was restored, would wait for the next record of each partition before anything is delivered again.
    */
   async function startAt(topic: string, partition: number): Promise<number | undefined> {
@@ -160,7 +160,9 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     }
   }
 
-  /** Tells whether a cursor lies below what the log was told is done: the database lost its last commits, or is an older copy. */
+  /**
+   * Returns whether a cursor lies below what the log was told is done: the database lost its last commits, or is an older copy.
+   */
   async function regressed(): Promise<boolean> {
     const applied = [...done.values()]; // before the cursors are read: they are never behind what was told by then
     const isBehind = async () => {

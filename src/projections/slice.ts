@@ -20,5 +20,5 @@ export interface Applied {
   readonly quarantined: number;
 }
 
-/** What happens to the items of a slice inside its transaction; gives how many went to quarantine. */
+/** What happens to the items of a slice inside its transaction; returns how many went to quarantine. */
 export type Write = (trx: Trx, projection: Projection, slice: Slice, items: readonly Item[]) => Promise<number>;

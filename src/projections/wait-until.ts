@@ -6,7 +6,7 @@ import { topicsOf } from './apply-slice.ts';
 import type { Projection } from './projection.ts';
 import { projections as registered } from './registry.ts';
 
-/** Gives the cursor of every live projection: name → next offsets. */
+/** Returns the cursor of every live projection: name → next offsets. */
 export async function readCursors(db: Db): Promise<ReadonlyMap<string, Offsets>> {
   const rows = await db
     .selectFrom('cursors')
@@ -54,7 +54,7 @@ export async function waitUntilProjected(db: Db, target: Offsets, options: WaitO
   }
 }
 
-/** Tells whether every projection has folded all that lies below the target. */
+/** Returns whether every projection has folded all that lies below the target. */
 export async function isProjected(db: Db, target: Offsets): Promise<boolean> {
   return (await findBehind(db, target, registered)) === undefined;
 }

@@ -10,9 +10,9 @@ export interface Config {
   readonly databaseUrl: string | null;
   /** Kafka brokers to use; null keeps the log in Postgres tables. */
   readonly kafkaBrokers: readonly string[] | null;
-  /** Stands before the name of every topic and consumer group in Kafka, so that installations share a cluster without meeting. */
+  /** Prefixes the name of every topic and consumer group in Kafka, so that installations share a cluster without meeting. */
   readonly kafkaPrefix: string;
-  /** How long Kafka waits for a silent member of a group before it gives its partitions to others, ms. */
+  /** How long Kafka waits for a silent member of a group before it reassigns its partitions to others, ms. */
   readonly kafkaSessionMs: number;
   /**
    * How records travel to Kafka and lie there. A search takes 5.2 bytes a byte of its text uncompressed, 2.0 in gzip (`npm run
@@ -33,7 +33,7 @@ export interface Config {
   readonly openai: { readonly apiKey: string | null; readonly baseUrl: string | null };
   /** The Python that trains language models, with torch installed; null looks for `python3`. */
   readonly python: string | null;
-  /** How many of a policy's newest torch checkpoints stay on the disk, beside those that something names. */
+  /** How many of a policy's newest torch checkpoints stay on the disk, besides those that something names. */
   readonly torchCheckpoints: number;
   /** Whether output may be coloured on a terminal (https://no-color.org). */
   readonly color: boolean;
@@ -43,14 +43,14 @@ export interface Config {
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** What one request, and all requests in hand together, may cost. */
+/** What one request, and all requests in flight together, may cost. */
 export interface RequestLimits {
   /** Bytes of one body after decompression. */
   readonly bodyBytes: number;
   readonly eventsPerRequest: number;
-  /** Requests to `POST /v1/events` in hand at once; one more is answered 429. */
+  /** Requests to `POST /v1/events` in flight at once; one more is answered 429. */
   readonly ingestRequests: number;
-  /** Decompressed bytes of all bodies in hand at once; more is answered 429. */
+  /** Decompressed bytes of all bodies in flight at once; more is answered 429. */
   readonly ingestBytes: number;
   /** Open connections; for one too many the longest idle one is cut. */
   readonly connections: number;
@@ -83,7 +83,7 @@ export const VARIABLES = {
   ESPALIER_KAFKA_PREFIX: {
     rule: z.string().regex(/^[A-Za-z0-9._-]{0,100}$/, 'takes letters, digits, dots, underscores and dashes, 100 at most'),
     unset: 'espalier.',
-    about: 'stands before the names of topics and groups in Kafka',
+    about: 'prefixes the names of topics and groups in Kafka',
   },
   ESPALIER_KAFKA_SESSION_MS: {
     rule: count(6_000, 300_000),
@@ -203,7 +203,7 @@ function shown(variable: Variable, value: string): string {
   return SECRET.has(variable) ? 'the text given' : JSON.stringify(value.slice(0, 80));
 }
 
-/** Gives the environment of a program that an operator named: this process's own, with more variables. */
+/** Returns the environment of a program that an operator named: this process's own, with more variables. */
 export function childEnvironment(more: Readonly<Record<string, string>>): Readonly<Record<string, string | undefined>> {
   return { ...process.env, ...more };
 }

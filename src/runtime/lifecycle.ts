@@ -18,7 +18,7 @@ export interface LifecycleOptions {
 }
 
 /**
- * Runs a worker until it ends or is told to stop, then ends the process. States: starting → running → closing → ended.
+ * Runs a worker until it ends or is asked to stop, then ends the process. States: starting → running → closing → ended.
  * - SIGINT or SIGTERM aborts `signal` and closes; a second one ends at once.
  * - `finished` resolved: closes, exit 0. Rejected, an unhandled rejection or an uncaught error: logged once, closes, exit 1.
  * - Exit codes: 0 stopped as asked, 1 a fault or a close that took too long, 128 + signal when forced.

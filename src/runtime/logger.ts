@@ -9,7 +9,7 @@ export interface Logger {
   info(message: string, fields?: Fields): void;
   warn(message: string, fields?: Fields): void;
   error(message: string, fields?: Fields): void;
-  /** Gives a logger that adds these fields to every line. */
+  /** Returns a logger that adds these fields to every line. */
   with(fields: Fields): Logger;
 }
 export type Fields = Readonly<Record<string, unknown>>;

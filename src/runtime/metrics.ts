@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /**
- * Measurements for Prometheus. Every name is written without its prefix `espalier_`; asking twice for a name gives the same
+ * Measurements for Prometheus. Every name is written without its prefix `espalier_`; asking twice for a name returns the same
  * metric.
  */
 export interface Metrics {

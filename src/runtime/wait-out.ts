@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface WaitOutOptions {
-  /** Tells which errors pass by themselves. */
+  /** Names the errors that pass by themselves. */
   readonly passes: (error: unknown) => boolean;
-  /** Told of every fault that is waited out. */
+  /** Called for every fault that is waited out. */
   readonly onFault: (error: unknown) => void;
   readonly signal: AbortSignal;
   /** For how long one fault after the other is waited out, ms; then the last one is thrown. */
@@ -19,7 +19,7 @@ const [FIRST_MS, LONGEST_MS] = [200, 5_000];
 /**
  * Does work that can be begun again, again and again until it is done, while what goes wrong passes by itself: a worker that
  * waits keeps its place, and nobody has to start it. @throws what does not pass; the last fault when the limit is over; the fault
- * in hand once the signal aborts.
+ * in flight once the signal aborts.
  */
 export async function waitOut<T>(work: () => Promise<T>, options: WaitOutOptions): Promise<T> {
   const { passes, onFault, signal, limitMs = LIMIT_MS, now = () => performance.now() } = options;

@@ -141,7 +141,7 @@ function stop(incoming: IncomingMessage, response: ServerResponse, fault: Extrac
 
 async function bodyOf(incoming: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
-  for await (const chunk of incoming) chunks.push(chunk as Buffer); // an undecoded request stream gives buffers
+  for await (const chunk of incoming) chunks.push(chunk as Buffer); // an undecoded request stream yields buffers
   const text = Buffer.concat(chunks).toString('utf8');
   return text === '' ? undefined : JSON.parse(text);
 }

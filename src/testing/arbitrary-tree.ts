@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import type { DigestedRollout, DigestedStep, DigestedTree } from '../domain/tree/tree-digest.ts';
 
-/** Builds told trees for property tests: a random recursive tree with texts, rollouts that end at its steps, rewards on both. */
+/**
+ * Builds recorded trees for property tests: a random recursive tree with texts, rollouts that end at its steps, rewards on both.
+ */
 export const arbitraryTree: fc.Arbitrary<DigestedTree> = fc
   .record({
     parents: fc.array(fc.nat(), { maxLength: 25 }),

@@ -32,7 +32,7 @@ export function openBatcherWorld(db: Db, events: readonly Envelope[], dieAfter =
       }
       if (left === 0) {
         left = -1;
-        throw new Killed('durable, and nobody was told');
+        throw new Killed('durable, and nobody was notified');
       }
       return records.map(({ topic }, offset) => ({ topic, partition: 0, offset }));
     },

@@ -25,7 +25,7 @@ export async function compileProgram(text: string): Promise<CompiledProgram> {
   return { args: ['--input-type=module', '-e', outputFiles[0]?.text ?? ''], cwd: ROOT };
 }
 
-/** A file that looks for others beside it finds them where its source is. */
+/** A file that looks for others next to it finds them where its source is. */
 async function load(path: string) {
   const text = await readFile(path, 'utf8');
   return { contents: text.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href)), loader: 'ts' as const };

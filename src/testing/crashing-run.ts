@@ -46,7 +46,7 @@ export const searchPlan: CollectPlan = {
 
 type Home = Platform & { readonly home: string };
 
-/** Collects the run in this process, undisturbed; gives its id. */
+/** Collects the run in this process, undisturbed; returns its id. */
 export async function collectUndisturbed(platform: Home, seed: number, planned = plan): Promise<string> {
   const runId = newId();
   const projector = await runProjections({ log: platform.log, database: platform.database });
@@ -81,7 +81,7 @@ export function environmentOf({ databaseUrl, home, config }: Home): Readonly<Rec
 
 export type Victim = 'collector' | 'projector';
 
-/** What happened to a run: at how many events of the log each kill fell, and of whom. */
+/** What happened to a run: at how many events of the log each kill happened, and of which process. */
 export interface Crashed {
   readonly runId: string;
   readonly kills: readonly { readonly victim: Victim; readonly events: number }[];
@@ -196,7 +196,7 @@ export interface Soundness {
   readonly events: Readonly<Record<string, number>>;
 }
 
-/** Tells what is wrong with a record, and counts its events by type. */
+/** Returns what is wrong with a record, and the number of its events by type. */
 export async function soundnessOf({ db }: Database, runId: string, planned = plan): Promise<Soundness> {
   const anomalies = await db.selectFrom('anomalies').select(['kind', 'detail']).execute();
   const quarantined = await db.selectFrom('quarantine').select(['projection', 'code', 'field', 'reason']).execute();

@@ -98,7 +98,7 @@ function watch(
   let met = 0;
   let unanswered: Trap | undefined;
 
-  /** Gives how much of the chunk still goes to the server; undefined for all. */
+  /** Returns how much of the chunk still goes to the server; undefined for all. */
   function look(messages: readonly SentMessage[]): number | undefined {
     if (trap !== trapNow()) [trap, met] = [trapNow(), 0];
     if (!trap) return undefined;

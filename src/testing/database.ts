@@ -8,7 +8,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** The environment variable by which the jest set-up tells the test workers the name of the template. */
+/** The environment variable by which the jest set-up passes the name of the template to the test workers. */
 export const TEMPLATE = 'ESPALIER_TEST_TEMPLATE';
 
 /**

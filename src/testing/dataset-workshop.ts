@@ -17,9 +17,9 @@ import { emptyReadModels } from './read-models.ts';
 export interface DatasetWorkshop {
   readonly db: Database['db'];
   readonly blobs: MemoryBlobs;
-  /** Gives a path in the test's folder. */
+  /** Returns a path in the test's folder. */
   path(name: string): string;
-  /** Exports under a name; gives the path. */
+  /** Exports under a name; returns the path. */
   exportTo(name: string, format: ExportFormat, texts?: QueryTexts): Promise<string>;
   /** Imports the file named `source` unless another is given; events are projected as they are appended. */
   importing(change?: Partial<ImportOptions>): Promise<ImportReport>;

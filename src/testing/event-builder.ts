@@ -6,7 +6,7 @@ import type { Envelope } from '../events/envelope.ts';
 import { streamOf } from '../events/stream-of.ts';
 
 /**
- * Builds the events of a test as a story: ids, sequences and times follow from names and order, so that a test says only what it
+ * Builds the events of a test: ids, sequences and times follow from names and order, so that a test says only what it
  * is about.
  */
 export class EventBuilder {
@@ -205,7 +205,7 @@ export class EventBuilder {
     this.record('TreeClosed', { treeId: tree.treeId, reason: 'completed', rollouts }, tree.runId);
   }
 
-  /** Tells a whole rollout of `length` steps from the root that ends with `value` as its reward. Gives its ids. */
+  /** Records a whole rollout of `length` steps from the root that ends with `value` as its reward. Returns its ids. */
   walk(
     tree: { treeId: string; rootStepId: string; runId: string },
     ordinal: number,

@@ -3,7 +3,7 @@ import type { Envelope } from '../events/envelope.ts';
 import { pack } from '../events/packed.ts';
 import { EventBuilder } from './event-builder.ts';
 
-/** Tells one event of every type of the catalogue, with every optional part there; the frozen fixtures were written from it. */
+/** Records one event of every type of the catalogue, with every optional part there; the frozen fixtures were written from it. */
 export function everyEvent(): readonly Envelope[] {
   const builder = new EventBuilder('fixtures');
   const experimentId = builder.id('experiment');

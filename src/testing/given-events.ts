@@ -10,7 +10,7 @@ import { applyIsolatingPoison } from '../projections/isolate-poison.ts';
 import type { Projection } from '../projections/projection.ts';
 import { projections as registered } from '../projections/registry.ts';
 
-/** Where a test's log stands: the next offset of each topic (partition 0), or offsets chosen by the test. */
+/** Where a test's log ends: the next offset of each topic (partition 0), or offsets chosen by the test. */
 export interface TestLog {
   readonly topics: Map<string, StoredRecord[]>;
 }
@@ -35,7 +35,7 @@ export function appendTo(log: TestLog, events: readonly (Envelope | { topic: str
 
 /**
  * Releases a record from quarantine as `espalier quarantine release` does: appends it again behind all there is. `as` are its
- * bytes where a newer program could read them. Gives the offset of the release.
+ * bytes where a newer program could read them. Returns the offset of the release.
  */
 export function appendRelease(log: TestLog, topic: string, offset: number, as?: Uint8Array): number {
   const records = log.topics.get(topic) ?? [];

@@ -1,6 +1,6 @@
 import { kafkaPrerequisites, type RunningKafka, startKafka } from '../../infra/kafka/start-kafka.ts';
 
-/** Tells the test workers, which inherit the environment, where the run's broker is, or why there is none. */
+/** Passes to the test workers, which inherit the environment, where the run's broker is, or why there is none. */
 const BROKERS = 'ESPALIER_TEST_KAFKA_BROKERS';
 const MISSING = 'ESPALIER_TEST_KAFKA_MISSING';
 
@@ -33,7 +33,7 @@ export async function stopKafkaForTests(): Promise<void> {
   delete process.env[BROKERS];
 }
 
-/** Gives the broker of this test run. @throws Error with the reason when there is none. */
+/** Returns the broker of this test run. @throws Error with the reason when there is none. */
 export async function kafkaForTests(): Promise<{ readonly brokers: readonly string[] }> {
   const brokers = process.env.KAFKA_BROKERS || process.env[BROKERS];
   if (!brokers)
@@ -41,7 +41,7 @@ export async function kafkaForTests(): Promise<{ readonly brokers: readonly stri
   return { brokers: brokers.split(',') };
 }
 
-/** Gives the reason why Kafka tests are skipped in this run, or undefined when they run. */
+/** Returns the reason why Kafka tests are skipped in this run, or undefined when they run. */
 export function whyNoKafka(): string | undefined {
   return process.env.KAFKA_BROKERS || kafkaIsRequired() ? undefined : process.env[MISSING];
 }

@@ -41,7 +41,8 @@ export interface ServerOptions {
   readonly model?: string;
   readonly apiKey?: string;
   /**
-   * How the server gives token ids when asked: not at all (OpenAI), as vLLM from 0.10.2, as older vLLM, or as SGLang's meta info.
+   * How the server returns token ids when asked: not at all (OpenAI), as vLLM from 0.10.2, as older vLLM, or as SGLang's meta
+   * info.
    */
   readonly tokenIds?: 'none' | 'token_ids' | 'token-text' | 'meta_info';
   /** Prompt and reply together may not be longer, in this server's tokens. */
@@ -92,7 +93,7 @@ export async function startOpenAiServer(options: ServerOptions): Promise<OpenAiS
 
   async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk as Buffer); // an undecoded request stream gives buffers
+    for await (const chunk of incoming) chunks.push(chunk as Buffer); // an undecoded request stream yields buffers
     const text = Buffer.concat(chunks).toString('utf8');
     const parsed = chatRequest.safeParse(parseJson(text));
     requests.push({ headers: incoming.headers, body: parsed.success ? parsed.data : null, text });
@@ -144,14 +145,14 @@ export function tokensOf(text: string): string[] {
   return text.match(/\s*\S+|\s+$/g) ?? [];
 }
 
-/** Gives the id of a token: a number fixed by its text. */
+/** Returns the id of a token: a number fixed by its text. */
 export function tokenId(token: string): number {
   let hash = 7;
   for (const character of token) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 50_257;
   return hash;
 }
 
-/** Gives the log-probability that the server states for the token at a position. */
+/** Returns the log-probability that the server states for the token at a position. */
 export function tokenLogProb(position: number): number {
   return -(position + 1) / 8;
 }

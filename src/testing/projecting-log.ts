@@ -8,7 +8,7 @@ import type { Db } from '../postgres/database.ts';
 import { givenEvents } from './given-events.ts';
 
 /**
- * An appender whose events are projected into a test's database before its promise resolves; `appended` tells what went through.
+ * An appender whose events are projected into a test's database before its promise resolves; `appended` holds what went through.
  */
 export function projectingAppender(db: Db, blobs: BlobStore): Appender & { readonly appended: readonly Envelope[] } {
   const appended: Envelope[] = [];

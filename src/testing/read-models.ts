@@ -7,7 +7,7 @@ import { forgetGivenEvents } from './given-events.ts';
 const SCHEMAS = projections.map(schemaNameOf);
 
 /**
- * Gives the rows of every table of every projection as sorted text, with the columns named in `without` left out. Without the
+ * Returns the rows of every table of every projection as sorted text, with the columns named in `without` left out. Without the
  * places of records the chain of the log is left out too: it is made of them.
  */
 export async function readModels(db: Db, without: readonly string[] = []): Promise<Record<string, string[]>> {

@@ -37,7 +37,7 @@ export interface RecordedBatches {
   readonly rollouts: readonly (readonly string[])[];
 }
 
-/** Tells a run that trains a policy, its groups with sampled tokens and rewards, and the batches planned of them. */
+/** Records a run that trains a policy, its groups with sampled tokens and rewards, and the batches planned of them. */
 export function recordBatches(builder: EventBuilder, shape: BatchShape): RecordedBatches {
   const { policyId, batches = 1, groups = 1 } = shape;
   const lineageId = derivedId('lineage', policyId);
@@ -91,7 +91,7 @@ function recordGroup(
   return { treeId: tree.treeId, rolloutIds };
 }
 
-/** Tokens that tell where they come from: member, step and place in one number. */
+/** Tokens that show where they come from: member, step and place in one number. */
 export function recordedIds(member: number, depth: number, tokens: number): readonly number[] {
   return Array.from({ length: tokens }, (_, place) => member * 10_000 + depth * 1_000 + place);
 }
@@ -133,7 +133,7 @@ function recordSteps(
   return parent;
 }
 
-/** Appends told events to a log. */
+/** Appends recorded events to a log. */
 export async function appendRecorded(log: EventLog, events: readonly Envelope[]): Promise<void> {
   await log.append(events.map((event) => ({ topic: catalogue[event.type].topic, key: event.stream, value: encode(event) })));
 }

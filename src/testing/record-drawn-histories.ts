@@ -16,7 +16,7 @@ export interface Drawn {
   readonly segmentIds: readonly string[];
 }
 
-/** Tells histories that were really drawn: step i was shown the records before it, and the step before chose its factor. */
+/** Records histories that were really drawn: step i was shown the records before it, and the step before chose its factor. */
 export function recordDrawnHistories(
   builder: EventBuilder,
   tree: { readonly treeId: string; readonly runId: string },
@@ -57,12 +57,12 @@ export interface DrawnOptions {
   readonly profile?: RenderProfile;
 }
 
-/** Says that a run draws histories by a spec. */
+/** Records that a run draws histories by a spec. */
 function renderSpecRegistered(runId: string, spec: RenderSpec): DataOf<'RenderSpecRegistered'> {
   return { runId, renderSpecId: renderSpecId(spec), profile: spec.profile, spec };
 }
 
-/** Says how a segment was drawn. Every process that draws it says the same. */
+/** Describes how a segment was drawn. Every process that draws it says the same. */
 function segmentRendered(spec: RenderSpec, { id, text, segment }: Omit<DrawnSegment, 'hit'>): DataOf<'SegmentRendered'> {
   const { lines, width, height, cutLines, outside } = segment;
   return {
@@ -85,7 +85,7 @@ interface ShownHistory {
   readonly stepId: string;
   readonly spec: RenderSpec;
   readonly rendered: RenderedHistory;
-  /** What a history without a segment was, as the renderer was told. */
+  /** What a history without a segment was, as the renderer received it. */
   readonly empty: 'blank' | 'absent';
   readonly factor: number;
   readonly factorChosenBy: string | null;
@@ -96,7 +96,7 @@ interface ShownHistory {
   readonly renderMs: number;
 }
 
-/** Says what a step was shown. What the step above was shown is named, not repeated. */
+/** Describes what a step was shown. What the step above was shown is named, not repeated. */
 function historyRendered(shown: ShownHistory): DataOf<'HistoryRendered'> {
   const { treeId, stepId, spec, factor, factorChosenBy, vision, textTokens, renderMs } = shown;
   const { image, segments: drawn } = shown.rendered;

@@ -3,14 +3,17 @@ import type { DataOf } from '../events/catalogue.ts';
 import { canonicalJson } from '../events/codec.ts';
 import type { EventBuilder } from './event-builder.ts';
 
-/** Tells that a run draws histories by a spec; gives the spec's id. */
+/** Records that a run draws histories by a spec; returns the spec's id. */
 export function recordRenderSpec(builder: EventBuilder, runId: string, spec: object = { px: 10 }, profile = 'crisp'): string {
   const renderSpecId = sha256Hex(canonicalJson(spec));
   builder.record('RenderSpecRegistered', { runId, renderSpecId, profile, spec }, runId);
   return renderSpecId;
 }
 
-/** Tells that a record of history was drawn; gives the segment's id. Its measures are made up from its text unless overridden. */
+/**
+ * Records that a segment of history was drawn; returns the segment's id. Its measures are made up from its text unless
+ * overridden.
+ */
 export function recordSegment(
   builder: EventBuilder,
   runId: string,
@@ -24,7 +27,7 @@ export function recordSegment(
   return segmentId;
 }
 
-/** Tells that the prompt of a step showed its history as an image; what the test does not say is made up. */
+/** Records that the prompt of a step showed its history as an image; what the test does not say is made up. */
 export function recordHistory(
   builder: EventBuilder,
   tree: { readonly treeId: string; readonly runId: string },

@@ -17,7 +17,7 @@ export const TEST_RULES: PlanRules = {
   },
 };
 
-/** Tells that a policy is trained, and its first version. */
+/** Records that a policy is trained, and its first version. */
 export function recordLineage(builder: EventBuilder, policyId: string, rules: Partial<PlanRules> = {}): string {
   const lineageId = derivedId('lineage', policyId);
   const estimator = { name: 'grpo', revision: '1', mode: {} };
@@ -27,7 +27,7 @@ export function recordLineage(builder: EventBuilder, policyId: string, rules: Pa
   return lineageId;
 }
 
-/** Tells a version of a policy, made from a batch or, without one, as a beginning. */
+/** Records a version of a policy, made from a batch or, without one, as a beginning. */
 export function recordVersion(builder: EventBuilder, policyId: string, version: number, batchId: string | null = null): void {
   const lineageId = derivedId('lineage', policyId);
   const checkpointId = builder.id('checkpoint', policyId, version);
@@ -42,7 +42,7 @@ export interface RecordedGroup {
   readonly rolloutIds: readonly string[];
 }
 
-/** Tells a closed group of a policy's run: one rollout of one step per reward, all by one version. */
+/** Records a closed group of a policy's run: one rollout of one step per reward, all by one version. */
 export function recordGroup(
   builder: EventBuilder,
   runId: string,
@@ -67,7 +67,7 @@ export function recordGroup(
   return { treeId: tree.treeId, rolloutIds };
 }
 
-/** Tells a batch of whole groups, behind the one given. */
+/** Records a batch of whole groups, after the one given. */
 export function recordBatch(
   builder: EventBuilder,
   policyId: string,

@@ -22,9 +22,9 @@ interface DigestedTree {
 }
 
 /**
- * Tells runs and all that can come of them, drawn by a seed: trees whose rollouts go on from one another, runs forked from their
- * steps, rewards on steps and on rollouts, judged again, releases with and without sources, batches, versions with and without a
- * batch, evaluations that name what their policy was trained on.
+ * Records runs and all that can result from them, drawn by a seed: trees whose rollouts go on from one another, runs forked from
+ * their steps, rewards on steps and on rollouts, judged again, releases with and without sources, batches, versions with and
+ * without a batch, evaluations that name what their policy was trained on.
  */
 export function recordWeb(
   builder: EventBuilder,
@@ -33,7 +33,8 @@ export function recordWeb(
   const random = createRandom(seed);
   const runs = ['one', 'two', 'three'].map((name) => builder.run(name));
   const trees = runs.flatMap((runId, r) => ['x', 'y', 'z'].map((name) => recordTree(builder, random, runId, r < 2 ? name : 'z')));
-  for (const name of ['four', 'five']) trees.push(recordFork(builder, random, trees, name)); // the second may be a fork of the first
+  // the second may be a fork of the first
+  for (const name of ['four', 'five']) trees.push(recordFork(builder, random, trees, name));
   runs.push(...trees.slice(-2).map(({ runId }) => runId));
   const datasets = [0, 1, 2].map((n) => recordRelease(builder, random, trees, n));
   const left = new Map(trees.map(({ treeId, rolloutIds }) => [treeId, [...rolloutIds]]));
@@ -110,7 +111,7 @@ function recordRelease(builder: EventBuilder, random: Random, trees: readonly Di
   const made = { query: {}, parameters: {}, position: {}, counts: {}, bytes: 1, codeVersion: '1', runs };
   const frozen = { name: 'web', version: n + 1, format: 'dpo', formatVersion: 1, sha256, ...made };
   builder.record('DatasetReleased', { datasetId, ...frozen }, datasetId);
-  if (n === 2) return datasetId; // made before sources were told
+  if (n === 2) return datasetId; // made before sources were recorded
   const examples = sources.map(({ treeId, rolloutIds }, i) => {
     const [goodRolloutId, badRolloutId] = random.shuffle(rolloutIds) as [string, string]; // a tree has three
     return { line: 2 * i + 1, lines: 2, kind: 'pair' as const, treeId, goodRolloutId, badRolloutId, revisionId: null };

@@ -113,7 +113,7 @@ function answerOf(ran: Ran): object {
 
 async function bodyOf(incoming: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
-  for await (const chunk of incoming) chunks.push(chunk as Buffer); // an undecoded request stream gives buffers
+  for await (const chunk of incoming) chunks.push(chunk as Buffer); // an undecoded request stream yields buffers
   return Buffer.concat(chunks).toString('utf8');
 }
 

@@ -8,12 +8,12 @@ export interface SentMessage {
   readonly start: number;
 }
 
-const TEXT_LIMIT = 400; // enough to tell our statements apart
+const TEXT_LIMIT = 400; // enough to distinguish our statements
 const TEXTUAL = new Set(['Q', 'P', 'B']);
 
 /**
- * Reads what a client sends to Postgres, chunk by chunk however they are cut, and gives the messages in it (frontend protocol 3:
- * a length of four bytes without a type for the first message, then a type letter and a length that counts itself). TLS is not
+ * Reads what a client sends to Postgres, chunk by chunk however they are cut, and returns the messages in it (frontend protocol
+ * 3: a length of four bytes without a type for the first message, then a type letter and a length that counts itself). TLS is not
  * understood.
  */
 export class StatementFrames {

@@ -102,7 +102,7 @@ export async function killRunning(): Promise<void> {
   await Promise.all(ends);
 }
 
-/** Gives a port of 127.0.0.1 on which nobody listens now. */
+/** Returns a port of 127.0.0.1 on which nobody listens now. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));

@@ -3,7 +3,7 @@ import { everyEvent } from './every-event.ts';
 
 /**
  * Writes the frozen fixture of every event type and version that has none yet: `npx tsx src/testing/write-fixtures.ts`, after the
- * new type was told in every-event.ts. What is frozen is never written again.
+ * new type was recorded in every-event.ts. What is frozen is never written again.
  */
 for (const event of everyEvent()) {
   const file = new URL(`../events/fixtures/${event.type}.v${event.schemaVersion}.json`, import.meta.url);

@@ -1,5 +1,5 @@
 /**
- * A revision told by its parts: the actions of both parents, how many first ones they share, and the place of the last bad one
+ * A revision by its parts: the actions of both parents, how many first ones they share, and the place of the last bad one
  * that is kept.
  */
 export interface RevisionParts {
@@ -13,7 +13,7 @@ export interface RevisionParts {
 const WIDTH = 34; // of a column: three fit in a terminal of 110
 
 /**
- * Writes a revision between its parents, a line for each action and each action of it beside the one that it was taken from: the
+ * Writes a revision between its parents, a line for each action and each action of it next to the one that it was taken from: the
  * bad prefix, the reflection, the good suffix. `·` marks what is context only, `✓` what a trainer learns from.
  */
 export function compareWithParents({ bad, good, branch, transition, reflection }: RevisionParts): readonly string[] {

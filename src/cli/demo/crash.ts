@@ -36,7 +36,7 @@ export interface Survived {
 /**
  * Trains a policy by processes of their own, kills trainer and projector with -9 in the middle, starts them again as a supervisor
  * would, and prints the account of the samples.
- * @throws Error when the training stands still for two minutes, or a process ends by itself.
+ * @throws Error when the training makes no progress for two minutes, or a process ends by itself.
  */
 export async function trainThroughCrashes(platform: Platform, seed: number, signal: AbortSignal): Promise<Survived> {
   const policyId = `crash-${newId().slice(-8)}`;
@@ -72,7 +72,7 @@ export async function trainThroughCrashes(platform: Platform, seed: number, sign
 
 interface ProcessGroup {
   readonly runId: string;
-  /** Kills with SIGKILL and waits for the end; gives the process that was. */
+  /** Kills with SIGKILL and waits for the end; returns the process that was. */
   kill(role: Role): Promise<number>;
   start(role: Role): Promise<void>;
   /** Resolves when the collector has come to the end of its run. */

@@ -18,7 +18,7 @@ export async function planDemo(size: DemoSize): Promise<CollectPlan> {
   const kind = await openEnvironment('textcraft');
   try {
     const chosen = await chooseTasks(kind, size.tasks, 0);
-    // A task in reach of an untrained policy: its tree shows branches that succeed beside branches that do not.
+    // A task in reach of an untrained policy: its tree shows branches that succeed next to branches that do not.
     const deep = chosen.findLast(({ depth }) => depth === 2) ?? chosen[0];
     if (!deep) throw new Error('TextCraft has no tasks');
     return {

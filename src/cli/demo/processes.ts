@@ -24,7 +24,7 @@ const READY_MS = 60_000;
 const STOP_MS = 15_000;
 
 /**
- * Starts `workers/<name>.ts` and waits until it logs `ready`. Gives the fields of that line (the address of an API, say) beside
+ * Starts `workers/<name>.ts` and waits until it logs `ready`. Returns the fields of that line (the address of an API, say) with
  * the process.
  * @throws Error with the end of its log when it ends before, or says nothing for a minute.
  */

@@ -1,7 +1,7 @@
 import type { Db } from '../../postgres/database.ts';
 import { deepestTree } from './report.ts';
 
-/** Gives queries that show something of a run and of one in image mode, each on one line to be pasted. */
+/** Returns queries that show something of a run and of one in image mode, each on one line to be pasted. */
 export async function queriesToTry(db: Db, runId: string, imagesId: string): Promise<readonly string[]> {
   const tree = await deepestTree(db, runId);
   return [

@@ -3,7 +3,9 @@ import { readSuccessByDepth } from '../../projections/step-tree/read-success-by-
 import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts';
 import { bar, table } from '../terminal.ts';
 
-/** Says how often rollouts succeed, by the depth of their task. @param without a tree that is left out: one that is no group. */
+/**
+ * Describes how often rollouts succeed, by the depth of their task. @param without a tree that is left out: one that is no group.
+ */
 export async function successByDepth(db: Db, runId: string, without: string | undefined): Promise<string> {
   const rows = await readSuccessByDepth(db, runId, without ?? null);
   return table(
@@ -20,7 +22,7 @@ export async function successByDepth(db: Db, runId: string, without: string | un
   );
 }
 
-/** Gives the tree of a run with the most rollouts: the deep one. */
+/** Returns the tree of a run with the most rollouts: the deep one. */
 export async function deepestTree(db: Db, runId: string): Promise<string | undefined> {
   const [deepest] = [...(await readTreesOfRun(db, runId))].sort((a, b) => b.plannedRollouts - a.plannedRollouts);
   return deepest?.treeId;

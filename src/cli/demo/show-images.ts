@@ -12,7 +12,7 @@ import { shownPath } from './shown-path.ts';
 const WIDTH = 110; // characters of a record
 
 /**
- * Draws the longest history image of a run again from the record, writes it as a PNG, and shows its text beside what it saves.
+ * Draws the longest history image of a run again from the record, writes it as a PNG, and shows its text with what it saves.
  */
 export async function showImages(platform: Platform, runId: string, url: string): Promise<void> {
   const { db } = platform.database;

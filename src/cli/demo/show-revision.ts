@@ -6,7 +6,7 @@ import { type RevisionRecord, readRevisions } from '../../projections/revisions/
 import { readSearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 import { compareWithParents, type RevisionParts } from './compare-with-parents.ts';
 
-/** Tells the shortest verified revision of a tree beside its parents; nothing when none was verified. */
+/** Describes the shortest verified revision of a tree next to its parents; nothing when none was verified. */
 export async function showRevision({ database, blobs }: Platform, treeId: string): Promise<readonly string[]> {
   const { db } = database;
   const verified = (await readRevisions(db, [treeId])).filter(({ state }) => state === 'verified');

@@ -13,7 +13,7 @@ const CATCH_UP_MS = 60_000;
 const LINES = 16; // of the tree
 
 /**
- * Mines a search of one task, then shows its tree with visits and values, what the mining gave, and one revision beside its
+ * Mines a search of one task, then shows its tree with visits and values, what the mining found, and one revision next to its
  * parents.
  */
 export async function showSearch(platform: Platform, runId: string, signal: AbortSignal): Promise<void> {

@@ -7,7 +7,7 @@ import { writeLedger } from '../ledger.ts';
 import { progressLine, say } from '../terminal.ts';
 
 /**
- * Trains the linear policy for a few updates on the search world and shows what came of it on questions that it was not trained
+ * Trains the linear policy for a few updates on the search world and shows the result on questions that it was not trained
  * on.
  */
 export async function trainFew(platform: Platform, seed: number, signal: AbortSignal): Promise<void> {

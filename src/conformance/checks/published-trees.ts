@@ -18,7 +18,7 @@ export const publishedTreesCheck: VectorCheck = {
   },
 };
 
-/** Reads the trees that the pairings and rows were made of. @throws Error when the file beside is missing or another. */
+/** Reads the trees that the pairings and rows were made of. @throws Error when the sibling file is missing or another. */
 export async function siblingTrees({ readSibling }: VectorFile) {
   const trees = shape.parse(await readSibling('05_trees.json'));
   return (name: string) => {

@@ -48,7 +48,7 @@ export const revisionRowsCheck: VectorCheck = {
 };
 
 /**
- * Makes the rows of a tree as the published program does; its judge answers what the file tells, and everything it is asked is
+ * Makes the rows of a tree as the published program does; its judge answers what the file records, and everything it is asked is
  * kept.
  */
 function rowsOf({ alpha, beta, dataType, revise, rows: given }: Scenario, { opening, tree }: SearchedTree) {
@@ -79,7 +79,7 @@ function judgePath({ steps }: LeafPath, task: string, replies: readonly string[]
     if (next.kind === 'found') return { transition: next.transition, asked, feedback };
     const { taskDescription, log, action, observation } = next.slots;
     asked.push({ task_description: taskDescription, action_obs_prompt: log, action, observation });
-    const reply = replies[next.index] ?? ''; // a step beyond those told is asked for nothing, rejected, and seen as a difference
+    const reply = replies[next.index] ?? ''; // a step beyond those given is asked for nothing, rejected, and seen as a difference
     const { judgement, verdict } = parseVerdictAsPublished(reply);
     feedback.push({ revision_feedback: reply, action, obs: observation, judgement });
     verdicts.push(verdict);

@@ -91,5 +91,5 @@ function widthOf(responses: unknown): number | null {
 }
 
 function firstOf(list: unknown): unknown {
-  return Array.isArray(list) ? (list as readonly unknown[])[0] : undefined; // isArray gives any[]
+  return Array.isArray(list) ? (list as readonly unknown[])[0] : undefined; // isArray narrows to any[]
 }

@@ -14,7 +14,10 @@ const placement = z.object({
 const expressions = z.object({ expressions: z.array(z.string()) });
 const steps = z.object({ steps: z.array(z.tuple([z.string(), z.number()])), gamma: z.number() });
 
-/** Judges `09-process-rewards`: where the reward of a call is put, how a batch scales it, what the calculator pays, and the returns of steps. */
+/**
+ * Judges `09-process-rewards`: where the reward of a call is put, how a batch scales it, what the calculator pays, and the
+ * returns of steps.
+ */
 export const rlProcessRewardsCheck = rlCheck(/^09-process-rewards.*\.json$/, {
   prime_norm: ({ inputs }) => ({ value: normaliseOverBatch(rowsShape.parse(inputs.process_rewards)) }),
   process_reward_pipeline({ inputs }) {

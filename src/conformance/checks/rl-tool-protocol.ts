@@ -115,5 +115,5 @@ function pick(computed: Readonly<Record<string, unknown>>, expected: unknown): R
 }
 
 function itemOf(list: unknown, i: number): unknown {
-  return Array.isArray(list) ? (list as readonly unknown[])[i] : undefined; // isArray gives any[]
+  return Array.isArray(list) ? (list as readonly unknown[])[i] : undefined; // isArray narrows to any[]
 }

@@ -15,7 +15,7 @@ const values = z.object({
   response_mask: masksShape,
   cliprange_value: z.number(),
 });
-/** verl's names for the estimators beside ours. */
+/** verl's names for the estimators next to ours. */
 const NAMES: Readonly<Record<string, KlKind>> = { kl: 'k1', mse: 'k2', low_var_kl: 'k3', 'low_var_kl+': 'k3+' };
 const kind = z
   .string()

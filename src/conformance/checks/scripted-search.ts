@@ -32,7 +32,7 @@ export interface ScriptedRun extends SearchedTree {
 /**
  * Drives a search to its end as the published program does, every decision by `nextSearchStep`, all state by `applySearchFacts`.
  * @param picks the positions that are drawn, one per tie, in order. @throws RangeError when a tie is met that `picks` does not
- * tell.
+ * hold.
  */
 export function runScriptedSearch(script: Script, picks: readonly number[]): ScriptedRun {
   const texts = new Map<string, Texts>();
@@ -44,7 +44,7 @@ export function runScriptedSearch(script: Script, picks: readonly number[]): Scr
 
   const draw = ({ parentStepId, pool }: Tie): number => {
     const pick = picks[ties.length];
-    if (pick === undefined) throw new RangeError(`tie ${ties.length + 1} at ${parentStepId} is not told`);
+    if (pick === undefined) throw new RangeError(`tie ${ties.length + 1} at ${parentStepId} is not in the file`);
     const children = searchNode(state, parentStepId).children;
     ties.push({ pool: pool.map((i) => texts.get(children[i] ?? '')?.action ?? ''), pick });
     return pick;

@@ -53,7 +53,7 @@ export const searchCheck: VectorCheck = {
   },
 };
 
-/** Judges `09_tree_on_disk_example`: the first search of the file beside it, written as the published program writes a tree. */
+/** Judges `09_tree_on_disk_example`: the first search of its sibling file, written as the published program writes a tree. */
 export const treeOnDiskCheck: VectorCheck = {
   fileName: /^09_tree_on_disk_example.*\.json$/,
   async *judge({ json, readSibling }) {

@@ -76,7 +76,7 @@ function judgeLeak(world: World, expected: z.infer<typeof leakSizes>): JudgedCas
   return judgeEqual(name, closest, expected);
 }
 
-/** Gives the sizes up to the first that differs, which ends it: what grows otherwise may grow without measure. */
+/** Returns the sizes up to the first that differs, which ends it: what grows otherwise may grow without measure. */
 function sizesWhileEqual(world: World, goal: string, expected: z.infer<typeof leakSizes>): z.infer<typeof leakSizes> {
   const sizes = [];
   let [leaking, done] = [world, 0];

@@ -9,11 +9,11 @@ export interface FactorCoefficients {
 }
 
 /**
- * Gives the published compression component of one step's reward (specification of AgentOCR, §2.3): `λ·ln(cf)` in an episode that
- * succeeded, `−μ·ln(cf)` in one that failed, 0 in an iteration where the schedule is off. `factor` is the one chosen *at this
- * step*, which shrinks the next step's image, but is paid for here. The step that ends an episode earns nothing: no image follows
- * it (published: cf is set to 1). ln(cf) is paid whether or not a token was saved; `tokensSavedReward` is the sound form. @throws
- * RangeError for a factor outside 1..5.
+ * Returns the published compression component of one step's reward (specification of AgentOCR, §2.3): `λ·ln(cf)` in an episode
+ * that succeeded, `−μ·ln(cf)` in one that failed, 0 in an iteration where the schedule is off. `factor` is the one chosen *at
+ * this step*, which shrinks the next step's image, but is paid for here. The step that ends an episode earns nothing: no image
+ * follows it (published: cf is set to 1). ln(cf) is paid whether or not a token was saved; `tokensSavedReward` is the sound form.
+ * @throws RangeError for a factor outside 1..5.
  */
 export function factorReward(
   step: { readonly factor: number; readonly success: boolean; readonly active: boolean; readonly endsEpisode: boolean },

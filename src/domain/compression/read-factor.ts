@@ -1,7 +1,7 @@
 import { parsePythonFloat } from '../text/python-float.ts';
 import { pythonStrip } from '../text/python-strip.ts';
 
-/** Raised when the same answer would be read otherwise; recorded beside every factor. */
+/** Raised when the same answer would be read otherwise; recorded with every factor. */
 export const FACTOR_READER_VERSION = 1;
 
 /** The published range (specification of AgentOCR, §2.2): 1 keeps the image as it is, 5 leaves a fifth of its pixels. */
@@ -25,9 +25,9 @@ const CLOSING = /<\/compression>/i;
 /**
  * Reads the compression factor that an agent chose for its next history image: the text between the first opening and the first
  * closing `<compression>` tag, in any case, read as Python's `float` reads it (`parsePythonFloat` lists what that takes). What is
- * missing, no number or not finite means no compression (1), the rest is brought into the range: `0.5` gives 1, `1_0` gives 5. A
- * closing tag before the opening one leaves nothing between them. (§2.2; the reference's own comment promises the largest factor
- * on failure, its code gives 1.)
+ * missing, no number or not finite means no compression (1), the rest is brought into the range: `0.5` yields 1, `1_0` yields 5.
+ * A closing tag before the opening one leaves nothing between them. (§2.2; the reference's own comment promises the largest
+ * factor on failure, its code yields 1.)
  */
 export function readFactor(response: string): FactorReading {
   const [opening, closing] = [OPENING.exec(response), CLOSING.exec(response)];

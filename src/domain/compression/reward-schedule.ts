@@ -1,4 +1,4 @@
-/** Where a compression schedule stands: data that is recorded with every iteration and read back when a run goes on. */
+/** The state of a compression schedule: data that is recorded with every iteration and read back when a run goes on. */
 export interface RewardSchedule {
   /** K: compression is rewarded in every K-th training iteration. */
   readonly every: number;

@@ -23,7 +23,7 @@ export function scoreParts(step: {
   return { task: step.episodeReturn, compression: step.compression, invalid: step.valid ? 0 : -step.penalty || 0 };
 }
 
-/** Adds the parts up as published: the score that stands on the last token of the step's answer. */
+/** Adds the parts up as published: the score that is put on the last token of the step's answer. */
 export function totalScore({ task, compression, invalid }: ScoreParts): number {
   return task + compression + invalid;
 }

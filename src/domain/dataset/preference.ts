@@ -41,7 +41,7 @@ export function preferenceRow(
   return { prompt: [...opening, ...shared], chosen: behind(good), rejected: behind(bad) };
 }
 
-/** A row of supervised fine-tuning as TRL's `SFTTrainer` takes it: loss stands on the completion alone. */
+/** A row of supervised fine-tuning as TRL's `SFTTrainer` takes it: loss is computed on the completion alone. */
 export interface CompletionRow {
   readonly prompt: readonly ChatMessage[];
   readonly completion: readonly ChatMessage[];

@@ -5,7 +5,7 @@ export interface Turn {
 }
 
 /**
- * - `policy`: every turn that the rollout's own policy wrote, shared prefix included. Each line then stands alone as a
+ * - `policy`: every turn that the rollout's own policy wrote, shared prefix included. Each line is then complete as a
  *   demonstration; a
  *   step shared by n exported trajectories is trained on n times.
  * - `own`: of those, only the steps that this rollout took itself. A shared step weighs once at most, in the line of the rollout

@@ -16,7 +16,7 @@ export interface Interval {
 export const BOOTSTRAP_DEFAULTS: Omit<Bootstrap, 'seed'> = { confidence: 0.95, resamples: 2_000 };
 
 /**
- * Gives the percentile bootstrap interval of a mean over groups (Efron 1979; clusters as in Davison and Hinkley 1997, §3.8).
+ * Returns the percentile bootstrap interval of a mean over groups (Efron 1979; clusters as in Davison and Hinkley 1997, §3.8).
  * Whole groups are drawn with replacement: episodes of one task are alike, and resampling them one by one would pretend to know
  * more than was seen. Nothing but the seed decides the draws. @throws RangeError without a value, or for a confidence outside
  * 0..1.

@@ -23,7 +23,7 @@ export interface Measures {
   readonly byDepth: readonly { readonly taskDepth: number | null; readonly episodes: number; readonly successes: number }[];
 }
 
-/** The lengths of sequences that the loop metric is told for. */
+/** The lengths of sequences that the loop metric is reported for. */
 export const REPEATED_LENGTHS = [1, 2, 3, 4] as const;
 
 /**

@@ -13,8 +13,8 @@ export interface Conversation {
 
 /**
  * Builds the chat of a conversation: the instruction as system message, the first observation as user message, then assistant and
- * user in turn; the last message is where the agent stands. An empty instruction gives no system message: some servers refuse an
- * empty one.
+ * user in turn; the last message is the agent's current state. An empty instruction yields no system message: some servers refuse
+ * an empty one.
  */
 export function promptMessages(conversation: Conversation): ChatMessage[] {
   const messages: ChatMessage[] = [];

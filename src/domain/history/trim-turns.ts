@@ -19,7 +19,7 @@ export type Trimmed =
 /**
  * Drops whole turns (a reply with its observation), the oldest first, until the messages count at most `limit` tokens. The head
  * (all before the first reply) is pinned, and so is the newest turn: without its observation the agent would not know where it
- * stands. Agent-R instead cut messages 4 and 5, an observation with the *next* reply, and looped for ever on a long head
+ * is. Agent-R instead cut messages 4 and 5, an observation with the *next* reply, and looped for ever on a long head
  * (specification of Agent-R, §6 item 15).
  */
 export function trimTurns(
@@ -54,10 +54,10 @@ export function countTurns(messages: readonly ChatMessage[]): number {
 }
 
 /**
- * Estimates the tokens of a message where no tokenizer is at hand: one for three UTF-8 bytes, and four for the role's markers.
+ * Estimates the tokens of a message where no tokenizer is available: one for three UTF-8 bytes, and four for the role's markers.
  */
 export function approximateTokens(message: ChatMessage): number {
-  // English runs at about four bytes a token; three errs on the long side, so that the server's limit is met seldom.
+  // English runs at about four bytes a token; three errs on the long side, so that the server's limit is met rarely.
   return Math.ceil(new TextEncoder().encode(message.content).length / 3) + 4;
 }
 

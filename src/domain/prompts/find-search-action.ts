@@ -7,7 +7,7 @@ import { countMatches, type Found } from './projection.ts';
  * Finds the search or the answer in an answer for Search by the published rules (specification of AgentOCR, §4.2): all behind the
  * first `</search>`, or where there is none behind the first `</answer>`, is cut off; then a search goes before an answer. It is
  * written with lower-case tags and without blanks at its ends. Both kinds of tag, or one kind twice, anywhere in the answer make
- * it invalid, but the action stands. An answer ends the episode, so its factor is 1. Thoughts and scripts are not checked.
+ * it invalid, but the action counts. An answer ends the episode, so its factor is 1. Thoughts and scripts are not checked.
  */
 export function findSearchAction(response: string): Found {
   const kept = cutAfter(response, '</search>') ?? cutAfter(response, '</answer>') ?? response;

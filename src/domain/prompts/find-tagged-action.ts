@@ -31,7 +31,7 @@ export function findTaggedAction(response: string): Found {
 }
 
 /**
- * Gives the first thought in tags; without them all before the first tag of an action. For the reader only: no rule depends on
+ * Returns the first thought in tags; without them all before the first tag of an action. For the reader only: no rule depends on
  * it.
  */
 export function thoughtOf(response: string): string {
@@ -39,7 +39,7 @@ export function thoughtOf(response: string): string {
   return (inside ?? response.split(/<(?:action|search|answer|compression)>/i, 1)[0] ?? '').trim();
 }
 
-/** Says whether an opening or a closing compression tag stands in a lower-cased answer more than once. */
+/** Returns whether an opening or a closing compression tag occurs in a lower-cased answer more than once. */
 function repeatsCompression(lower: string): boolean {
   return countMatches(lower, /<compression>/g) > 1 || countMatches(lower, /<\/compression>/g) > 1;
 }

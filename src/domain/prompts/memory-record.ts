@@ -25,7 +25,7 @@ export function memoryRecord(name: TemplateName, step: FinishedStep): string {
   }
 }
 
-/** Joins records as the reference's memory does: in Search an empty line stands after each. */
+/** Joins records as the reference's memory does: in Search an empty line follows each. */
 export function joinRecords(name: TemplateName, records: readonly string[]): string {
   return name === 'search-qa' ? records.map((record) => `${record}\n`).join('\n') : records.join('\n');
 }

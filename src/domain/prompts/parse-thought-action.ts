@@ -62,7 +62,7 @@ function unquoted(line: string): string {
   return line.slice(length, line.length - length);
 }
 
-/** Gives the length of the longest text that another one both begins and ends with, in one pass (Knuth, Morris and Pratt). */
+/** Returns the length of the longest text that another one both begins and ends with, in one pass (Knuth, Morris and Pratt). */
 function borderOf(text: string): number {
   const borders = new Int32Array(text.length);
   let border = 0;

@@ -1,6 +1,6 @@
 import type { FactorReading } from '../compression/read-factor.ts';
 
-/** Raised when the same answer would be read otherwise; recorded beside what was read. */
+/** Raised when the same answer would be read otherwise; recorded with what was read. */
 export const PROJECTION_VERSION = 1;
 
 /** What an answer breaks, or what was done with it. Every flag but the two at the end makes it invalid. */

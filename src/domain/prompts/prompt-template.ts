@@ -3,7 +3,7 @@ import type { PromptMessage, PromptMode } from './prompt-message.ts';
 /** The worlds that a prompt is worded for. */
 export type TemplateName = 'alfworld' | 'search-qa' | 'textcraft';
 
-/** A step already taken, seen from where the agent stood: what it saw, and the action that was read out of its answer. */
+/** A step already taken, as the agent saw it: what it saw, and the action that was read out of its answer. */
 export interface PastStep {
   readonly observation: string;
   readonly action: string;
@@ -41,7 +41,7 @@ export interface ComposedPrompt {
   readonly template: TemplateRef;
   readonly messages: readonly PromptMessage[];
   /**
-   * The shown records, the oldest first: what the history image is drawn from, or what stands in the text; empty at the first
+   * The shown records, the oldest first: what the history image is drawn from, or what the text holds; empty at the first
    * step.
    */
   readonly historyText: string;

@@ -8,7 +8,7 @@ const THOUGHT_LABEL = /^\s*Thought(?: ?\d+)?:[^\S\n]*/;
 const ACTION_LABEL = /^\s*Action(?: ?\d+)?:/;
 const TAG = /<\/?think>|<(?:tool_call|code|search|answer|action)>/;
 
-/** Says how a reply is written. One without any mark is a bare action, which only readers of labels take. */
+/** Describes how a reply is written. One without any mark is a bare action, which only readers of labels take. */
 export function replyFormOf(reply: string): ReplyForm {
   if (THOUGHT_LABEL.test(reply) || ACTION_LABEL.test(reply)) return 'labels';
   return TAG.test(reply) ? 'tags' : 'labels';

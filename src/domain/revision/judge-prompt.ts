@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../history/prompt.ts';
 import type { SearchedStep } from '../search/searched-step.ts';
 
-/** What a judge is told of one step. */
+/** What a judge receives about one step. */
 export interface JudgeSlots {
   /** The task's first observation. */
   readonly taskDescription: string;
@@ -60,7 +60,7 @@ Judgement: <Good>, <Bad> or <Uncertain>`;
 
 /**
  * Shortens the log to at most `maxWords` words by leaving out its oldest steps, and says how many. Steps are counted whole, so
- * that no action stands without its observation; the published code cuts six characters at a time and counts again (§2.4).
+ * that no action is left without its observation; the published code cuts six characters at a time and counts again (§2.4).
  */
 export function fitJudgeLog(
   taskDescription: string,

@@ -10,7 +10,7 @@ export interface LeafPath {
 }
 
 /**
- * Gives the trajectories of a tree that ended, depth first, children in their order: a path ends where a step is terminal and
+ * Returns the trajectories of a tree that ended, depth first, children in their order: a path ends where a step is terminal and
  * childless (§2.2).
  */
 export function leafPaths(tree: Tree<SearchedStep>): readonly LeafPath[] {
@@ -28,7 +28,7 @@ export function sortByAverage(paths: readonly LeafPath[]): readonly LeafPath[] {
   return [...paths].sort((a, b) => b.average - a.average);
 }
 
-/** Tells that no walk of a tree earned anything: such a tree is skipped (§2.2). */
+/** Reports that no walk of a tree earned anything: such a tree is skipped (§2.2). */
 export function earnedNothing(tree: Tree<SearchedStep>): boolean {
   return tree.root.step.valueSum <= 0;
 }

@@ -21,7 +21,7 @@ export interface Pairing {
 /**
  * Pairs trajectories soundly (issue list of the specification, §6 items 8, 10, 12): inclusive thresholds, trajectories of the
  * same words counted once, and a known branch for every pair. The order is that of the rewards, then of the tree: no chance, so
- * none to record. A tree that earned nothing gives nothing.
+ * none to record. A tree without rewards yields nothing.
  */
 export function pairPaths(tree: Tree<SearchedStep>, thresholds: Thresholds): Pairing {
   if (earnedNothing(tree)) return { good: [], bad: [], pairs: [] };
@@ -38,7 +38,7 @@ export function pairPaths(tree: Tree<SearchedStep>, thresholds: Thresholds): Pai
 
 /**
  * Counts the steps that two trajectories share from the start. Steps are shared when their words are, reply and observation, even
- * where the search holds them twice: a reader of the rows could not tell them apart.
+ * where the search holds them twice: a reader of the rows could not distinguish them.
  */
 export function branchOf(a: LeafPath, b: LeafPath): number {
   const length = Math.min(a.steps.length, b.steps.length);
@@ -49,7 +49,7 @@ export function branchOf(a: LeafPath, b: LeafPath): number {
   return length;
 }
 
-/** Gives a text that is equal exactly where the words of two stretches are. */
+/** Returns a text that is equal exactly where the words of two stretches are. */
 export function contentOf(steps: readonly SearchedStep[]): string {
   return JSON.stringify(steps.map(({ response, observation }) => [response, observation]));
 }

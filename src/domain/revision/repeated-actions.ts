@@ -24,7 +24,7 @@ function roundsAt(actions: readonly string[], at: number, length: number): numbe
   return 1 + Math.floor(matched / length);
 }
 
-/** Tells whether a sequence is itself rounds of a shorter one. */
+/** Returns whether a sequence is itself rounds of a shorter one. */
 function isLoop(sequence: readonly string[]): boolean {
   for (let period = 1; period <= sequence.length / 2; period++) {
     if (sequence.length % period === 0 && roundsAt(sequence, 0, period) === sequence.length / period) return true;

@@ -14,7 +14,7 @@ export interface RecordedPath {
 
 /**
  * Plants the tree of some trajectories. Each follows the nodes of earlier ones for at most `shared` steps, then has nodes of its
- * own, so that one content may stand twice under different ids. Reply, action and observation of a step are told by its letter.
+ * own, so that one content may occur twice under different ids. Reply, action and observation of a step follow from its letter.
  */
 export function plant(paths: readonly RecordedPath[]): Tree<SearchedStep> {
   const rows = new Map<string, SearchedStep>([['root', stepOf('root', null, '')]]);

@@ -3,7 +3,7 @@ import type { SearchedStep } from '../search/searched-step.ts';
 import { beginThought, replyFormOf } from './begin-thought.ts';
 
 /**
- * A turn of a revision trajectory. `loss` tells whether its reply is trained on; `stepId` is null for a turn that nobody took.
+ * A turn of a revision trajectory. `loss` is whether its reply is trained on; `stepId` is null for a turn that nobody took.
  */
 export interface RevisedTurn {
   readonly part: 'bad' | 'signal' | 'good';
@@ -46,7 +46,7 @@ export type SignalForm = 'turn' | 'thought';
 export type RecordedSignal = SignalForm | 'in-form';
 
 /**
- * Says how a signal is recorded that is to stand before a reply; null where no reply of its form can be a turn of its own: there
+ * Returns how a signal is recorded that precedes a reply; null where no reply of its form can be a turn of its own: there
  * is no action to wait by.
  */
 export function recordSignal(form: SignalForm, reply: string): RecordedSignal | null {
@@ -54,7 +54,7 @@ export function recordSignal(form: SignalForm, reply: string): RecordedSignal | 
   return keepsForm('thought', reply) ? 'thought' : 'in-form';
 }
 
-/** Tells whether a recorded signal leaves a reply in its own form. */
+/** Returns whether a recorded signal leaves a reply in its own form. */
 export function keepsForm(signal: RecordedSignal, reply: string): boolean {
   if (signal === 'thought') return labelFirst('R', reply) === beginThought('R', reply);
   return signal === 'in-form' || replyFormOf(reply) === 'labels';
@@ -62,7 +62,7 @@ export function keepsForm(signal: RecordedSignal, reply: string): boolean {
 
 /**
  * Splices soundly: the bad trajectory up to its transition, the signal, and the good trajectory from the step where the two part.
- * What they share stands once and is, like the bad steps, context.
+ * What they share occurs once and is, like the bad steps, context.
  * @param branch how many first steps they share. @throws RangeError when the transition lies before the first step that differs.
  */
 export function splice(
@@ -92,7 +92,7 @@ export function lossMessages(opening: readonly ChatMessage[], turns: readonly Re
 
 /**
  * Puts a thought with its label before the thought of a reply, whatever its form: as revisions were recorded before forms were
- * told apart.
+ * distinguished.
  */
 function labelFirst(reflection: string, response: string): string {
   const marker = /^\s*Thought:\s*/.exec(response)?.[0];

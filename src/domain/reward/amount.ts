@@ -10,7 +10,7 @@ export function isAmount(value: unknown): value is number {
   return typeof value === 'number' && Math.abs(value) <= AMOUNT_LIMIT; // false for NaN
 }
 
-/** Says of a value that is no amount what it is instead. */
+/** Describes what a value that is no amount is instead. */
 export function whyNoAmount(value: unknown): string {
   return typeof value === 'number' && Number.isFinite(value)
     ? `is not between -${AMOUNT_LIMIT} and ${AMOUNT_LIMIT}`

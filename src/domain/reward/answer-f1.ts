@@ -2,8 +2,8 @@ import { pythonWords } from '../text/python-strip.ts';
 import { normalizeAnswer } from './exact-match.ts';
 
 /**
- * Gives the F1 of an answer's words against the best of the gold answers, both normalised, as SQuAD's script does; two empty ones
- * are equal.
+ * Returns the F1 of an answer's words against the best of the gold answers, both normalised, as SQuAD's script does; two empty
+ * ones are equal.
  */
 export function answerF1(prediction: string, golds: readonly string[]): number {
   const words = pythonWords(normalizeAnswer(prediction));

@@ -20,7 +20,7 @@ export function assistantBlocks(chat: string): string[] {
 export type Gap = 'newline' | 'white-space' | 'anything';
 
 /**
- * Takes what stands between `<think>…</think>` at the beginning of a block and `<tag>…</tag>` at its end; null where the block is
+ * Takes what is between `<think>…</think>` at the beginning of a block and `<tag>…</tag>` at its end; null where the block is
  * not made so.
  */
 export function gapBefore(block: string, tag: string): string | null {
@@ -30,7 +30,7 @@ export function gapBefore(block: string, tag: string): string | null {
   return block.slice(thoughtEnd + '</think>'.length, opening);
 }
 
-/** Says whether a text ends with a tag that begins at `from` or later. Python's `$` also stands before one last newline. */
+/** Returns whether a text ends with a tag that begins at `from` or later. Python's `$` also matches before one last newline. */
 export function endsWithin(text: string, tag: string, from: number): boolean {
   return [tag, `${tag}\n`].some((end) => text.endsWith(end) && text.length - end.length >= from);
 }

@@ -15,15 +15,17 @@ export function normalizeAnswer(text: string): string {
 }
 
 /**
- * Says whether a prediction equals one of the gold answers once all are normalised. What normalises to nothing equals what does
- * so too: "A" matches "the". No gold answer is matched by nothing.
+ * Returns whether a prediction equals one of the gold answers once all are normalised. What normalises to nothing equals what
+ * does so too: "A" matches "the". No gold answer is matched by nothing.
  */
 export function exactMatch(prediction: string, golds: readonly string[]): boolean {
   const normal = normalizeAnswer(prediction);
   return golds.some((gold) => normalizeAnswer(gold) === normal);
 }
 
-/** Gives what stands in the last complete `<answer>` of a text, null without one. Tags count in lower case only, as published. */
+/**
+ * Returns the content of the last complete `<answer>` of a text, null without one. Tags count in lower case only, as published.
+ */
 export function lastAnswer(text: string): string | null {
   return findEnclosed(text, 'answer', 'as-written').at(-1)?.content ?? null;
 }

@@ -70,7 +70,9 @@ function readForm(chat: string, generation: QaGeneration): Form {
   };
 }
 
-/** Says whether a gold answer, normalised, stands within a text, normalised. One that normalises to nothing stands everywhere. */
+/**
+ * Returns whether a gold answer, normalised, occurs within a text, normalised. One that normalises to nothing occurs everywhere.
+ */
 export function containsGold(text: string, golds: readonly string[]): boolean {
   const normal = normalizeAnswer(text);
   return golds.some((gold) => normal.includes(normalizeAnswer(gold)));

@@ -1,5 +1,5 @@
 /**
- * Gives the reward that Agent-R1's technical report prints (equation 6), which is not what its code pays: the exact match where
+ * Returns the reward that Agent-R1's technical report prints (equation 6), which is not what its code pays: the exact match where
  * answer and tool calls are all in form, else how much of the form is there, less one.
  */
 export function reportedReward(parts: {

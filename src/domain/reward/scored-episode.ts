@@ -9,7 +9,7 @@ export interface ScoredEpisode {
   readonly chat: string;
   /** What the model said, turn by turn. */
   readonly responses: readonly string[];
-  /** What stands in the last `<answer>` of the last response, null without one. */
+  /** The content of the last `<answer>` of the last response, null without one. */
   readonly answer: string | null;
   readonly groundTruth: Json;
   /** The ground truth as texts that count as right. */
@@ -21,7 +21,9 @@ export interface ScoredEpisode {
   readonly success: boolean | null;
 }
 
-/** What a scorer says: the reward, whether the task was done (null where it cannot tell), and what the reward was made of. */
+/**
+ * What a scorer returns: the reward, whether the task was done (null where it cannot decide), and what the reward was made of.
+ */
 export interface Score {
   readonly value: number;
   readonly success: boolean | null;

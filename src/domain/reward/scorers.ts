@@ -17,7 +17,7 @@ import { scoreSearchR1 } from './search-r1-em.ts';
 export interface Scorer {
   readonly name: string;
   readonly revision: string;
-  /** What it looks at beside the record. */
+  /** What it looks at besides the record. */
   readonly needs: 'ground-truth' | 'nothing';
   score(episode: ScoredEpisode): Score;
 }
@@ -108,7 +108,7 @@ export function listScorers(): string {
   return SCORERS.map(({ name, revision }) => `${name}@${revision}`).join(', ');
 }
 
-/** Which scorer Agent-R1 gives a data set. */
+/** The scorer that Agent-R1 assigns to a data set. */
 const BY_SOURCE: Readonly<Record<string, string>> = {
   'hotpotqa/hotpot_qa': 'qa-em-format',
   'bdsaglam/musique': 'qa-em-format',
@@ -117,7 +117,7 @@ const BY_SOURCE: Readonly<Record<string, string>> = {
   'BytedTsinghua-SIA/DAPO-Math-17k': 'retool',
 };
 
-/** Gives the scorer of a data set: the one that Agent-R1 sends it to, or exact match. */
+/** Returns the scorer of a data set: the one that Agent-R1 sends it to, or exact match. */
 export function scorerOfSource(dataSource: string): Scorer {
   const name = (Object.hasOwn(BY_SOURCE, dataSource) ? BY_SOURCE[dataSource] : undefined) ?? 'exact-match';
   const found = findScorer(name);

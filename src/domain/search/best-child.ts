@@ -2,7 +2,7 @@ import { createRandom } from '../random/random.ts';
 import { seedFrom } from '../random/seed-from.ts';
 import { type NodeStatistics, uctScore } from './uct.ts';
 
-/** Children that scored best together, by their positions among all children of the node, and where the walk stands. */
+/** Children that scored best together, by their positions among all children of the node, and where the walk is. */
 export interface Tie {
   readonly simulation: number;
   readonly parentStepId: string;
@@ -28,8 +28,8 @@ export interface ChildStatistics extends NodeStatistics {
 const TOLERANCE = 1e-12; // a few units in the last place of scores near 1
 
 /**
- * Chooses the child that a walk goes to (§1.5): terminal ones are ignored, an unvisited one beats every score, the others go by
- * UCT. Null when no child is left to walk to: the node is exhausted. @throws RangeError when `draw` answers a position outside
+ * Chooses the child that a walk goes to (§1.5): terminal ones are ignored, an unvisited one beats every score, the others compare
+ * by UCT. Null when no child is left to walk to: the node is exhausted. @throws RangeError when `draw` answers a position outside
  * the pool.
  */
 export function bestChild(
@@ -57,8 +57,8 @@ export function bestChild(
 }
 
 /**
- * Gives the positions of the children that may be walked to and score best, within `tolerance`; empty when there is none to walk
- * to.
+ * Returns the positions of the children that may be walked to and score best, within `tolerance`; empty when there is none to
+ * walk to.
  */
 export function bestPositions(
   parentVisits: number,

@@ -55,7 +55,7 @@ export type SearchStep =
  * the step, apply its facts (`applySearchFacts`), ask again; a search that was killed anywhere goes on from its facts as if
  * nothing had been.
  *
- * A walk expands the node where it stands; every new child that ended is backed up, in order; then the walk goes down by
+ * A walk expands the node it has reached; every new child that ended is backed up, in order; then the walk goes down by
  * `bestChild` to a node without children and expands that. It ends where nothing is left to explore; the next one begins at the
  * root. The search is finished after `iterations` walks (`iterations`), or before when the root is terminal (`exhausted`).
  */

@@ -15,7 +15,7 @@ interface Opening {
 export type CountTokens = (messages: readonly ChatMessage[]) => number;
 
 /**
- * Gives what stands before the first reply: a system sentence, the instruction as the first user message with its
+ * Returns what precedes the first reply: a system sentence, the instruction as the first user message with its
  * acknowledgement, the first observation (§1.2).
  */
 export function publishedOpening({ instruction, observation }: Opening): readonly ChatMessage[] {

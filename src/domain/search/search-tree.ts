@@ -56,19 +56,19 @@ export function startSearch(rootStepId: string): SearchState {
   return { rootStepId, nodes: new Map([[rootStepId, root]]), walk: { simulation: 0, stepId: rootStepId } };
 }
 
-/** Gives a node of a search. @throws RangeError that names it when the search has none of that id. */
+/** Returns a node of a search. @throws RangeError that names it when the search has none of that id. */
 export function searchNode({ nodes }: Pick<SearchState, 'nodes'>, stepId: string): SearchNode {
   const node = nodes.get(stepId);
   if (!node) throw new RangeError(`the search has no node ${stepId}`);
   return node;
 }
 
-/** Gives the children of a node, in the order in which they were added. */
+/** Returns the children of a node, in the order in which they were added. */
 export function childrenOf(state: Pick<SearchState, 'nodes'>, node: SearchNode): readonly SearchNode[] {
   return node.children.map((stepId) => searchNode(state, stepId));
 }
 
-/** Gives the step ids from the root to a node, both included. */
+/** Returns the step ids from the root to a node, both included. */
 export function searchPath(state: Pick<SearchState, 'nodes'>, stepId: string): readonly string[] {
   const path: string[] = [];
   for (let id: string | null = stepId; id !== null; id = searchNode(state, id).parentStepId) path.push(id);

@@ -1,4 +1,4 @@
-/** Gives the last `count` code points of a text, as Python's `text[-count:]` does. */
+/** Returns the last `count` code points of a text, as Python's `text[-count:]` does. */
 export function lastCodePoints(text: string, count: number): string {
   if (text.length <= count) return text;
   let at = text.length;

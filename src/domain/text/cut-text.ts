@@ -6,14 +6,14 @@ export function cutText(text: string, length: number): string {
   return text.length <= length ? text : text.slice(0, splitsPair(text, length) ? length - 1 : length);
 }
 
-/** Gives the last `length` units of a text, one less where they would begin with the second half of a pair. */
+/** Returns the last `length` units of a text, one less where they would begin with the second half of a pair. */
 export function cutFront(text: string, length: number): string {
   const from = text.length - length;
   return from <= 0 ? text : text.slice(splitsPair(text, from) ? from + 1 : from);
 }
 
 /**
- * Gives the units [from, to) of a text, each pair with the range that its first half lies in: adjoining ranges give the whole
+ * Returns the units [from, to) of a text, each pair with the range that its first half lies in: adjoining ranges give the whole
  * text when they are put together. A range may be one unit longer than asked for.
  */
 export function rangeOf(text: string, from: number, to: number): string {

@@ -1,4 +1,4 @@
-/** What stands between a pair of tags, and where the pair ends in the text. */
+/** The content between a pair of tags, and where the pair ends in the text. */
 export interface Enclosed {
   readonly content: string;
   readonly start: number;

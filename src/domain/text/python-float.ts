@@ -13,7 +13,8 @@ export function parsePythonFloat(text: string): number | null {
   const ascii = pythonStrip(text).replace(/\p{Nd}/gu, digitOf);
   const word = /^([+-]?)(inf|infinity|nan)$/i.exec(ascii);
   if (word) return word[2]?.toLowerCase() === 'nan' ? Number.NaN : word[1] === '-' ? -Infinity : Infinity;
-  // An underscore stands between two digits only. What is left is a decimal, which both languages round to the nearest double.
+  // An underscore is allowed between two digits only. What is left is a decimal, which both languages round to the nearest
+  // double.
   const bare = ascii.replace(/(?<=[0-9])_(?=[0-9])/g, '');
   return /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?$/i.test(bare) ? Number(bare) : null;
 }

@@ -1,5 +1,5 @@
 /**
- * Gives a path or address without the slashes at its end; as a pattern (`/\/+$/`) it takes quadratic time on slashes in the
+ * Returns a path or address without the slashes at its end; as a pattern (`/\/+$/`) it takes quadratic time on slashes in the
  * middle.
  */
 export function withoutSlashes(text: string): string {

@@ -11,7 +11,7 @@ export const NOUS_ERRORS = {
 export const SEED_INVALID_FORMAT =
   'Invalid tool call format. Please use <tool_call>{"name": "tool_name", "arguments": {params_json}}</tool_call> format.';
 
-/** What a step of profile `seed` costs where no call was made, and where one was made in vain. */
+/** What a step of profile `seed` costs where no call was made, and where one was made without success. */
 export const SEED_PENALTIES = { invalid: -0.1, ineffective: -0.05 } as const;
 
 /** What profile `v0.1` answers to a call of a tool that there is not. */

@@ -17,7 +17,7 @@ export type ToolProfile = (typeof TOOL_PROFILES)[number];
 
 /**
  * What is to be done about one call: execute it, or answer it with an error. `reward` is the profile's penalty, null where it
- * gives none.
+ * returns none.
  */
 export type PlannedCall =
   | { readonly kind: 'execute'; readonly call: ToolCall }
@@ -40,7 +40,7 @@ export type PlannedTurn =
 /** The tools that there are, as far as planning goes. */
 export interface KnownTools {
   readonly names: readonly string[];
-  /** Gives what is wrong with the arguments of a call of a known tool, null for nothing. */
+  /** Returns what is wrong with the arguments of a call of a known tool, null for nothing. */
   problemOf(call: ToolCall): string | null;
 }
 
@@ -75,7 +75,7 @@ export function planTurn(
   }
 }
 
-/** Gives the answer to a call whose tool failed, and what it costs. */
+/** Returns the answer to a call whose tool failed, and what it costs. */
 export function answerFailure(
   profile: ToolProfile,
   tool: string,

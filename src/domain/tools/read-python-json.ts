@@ -6,8 +6,8 @@ export type ReadJson =
       readonly kind: 'value';
       readonly value: Json;
       /**
-       * JSON pointers of the numbers that were written as floats: Python calls 1.0 no integer, and JavaScript cannot tell it from
-       * 1.
+       * JSON pointers of the numbers that were written as floats: Python calls 1.0 no integer, and JavaScript cannot distinguish
+       * it from 1.
        */
       readonly floats: ReadonlySet<string>;
       /** Of an object: the text of each member's value as it was written, last one of a name. */
@@ -29,7 +29,7 @@ const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r
 
 /**
  * Reads JSON as Python's `json.loads` does: NaN and the infinities are numbers, a repeated name keeps its last value, no control
- * character stands in a text. Integers beyond 2^53 are rounded (the text in `members` is not). Nesting deeper than 200 is broken.
+ * character occurs in a text. Integers beyond 2^53 are rounded (the text in `members` is not). Nesting deeper than 200 is broken.
  */
 export function readPythonJson(text: string): ReadJson {
   const floats = new Set<string>();
@@ -157,7 +157,7 @@ class Broken extends Error {
   }
 }
 
-/** Says whether a value is an object, neither list nor null. */
+/** Returns whether a value is an object, neither list nor null. */
 export function isJsonObject(value: Json | undefined): value is { readonly [name: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -6,7 +6,7 @@ export interface ParameterSchema {
 }
 
 /**
- * Validates arguments as Agent-R1 of March 2025 does, and gives its message for the first problem, null for none: a dictionary,
+ * Validates arguments as Agent-R1 of March 2025 does, and returns its message for the first problem, null for none: a dictionary,
  * the required names, and for each known property its `type` and `enum`. Names that the schema does not know pass, and so does a
  * type it does not know; a boolean is an integer and a number, as in Python. @param floats pointers to the numbers that were
  * written as floats: 1.0 is no integer there.

@@ -3,7 +3,7 @@ import type { EstimatorBatch } from './advantages/estimator.ts';
 import type { PolicyLossInput } from './losses/policy-loss.ts';
 import type { Masks, Rows } from './rows/rows.ts';
 
-/** Builds a batch from plain arrays; every row is a trajectory of its own in one group unless told otherwise. */
+/** Builds a batch from plain arrays; every row is a trajectory of its own in one group unless overridden. */
 export function givenBatch(
   rewards: readonly (readonly number[])[],
   masks: readonly (readonly number[])[],

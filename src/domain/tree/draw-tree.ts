@@ -23,7 +23,7 @@ export interface Drawing {
 
 /**
  * Draws a tree in text. Siblings that did the same (action, observation, end) are one branch with their number, so a group of
- * rollouts is seen as the tree of what they did; a stretch without a fork is one line, unless ids are shown. Each line tells how
+ * rollouts is seen as the tree of what they did; a stretch without a fork is one line, unless ids are shown. Each line shows how
  * many of the rollouts that end below it succeeded, and ends in ■ where the environment ended, … where a limit did.
  * @param succeeded the leaf steps of successful rollouts.
  */
@@ -55,7 +55,7 @@ export function drawSearch(tree: Tree<DrawnStep>, visited: ReadonlyMap<string, V
   return draw(tree, { label, weight: (group) => totals(group).visits }, shown);
 }
 
-/** What stands behind a branch, and what puts it before its siblings. */
+/** What follows a branch, and what puts it before its siblings. */
 interface Marks {
   readonly label: (group: Group) => string;
   readonly weight: (group: Group) => number;
@@ -90,7 +90,7 @@ function childrenOf(node: TreeNode<DrawnStep>): Group {
   return node.children;
 }
 
-/** Gives the branches below a group, the last to be drawn first: they are taken off the end. */
+/** Returns the branches below a group, the last to be drawn first: they are taken off the end. */
 function branchesBelow(group: Group, prefix: string, weight: Marks['weight']): Branch[] {
   const groups = groupSame(group.flatMap(childrenOf), weight);
   return groups.map((below, i) => ({ group: below, prefix, last: i === groups.length - 1 })).reverse();

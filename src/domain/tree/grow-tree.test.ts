@@ -25,7 +25,7 @@ describe('growTree', () => {
   });
 
   test.each([
-    ['two rows of one step', [step('a', null), step('b', 'a'), step('b', 'a')], 'step b stands twice'],
+    ['two rows of one step', [step('a', null), step('b', 'a'), step('b', 'a')], 'step b occurs twice'],
     ['two roots', [step('a', null), step('b', null)], 'steps a and b are both roots'],
     ['no root', [], 'no root'],
     ['a missing parent', [step('a', null), step('b', 'x')], 'step b hangs on step x'],

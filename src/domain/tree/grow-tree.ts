@@ -1,4 +1,4 @@
-/** What every row of a tree tells, whatever else it carries: its place. The root has no parent. */
+/** What every row of a tree holds, whatever else it carries: its place. The root has no parent. */
 export interface TreeStep {
   readonly stepId: string;
   readonly parentStepId: string | null;
@@ -19,13 +19,13 @@ export interface Tree<S extends TreeStep> {
 
 /**
  * Folds the rows of one tree, in any order, into nodes that know their parent and children.
- * @throws RangeError that names the step when a row stands twice, a parent is missing, there is not exactly one root, or rows
+ * @throws RangeError that names the step when a row occurs twice, a parent is missing, there is not exactly one root, or rows
  * form a ring.
  */
 export function growTree<S extends TreeStep>(rows: readonly S[]): Tree<S> {
   const nodes = new Map<string, Growing<S>>();
   for (const step of rows) {
-    if (nodes.has(step.stepId)) throw new RangeError(`step ${step.stepId} stands twice among the rows of the tree`);
+    if (nodes.has(step.stepId)) throw new RangeError(`step ${step.stepId} occurs twice among the rows of the tree`);
     nodes.set(step.stepId, { step, parent: null, children: [] });
   }
   let root: Growing<S> | undefined;
@@ -72,14 +72,14 @@ export function* walkDown<S extends TreeStep>(from: TreeNode<S>): Generator<Tree
   }
 }
 
-/** Gives the steps nobody went on from, in row order. */
+/** Returns the steps nobody went on from, in row order. */
 export function leavesOf<S extends TreeStep>(tree: Tree<S>): readonly S[] {
   const leaves: S[] = [];
   for (const node of tree.nodes.values()) if (node.children.length === 0) leaves.push(node.step);
   return leaves;
 }
 
-/** Gives the steps from the root to a step, both included. @throws RangeError when the tree has no such step. */
+/** Returns the steps from the root to a step, both included. @throws RangeError when the tree has no such step. */
 export function pathTo<S extends TreeStep>(tree: Tree<S>, stepId: string): readonly S[] {
   const path: S[] = [];
   let node = tree.nodes.get(stepId) ?? null;

@@ -21,7 +21,7 @@ export interface Trajectory<S extends TreeStep, R extends TreeRollout> {
   readonly path: readonly S[];
 }
 
-/** Gives the trajectory of every finished rollout, in the order of the rollouts. */
+/** Returns the trajectory of every finished rollout, in the order of the rollouts. */
 export function* trajectoriesOf<S extends TreeStep, R extends TreeRollout>(
   tree: Tree<S>,
   rollouts: readonly R[],
@@ -48,7 +48,7 @@ export function indexRewards<W extends TreeReward>(rewards: readonly W[]): Rewar
   return { ofStep, ofRollout };
 }
 
-/** Gives every reward that counts for a trajectory: those of its steps from the root down, then those on the rollout itself. */
+/** Returns every reward that counts for a trajectory: those of its steps from the root down, then those on the rollout itself. */
 export function rewardsAlong<W extends TreeReward>(
   { path, rollout }: Trajectory<TreeStep, TreeRollout>,
   { ofStep, ofRollout }: RewardIndex<W>,
@@ -63,7 +63,7 @@ export function sumByComponent(rewards: readonly TreeReward[]): Readonly<Record<
   return Object.fromEntries([...sums].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Gives the return of a trajectory: the sum of every reward that counts for it. */
+/** Returns the return of a trajectory: the sum of every reward that counts for it. */
 export function returnOf(trajectory: Trajectory<TreeStep, TreeRollout>, index: RewardIndex): number {
   return rewardsAlong(trajectory, index).reduce((sum, { value }) => sum + value, 0);
 }

@@ -31,7 +31,7 @@ export interface DigestedTree {
 
 /**
  * Digests what happened in a tree: its task, structure, texts, terminations, rewards by component, outcomes. Ids, run, times,
- * ordinals, log offsets and the order in which siblings arrived do not count, so the same seeded run over another log gives the
+ * ordinals, log offsets and the order in which siblings arrived do not count, so the same seeded run over another log returns the
  * same digest.
  *
  * A Merkle tree: each node's text names the digests of its children, sorted. That is linear in the tree's text, needs no
@@ -45,7 +45,7 @@ export function treeDigest(recorded: DigestedTree, sha256: (text: string) => str
   return sha256(JSON.stringify(['espalier-tree/1', task, digests.get(tree.root.step.stepId)]));
 }
 
-/** Gives the digest of every subtree by the id of its top step. */
+/** Returns the digest of every subtree by the id of its top step. */
 export function nodeDigests(
   tree: Tree<DigestedStep>,
   { rollouts, rewards }: Pick<DigestedTree, 'rollouts' | 'rewards'>,

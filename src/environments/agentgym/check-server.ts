@@ -18,7 +18,7 @@ export interface ServerReport {
 
 /**
  * Looks at a server before a run: that it is there, that it is the environment that is asked for, and which routes it has. Only
- * GET requests are sent. @param extra routes that this run needs beside the environment's own.
+ * GET requests are sent. @param extra routes that this run needs besides the environment's own.
  * @throws EnvironmentError `unreachable`, or `protocol` that says what is wrong there and, where that can be seen, what it is
  * instead.
  */
@@ -59,7 +59,7 @@ export async function livenessOf(calls: CallOptions): Promise<string> {
 type Routes = Pick<ServerReport, 'routes' | 'routesFrom'>;
 
 /**
- * FastAPI publishes its routes; where it does not, a GET tells: 404 for none, 405 for a POST route, 422 for one that lacks its
+ * FastAPI publishes its routes; where it does not, a GET shows it: 404 for none, 405 for a POST route, 422 for one that lacks its
  * parameters.
  */
 async function routesOf(descriptor: ServerDescriptor, calls: CallOptions, extra: readonly string[]): Promise<Routes> {

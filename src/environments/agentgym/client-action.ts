@@ -15,8 +15,8 @@ export type ClientAction =
   | { readonly kind: 'refuse'; readonly observation: string };
 
 /**
- * Gives what a published client would post for a text (agent-r §4.2, vectors `15`). Only for reproducing old results: the filters
- * glue words (`oak_logs` becomes `oaklogs`), and since 2025-09 a bare action is posted as an empty one.
+ * Returns what a published client would post for a text (agent-r §4.2, vectors `15`). Only for reproducing old results: the
+ * filters glue words (`oak_logs` becomes `oaklogs`), and since 2025-09 a bare action is posted as an empty one.
  */
 export function clientAction(family: ClientFamily, revision: ClientRevision, text: string): ClientAction {
   switch (family) {

@@ -12,9 +12,9 @@ export interface ServerDescriptor {
   /** How the server calls itself, for people. */
   readonly title: string;
   readonly family: 'id' | 'env_idx';
-  /** What stands before every route but `/`: LMRL-Gym serves two environments. */
+  /** What precedes every route but `/`: LMRL-Gym serves two environments. */
   readonly prefix: '' | '/maze' | '/wordle';
-  /** What `GET /` answers. Two servers say only "ok": their routes tell them apart. */
+  /** What `GET /` answers. Two servers say only "ok": their routes distinguish them. */
   readonly liveness: string;
   /** Routes, without the prefix, that a run needs. */
   readonly needs: readonly string[];
@@ -26,7 +26,7 @@ export interface ServerDescriptor {
     /** The field that carries the task's number. */
     readonly task: 'data_idx' | 'game' | 'session_id' | 'id' | 'seed';
     readonly with: Readonly<Record<string, unknown>>;
-    /** Where the first observation stands: in the field `observation`, at the front of an array, or as the whole answer. */
+    /** Where the first observation is: in the field `observation`, at the front of an array, or as the whole answer. */
     readonly answer: 'object' | 'tuple' | 'text';
     /** A field that is written before the observation, with a newline between. */
     readonly preface: 'task_description' | null;

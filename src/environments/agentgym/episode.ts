@@ -62,7 +62,7 @@ export async function openEpisode(options: EpisodeOptions): Promise<Environment>
   }
 
   /**
-   * Before the first step nothing is lost: where the server was started again, the idle places of before fail one by one, then a
+   * Before the first step nothing is lost: where the server was started again, the idle earlier places fail one by one, then a
    * new one opens.
    */
   async function openSomewhere(task: number, mode?: 'alone'): Promise<Opening> {
@@ -135,7 +135,7 @@ function after(
   };
 }
 
-/** The reward of a step that did not happen: a cumulative one stands where it stood, any other is nothing. */
+/** The reward of a step that did not happen: a cumulative one stays what it was, any other is nothing. */
 function unmoved(reward: Reward): Reward {
   return reward.kind === 'cumulative' ? { ...reward, gain: 0 } : { ...reward, value: 0, raw: 0 };
 }

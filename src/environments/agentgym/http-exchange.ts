@@ -28,8 +28,8 @@ const ANSWER_LIMIT = 16 * 1024 * 1024; // bytes; the largest real answer, Wordle
 
 /**
  * Sends one request and waits for the whole answer. Every request has a connection of its own, as AgentGym's clients do it: a
- * kept one that the server has just closed (uvicorn does after 5 s) could not be told from a server that died over the request.
- * And `fetch` gives up on a slow answer after 300 s, where a ScienceWorld or WebArena step may be given more.
+ * kept one that the server has just closed (uvicorn does after 5 s) could not be distinguished from a server that died over the
+ * request. And `fetch` gives up on a slow answer after 300 s, where a ScienceWorld or WebArena step may be given more.
  */
 export function exchange({ method, url, json, timeoutMs }: HttpRequest): Promise<Exchange> {
   return new Promise((resolve) => {

@@ -14,7 +14,7 @@ const FORM = `Answer each time with one thought and one action, and nothing afte
 Thought: what you know, and what to do next
 Action: the action`;
 
-/** What an agent is told before the first observation, in our own words; the servers serve none. */
+/** What an agent reads before the first observation, in our own words; the servers serve none. */
 export const INSTRUCTIONS: { readonly [Name in ServerName]: string } = {
   textcraft: TEXTCRAFT,
 

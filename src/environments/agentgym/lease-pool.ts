@@ -28,7 +28,7 @@ interface Waiter {
 /**
  * Holds the environments that we have on one server. A returned one is kept and lent again, since a reset makes it new: some
  * servers never free what was created (WebShop dies of it after hours), and ScienceWorld starts a Java machine for each. `close`
- * gives all back.
+ * returns all back.
  */
 export class LeasePool {
   readonly #server: Server;
@@ -79,12 +79,12 @@ export class LeasePool {
     this.#invite();
   }
 
-  /** Tells that a leased environment is at work, so that those who wait go on waiting. */
+  /** Reports that a leased environment is at work, so that the waiting callers go on waiting. */
   touch(): void {
     this.#lastUse = performance.now();
   }
 
-  /** Refuses those who wait and gives every environment back to the server. */
+  /** Refuses the waiting callers and returns every environment to the server. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const waiter of this.#waiters.splice(0)) waiter.reject(closed());

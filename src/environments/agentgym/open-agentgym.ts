@@ -21,8 +21,8 @@ export interface AgentGymOptions {
   readonly limit?: number;
   readonly snap?: 'agent-r' | undefined;
   /**
-   * For how long an unreachable server is tried again during a run, in milliseconds. Opening tries once: a wrong address is told
-   * at once.
+   * For how long an unreachable server is tried again during a run, in milliseconds. Opening tries once: a wrong address is
+   * reported at once.
    */
   readonly patienceMs?: number;
   /** How long a new environment is waited for while none of those at the limit is used, in milliseconds. */
@@ -87,7 +87,7 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
   }
 }
 
-/** Gives the address that routes are below. AgentGym's own clients are given `…/maze`; either form will do. */
+/** Returns the address that routes are below. AgentGym's own clients are given `…/maze`; either form will do. */
 export function baseOf(url: string, prefix: string): URL {
   const base = new URL(url);
   const path = withoutSlashes(base.pathname);

@@ -5,7 +5,9 @@ import { readRemote, resetRemote, type Server } from './remote.ts';
 
 const GOAL_WITHIN = 16_384; // characters of an observation that a goal is looked for in; goals have at most 10,000
 
-/** Starts a task on a leased environment and gives its opening as an agent sees it. @throws EnvironmentError as `resetRemote`. */
+/**
+ * Starts a task on a leased environment and returns its opening as an agent sees it. @throws EnvironmentError as `resetRemote`.
+ */
 export async function openTask(server: Server, id: number, task: number, mode?: 'alone'): Promise<Opening> {
   const { descriptor } = server;
   const { observation, actions } = await resetRemote(server, id, task, mode);

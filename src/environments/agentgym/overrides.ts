@@ -10,7 +10,7 @@ const combinations = z.object({ get_valid_action_object_combinations: z.array(z.
 const looked = z.object({ look_around: z.string() });
 const carried = z.object({ inventory: z.string() });
 
-/** Reads what ScienceWorld offers where the agent stands. @throws EnvironmentError as any read. */
+/** Reads what ScienceWorld offers in the agent's state. @throws EnvironmentError as any read. */
 export async function readOverrides(server: Server, id: number): Promise<Overrides> {
   return {
     validActions: (await readRemote(server, id, VALID, combinations)).get_valid_action_object_combinations,

@@ -17,7 +17,7 @@ const TIME_MS = 20_000; // ScienceWorld takes seconds for one reset: fewer round
 
 /**
  * Starts tasks at the same time, in spite of what is known of the server, and compares each opening with the one that the same
- * task has when nothing else starts. Creates environments of its own and gives them back. @throws EnvironmentError as the
+ * task has when nothing else starts. Creates environments of its own and closes them. @throws EnvironmentError as the
  * requests do.
  */
 export async function probeStarts(server: Server): Promise<StartProbe> {

@@ -29,7 +29,7 @@ export type RemoteStep =
   /** The server failed over this action; its environment is still there. */
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** Creates an environment and gives its id on the server. @throws EnvironmentError `unreachable` or `protocol`. */
+/** Creates an environment and returns its id on the server. @throws EnvironmentError `unreachable` or `protocol`. */
 export async function createRemote(server: Server): Promise<number> {
   const { descriptor } = server;
   // A create whose answer was lost may have left an environment behind; asking again would leave another.
@@ -87,7 +87,7 @@ export async function stepRemote(server: Server, id: number, action: string): Pr
   return stepIn(descriptor, json);
 }
 
-/** Gives an environment back, where the server can take it. Never throws: what a server keeps is not the caller's failure. */
+/** Returns an environment back, where the server can take it. Never throws: what a server keeps is not the caller's failure. */
 export async function closeRemote(server: Server, id: number): Promise<void> {
   if (!server.canClose) return;
   const brief = { ...server.calls, timeoutMs: Math.min(server.calls.timeoutMs, CLOSE_TIMEOUT_MS), patienceMs: 0 };
@@ -133,7 +133,7 @@ function refusedReset(server: Server, id: number, task: number, said: string): E
   return new EnvironmentError('protocol', `${title} cannot start task ${task}: ${abridge(said)}`);
 }
 
-/** Tells a server that failed over a request from one that has lost the environment: both are HTTP 500. */
+/** Distinguishes a server that failed over a request from one that has lost the environment: both are HTTP 500. */
 async function mustBeAlive(server: Server, id: number, failed: Answer): Promise<void> {
   const { status, body } = await get(server, '/observation', id);
   const said = status === 200 ? errorIn(softJson(body)) : body;

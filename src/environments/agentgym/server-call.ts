@@ -65,7 +65,7 @@ function urlOf(baseUrl: URL, path: string): URL {
   return new URL(`${baseUrl.origin}${withoutSlashes(baseUrl.pathname)}${path}`);
 }
 
-/** Reads the JSON of an answer with status 200. @throws EnvironmentError `protocol` that tells what came instead. */
+/** Reads the JSON of an answer with status 200. @throws EnvironmentError `protocol` that names what came instead. */
 export function jsonOf(what: string, { status, body }: Answer): unknown {
   if (status !== 200) throw new EnvironmentError('protocol', `${what} answered HTTP ${status}: ${abridge(body)}`);
   try {

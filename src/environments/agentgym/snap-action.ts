@@ -1,4 +1,4 @@
-/** What ScienceWorld offers where the agent stands: the texts of the patched server's extra routes (agent-r §4.4). */
+/** What ScienceWorld offers in the agent's state: the texts of the patched server's extra routes (agent-r §4.4). */
 export interface Overrides {
   readonly validActions: readonly string[];
   readonly look: string;

@@ -21,7 +21,7 @@ export const echo = defineEnvironment({
   summary: 'shows one character, and the answer should be that character: shows that a trainer learns',
   options: z.strictObject({
     characters: text('CHARACTERS', 'the characters; a task for each')
-      .refine((given) => new Set(given).size > 1, 'names one character, which is learnt by saying it; name two or more')
+      .refine((given) => new Set(given).size > 1, 'names one character, which is learned by saying it; name two or more')
       .default(DIGITS),
   }),
   syntax: wholeRest('echo', 'characters', 'CHARACTERS'),

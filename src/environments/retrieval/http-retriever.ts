@@ -10,7 +10,7 @@ export interface HttpRetrieverOptions {
   readonly dialect?: RetrieveDialect;
   /** The limit for one request, in milliseconds. */
   readonly timeoutMs?: number;
-  /** How often a request is sent before its failure stands. */
+  /** How often a request is sent before its failure is final. */
   readonly attempts?: number;
   /** The wait after the n-th failure is n times this, in milliseconds. */
   readonly pauseMs?: number;

@@ -5,7 +5,7 @@ import type { CorpusDocument, RetrievedDocument, Retriever } from './retriever.t
 import { hasPlainWords, indexWordsOf, queryWordsOf } from './words-of.ts';
 
 /**
- * Raised when the same corpus gives other answers; it stands for MiniSearch 7.2 with the words of `words-of.ts` and the settings
+ * Raised when the same corpus yields other answers; it represents MiniSearch 7.2 with the words of `words-of.ts` and the settings
  * below. Revision 1 cut texts into other words where a script has no spaces or lower case does not fold all: a corpus without
  * such texts is the same world as before, and keeps its name.
  */

@@ -8,7 +8,7 @@ import { type RetrievedDocument, SearchFailure } from './retriever.ts';
  */
 export type RetrieveDialect = 'query' | 'queries';
 
-/** Writes the bodies of the requests that ask for these queries, and tells how many inner lists each is owed. */
+/** Writes the bodies of the requests that ask for these queries, and returns how many inner lists each is owed. */
 export function writeRequests(
   queries: readonly string[],
   topK: number,

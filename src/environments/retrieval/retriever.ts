@@ -8,7 +8,7 @@ export interface Retriever {
    */
   readonly fingerprint: string;
   /**
-   * Gives for each query at most `topK` documents, best first; an empty list when nothing fits.
+   * Returns for each query at most `topK` documents, best first; an empty list when nothing fits.
    * @throws SearchFailure; the signal's reason when it is aborted.
    */
   search(queries: readonly string[], topK: number, signal?: AbortSignal): Promise<readonly (readonly RetrievedDocument[])[]>;
@@ -25,7 +25,7 @@ export interface CorpusDocument {
 }
 
 export interface RetrievedDocument extends CorpusDocument {
-  /** Higher is better; comparable within one query only. Null where the server gives none. */
+  /** Higher is better; comparable within one query only. Null where the server sends none. */
   readonly score: number | null;
 }
 

@@ -4,7 +4,7 @@ export interface Lexicon {
   namesIn(text: string): readonly string[];
 }
 
-/** Where an agent stands, as far as the choice depends on it. */
+/** The agent's state, as far as the choice depends on it. */
 export interface SearchState {
   readonly question: string;
   readonly relationWords: readonly string[];
@@ -27,7 +27,7 @@ export function createLexicon(entities: readonly string[]): Lexicon {
  * Lists what a policy that picks and does not write may do: search for any entity met so far (in the question or a document)
  * together with any relation word, unless that was searched already, and answer with any entity that a document named and the
  * question does not. What was found last comes first where there are more than 40; the list itself is in alphabetical order, so
- * that a place in it tells nothing.
+ * that a place in it carries no information.
  */
 export function listCandidates(lexicon: Lexicon, { question, relationWords, found, queries }: SearchState): readonly string[] {
   const asked = lexicon.namesIn(question);

@@ -1,7 +1,7 @@
 import type { Question } from './question.ts';
 
 /**
- * Gives the next action of a player who knows the way and acts on evidence: the first search of the way whose document was not
+ * Returns the next action of a player who knows the way and acts on evidence: the first search of the way whose document was not
  * seen yet, or, when all were, the answer. Null where the way is not known, or too long for the turns that are left.
  */
 export function planSearch(question: Question, seen: ReadonlySet<string>, turnsLeft: number): readonly string[] | null {

@@ -26,7 +26,7 @@ export const MANNERS = ['sound', 'as-published'] as const;
 
 /**
  * `sound` (the default): the answer that is scored is the answer action's own text, a server that fails is a fault of the world
- * and thrown, and an action that is neither search nor answer is told so. `as-published`: the last `<answer>` anywhere in the
+ * and thrown, and an action that is neither search nor answer is answered so. `as-published`: the last `<answer>` anywhere in the
  * chat is scored, retrieved text included, which a document can thereby win or lose; a failed search is an observation like any
  * other; nonsense shows nothing.
  */

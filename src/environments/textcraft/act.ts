@@ -46,7 +46,7 @@ export function act(world: World, goal: string, inventory: Inventory, action: st
   return refused(`Could not execute ${action}`);
 }
 
-/** Tells whether `get` finds a thing: it is an item, and nothing makes it. */
+/** Returns whether `get` finds a thing: it is an item, and nothing makes it. */
 export function isGettable(world: World, id: string): boolean {
   return world.items.has(id) && !world.tags.has(id) && !world.recipesByItem.has(id) && !world.recipesByTag.has(id);
 }

@@ -33,7 +33,7 @@ export function craftsOf(world: World, recipe: Recipe): readonly Craft[] {
   return crafts;
 }
 
-/** Tells whether an inventory holds all that a craft consumes; an amount of 0 must be held too. */
+/** Returns whether an inventory holds all that a craft consumes; an amount of 0 must be held too. */
 export function isAffordable(craft: Craft, inventory: Inventory): boolean {
   for (const [id, count] of craft.consumes) if ((inventory.get(id) ?? -1n) < count) return false;
   return true;

@@ -20,7 +20,8 @@ export function worldFingerprint(recipes: readonly RecipeFile[]): string {
 
 /**
  * Hashes a situation: world, goal and what is carried, by item id. The order of acquisition is left out although `inventory`
- * shows it: no action tells two such situations apart in any other way, and equal ones must meet when steps are grouped by state.
+ * shows it: no action distinguishes two such situations in any other way, and equal ones must meet when steps are grouped by
+ * state.
  */
 export function stateFingerprint(world: string, goal: string, inventory: Inventory): string {
   const carried = [...inventory].map(([id, amount]) => [id, String(amount)]).sort(([a = ''], [b = '']) => (a < b ? -1 : 1));

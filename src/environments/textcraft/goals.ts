@@ -2,7 +2,7 @@ import { recipesFor, type World } from './world.ts';
 
 export interface Goal {
   readonly item: string;
-  /** How many crafts lie one upon the other at least. */
+  /** How many crafts lie on top of each other at least. */
   readonly depth: number;
 }
 

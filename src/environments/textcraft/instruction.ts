@@ -1,5 +1,5 @@
 /**
- * What the agent is told before the first observation. In our own words; a changed text is a changed task, so raise
+ * What the agent reads before the first observation. In our own words; a changed text is a changed task, so raise
  * RULES_REVISION with it.
  */
 export const INSTRUCTION = `You make things by crafting. Each task shows a list of crafting commands and a goal; you have reached it when you have crafted the goal item.

@@ -3,7 +3,7 @@ import type { Recipe, World } from './world.ts';
 export interface LeakyReset {
   /** The world as it is afterwards: every list that was walked has taken in what lies below it. */
   readonly world: World;
-  /** What the walk from the goal gives, in its order; a recipe stands there as often as it was met. */
+  /** What the walk from the goal yields, in its order; a recipe occurs as often as it was met. */
   readonly walked: readonly Recipe[];
 }
 

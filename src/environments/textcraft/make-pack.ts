@@ -5,7 +5,7 @@ import { PACK } from './pack-table.ts';
 
 /**
  * Writes the recipe files of the shipped pack from its table, in the data-pack format: `npx tsx
- * src/environments/textcraft/make-pack.ts`. The same table gives the same bytes. A line reads `name*count = 2 item, 1 #tag,
+ * src/environments/textcraft/make-pack.ts`. The same table yields the same bytes. A line reads `name*count = 2 item, 1 #tag,
  * item|alternative @group : file`, or `type = ingredient > result : file` for a type that crafting ignores.
  */
 const FOLDER = fileURLToPath(new URL('./recipes', import.meta.url));

@@ -6,7 +6,7 @@ export function nameOf(id: string): string {
   return id.replaceAll(NAMESPACE, '').replaceAll('_', ' ');
 }
 
-/** Reads a name as the agent writes it; an unknown name gives an id that nothing has. */
+/** Reads a name as the agent writes it; an unknown name yields an id that nothing has. */
 export function idOf(name: string): string {
   return NAMESPACE + name.replaceAll(' ', '_');
 }

@@ -79,7 +79,7 @@ function countSymbols({ pattern, key }: z.infer<typeof shaped>): Ingredient[] {
 function mergeEqual(ingredients: z.infer<typeof shapeless>['ingredients']): Ingredient[] {
   const byId = new Map<string, Ingredient>();
   for (const ingredient of ingredients) {
-    // Merging is by id alone and the last kind stands: a tag and an item of one id are one ingredient, as in the original.
+    // Merging is by id alone and the last kind wins: a tag and an item of one id are one ingredient, as in the original.
     byId.set(ingredient.id, { ...ingredient, count: (byId.get(ingredient.id)?.count ?? 0n) + 1n });
   }
   return [...byId.values()];

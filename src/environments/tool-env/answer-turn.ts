@@ -71,7 +71,7 @@ interface Answered {
   readonly durationMs: number;
   readonly reward: number | null;
   readonly valid: boolean;
-  /** What the record says beside the output and the model is not told. */
+  /** What the record holds besides the output and the model is not shown. */
   readonly note: string;
 }
 

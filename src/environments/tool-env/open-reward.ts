@@ -45,7 +45,7 @@ function byRule(scorer: Scorer, episode: ScoredEpisode): GivenReward {
 async function userReward(text: string): Promise<Reward> {
   const { value, place, sha256 } = await loadExport(text, 'reward', 'reward');
   if (typeof value !== 'function') throw new ToolError(`reward ${place}: the export must be a function, not ${typeof value}`);
-  const rule = value as UserReward; // any function may be called with an episode; what it gives is checked below
+  const rule = value as UserReward; // any function may be called with an episode; what it returns is checked below
   const scorer = { name: cutFront(place, 200), revision: sha256.slice(0, 16) };
   return {
     fingerprint: `${sha256} ${place.split('#')[1]}`,

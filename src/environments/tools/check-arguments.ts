@@ -4,7 +4,7 @@ import type { ToolCall } from '../../domain/tools/parse-calls.ts';
 import { validateSeedArguments } from '../../domain/tools/validate-arguments.ts';
 import { type Tool, ToolError } from './tool.ts';
 
-/** Says what is wrong with the arguments of a call, null for nothing. */
+/** Describes what is wrong with the arguments of a call, null for nothing. */
 export type CheckArguments = (call: Pick<ToolCall, 'arguments' | 'floats' | 'text'>) => string | null;
 
 const PATTERN_MS = 100; // a pattern that takes longer for one text would take for ever for another

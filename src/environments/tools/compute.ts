@@ -44,7 +44,7 @@ jsep.addBinaryOp('^', 11, true); // what models write for a power
 /**
  * Computes an arithmetic expression: `+ - * / // % ** ^ ( )`, a few functions and constants, numbers, signs and remainders as in
  * Python: whole numbers are exact however large (`2**60 % 10` is 6), `-2**2` is −4, `-7 % 3` is 2. It is parsed, and computed
- * from the parsed tree: no text is ever executed. At most 1,000 characters. Gives a bigint for a whole number that no double
+ * from the parsed tree: no text is ever executed. At most 1,000 characters. Returns a bigint for a whole number that no double
  * holds exactly. @throws ExpressionError for what is none, has unknown names, or has no finite value.
  */
 export function compute(expression: string): Value {
@@ -142,7 +142,7 @@ function lookUp<T>(known: Readonly<Record<string, T>>, name: string, what: strin
   return found;
 }
 
-/** Gives the value that none beats, as it is: `Math.max` takes no bigint. */
+/** Returns the value that none beats, as it is: `Math.max` takes no bigint. */
 function firstOf(values: readonly Value[], beats: (a: Value, b: Value) => boolean): Value {
   let first = values[0] ?? Number.NaN;
   for (const value of values) if (beats(value, first)) first = value;

@@ -20,7 +20,7 @@ export interface LoadedExport {
  */
 const loaded = new Map<string, string>();
 
-/** Says whether a name is that of a module: a path, not a bare word. */
+/** Returns whether a name is that of a module: a path, not a bare word. */
 export function isModule(text: string): boolean {
   return /^(\.{0,2}\/|[A-Za-z]:[\\/])|\.[cm]?[jt]s(#|$)/.test(text);
 }
@@ -40,7 +40,7 @@ export async function loadExport(text: string, what: string, usual: string): Pro
   }
   if ((loaded.get(file) ?? sha256) !== sha256)
     throw new ToolError(
-      `${what} ${text}: ${file} was changed since this process loaded it; start anew, so that the record names what runs`,
+      `${what} ${text}: ${file} was changed since this process loaded it; start again, so that the record names what runs`,
     );
   loaded.set(file, sha256);
   let module: Readonly<Record<string, unknown>>;

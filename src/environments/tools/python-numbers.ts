@@ -3,7 +3,7 @@ export type Value = number | bigint;
 
 const POWER_BITS = 10_000; // of a whole power: some 3,000 digits, computed in no time
 
-/** Gives the double nearest to a value; NaN for none. */
+/** Returns the double nearest to a value; NaN for none. */
 export function toDouble(value: Value | undefined): number {
   return value === undefined ? Number.NaN : Number(value);
 }
@@ -54,7 +54,7 @@ export function floorDivide(a: Value, b: Value): Value {
   return quotient - floor > 0.5 ? floor + 1 : floor;
 }
 
-/** Gives the rest of `//`, which has the sign of the divisor. It is exact: `%` of doubles loses no bit. @param b not 0. */
+/** Returns the rest of `//`, which has the sign of the divisor. It is exact: `%` of doubles loses no bit. @param b not 0. */
 export function remainder(a: Value, b: Value): Value {
   if (typeof a === 'bigint' && typeof b === 'bigint') {
     const rest = a % b;

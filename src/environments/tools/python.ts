@@ -168,7 +168,7 @@ function parseOrNull(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return null; // the schema refuses it with the text beside it
+    return null; // the schema refuses it with the text next to it
   }
 }
 

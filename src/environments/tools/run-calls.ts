@@ -4,7 +4,7 @@ import type { ToolCall } from '../../domain/tools/parse-calls.ts';
 import { isJsonObject } from '../../domain/tools/read-python-json.ts';
 import { type Tool, type ToolArguments, type ToolResult, whyUnavailable } from './tool.ts';
 
-/** What became of one call. `reward` is the tool's own, null where it gives none. */
+/** What became of one call. `reward` is the tool's own, null where it returns none. */
 export type CallOutcome =
   | {
       readonly kind: 'done';
@@ -29,7 +29,7 @@ export interface CallLimits {
 
 /**
  * Executes the calls of one turn at the same time, those of a tool that takes batches together. A tool that throws, takes too
- * long or gives something else than a text is an outcome; nothing that a tool does is thrown here. @throws the signal's reason.
+ * long or returns something else than a text is an outcome; nothing that a tool does is thrown here. @throws the signal's reason.
  * What a tool blocks without waiting (a loop in its own code) cannot be stopped.
  */
 export async function runCalls(

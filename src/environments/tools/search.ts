@@ -3,9 +3,9 @@ import { type Tool, type ToolResult, ToolUnavailable } from './tool.ts';
 
 /**
  * Searches documents through a retriever, over HTTP or in memory. Answers JSON, `{"results": […]}`, as Agent-R1's search tools
- * do. A query that the server refuses is told to the model; a server that is away, or none, is a `ToolUnavailable`. Rewards are
- * those of the tools of March 2025: `search` pays 0.1 for any result, `wiki_search` −0.1 for an error; none elsewhere. The tool
- * closes the retriever.
+ * do. A query that the server refuses is reported to the model; a server that is away, or none, is a `ToolUnavailable`. Rewards
+ * are those of the tools of March 2025: `search` pays 0.1 for any result, `wiki_search` −0.1 for an error; none elsewhere. The
+ * tool closes the retriever.
  */
 export function search(retriever: Retriever, options: { readonly topK: number; readonly pays?: 'search' | 'wiki_search' }): Tool {
   const { topK, pays } = options;

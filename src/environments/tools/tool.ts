@@ -7,9 +7,9 @@ export interface Tool {
   /** JSON Schema of the arguments, an object. */
   readonly parameters: { readonly [name: string]: Json };
   /**
-   * Executes one call whose arguments fit the schema; the text is shown to the model. What is thrown is told to the model and
+   * Executes one call whose arguments fit the schema; the text is shown to the model. What is thrown is reported to the model and
    * recorded, except a `ToolUnavailable`: that ends the rollout as failed and is no observation. A call whose signal is aborted
-   * has run out of time: what it gives afterwards is thrown away.
+   * has run out of time: what it returns afterwards is thrown away.
    */
   execute(args: ToolArguments, signal: AbortSignal): Promise<ToolResult> | ToolResult;
   /** Executes several calls of one turn together, in order: where that is cheaper than one by one. */
@@ -21,7 +21,7 @@ export interface Tool {
    * on it.
    */
   readonly ownLimit?: boolean;
-  /** Identifies what determines the results beside the program: a corpus, a server's revision. */
+  /** Identifies what determines the results besides the program: a corpus, a server's revision. */
   readonly fingerprint?: string;
   close?(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export interface Tool {
 export type ToolArguments = { readonly [name: string]: Json };
 
 /**
- * A text, or a text with the tool's own word on whether the call did what was asked, and its reward where the tool gives one
+ * A text, or a text with the tool's own word on whether the call did what was asked, and its reward where the tool returns one
  * itself.
  */
 export type ToolResult = string | { readonly content: string; readonly success?: boolean; readonly reward?: number | null };
@@ -43,7 +43,7 @@ export class ToolUnavailable extends Error {
 }
 
 /**
- * Says why a tool could not be used, or null for an error of the call's own. By name: a module of the user's has no class of
+ * Returns why a tool could not be used, or null for an error of the call's own. By name: a module of the user's has no class of
  * ours.
  */
 export function whyUnavailable(error: unknown): string | null {

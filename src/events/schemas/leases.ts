@@ -31,7 +31,7 @@ export const batchAcked = eventData('A consumer acknowledged a batch: it was tra
   checkpointId: id.describe('UUID of the checkpoint that holds the version.'),
 });
 
-/** Once per batch, and never one that was trained: no version comes of it, and the next batch is trained on the same base. */
+/** Once per batch, and never one that was trained: it produces no version, and the next batch is trained on the same base. */
 export const batchAbandoned = eventData('A batch was abandoned: it will never be trained.', {
   ...lineage,
   batchId,

@@ -29,7 +29,7 @@ export const CHANNELS = ['train', 'baseline', 'validation', 'held-out'] as const
 export type Channel = (typeof CHANNELS)[number];
 
 /**
- * The part `training` of a run's configuration that puts its rollouts into the pool of a policy; a plan may say more beside it.
+ * The part `training` of a run's configuration that puts its rollouts into the pool of a policy; a plan may say more besides.
  */
 export const trainingChannel = z.object({ policyId: name, channel: z.enum(CHANNELS) });
 
@@ -78,7 +78,7 @@ export const planRules = z.strictObject({
     .int()
     .min(1)
     .nullable()
-    .describe('Most tokens in a row that is trained on; null for no limit beside `tokenBudget`.'),
+    .describe('Most tokens in a row that is trained on; null for no limit besides `tokenBudget`.'),
   layout: z.enum(['verl', 'step']).describe('What a row is: a whole trajectory (`verl`) or one step with its prompt (`step`).'),
   tokenBudget: z.int().min(1).describe('Most tokens in a micro-batch.'),
 }) satisfies z.ZodType<PlanRules>;
@@ -110,7 +110,7 @@ export const REJECTIONS = [
 ] as const;
 
 /**
- * What one update shall consume, and in which order. `manifestHash` (`manifestHashOf`) chains the batches: a missing, changed or
+ * What one update is to consume, and in which order. `manifestHash` (`manifestHashOf`) chains the batches: a missing, changed or
  * reordered one is seen, and the same plan has the same hash whenever it was made.
  */
 export const batchPlanned = eventData('A batch was planned: the samples of one training update, in order.', {

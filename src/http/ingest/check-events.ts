@@ -44,7 +44,7 @@ const NOT_A_RELEASE = {
 
 const REMEDY = 'correct them and send all again; GET /v1/schemas has the JSON Schema of every type';
 
-/** Drops repetitions of an event within the request; gives what repeats with another content, which is 409. */
+/** Drops repetitions of an event within the request; returns what repeats with another content, which is 409. */
 export function dropRepetitions(
   sent: readonly Sent[],
 ):

@@ -11,7 +11,7 @@ export type Body =
 
 /**
  * Reads a body, inflating gzip. The bound is on the inflated bytes and is checked as they come out, so a bomb is met after one
- * chunk too many. Gives a refusal (400, 408, 413, 415, 429), or `gone` when the client went away before the end.
+ * chunk too many. Returns a refusal (400, 408, 413, 415, 429), or `gone` when the client went away before the end.
  */
 export async function readBody(req: IncomingMessage, limit: number, share: Share): Promise<Body> {
   const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase().trim();

@@ -18,7 +18,7 @@ const IN_FLIGHT = 256; // requests
 const NEEDS = 'any-key';
 
 /**
- * Gives the endpoints of a policy that chooses among actions, in the form of OpenAI's server: `POST /v1/chat/completions` and
+ * Returns the endpoints of a policy that chooses among actions, in the form of OpenAI's server: `POST /v1/chat/completions` and
  * `GET /v1/models`. Its one token is the place of the action among the candidates; asked for, it is given with its exact
  * log-probability in every dialect (`token_ids`, `token_id:7`, `meta_info`). The model is named by the policy's id;
  * `system_fingerprint` says which version answered.

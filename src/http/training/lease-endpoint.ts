@@ -7,7 +7,7 @@ import type { LeaseBody } from './requests.ts';
 const LOOK_MS = 500; // leases that run out, and notices that were lost, are told by nobody
 
 /**
- * Leases a batch, waiting up to `waitMs` for one to be planned or given back. Gives undefined when the client went away
+ * Leases a batch, waiting up to `waitMs` for one to be planned or given back. Returns undefined when the client went away
  * meanwhile: what is not asked for any more is not leased.
  */
 export async function leaseWaiting(

@@ -10,7 +10,7 @@ import { readRewardState } from '../../training/rows/reward-state.ts';
  * trained.
  */
 export interface PackedRows {
-  /** Gives the rows of a batch as they are on record now. @throws RowsError. */
+  /** Returns the rows of a batch as they are on record now. @throws RowsError. */
   get(batchId: string, layout: Layout): Promise<EncodedRows | NotLaidOut>;
 }
 

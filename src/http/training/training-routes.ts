@@ -36,7 +36,7 @@ const NEEDS = ['train'] as const;
 const IN_FLIGHT = 256; // requests; most of them wait for a batch and hold nothing
 const BODIES_BYTES = 16 * 1_048_576; // of all together
 
-/** Gives the endpoints of trainers elsewhere: `/v1/training/…`, scope train. */
+/** Returns the endpoints of trainers elsewhere: `/v1/training/…`, scope train. */
 export function trainingRoutes(
   { service, notices }: TrainingLeases,
   { db, blobs }: { readonly db: Db; readonly blobs: BlobStore },
@@ -45,7 +45,7 @@ export function trainingRoutes(
   const budget = createBodyBudget(BODIES_BYTES);
   const packed = createPackedRows({ db, blobs });
 
-  /** Reads the request, lets `answer` decide, and holds the number of requests in hand. */
+  /** Reads the request, lets `answer` decide, and holds the number of requests in flight. */
   async function answered<T extends z.ZodType>(
     req: IncomingMessage,
     schema: T,

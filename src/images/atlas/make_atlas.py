@@ -1,4 +1,4 @@
-"""Writes the glyph atlases beside this file: coverage masks of DejaVu Sans Mono as Pillow with RAQM draws them.
+"""Writes the glyph atlases next to this file: coverage masks of DejaVu Sans Mono as Pillow with RAQM draws them.
 
     python3 make_atlas.py DejaVuSansMono.ttf      (needs Pillow with libraqm, fonttools and brotli)
 

@@ -28,7 +28,7 @@ export function describeClosing(fixture: () => EventLogFixture): void {
     await Promise.all([closed, finished]);
     expect(order[0]).toBe('answered');
     expect(order.slice(1).sort()).toEqual(['closed', 'finished']);
-    expect(reader.texts()).toEqual(['k#0', 'k#1']); // it stopped after the batch in hand
+    expect(reader.texts()).toEqual(['k#0', 'k#1']); // it stopped after the batch in flight
     const next = await watch(log(), [topic], { group: reader.group });
     await until('the rest was read', () => next.texts().at(-1) === 'k#2');
     await next.close();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EventLog, LogRecord } from '../event-log.ts';
 
-/** What an adapter gives the contract suite: a running server behind `log`, and the ways to disturb it. */
+/** What an adapter passes to the contract suite: a running server behind `log`, and the ways to disturb it. */
 export interface EventLogFixture {
   readonly log: EventLog;
   /** Opens another client of the same server, as another process would. The suite closes it. */

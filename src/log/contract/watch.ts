@@ -8,7 +8,7 @@ const LIMIT_MS = 20_000; // a Kafka group needs up to one heartbeat (1 s) to not
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + LIMIT_MS;
   while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`waited ${LIMIT_MS} ms in vain until ${what}`);
+    if (Date.now() > end) throw new Error(`waited ${LIMIT_MS} ms without success until ${what}`);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }

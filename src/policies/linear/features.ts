@@ -4,7 +4,7 @@ import { createEvidence } from './search-evidence.ts';
 import type { Situation } from './situation.ts';
 import { wordsOf } from './words.ts';
 
-/** Raised whenever the same text gives other features: weights of one revision mean nothing in another. */
+/** Raised whenever the same text yields other features: weights of one revision mean nothing in another. */
 export const FEATURE_REVISION = 2;
 
 /**
@@ -31,7 +31,7 @@ export interface FeatureVector {
  *    whether that failed, each crossed with the verb;
  * 5. recipes (see recipe-demand.ts): whether what the action yields is missing, at which hop, enough of it, and whether its
  *    inputs are held;
- * 6. evidence (see search-evidence.ts): where the name that is searched or answered stands, for which hop, and whether it is
+ * 6. evidence (see search-evidence.ts): where the name that is searched or answered occurs, for which hop, and whether it is
  *    linked.
  */
 export function candidateFeatures(situation: Situation, candidates: readonly string[]): FeatureVector[] {
@@ -101,7 +101,7 @@ function describe(view: View, action: string, found: string | null): FeatureVect
   sink.add(NAMES.stateShare, verb, share(wordHashes, view.stateWords));
 
   relations(sink, view.demand, action, verb);
-  // Twice the size of the other blocks: in the search world one relation decides, and it must be heard beside all words.
+  // Twice the size of the other blocks: in the search world one relation decides, and it must count against all words.
   if (found !== null) sink.add(NAMES.evidence, hashText(found), 2);
   return sink.vector();
 }

@@ -3,7 +3,7 @@ import { wordsOf } from './words.ts';
 
 /**
  * What the goal still demands, read from the texts alone: lines of the form `craft 4 oak planks using 1 oak logs` are recipes,
- * and `Got 2 …`, `Crafted 4 …`, `Inventory: [...] (n)` tell what is held. Texts without such lines demand nothing, and the
+ * and `Got 2 …`, `Crafted 4 …`, `Inventory: [...] (n)` show what is held. Texts without such lines demand nothing, and the
  * features built on it stay silent. It relates a candidate to the goal over several hops, which a linear model over words cannot
  * do by itself.
  */
@@ -55,7 +55,7 @@ export function findItem<V>(map: ReadonlyMap<string, V>, item: string): V | unde
   return undefined;
 }
 
-/** Tells how many of an ingredient are held, counting the members of the group it may name. */
+/** Returns how many of an ingredient are held, counting the members of the group it may name. */
 export function heldOf(held: ReadonlyMap<string, number>, ingredient: string): number {
   let most = held.get(ingredient) ?? 0;
   // Two different members cannot be put together in one craft, so the largest pile counts.

@@ -2,13 +2,13 @@ import type { Situation } from './situation.ts';
 import { wordsOf } from './words.ts';
 
 /**
- * How a candidate of searching stands to the question and to what was found, read from the texts alone. The question names its
- * relations with the last hop first (`the owner of the employer of NAME`), so a word's place among those before `of` tells which
- * hop it is. Gives one name for the whole relation of an action; null for an action that is no search and no answer, so that
+ * How a candidate of searching relates to the question and to what was found, read from the texts alone. The question names its
+ * relations with the last hop first (`the owner of the employer of NAME`), so a word's place among those before `of` shows which
+ * hop it is. Returns one name for the whole relation of an action; null for an action that is no search and no answer, so that
  * other worlds are not touched.
  * - source of the name: the question, a document, neither;
  * - hop of the search word: the first, a later one, not asked for (answers have none);
- * - linked: a sentence tells the name together with the word and the name of an earlier search for the hop just before.
+ * - linked: a sentence holds the name together with the word and the name of an earlier search for the hop just before.
  */
 export function createEvidence(situation: Situation): (action: string) => string | null {
   const sentences = situation.history.flatMap(({ observation }) => sentencesIn(observation));

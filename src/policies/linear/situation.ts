@@ -1,4 +1,4 @@
-/** Where the agent stands, as the features read it; every `ActRequest` is one. */
+/** The agent's state, as the features read it; every `ActRequest` is one. */
 export interface Situation {
   readonly goal: string;
   readonly firstObservation: string;

@@ -11,7 +11,7 @@ export function scoreOf(weights: Float64Array, features: FeatureVector): number 
 }
 
 /**
- * Gives the log-probability of each candidate, log π(i) = s_i/T − log Σ_j exp(s_j/T), in nats, with the largest score taken out
+ * Returns the log-probability of each candidate, log π(i) = s_i/T − log Σ_j exp(s_j/T), in nats, with the largest score taken out
  * first so that nothing overflows. Temperature 0 is the limit: all the probability is shared evenly by the best candidates
  * (−Infinity elsewhere).
  */
@@ -48,7 +48,7 @@ export interface SparseGradient {
 }
 
 /**
- * Gives ∇θ log π(chosen) = (φ_chosen − Σ_i π(i)·φ_i) / T.
+ * Returns ∇θ log π(chosen) = (φ_chosen − Σ_i π(i)·φ_i) / T.
  * @param logProbs from `logSoftmax` at the same temperature. @throws RangeError at temperature 0, where there is no gradient.
  */
 export function logProbGradient(

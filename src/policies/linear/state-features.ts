@@ -12,7 +12,7 @@ export const STATE_BUCKETS = 2 ** 12;
  * Describes a situation by itself as a sparse vector ψ(s) in 2^12 dimensions, for a critic V(s) = θ·ψ(s): a constant; the steps
  * taken; the words of the goal and of the last observation; how many items are missing and at most how many hops away; and which
  * relations of evidence the candidates offer. Every feature is scaled so that no text is longer than 1.
- * @param candidates what can be done there; they tell how near the goal is where its texts do not.
+ * @param candidates what can be done there; they show how near the goal is where its texts do not.
  */
 export function stateFeatures(situation: Situation, candidates: readonly string[]): FeatureVector {
   const found = new Map<number, number>();

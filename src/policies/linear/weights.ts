@@ -46,7 +46,7 @@ export function decodeWeights(bytes: Uint8Array): LinearWeights {
   if (format !== FORMAT) throw new RangeError(`the weights are in format ${format}; this program reads ${FORMAT}`);
   if (revision !== FEATURE_REVISION || buckets !== FEATURE_BUCKETS) {
     throw new RangeError(
-      `the weights belong to feature revision ${revision} with ${buckets} buckets, this program has revision ${FEATURE_REVISION} with ${FEATURE_BUCKETS}; train anew`,
+      `the weights belong to feature revision ${revision} with ${buckets} buckets, this program has revision ${FEATURE_REVISION} with ${FEATURE_BUCKETS}; train again`,
     );
   }
   const expected = HEADER + buckets * 8;
@@ -60,7 +60,7 @@ export function decodeWeights(bytes: Uint8Array): LinearWeights {
   return { version: view.getUint32(12, true), values };
 }
 
-/** Gives the SHA-256 (hex) of the weights' bytes: the identity of a checkpoint. */
+/** Returns the SHA-256 (hex) of the weights' bytes: the identity of a checkpoint. */
 export function weightsDigest(weights: LinearWeights): string {
   return sha256Hex(encodeWeights(weights));
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Act, PolicyError } from '../policy.ts';
 import { serverMessage } from './server-error.ts';
 
-/** What one answer gives: an act for each choice (without its call), and what the server says about the request. */
+/** What one answer holds: an act for each choice (without its call), and what the server says about the request. */
 export interface Completion {
   readonly acts: readonly Act[];
   readonly responseId: string | null;
@@ -88,7 +88,7 @@ export function parseCompletion(text: string): Completion {
 }
 
 /**
- * Gives the text that a choice answered with. A reply that is all reasoning has no content: it was cut off while it thought, or
+ * Returns the text that a choice answered with. A reply that is all reasoning has no content: it was cut off while it thought, or
  * never came to an answer. That is what the model did, so it is an act (malformed, as one that says nothing in form), with the
  * reasoning in the tags that the parser took away; an empty act would hide it, and a failed rollout would count the model's fault
  * as the server's.
@@ -118,7 +118,8 @@ function tokensOf(one: Choice): Act['tokens'] {
 }
 
 /**
- * Gives each choice's length in tokens, only where it is certain: one choice alone, or counts that add up to the server's total.
+ * Returns each choice's length in tokens, only where it is certain: one choice alone, or counts that add up to the server's
+ * total.
  */
 function lengthsOf(counts: readonly (number | null)[], total: Completion['usage']): readonly number[] | null {
   if (!total) return null;

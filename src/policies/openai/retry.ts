@@ -23,7 +23,7 @@ const BASE_MS = 500;
 const CAP_MS = 30_000;
 
 /**
- * Gives the wait before attempt `attempt + 1`: exponential from 0.5 s, capped at 30 s, and jittered over its upper half so that
+ * Returns the wait before attempt `attempt + 1`: exponential from 0.5 s, capped at 30 s, and jittered over its upper half so that
  * many workers do not return at once.
  */
 export function backoffMs(attempt: number, random: number): number {

@@ -19,7 +19,7 @@ export function serverMessage(body: string): string {
   return found.length > 1_000 ? `${cutText(found, 1_000)}…` : found;
 }
 
-/** OpenAI gives the code; vLLM and SGLang only words, and older vLLM complains that nothing is left for the reply. */
+/** OpenAI sends the code; vLLM and SGLang only words, and older vLLM complains that nothing is left for the reply. */
 function isContextOverflow(status: number, body: string, message: string): boolean {
   if (status !== 400 && status !== 413 && status !== 422) return false;
   if (errorFields(body).code === 'context_length_exceeded') return true;

@@ -13,8 +13,8 @@ const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\
 export const TIME_FORM = 'a date (its first instant in UTC) or a time with its zone, such as 2026-01-31T09:30:00Z';
 
 /**
- * Reads a time as a command line gives it, in ISO 8601: a date alone is its first instant in UTC, a time of day names its zone.
- * Without one the same command would mean another time on another machine.
+ * Reads a time as it is given on a command line, in ISO 8601: a date alone is its first instant in UTC, a time of day names its
+ * zone. Without one the same command would mean another time on another machine.
  */
 export function readInstant(text: string): Instant {
   if (!TIME.test(text)) return { kind: 'no-time' };

@@ -18,8 +18,8 @@ export type Moment =
   | { readonly kind: 'time'; readonly time: Date };
 
 /**
- * Gives the moment as next offsets, without the partitions that stand at 0: equal moments are equal positions. @throws AsOfError
- * `not-reached` beyond the journal.
+ * Returns the moment as next offsets, without the partitions that stand at 0: equal moments are equal positions. @throws
+ * AsOfError `not-reached` beyond the journal.
  */
 export async function resolveMoment(db: Db, moment: Moment): Promise<Offsets> {
   const journalled = await readJournalled(db);

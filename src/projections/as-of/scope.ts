@@ -44,7 +44,7 @@ const OF_STREAMS: readonly Projection[] = [
   images,
 ];
 
-/** Gives the projections that a scope holds. */
+/** Returns the projections that a scope holds. */
 export function projectionsOf(scope: Scope): readonly Projection[] {
   return scope.kind === 'all' ? projections : OF_STREAMS;
 }

@@ -10,7 +10,7 @@ const LOCK = 0x65_73_70_61; // with the number of an owner: held as long as its 
 
 /** A process that keeps snapshots: its schemas carry its number, and a lock that ends with its connection says that it lives. */
 export interface SnapshotOwner {
-  /** Gives the name of the next schema. */
+  /** Returns the name of the next schema. */
   nextSchema(): string;
   /** False once the connection is lost: others may have dropped what was kept. */
   lives(): boolean;

@@ -25,7 +25,7 @@ export async function readShownVersions(db: Db): Promise<ShownVersions> {
   return new Map(SHOWN.map(({ name, version }) => [name, live.get(name) ?? version]));
 }
 
-/** Gives the projections among these that are folded into a snapshot. */
+/** Returns the projections among these that are folded into a snapshot. */
 export function foldedIn(projections: readonly Projection[]): readonly Projection[] {
   return projections.filter((projection) => !SHOWN.includes(projection));
 }

@@ -16,7 +16,7 @@ export interface Snapshot {
   readonly db: Db;
   /** Next offsets of every partition. */
   readonly position: Offsets;
-  /** Gives it back; again does nothing. */
+  /** Returns it back; again does nothing. */
   release(): void;
 }
 

@@ -8,7 +8,7 @@ export interface HistoryLink {
 }
 
 /**
- * Gives the histories of steps, each as the ids of its segments in order; steps without a link are left out. Short ones come
+ * Returns the histories of steps, each as the ids of its segments in order; steps without a link are left out. Short ones come
  * first, and a long one takes what it shares from them: a path of 1,000 steps is 1,000 copies, not half a million steps up its
  * prefixes.
  * @throws RangeError when a step of a chain is not among the links: a bug, the projection keeps none without it.

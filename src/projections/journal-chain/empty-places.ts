@@ -8,7 +8,7 @@ import type { Db } from '../../postgres/database.ts';
 export type Absence = { readonly kind: 'kept-elsewhere' } | { readonly kind: 'set-aside'; readonly body: Uint8Array };
 
 /**
- * Gives the reasons that the journal itself wrote down for chained places where it holds nothing, by offset. That an event of
+ * Returns the reasons that the journal itself wrote down for chained places where it holds nothing, by offset. That an event of
  * this id is somewhere else is none: it may have been moved. Of a release from quarantine the journal keeps the place beside the
  * event. Only of segments the journal notes no second append (two processes may both tell one, as they should); the one that was
  * kept came first.

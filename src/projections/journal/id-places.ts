@@ -16,7 +16,7 @@ export class IdPlaces {
   #places = new Float64Array(1 << 12);
   #count = 0;
 
-  /** Gives where an id, or one of the same half, was seen before; remembers the place when it was not. */
+  /** Returns where an id, or one of the same half, was seen before; remembers the place when it was not. */
   seen(id: string, place: Place): Place | undefined {
     if (2 * this.#count >= this.#halves.length) this.#grow();
     const half = halfOf(id);

@@ -23,7 +23,7 @@ export async function findJournalled(db: Db, ids: readonly string[]): Promise<Re
   );
 }
 
-/** Gives the digest of a record's content. The bytes were checked against the schema when they were written. */
+/** Returns the digest of a record's content. The bytes were checked against the schema when they were written. */
 export function recordHash(body: string): string {
   return contentHash(JSON.parse(body) as Envelope); // written by `encode` from a parsed event
 }

@@ -23,7 +23,7 @@ export const journalLoad: Load = {
   },
 };
 
-/** Gives the first records of those events of a batch that came in an earlier one, and remembers the others. */
+/** Returns the first records of those events of a batch that came in an earlier one, and remembers the others. */
 async function bodiesSeen(
   batch: readonly Delivery[],
   ids: IdPlaces,

@@ -75,5 +75,5 @@ export async function readTail(db: Db, from: Offsets, filter: TailFilter, limit:
 }
 
 type Found = JournalRecord & { readonly end: number };
-/** The outer join gives a partition without events one row, of nulls. */
+/** The outer join produces one row for a partition without events, of nulls. */
 type Row = Found | { readonly topic: string; readonly partition: number; readonly end: number; readonly id: null };

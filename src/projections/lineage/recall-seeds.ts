@@ -56,7 +56,7 @@ export function seedOfTrees(which: RawBuilder<unknown>): RecallSeed {
   };
 }
 
-/** Begins with some steps: the rollouts that hold one on their path. `steps` gives `step_id`. */
+/** Begins with some steps: the rollouts that hold one on their path. `steps` returns `step_id`. */
 export function seedThroughSteps(steps: RawBuilder<unknown>): RecallSeed {
   return { kind: 'rollouts', rollouts: rolloutsThrough(steps), steps };
 }
@@ -83,7 +83,7 @@ export function seedOverRollout(rolloutId: string): RecallSeed {
   };
 }
 
-/** Gives the rollouts that hold a step on their path: a query of `rollout_id`. `steps` gives `step_id`. */
+/** Returns the rollouts that hold a step on their path: a query of `rollout_id`. `steps` returns `step_id`. */
 export function rolloutsThrough(steps: RawBuilder<unknown>): RawBuilder<unknown> {
   // `offset 0` keeps every step of the walk an index look-up, as in the sums of returns.
   return sql`

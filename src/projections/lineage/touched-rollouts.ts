@@ -34,7 +34,7 @@ export async function readTouchedRollouts(
 }
 
 /**
- * Gives the rollouts of runs that were forked at one of these steps or below, of runs forked from any step of those, and so on.
+ * Returns the rollouts of runs that were forked at one of these steps or below, of runs forked from any step of those, and so on.
  */
 function rolloutsForkedFrom(steps: RawBuilder<unknown>): RawBuilder<unknown> {
   const stepId = sql`r.config #>> '{fork,stepId}'`; // of any producer's configuration: it may be no id

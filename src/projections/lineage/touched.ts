@@ -1,9 +1,9 @@
 import type { RawBuilder } from 'kysely';
 
 /**
- * Where a recall begins: rollouts (a query that gives `rollout_id`), or something that was made of rollouts. `steps` (a query
- * that gives `step_id`) are the steps that are recalled: a run that was forked at one of them, or below, repeats them. Null where
- * a judgement is recalled, which no fork repeats.
+ * Where a recall begins: rollouts (a query that returns `rollout_id`), or something that was made of rollouts. `steps` (a query
+ * that returns `step_id`) are the steps that are recalled: a run that was forked at one of them, or below, repeats them. Null
+ * where a judgement is recalled, which no fork repeats.
  */
 export type RecallSeed =
   | { readonly kind: 'rollouts'; readonly rollouts: RawBuilder<unknown>; readonly steps: RawBuilder<unknown> | null }

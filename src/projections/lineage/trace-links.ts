@@ -66,7 +66,7 @@ export async function readOne<T>(db: Db, query: RawBuilder<T>): Promise<T | null
   return rows[0] ?? null;
 }
 
-/** A query that gives one id, as a set of streams. */
+/** A query that returns one id, as a set of streams. */
 export function oneStream(id: string): RawBuilder<unknown> {
   return sql`select ${id}::uuid`;
 }

@@ -43,7 +43,7 @@ export async function compareBuild(
   }
 }
 
-/** Says whether both hold the same. The sums decide: a row that differs may have no key by which it could be named. */
+/** Returns whether both hold the same. The sums decide: a row that differs may have no key by which it could be named. */
 export function agrees({ tables, differences }: BuildComparison): boolean {
   return tables.every(isSame) && differences.length === 0;
 }

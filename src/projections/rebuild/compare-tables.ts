@@ -47,7 +47,7 @@ export async function sumTables(trx: Trx, live: string, anew: string): Promise<r
   return sums;
 }
 
-/** Says whether both hold the same rows. */
+/** Returns whether both hold the same rows. */
 export function isSame({ live, anew }: TableSums): boolean {
   return live.rows === anew.rows && live.sum === anew.sum;
 }

@@ -12,7 +12,7 @@ export class KeysRepeat extends Error {
 }
 
 /**
- * Drops the plain indexes of a schema's empty tables, and the constraints that the load defers. Gives the statements that make
+ * Drops the plain indexes of a schema's empty tables, and the constraints that the load defers. Returns the statements that make
  * them again, and those that then analyze the tables, for the plans of the first readers, before autovacuum comes by.
  */
 export async function deferIndexes(trx: Trx, schema: string, { deferred }: Load): Promise<readonly string[]> {

@@ -48,7 +48,7 @@ export async function foldShadow({
   }
 
   /**
-   * Folds what of a batch the live version has passed. The rest is asked for again: a member may have one batch in hand at a
+   * Folds what of a batch the live version has passed. The rest is asked for again: a member may have one batch in flight at a
    * time.
    */
   async function fold(batch: LogBatch, signal: AbortSignal): Promise<Answer> {

@@ -38,7 +38,7 @@ export async function loadBuild(
   try {
     await watchBuild(database, build, 'indexing', { ...watching, finished: made });
   } finally {
-    await made.catch(() => undefined); // thrown above, or the build is given up: the index in hand is still made
+    await made.catch(() => undefined); // thrown above, or the build is given up: the index in flight is still made
   }
 }
 

@@ -44,8 +44,8 @@ export async function openBuild({ db }: Database, log: Pick<EventLog, 'ends'>, p
 }
 
 /**
- * Gives a version that was kept into the hands of a fold, so that it can catch up. It stays `kept`: whoever is killed here leaves
- * the version to go back to, further on than before, and never rows that pass for a build.
+ * Returns a version that was kept into the hands of a fold, so that it can catch up. It stays `kept`: whoever is killed here
+ * leaves the version to go back to, further on than before, and never rows that pass for a build.
  */
 export async function reopenKept(
   { db }: Database,
@@ -63,7 +63,7 @@ export async function dropBuild(db: Db, projection: Projection, version: number)
   await db.transaction().execute((trx) => dropIn(trx, projection, version));
 }
 
-/** Gives the digest of a projection's code, the file of its tables included. Code that it shares with others is not in it. */
+/** Returns the digest of a projection's code, the file of its tables included. Code that it shares with others is not in it. */
 export async function digestOf(projection: Projection): Promise<string> {
   const tables = tablesFileOf(projection.name);
   const folder = new URL('.', tables);
@@ -73,7 +73,7 @@ export async function digestOf(projection: Projection): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Gives a cursor at 0 for every partition that has none: also what goes on may find the log grown by one. */
+/** Returns a cursor at 0 for every partition that has none: also what goes on may find the log grown by one. */
 async function setCursorsEverywhere(db: Db, { name, version }: Projection, ends: Offsets): Promise<void> {
   for (const [topic, partitions] of ends)
     for (const partition of partitions.keys())

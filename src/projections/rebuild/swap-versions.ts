@@ -15,7 +15,7 @@ const UNKNOWN = 'unknown';
 /**
  * Lets a build take over, in one transaction: the views in `public` show its tables, its cursors are those of the live version,
  * and what was live is kept beside. It holds at a moment at which both hold the same events, so that no reader goes back in time.
- * Gives the version that was live.
+ * Returns the version that was live.
  *
  * A read in one snapshot that began earlier would meet the new tables as they were at that time, half built: the swap waits until
  * none is left, and tries again when a view is in use, so that readers see no error and no half state.

@@ -22,7 +22,7 @@ export async function readReplaysOfPolicies(db: Db, policies: readonly string[])
   return rows;
 }
 
-/** Tells whether a replay is on record. */
+/** Returns whether a replay is on record. */
 export async function isReplayRecorded(db: Db, replayId: string): Promise<boolean> {
   const replay = await db.selectFrom('replays').select('mode').where('replay_id', '=', replayId).executeTakeFirst();
   return replay !== undefined;

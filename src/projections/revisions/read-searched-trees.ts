@@ -212,7 +212,7 @@ function parentsOf(rows: readonly StepRow[]): Parents {
   return new Map(rows.map(({ stepId, parentStepId }) => [stepId, parentStepId]));
 }
 
-/** Gives the steps from a leaf to the root, both included. */
+/** Returns the steps from a leaf to the root, both included. */
 function upFrom(leafStepId: string, parents: Parents): readonly string[] {
   const path: string[] = [];
   for (let id: string | null = leafStepId; id !== null; id = parents.get(id) ?? null) path.push(id);

@@ -3,7 +3,7 @@ import type { RevisedTurn } from '../../domain/revision/splice.ts';
 
 /**
  * Hashes what a reader of a revision trajectory sees: instruction, first observation, and each turn with its loss flag. Revisions
- * of one hash teach the same, whatever trees and leaves they came from. Gives the SHA-256 in hex of their JSON.
+ * of one hash teach the same, whatever trees and leaves they came from. Returns the SHA-256 in hex of their JSON.
  */
 export function revisionContentHash(
   opening: { readonly instruction: string; readonly firstObservation: string },

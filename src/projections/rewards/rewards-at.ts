@@ -10,7 +10,7 @@ import { readCursors } from '../wait-until.ts';
 const TOPIC = 'trees';
 
 /**
- * Gives the position up to which rewards are folded. Asked in the snapshot in which rewards are read, it says which those were.
+ * Returns the position up to which rewards are folded. Asked in the snapshot in which rewards are read, it says which those were.
  */
 export async function readRewardsPosition(snapshot: Trx): Promise<string> {
   const offsets = (await readCursors(snapshot)).get('rewards')?.get(TOPIC);

@@ -15,7 +15,7 @@ const HANDLES: readonly EventType[] = ['TreeOpened', 'StepTaken', 'RolloutFinish
 
 /**
  * Folds reward facts. A revision changes the value in force and is kept beside the value it replaced; returns are summed again
- * along the paths that a changed reward lies on, always in one order, so that any cut into batches gives the same bits. For the
+ * along the paths that a changed reward lies on, always in one order, so that any cut into batches yields the same bits. For the
  * same end an event sees only what lies before it: a revision before its reward, a step before its parent and an end before its
  * leaf go to quarantine.
  */
@@ -93,7 +93,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   return poison;
 }
 
-/** Gives the rewards that a batch assigned or revised. */
+/** Returns the rewards that a batch assigned or revised. */
 function changedBy(batch: readonly Delivery[]): readonly string[] {
   return batch.flatMap((delivery) =>
     isOf(delivery, 'RewardAssigned') || isOf(delivery, 'RewardRevised') ? [delivery.event.data.rewardId] : [],

@@ -35,7 +35,7 @@ async function readForks(db: Db, of: 'runId' | 'stepId', ids: readonly string[])
   });
 }
 
-/** Gives where a run comes from by its configuration; null for one that is no fork of ours. */
+/** Returns where a run comes from by its configuration; null for one that is no fork of ours. */
 export function originOf(config: unknown): ForkOrigin | null {
   const fork = (config as { readonly fork?: Partial<ForkOrigin> } | null)?.fork; // whatever its producer wrote: looked at below
   const { runId, treeId, stepId } = fork ?? {};

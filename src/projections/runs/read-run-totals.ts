@@ -20,7 +20,7 @@ export interface RunTotals {
 }
 export interface DepthTotals {
   readonly runId: string;
-  /** The depth that the environment gives its task (TextCraft: the depth of the recipe); null when it has none. */
+  /** The depth that the environment assigns to its task (TextCraft: the depth of the recipe); null when it has none. */
   readonly taskDepth: number | null;
   readonly trees: number;
   readonly rollouts: number;
@@ -29,8 +29,8 @@ export interface DepthTotals {
   readonly meanReturn: number | null;
 }
 
-// Postgres sums squares beside the values; amounts are within ±1e100 (domain/reward/amount.ts), so that neither overflows. No factor scales
-// them: the smallest doubles would underflow, which ends the statement.
+// Postgres sums squares beside the values; amounts are within ±1e100 (domain/reward/amount.ts), so that neither overflows. No
+// factor scales them: the smallest doubles would underflow, which ends the statement.
 const MEAN_RETURN = sql`avg(v.value)`;
 
 /** Sums up runs, in one statement; a run without trees has zeros. */

@@ -8,7 +8,7 @@ import { tables } from './tables.ts';
 
 /**
  * Folds back-ups into visits and value sums per step (value = valueSum / visits). Values are added one by one in log order, so
- * that any cut into batches gives the same bits; a back-up that was counted before (its event id is known) is not counted again.
+ * that any cut into batches yields the same bits; a back-up that was counted before (its event id is known) is not counted again.
  */
 export const searchStatistics: Projection = { name: 'search-statistics', version: 1, handles: ['ValueBackedUp'], project };
 

@@ -3,7 +3,7 @@ import { isOf, type Poison } from '../projection.ts';
 import type { Known } from './known.ts';
 import * as row from './rows.ts';
 
-/** Folds a batch into rows and into what is known; gives what breaks an invariant, with the reason. */
+/** Folds a batch into rows and into what is known; returns what breaks an invariant, with the reason. */
 export function foldBatch(batch: readonly Delivery[], known: Known): { readonly rows: Rows; readonly poison: readonly Poison[] } {
   const rows = emptyRows();
   const poison: Poison[] = [];
@@ -30,7 +30,9 @@ function emptyRows(): Rows {
 
 type Refused = Omit<Poison, 'delivery'>;
 
-/** Folds one event into the rows to write and into what is known for the events after it; gives the reason when it is refused. */
+/**
+ * Folds one event into the rows to write and into what is known for the events after it; returns the reason when it is refused.
+ */
 function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined {
   if (isOf(delivery, 'TreeOpened')) {
     const { event } = delivery;

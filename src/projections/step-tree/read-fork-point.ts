@@ -34,7 +34,9 @@ export async function readForkPoint(db: Db, stepId: string): Promise<ForkPoint |
     .executeTakeFirst();
 }
 
-/** Reads the id of the deepest step of a tree that no rollout took: where the way to a fork's rollouts ends; null without a tree. */
+/**
+ * Reads the id of the deepest step of a tree that no rollout took: where the way to a fork's rollouts ends; null without a tree.
+ */
 export async function readForkedStep(db: Db, treeId: string): Promise<string | null> {
   const step = await db
     .selectFrom('steps')

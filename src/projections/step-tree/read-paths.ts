@@ -9,7 +9,7 @@ export interface PathPart {
 }
 
 /**
- * Walks from each step up to its root, in one statement. Gives the ids of each path, root first; an unknown step has an empty
+ * Walks from each step up to its root, in one statement. Returns the ids of each path, root first; an unknown step has an empty
  * path.
  */
 export async function readPaths(db: Db, leaves: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
@@ -21,9 +21,9 @@ export async function readPaths(db: Db, leaves: readonly string[]): Promise<Read
 }
 
 /**
- * Walks from each step up to the first step of its part, in one statement. Gives the ids of each part, root first; the part of an
- * unknown step is left out. A path has as many steps as its leaf is deep (the fold refuses any other depth), so that the walk has
- * no other end. @throws Error where a parent is missing: a path that is cut never looks whole.
+ * Walks from each step up to the first step of its part, in one statement. Returns the ids of each part, root first; the part of
+ * an unknown step is left out. A path has as many steps as its leaf is deep (the fold refuses any other depth), so that the walk
+ * has no other end. @throws Error where a parent is missing: a path that is cut never looks whole.
  */
 export async function readPathParts(
   db: Db,

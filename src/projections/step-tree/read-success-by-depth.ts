@@ -3,7 +3,7 @@ import type { Db } from '../../postgres/database.ts';
 
 /** How the finished rollouts of the tasks of one depth went. */
 export interface DepthSuccess {
-  /** The depth that the environment gives its task; null when it has none. */
+  /** The depth that the environment assigns to its task; null when it has none. */
   readonly depth: number | null;
   readonly tasks: number;
   readonly rollouts: number;

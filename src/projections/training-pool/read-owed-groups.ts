@@ -47,7 +47,7 @@ export async function readOwedGroups(db: Db, policyId: string, also: readonly st
   return { newest: rows[0]?.newest ?? 0, groups, cursors: rows[0]?.cursors ?? {} };
 }
 
-/** The outer join gives a policy without such groups one row, without a tree. */
+/** The outer join produces one row, without a tree, for a policy without such groups. */
 interface Row {
   readonly newest: number;
   readonly cursors: Readonly<Record<string, number>>;

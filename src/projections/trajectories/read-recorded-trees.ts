@@ -22,7 +22,7 @@ export async function readRecordedTrees(trx: Trx, treeIds: readonly string[]): P
   return trees;
 }
 
-/** Gives the bytes of text and tokens that each tree's rows hold. Postgres knows the sizes without reading the texts. */
+/** Returns the bytes of text and tokens that each tree's rows hold. Postgres knows the sizes without reading the texts. */
 export async function weighTrees(trx: Trx, treeIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const { rows } = await sql<{ treeId: string; bytes: number }>`
     select tree_id as "treeId", sum(

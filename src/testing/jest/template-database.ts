@@ -4,8 +4,8 @@ import { installProjections } from '../../projections/install.ts';
 import { createDatabase, TEMPLATE, type TestDatabase } from '../database.ts';
 
 /**
- * Makes the database that every test database is a copy of: migrated, with the tables of the projections. Tells the workers its
- * name.
+ * Makes the database that every test database is a copy of: migrated, with the tables of the projections. Passes to the workers
+ * its name.
  */
 export async function createTemplateDatabase(server: string): Promise<TestDatabase> {
   const database = await createDatabase(server, 'espalier_template', 'template0');

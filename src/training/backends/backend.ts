@@ -9,7 +9,7 @@ import type { TrainingSettings } from './training-settings.ts';
  */
 export interface Backend {
   readonly name: string;
-  /** Says which computation this is (revisions, sizes), as plain JSON for the record. */
+  /** Describes which computation this is (revisions, sizes), as plain JSON for the record. */
   describe(): Readonly<Record<string, unknown>>;
   /** Makes the checkpoint of version 0. Equal seeds give equal bytes. */
   initial(seed: number): Promise<Uint8Array>;
@@ -19,7 +19,7 @@ export interface Backend {
    */
   update(input: UpdateInput, signal: AbortSignal): Promise<Updated | Refused>;
   /**
-   * Gives the bytes whose SHA-256 names the weights of a version: what a policy loads, without the optimiser. @throws
+   * Returns the bytes whose SHA-256 names the weights of a version: what a policy loads, without the optimiser. @throws
    * CheckpointDamaged.
    */
   weightsOf(checkpoint: Uint8Array): Uint8Array;

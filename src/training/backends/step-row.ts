@@ -2,7 +2,7 @@ import type { ChatMessage } from '../../domain/history/prompt.ts';
 import type { Situation } from '../../policies/linear/situation.ts';
 
 /**
- * One step of a rollout as a trainer sees it: where the policy stood, what it could do and did, what that earned, how it went on.
+ * One step of a rollout as a trainer sees it: the policy's state, what it could do and did, what that earned, how it went on.
  * Texts are what candidate policies score; tokens are the sampled ids, never re-tokenised. Rows of a batch come in no particular
  * order: a backend sorts them.
  */

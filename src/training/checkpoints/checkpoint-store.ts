@@ -5,7 +5,7 @@ import type { BlobRef } from '../../events/schemas/values.ts';
 import { type Backend, CheckpointDamaged } from '../backends/backend.ts';
 import type { Head } from '../leases/protocol.ts';
 
-/** Gives the id of the checkpoint of a version: the same weights made again are the same checkpoint. */
+/** Returns the id of the checkpoint of a version: the same weights made again are the same checkpoint. */
 export function checkpointIdOf(lineageId: string, version: number, weights: string): string {
   return derivedId('checkpoint', lineageId, version, weights);
 }

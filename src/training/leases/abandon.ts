@@ -17,7 +17,7 @@ const REASON_LIMIT = 10_000;
 
 /**
  * Abandons the next batch of a policy in one transaction: it is never trained, its lease is over, and the batch behind it is
- * leased on the same base. Asked again it gives the same answer, and appends nothing.
+ * leased on the same base. Asked again it returns the same answer, and appends nothing.
  */
 export async function abandonBatch(options: LeaseServiceOptions, request: AbandonRequest): Promise<Abandoned | Refused> {
   const { reason } = request;

@@ -13,8 +13,8 @@ import type { ServiceRow } from './service-row.ts';
 
 /**
  * Acknowledges a batch in one transaction: the result is noted, the policy moves to the new version and to the next batch, and
- * the three events lie in the outbox; all of it or nothing. A trainer that lost the answer asks again and is told what it would
- * have been told.
+ * the three events lie in the outbox; all of it or nothing. A trainer that lost the answer asks again and gets the answer that it
+ * would have got.
  */
 export async function ackBatch(options: LeaseServiceOptions, request: AckRequest): Promise<Acked | Refused> {
   const wrong = checkAck(request);

@@ -30,10 +30,10 @@ export async function bringServiceForward(trx: Trx): Promise<void> {
     update lease_desk d set fence = l.fence, lease_id = null, batch_id = null, consumer = null, deadline = null
     from (
       select b.lineage_id, b.ordinal, max(l.fence) as fence,
-        bool_or(l.ended_at is null and l.fence = (select max(m.fence) from leases m where m.batch_id = l.batch_id)) as stands
+        bool_or(l.ended_at is null and l.fence = (select max(m.fence) from leases m where m.batch_id = l.batch_id)) as current
       from leases l join batches b on b.batch_id = l.batch_id group by 1, 2) l
     where l.lineage_id = d.lineage_id and l.ordinal = d.next_ordinal
-      and (l.fence > d.fence or (l.fence = d.fence and d.lease_id is not null and not l.stands))`.execute(trx);
+      and (l.fence > d.fence or (l.fence = d.fence and d.lease_id is not null and not l.current))`.execute(trx);
   await bringLeases(trx, sql`true`);
   await sql`
     update outbox_streams o set next_sequence = p.sequence + 1 from stream_producers p

@@ -13,7 +13,7 @@ const METRICS_LIMIT = 1_000;
 const POSITION_LIMIT = 10_000; // as the event has it
 const VERSION_LIMIT = 2_147_483_647;
 
-/** Checks what every caller must respect, in process or over HTTP. Gives the first thing that is wrong. */
+/** Checks what every caller must respect, in process or over HTTP. Returns the first thing that is wrong. */
 export function checkTtl(ttlMs: number): Refused | undefined {
   if (Number.isInteger(ttlMs) && ttlMs >= TTL_MS.least && ttlMs <= TTL_MS.most) return undefined;
   return invalid('ttlMs', `must be a whole number of milliseconds from ${TTL_MS.least} to ${TTL_MS.most}`);

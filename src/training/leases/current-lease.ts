@@ -10,15 +10,15 @@ export interface CurrentLease {
   readonly batchId: string;
 }
 
-/** Finds the batch of a lease that stands now, without taking a lock: who reads rows decides nothing. */
+/** Finds the batch of a lease that holds now, without taking a lock: who reads rows decides nothing. */
 export async function findCurrentLease(db: Db, leaseId: string): Promise<CurrentLease | Refused> {
   if (!isUuid(leaseId)) return invalid('leaseId', 'must be a UUID in lower case');
-  const { rows } = await sql<{ batch_id: string; stands: boolean }>`
-    select g.batch_id, coalesce(d.lease_id = g.lease_id and d.deadline > clock_timestamp(), false) as stands
+  const { rows } = await sql<{ batch_id: string; current: boolean }>`
+    select g.batch_id, coalesce(d.lease_id = g.lease_id and d.deadline > clock_timestamp(), false) as current
     from lease_grants g join lease_desk d on d.lineage_id = g.lineage_id where g.lease_id = ${leaseId}::uuid`.execute(db);
   const [row] = rows;
   if (!row) return unknownLease(leaseId);
-  return row.stands ? { kind: 'current', batchId: row.batch_id } : staleFence(`lease ${leaseId} is over`);
+  return row.current ? { kind: 'current', batchId: row.batch_id } : staleFence(`lease ${leaseId} is over`);
 }
 
 /** Finds the batch that is planned behind that of a lease. */

@@ -8,7 +8,7 @@ import { dropLease, lockExpired, readClock, type ServiceRow } from './service-ro
 
 const SLICE = 100; // rows of one transaction
 
-/** Ends the leases whose deadline has passed by the database's clock, each with its LeaseExpired. Gives how many. */
+/** Ends the leases whose deadline has passed by the database's clock, each with its LeaseExpired. Returns how many. */
 export async function expireLeases(options: LeaseServiceOptions): Promise<number> {
   // Asked every second while nothing has run out: one statement, and none of the transaction's.
   const { rows: ranOut } = await sql`

@@ -23,7 +23,7 @@ export type HeldLease =
     }
   | Refused;
 
-/** Locks the row of a lease's policy and tells whether the lease still holds, by the database's clock. */
+/** Locks the row of a lease's policy and returns whether the lease still holds, by the database's clock. */
 export async function lockLease(trx: Trx, { leaseId, fence }: Holding): Promise<HeldLease> {
   const grant = await findGrant(trx, leaseId);
   if (!grant) return unknownLease(leaseId);

@@ -7,7 +7,7 @@ import type { LeaseServiceOptions } from './protocol.ts';
  * Carries out one transaction of the lease service, in a database that was compared with the log. The lease service is the one
  * table of facts that are decided here and not folded: restored from an older copy it would lease batches that were trained
  * since, under fences and numbers that were used. So the first call in a database that is not the one of the last comparison
- * first brings the lease service to where the log stands.
+ * first brings the lease service up to the end of the log.
  * @throws ProjectionsBehind while the read models have not folded the log again.
  */
 export async function inServiceTransaction<T>(options: LeaseServiceOptions, work: (trx: Trx) => Promise<T>): Promise<T> {
@@ -29,7 +29,7 @@ class NotCompared extends Error {
   override readonly name = 'NotCompared';
 }
 
-// The start of the server tells a folder that was put back and a standby that took over; the other two a database that was made
+// The start of the server reveals a folder that was put back and a standby that took over; the other two a database that was made
 // from a copy or a dump.
 const NAME = sql`
   concat_ws(' ', extract(epoch from pg_postmaster_start_time()), (select oid from pg_database where datname = current_database()),

@@ -2,7 +2,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import type { DerivedDraft } from '../outbox/write-outbox.ts';
 import type { AckRequest, Head, PlannedBatch } from './protocol.ts';
 
-// The events of the desk. Each id is derived from what it says happened, so a repeated append is recognised.
+// The events of the lease service. Each id is derived from what it says happened, so a repeated append is recognised.
 
 /** What every event of a lease names. */
 export interface LeaseNames {
@@ -13,7 +13,7 @@ export interface LeaseNames {
   readonly fence: number;
 }
 
-/** Gives the lease of a batch under a fence: the same at every attempt. */
+/** Returns the lease of a batch under a fence: the same at every attempt. */
 export function leaseIdOf(batchId: string, fence: number): string {
   return derivedId('lease', batchId, fence);
 }

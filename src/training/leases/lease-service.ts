@@ -42,18 +42,18 @@ export interface LeaseService {
   /** Moves the deadline to `ttlMs` from now. */
   renew(request: RenewRequest): Promise<Renewed | Refused>;
   /**
-   * Says that the batch was trained and what came of it. Asked again with the same version, checkpoint and weights it gives the
-   * same answer.
+   * Records that the batch was trained and what resulted from it. Asked again with the same version, checkpoint and weights it
+   * returns the same answer.
    */
   ack(request: AckRequest): Promise<Acked | Refused>;
-  /** Gives the batch back untrained. */
+  /** Returns the batch back untrained. */
   nack(request: NackRequest): Promise<Returned | Refused>;
   /**
-   * Says that the next batch is never trained: by its lease, or by its id. Its lease is over, and the batch behind it is there to
-   * be leased.
+   * Records that the next batch is never trained: by its lease, or by its id. Its lease is over, and the batch behind it is there
+   * to be leased.
    */
   abandon(request: AbandonRequest): Promise<Abandoned | Refused>;
-  /** Ends the leases whose deadline has passed. Gives how many. */
+  /** Ends the leases whose deadline has passed. Returns how many. */
   expire(): Promise<number>;
 }
 
@@ -77,7 +77,7 @@ export function createLeaseService(options: LeaseServiceOptions): LeaseService {
   };
 }
 
-/** Waits until the outbox is in the log, for a bounded time. A fault of the log is the relay's to tell and to wait out. */
+/** Waits until the outbox is in the log, for a bounded time. The relay reports a fault of the log and waits it out. */
 async function relayed({ relay, relayWaitMs = RELAY_WAIT_MS }: LeaseServiceOptions): Promise<void> {
   if (!relay) return;
   let timer: NodeJS.Timeout | undefined;

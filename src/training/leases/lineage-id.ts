@@ -1,6 +1,6 @@
 import { derivedId } from '../../events/derived-id.ts';
 
-/** Gives the stream of all versions of a policy. */
+/** Returns the stream of all versions of a policy. */
 export function lineageIdOf(policyId: string): string {
   return derivedId('lineage', policyId);
 }

@@ -5,7 +5,7 @@ import type { LeaseServiceOptions } from './protocol.ts';
 /**
  * Makes the row of a policy that the log knows and the lease service does not: its database was made again over an older log.
  * Everything is taken from the read models, once they have folded what the log holds; a lease under way is not: it ends here, and
- * its holder is refused. Gives false when the log knows no version of the policy either.
+ * its holder is refused. Returns false when the log knows no version of the policy either.
  */
 export async function openServiceRow(options: LeaseServiceOptions, lineageId: string, policyId: string): Promise<boolean> {
   const { db } = options;

@@ -87,7 +87,7 @@ export interface PlannedBatch {
   readonly samples: number;
   readonly tokens: number;
   readonly manifestHash: string;
-  /** What the policy's declaration tells trainers beside (backend, loss, rates); null where it was not declared. */
+  /** What the policy's declaration passes to trainers besides (backend, loss, rates); null where it was not declared. */
   readonly trainer: unknown;
 }
 
@@ -104,7 +104,7 @@ export interface Lease extends PlannedBatch, Holding {
 export interface Registered {
   readonly kind: 'registered';
   readonly lineageId: string;
-  /** Where the policy stands: version 0, or what was trained since. */
+  /** The policy's newest version: 0, or what was trained since. */
   readonly head: Head;
 }
 

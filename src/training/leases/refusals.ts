@@ -21,7 +21,7 @@ export function unknownBatch(batchId: string): Refused {
   return refused(
     'unknown-batch',
     `no batch ${batchId} is planned for a policy that has a version`,
-    'name the batchId that its lease or GraphQL (policy → batches → id) gives',
+    'name the batchId that its lease or GraphQL (policy → batches → id) returns',
   );
 }
 

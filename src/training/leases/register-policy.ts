@@ -30,7 +30,7 @@ export async function registerPolicy(options: LeaseServiceOptions, request: Regi
     return refused(
       'already-registered',
       `the policy ${JSON.stringify(policyId)} was registered with other weights`,
-      'lease to learn where it stands, or give the other weights a policy of their own',
+      'lease to learn its newest version, or give the other weights a policy of their own',
     );
   });
 }

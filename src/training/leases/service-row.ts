@@ -3,7 +3,7 @@ import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Trx } from '../../postgres/database.ts';
 import type { Head } from './protocol.ts';
 
-/** A policy's row at the lease service: where it stands, and who holds its next batch. */
+/** A policy's row at the lease service: its newest version, and who holds its next batch. */
 export interface ServiceRow {
   readonly lineageId: string;
   readonly policyId: string;
@@ -28,7 +28,7 @@ export async function lockService(trx: Trx, lineageId: string): Promise<ServiceR
   return rows[0] && fromRow(rows[0]);
 }
 
-/** Locks the rows whose lease ran out and that nobody else has in hand. */
+/** Locks the rows whose lease ran out and that nobody else has locked. */
 export async function lockExpired(trx: Trx, limit: number): Promise<readonly ServiceRow[]> {
   const { rows } = await sql<Row>`
     ${COLUMNS} from lease_desk where lease_id is not null and deadline <= clock_timestamp()
@@ -37,7 +37,7 @@ export async function lockExpired(trx: Trx, limit: number): Promise<readonly Ser
 }
 
 /**
- * Gives the database's time, in whole milliseconds. Asked after the lock: before it, the answer could be old by as long as the
+ * Returns the database's time, in whole milliseconds. Asked after the lock: before it, the answer could be old by as long as the
  * wait.
  */
 export async function readClock(trx: Trx): Promise<Date> {

@@ -43,7 +43,7 @@ export function createRelay(options: RelayOptions): Relay {
   };
 }
 
-/** Sends until nothing waits. Gives the number of records sent. */
+/** Sends until nothing waits. Returns the number of records sent. */
 async function relayAll(options: RelayOptions): Promise<void> {
   while ((await relaySlice(options)) === SLICE);
 }
@@ -111,7 +111,7 @@ export async function runRelay(options: RelayLoopOptions): Promise<{ readonly fi
     finished,
     async close() {
       stopping.abort();
-      await finished.catch(() => undefined); // a bug was told by `finished`
+      await finished.catch(() => undefined); // a bug was reported by `finished`
       await notices.close();
     },
   };

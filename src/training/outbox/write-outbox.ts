@@ -13,7 +13,7 @@ import type { Trx } from '../../postgres/database.ts';
  */
 export type DerivedDraft = Draft & { readonly id: string };
 
-/** Tells a waiting relay that there is work. */
+/** Notifies a waiting relay that there is work. */
 export const OUTBOX_CHANNEL = 'espalier_outbox';
 
 export interface OutboxOptions {

@@ -21,7 +21,7 @@ export interface EncodedRows {
    * and hashing them would take as long as reading them.
    */
   readonly digest: string;
-  /** The position that the rewards stood at; null where the reader did not say. */
+  /** The position of the rewards; null where the reader did not say. */
   readonly rewardsAt: string | null;
 }
 

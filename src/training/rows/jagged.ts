@@ -24,7 +24,7 @@ export class JaggedTokens {
     this.#policyId = policyId;
   }
 
-  /** Appends the tokens of a step to the row under way. Gives the place of its last sampled token, or −1. */
+  /** Appends the tokens of a step to the row under way. Returns the place of its last sampled token, or −1. */
   add({ tokens, spans }: BatchStep): number {
     if (tokens === null) {
       this.#hasLogProbs[this.#row] = 0;

@@ -8,7 +8,7 @@ export const LAYOUTS = ['step', 'verl'] as const;
 
 export type Layout = (typeof LAYOUTS)[number];
 
-/** The columns of a layout, and the texts beside them. */
+/** The columns of a layout, and the texts that belong to them. */
 export interface LaidOut {
   readonly kind: 'laid-out';
   readonly tensors: readonly Tensor[];

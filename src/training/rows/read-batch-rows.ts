@@ -17,7 +17,7 @@ import { type RecordedStep, readRecordedSteps } from './read-recorded-steps.ts';
 
 /**
  * Reads a planned batch with all that its trajectories recorded: paths, texts, token arrays as sampled, spans, and the rewards in
- * force of the components that it is trained on, now or as they stood at a position of the log, revisions that came later left
+ * force of the components that it is trained on, now or as of a position of the log, revisions that came later left
  * out.
  * @throws RowsError when the batch is unknown, or a part of the record is missing or damaged.
  */

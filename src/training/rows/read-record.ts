@@ -84,7 +84,7 @@ export async function readRewards(
 }
 
 /**
- * Reads the rewards of trees as they stood at a position, from the journal, which must reach there; by owner and in the order of
+ * Reads the rewards of trees as of a position, from the journal, which must reach there; by owner and in the order of
  * `readRewards`.
  */
 export async function readRewardsAt(

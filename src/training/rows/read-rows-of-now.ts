@@ -5,7 +5,7 @@ import { readBatchRows } from './read-batch-rows.ts';
 import type { BlobReader } from './read-blob.ts';
 
 /**
- * Reads a planned batch with the rewards in force, and the position that they stood at: both in one snapshot, so that the same
+ * Reads a planned batch with the rewards in force, and their position: both in one snapshot, so that the same
  * rows can be read again when a reward was revised since. @throws RowsError.
  */
 export async function readRowsOfNow(

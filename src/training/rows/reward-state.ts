@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 
-/** Gives a text that changes whenever a reward of a batch's groups is assigned or revised: both are only ever counted up. */
+/** Returns a text that changes whenever a reward of a batch's groups is assigned or revised: both are only ever counted up. */
 export async function readRewardState(db: Db, batchId: string): Promise<string> {
   const { rows } = await sql<{ state: string }>`
     select concat(count(*), ' ', coalesce(sum(r.revisions), 0)) as state

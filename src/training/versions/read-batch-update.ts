@@ -9,7 +9,7 @@ export interface BatchUpdate {
   readonly method: Method | null;
   /** What was measured at the update; null before it. */
   readonly metrics: Readonly<Record<string, number>> | null;
-  /** The position that its rewards stood at; null where the trainer did not say. */
+  /** The position of its rewards; null where the trainer did not say. */
   readonly rewardsAt: string | null;
   /** How far the planner had read. */
   readonly plannedAt: string;
@@ -74,7 +74,7 @@ interface Row {
   readonly used: Method | null;
   readonly loss: Method | null;
   readonly metrics: Readonly<Record<string, number>> | null;
-  /** What `TrainingDeclared` tells trainers; it may be anything. */
+  /** What `TrainingDeclared` passes to trainers; it may be anything. */
   readonly trainer: {
     readonly backend?: string;
     readonly settings?: { readonly objective?: { readonly kind?: string }; readonly critic?: { readonly bootstrap?: string } };

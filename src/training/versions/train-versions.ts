@@ -20,7 +20,7 @@ export function followVersions(
   { db, blobs }: { readonly db: Db; readonly blobs: BlobStore },
   policyId: string,
 ): VersionSource & {
-  /** Gives weights of a version at least as new: who has read that it exists waits for nothing. */
+  /** Returns weights of a version at least as new: who has read that it exists waits for nothing. */
   atLeast(version: number, signal: AbortSignal): Promise<LinearWeights>;
 } {
   const backend = linearBackend();

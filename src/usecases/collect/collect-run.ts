@@ -74,7 +74,7 @@ export interface Collected extends Progress {
  * its record ends and reaches the trees it would have reached. A run of which nothing could go on ends as failed, with the
  * reasons counted.
  * @throws what makes going on senseless (an unreachable model, a lost log); the run stays resumable; AnotherWorld when a task
- * opens otherwise than in an open tree of the record. An aborted signal ends it after the steps in hand.
+ * opens otherwise than in an open tree of the record. An aborted signal ends it after the steps in flight.
  */
 export async function collectRun(options: CollectOptions): Promise<Collected> {
   const { runId, plan, recorded, appender } = options;
@@ -230,7 +230,7 @@ function endOf(
   };
 }
 
-/** Says how many trees failed, and why; null when none did. */
+/** Describes how many trees failed, and why; null when none did. */
 function failedTreesText({ failedTrees, plannedTrees }: Progress): string | null {
   if (failedTrees === 0) return null;
   return `${failedTrees} of ${plannedTrees} trees failed: the environment did not repeat what was recorded in them`;

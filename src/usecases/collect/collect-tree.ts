@@ -17,7 +17,7 @@ import { growSearch } from './search/grow-search.ts';
 import type { TreeNode } from './tree-node.ts';
 import { walkRollout } from './walk-rollout.ts';
 
-/** Gives the id of the tree of a task index, before anything of it is recorded. */
+/** Returns the id of the tree of a task index, before anything of it is recorded. */
 export function treeIdOf(runId: string, task: PlannedTask, index: number): string {
   return derivedId('tree', runId, index, task.alias);
 }
@@ -153,8 +153,8 @@ function recordedNodes(tree: RecordedTree | null, rootStepId: string, opening: O
 }
 
 /**
- * Gives the node at which a rollout of a bushy tree starts: drawn among the nodes reached by the rollouts before it that have not
- * ended. The draw depends on those alone, so a resumed tree draws the same.
+ * Returns the node at which a rollout of a bushy tree starts: drawn among the nodes reached by the rollouts before it that have
+ * not ended. The draw depends on those alone, so a resumed tree draws the same.
  */
 function startOf({ seed, task, nodes, tree, rootStepId, treeId }: GrowingTree, ordinal: number): string {
   const recorded = tree?.rollouts.get(ordinal);

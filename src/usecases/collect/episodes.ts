@@ -20,7 +20,8 @@ export function openEpisodes(tree: GrowingTree): Episodes {
 }
 
 /**
- * Gives an episode that stands at a node and belongs to the caller, or null when the environment did not repeat what is recorded.
+ * Returns an episode that stands at a node and belongs to the caller, or null when the environment did not repeat what is
+ * recorded.
  */
 export async function episodeAt({ tree, kept }: Episodes, stepId: string): Promise<Environment | null> {
   const there = kept.get(stepId);

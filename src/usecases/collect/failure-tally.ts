@@ -32,7 +32,7 @@ export function failureTally(): FailureTally {
   };
 }
 
-/** Says what share failed, and why: `3 of 8 rollouts failed: 2 × …; 1 × …`. Empty when none did. */
+/** Describes what share failed, and why: `3 of 8 rollouts failed: 2 × …; 1 × …`. Empty when none did. */
 export function describeFailures(tally: FailureTally, total: number, noun: 'rollouts' | 'searches'): string {
   const reasons = tally.reasons();
   if (reasons.length === 0) return '';

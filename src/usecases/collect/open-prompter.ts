@@ -29,7 +29,7 @@ export function openPrompter(platform: Platform, plan: PromptPlan): Prompter {
   return { plan, drawing: plan.image ? openDrawing(platform, plan.image) : null };
 }
 
-/** Gives the cache of drawn segments that all runs of a process share. */
+/** Returns the cache of drawn segments that all runs of a process share. */
 export function segmentCacheOf(platform: Platform): SegmentCache {
   let cache = caches.get(platform);
   if (!cache) {

@@ -19,7 +19,7 @@ export class PrefixDiverged extends Error {
 }
 
 /**
- * Takes the actions that a planned task begins behind, and gives the step at which its rollouts start; the root where it has
+ * Takes the actions that a planned task begins behind, and returns the step at which its rollouts start; the root where it has
  * none. The steps belong to no rollout of this tree, and name the policy that took them first. What was executed is executed
  * again, not read out of the reply: the run that took it may have read replies by another template. What the record holds of them
  * is not taken again but replayed, every observation compared. @throws RangeError when there are fewer; PrefixDiverged, the tree
@@ -61,7 +61,7 @@ export async function playPrefix(tree: GrowingTree, given: Prefix | undefined): 
   }
 }
 
-/** Gives what the record of this tree holds of the way. */
+/** Returns what the record of this tree holds of the way. */
 async function recordedPath(tree: GrowingTree, root: TreeNode, prefix: Prefix): Promise<TreeNode[]> {
   const path = [root];
   for (const { taken } of prefix.steps) {

@@ -2,7 +2,7 @@ import { cleanPublishedObservation, readPublishedReply } from '../../domain/sear
 import type { Environment, EnvironmentKind } from '../../environments/environment.ts';
 
 /**
- * Gives an environment as Agent-R's search sees it: actions are read out of replies by its rules, every newline and tab of an
+ * Returns an environment as Agent-R's search sees it: actions are read out of replies by its rules, every newline and tab of an
  * observation is a blank. The first observation is not cleaned there, and neither is it here. Tasks and dynamics are the same, so
  * name and fingerprint are.
  */

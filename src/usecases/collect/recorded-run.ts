@@ -16,7 +16,7 @@ export interface RecordedRun {
   readonly end: { readonly outcome: 'completed' | 'failed' | 'cancelled'; readonly message: string } | null;
   /** The trees that a resumed run goes on with. */
   readonly open: readonly OpenTree[];
-  /** Gives the tree that a run's task of this index grew, null when it was never opened. */
+  /** Returns the tree that a run's task of this index grew, null when it was never opened. */
   tree(runId: string, index: number): Promise<RecordedTree | null>;
 }
 

@@ -72,7 +72,7 @@ export function diverged(
   };
 }
 
-/** Gives the nodes from the root to a step, both included. */
+/** Returns the nodes from the root to a step, both included. */
 export function pathTo(tree: GrowingTree, stepId: string): TreeNode[] {
   const path: TreeNode[] = [];
   for (let id: string | null = stepId; id !== null; ) {

@@ -14,14 +14,16 @@ export function differenceFrom(began: Beginning, plan: CollectPlan, kind: Enviro
   return worldDifference(began, plan.environment, kind) ?? policyDifference(began, plan.policy, policy);
 }
 
-/** Says how the world that a run began in differs from the one that is open; null when it does not. */
+/** Describes how the world that a run began in differs from the one that is open; null when it does not. */
 export function worldDifference({ runId, environments }: Beginning, named: string, kind: EnvironmentKind): string | null {
   const [began] = environments;
   if (!began || environments.some((each) => each.environment === kind.name && each.fingerprint === kind.fingerprint)) return null;
   return `run ${runId} began in ${began.environment} with the fingerprint ${began.fingerprint}, and ${named} is ${kind.name} with the fingerprint ${kind.fingerprint} now: its recipes, tasks, tools, corpus or server were changed`;
 }
 
-/** Says how the policy that a run began with differs from the one that is open; null when it does not, or follows a trainer. */
+/**
+ * Describes how the policy that a run began with differs from the one that is open; null when it does not, or follows a trainer.
+ */
 export function policyDifference(
   { runId, policy: began, policyDigest }: Beginning,
   named: string,

@@ -26,9 +26,9 @@ const POLL_MS = 20; // a look is one statement over the groups of the policy
 /**
  * Holds groups back so that none grows older than it may: with B groups per batch and staleness s, a group may begin while owed +
  * B·(newest version − version that the oldest owed group began with) < B·(1 + s). Every group that is owed then fits into the
- * next s + 1 batches, so nothing needs to be dropped; a rejected group gives its place free at once. Groups that this process
+ * next s + 1 batches, so nothing needs to be dropped; a rejected group frees its place at once. Groups that this process
  * admitted count from that moment, those of others when they are in the read models. @param live the policy that follows; @param
- * atLeast gives weights of a version that is known to be there.
+ * atLeast names a version that is known to be there.
  */
 export function openAdmission(
   db: Db,

@@ -25,14 +25,14 @@ export type DatasetErrorCode =
   | 'conflict'; // the record holds another fact under an id of the file
 
 /**
- * Gives the words of whatever was thrown. By its fields: an error of node may come from another realm, where `instanceof` says
+ * Returns the words of whatever was thrown. By its fields: an error of node may come from another realm, where `instanceof` says
  * no.
  */
 export function reasonOf(cause: unknown): string {
   return typeof cause === 'object' && cause !== null && 'message' in cause ? String(cause.message) : String(cause);
 }
 
-/** Gives the code of a fault of the system (`ENOENT`), or ''. */
+/** Returns the code of a fault of the system (`ENOENT`), or ''. */
 export function codeOf(cause: unknown): string {
   return typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : '';
 }

@@ -14,7 +14,7 @@ import { type CarriedBlob, parseBlobLine } from './carried-blob.ts';
  *     {"end":{"events":1234}}
  *
  * Events stand run by run (start, trees, end) and tree by tree; a tree's events stand together, each after what it refers to.
- * Payloads are inline; one that a producer put into its blob store in a form that no append gives (a short one, an own media
+ * Payloads are inline; one that a producer put into its blob store in a form that no append produces (a short one, an own media
  * type) is a line before the first event that names it. So the file needs no blob store. Producer and sequence are of the log it
  * came from and stay there: who imports is the producer then. Ids and times travel, so a second import of the same file adds
  * nothing.
@@ -55,7 +55,7 @@ export function parseEventLine(value: unknown): ParsedLine {
   return decoded.kind === 'event' ? decoded : { kind: 'refused', refusal: decoded.refusal };
 }
 
-/** The parts of an envelope that the file leaves out; the appender gives them again. */
+/** The parts of an envelope that the file leaves out; the appender adds them again. */
 function withPlaceholders(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const type = 'type' in value ? value.type : undefined;

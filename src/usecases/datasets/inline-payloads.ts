@@ -9,7 +9,7 @@ import { DatasetError, reasonOf } from './dataset-error.ts';
  * Brings the payloads of an event that lie in the blob store back inline: text as it was, packed token bytes as base64. A
  * reference stays where appending the inline form would not give it again (a short text, bytes that are no UTF-8, another media
  * type: a producer put it there itself), and in free-form JSON, which is nobody's but the producer's. So appending the result
- * gives the same event. @throws DatasetError `blob` naming event and field.
+ * returns the same event. @throws DatasetError `blob` naming event and field.
  */
 export async function inlinePayloads<E extends Envelope>(event: E, blobs: BlobStore): Promise<E> {
   const data = await inline(event.data, { blobs, event, freeForm: freeFormFields(event.type) }, 'data', '', 'text');
@@ -45,7 +45,7 @@ async function inline(value: unknown, from: Inlining, place: string, field: stri
   return changed ? Object.fromEntries(entries) : value;
 }
 
-/** Gives the inline form of a payload where an append would put it under the same reference again. */
+/** Returns the inline form of a payload where an append would put it under the same reference again. */
 function inlineForm({ size, mediaType }: BlobRef, bytes: Buffer, form: Form): string | undefined {
   if (size !== bytes.length || mediaType !== (form === 'text' ? TEXT_MEDIA : BYTES_MEDIA)) return undefined;
   const text = bytes.toString(form === 'text' ? 'utf8' : 'base64');

@@ -3,7 +3,7 @@ import { digestRun } from './digest-trees.ts';
 
 /**
  * Digests everything that happened in a run. Ids and times do not count, so the same seeded run over another log, or resumed
- * after a kill, gives the same digest.
+ * after a kill, yields the same digest.
  */
 export function runDigest(
   { database, blobs }: Pick<Platform, 'database' | 'blobs'>,

@@ -3,7 +3,7 @@ import type { Envelope } from '../../events/envelope.ts';
 /** The events that tell a tree; every other type belongs to a run. */
 export type TreeEvent = Extract<Envelope, { data: { treeId: string } }>;
 
-/** Tells whether an event belongs to a tree. */
+/** Returns whether an event belongs to a tree. */
 export function isTreeEvent(event: Envelope): event is TreeEvent {
   return 'treeId' in event.data;
 }
@@ -27,7 +27,7 @@ export class TreeShape {
   #opened = false;
   #closed = false;
 
-  /** Takes the next event of the tree. Gives null, or the reason why it is refused; what is refused leaves no trace. */
+  /** Takes the next event of the tree. Returns null, or the reason why it is refused; what is refused leaves no trace. */
   refuse(event: TreeEvent): string | null {
     if (event.type === 'TreeOpened') {
       if (this.#opened) return 'the tree was opened before';
@@ -115,7 +115,7 @@ export class TreeShape {
   }
 
   /**
-   * Gives the events that refer to what the tree does not have up to here, with the reason: asked at its end, those that do not
+   * Returns the events that refer to what the tree does not have up to here, with the reason: asked at its end, those that do not
    * hang together.
    */
   dangling(): ReadonlyMap<TreeEvent, string> {

@@ -59,7 +59,7 @@ export async function planFork({ database }: Platform, stepId: string, changes: 
 }
 
 /**
- * Gives how many steps the recorded plan leaves behind a step. Its limit counts what a rollout took itself, from the node where
+ * Returns how many steps the recorded plan leaves behind a step. Its limit counts what a rollout took itself, from the node where
  * it began: the way to that node, as a fork or a bushy tree has it, costs nothing. A search has a limit of its own for the whole
  * path (`gradeOutcome`): one action more than its depth.
  */

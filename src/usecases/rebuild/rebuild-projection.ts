@@ -70,7 +70,7 @@ export async function swapBack(
   });
 }
 
-/** Drops every version that is not live, kept or unfinished; gives them. */
+/** Drops every version that is not live, kept or unfinished; returns them. */
 export async function retireVersions(parts: Parts, projection: Projection): Promise<readonly number[]> {
   return holdRebuild(parts.database, projection, async () => {
     const versions = [

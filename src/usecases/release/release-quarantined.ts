@@ -142,7 +142,7 @@ function recordOf({ topic, partition, offset, body }: WaitingPlace, at: string, 
   return { topic, partition, key, value: Buffer.from(withRelease(body.toString('utf8'), { offset, at, reason }), 'utf8') };
 }
 
-/** Waits until all who hold something have passed the releases; gives why not, when they have not in time. */
+/** Waits until all who hold something have passed the releases; returns why not, when they have not in time. */
 async function pendingReason(
   db: Db,
   going: readonly WaitingPlace[],

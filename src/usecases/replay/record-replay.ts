@@ -6,7 +6,7 @@ import { nextSequence } from '../../platform/next-sequence.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { ReplayReport } from './replay-report.ts';
 
-/** Puts on record what a replay of a run found; gives its id. The read models must have caught up with the log. */
+/** Puts on record what a replay of a run found; returns its id. The read models must have caught up with the log. */
 export async function recordReplay(
   platform: Platform,
   {

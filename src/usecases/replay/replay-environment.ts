@@ -84,7 +84,7 @@ interface Replaying {
   readonly signal: AbortSignal;
 }
 
-/** Gives how many steps were not executed. */
+/** Returns how many steps were not executed. */
 async function replayTree(replaying: Replaying, recorded: RecordedTree): Promise<number> {
   const { comparison, kind } = replaying;
   const { head, tree } = recorded;
@@ -128,7 +128,7 @@ async function openAgain(
 }
 
 /**
- * Executes what was done below a node, in an environment that stands there. Gives how many steps were not executed, the episode
+ * Executes what was done below a node, in an environment that stands there. Returns how many steps were not executed, the episode
  * having ended before them.
  */
 async function replayBelow(
@@ -190,7 +190,7 @@ function stepsFrom(node: TreeNode<RecordedStep>): number {
   return [...walkDown(node)].length;
 }
 
-/** Executes a step and compares what comes of it. Gives whether the episode ends there. */
+/** Executes a step and compares what comes of it. Returns whether the episode ends there. */
 async function executeStep(replaying: Replaying, { step }: TreeNode<RecordedStep>, environment: Environment): Promise<boolean> {
   const { comparison, earned } = replaying;
   const result = await environment.step(await textOf(replaying, step, 'action'));

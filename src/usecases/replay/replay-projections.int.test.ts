@@ -53,7 +53,8 @@ describe('the replay of projections', () => {
   test('the replay finds a planted fold bug by its checksum and names table, row and field', async () => {
     const builder = await givenWalks();
     const recorded = builder.events.flatMap((event) => (event.type === 'RewardAssigned' ? [event.data] : []));
-    const victim = recorded[3] as (typeof recorded)[number] & { rewardId: string; value: number }; // six were told, each of this type
+    // six were told, each of this type
+    const victim = recorded[3] as (typeof recorded)[number] & { rewardId: string; value: number };
     const { load: _, ...folding } = registered('rewards'); // a build that is loaded does not fold by `project`
     const rewards = registered('rewards');
     const wrong: Projection = {

@@ -96,7 +96,7 @@ interface Replaying {
   readonly comparison: Comparison;
 }
 
-/** Computes one version again and compares it; gives the checkpoint that the next one is computed from. */
+/** Computes one version again and compares it; returns the checkpoint that the next one is computed from. */
 async function replayVersion(replaying: Replaying, version: number, base: Uint8Array | null): Promise<Uint8Array | null> {
   const { lineageEvents, comparison } = replaying;
   const events = lineageEvents.versions.get(version);
@@ -247,7 +247,7 @@ function headOf(events: VersionEvents | undefined) {
   return { version: events.update.data.version, checkpointId, backend, weights: events.update.data.weights, kept };
 }
 
-/** Gives the run of the last version's batch; for a version without a batch the first run that trains the policy. */
+/** Returns the run of the last version's batch; for a version without a batch the first run that trains the policy. */
 async function runOf({ database }: Platform, policyId: string, events: VersionEvents | undefined): Promise<string> {
   const treeId = events?.batch?.data.groups[0]?.treeId;
   const { db } = database;

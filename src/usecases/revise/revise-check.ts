@@ -67,8 +67,8 @@ export async function checkRevision(
 }
 
 /**
- * Gives the action that a turn says: the recorded one where the reply says what it said (an environment may have put another one
- * in its place), else what is read out of it. Null where it is not well formed any more.
+ * Returns the action that a turn says: the recorded one where the reply says what it said (an environment may have put another
+ * one in its place), else what is read out of it. Null where it is not well formed any more.
  */
 function actionIn(
   read: Environment['parse'],

@@ -82,7 +82,7 @@ export interface FaithfulCounts {
 
 /**
  * Makes the published program's rows from the trees of a run, in its order (specification of Agent-R, §2). Every answer of the
- * judge is recorded as it is given, under the ids that sound mining gives it, and never asked for again: killed anywhere and
+ * judge is recorded as it is given, under the ids that sound mining assigns, and never asked for again: killed anywhere and
  * called again, it writes the same rows. Nothing else is recorded, since a splice before the branch is none that RevisionComposed
  * can tell. The read models must hold the whole log. One thing our own searches cannot give back: WebShop's module drops the
  * colon of a `Thought 1:` at the node; they record the reply with it.

@@ -23,7 +23,7 @@ export interface Answer {
   readonly reply: Text;
 }
 
-/** Gives verdicts, each asked for once. */
+/** Returns verdicts, each asked for once. */
 export interface Verdicts {
   /** @param known the judgements that the record holds of this tree. */
   of(place: JudgedPlace, known: ReadonlyMap<string, Answer>, signal: AbortSignal): Promise<Answer>;

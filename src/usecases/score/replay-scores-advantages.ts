@@ -26,7 +26,7 @@ export function chooseEstimator(name: string, options: Readonly<Record<string, u
   return configured.estimator;
 }
 
-/** Gives the estimator that the policy of a run is trained by; GRPO where the run trains none. */
+/** Returns the estimator that the policy of a run is trained by; GRPO where the run trains none. */
 export async function recordedEstimator(db: Db, runId: string): Promise<ConfiguredEstimator> {
   const recorded = await readEstimatorOfRun(db, runId);
   if (recorded === null) return chooseEstimator('grpo', {});

@@ -2,7 +2,7 @@ import type { JudgedTree, Judgement } from '../../projections/rewards/read-judge
 import type { SeenReward } from '../collect/score-tree.ts';
 
 /**
- * Gives the rewards of a tree as a scorer saw them when it made a judgement of a component: by what was said before it, but for
+ * Returns the rewards of a tree as a scorer saw them when it made a judgement of a component: by what was said before it, but for
  * what the scorer said of that component itself: a pass scores a whole tree before it tells anything.
  */
 export function currentBefore({ rewards }: JudgedTree, component: string, { offset, scorer }: Judgement): readonly SeenReward[] {

@@ -105,7 +105,7 @@ function compareTree(comparison: Comparison, { before, after }: States): boolean
   return comparison.differing === differing;
 }
 
-/** Gives the revisions that were mined from a pair which is none by what the trajectories earn now. */
+/** Returns the revisions that were mined from a pair which is none by what the trajectories earn now. */
 function unpaired(revisions: readonly RevisionRecord[], pairing: Pairing): readonly RevisionRecord[] {
   const pairs = new Set(namesOf(pairing));
   return revisions.filter(({ goodLeafStepId, badLeafStepId }) => !pairs.has(nameOf(goodLeafStepId, badLeafStepId)));

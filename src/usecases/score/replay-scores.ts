@@ -102,7 +102,7 @@ function scorerNamed(text: string): Scorer {
   return scorer;
 }
 
-/** Gives the rewards of a tree as they stand, the same before and after. */
+/** Returns the rewards of a tree as they stand, the same before and after. */
 function inForce({ rewards }: ScorableTree): RewardPair[] {
   return rewards.map(({ value, ...reward }) => ({ ...reward, before: value, after: value }));
 }

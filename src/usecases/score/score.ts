@@ -101,7 +101,7 @@ export async function openTruth(environment: string | null, runId: string, score
   );
 }
 
-/** Gives the form in which tools are called, where the environment has tools. */
+/** Returns the form in which tools are called, where the environment has tools. */
 export function profileOf(environment: string | null): ToolProfile | null {
   const address = environment?.startsWith('tool-env') ? parseEnvironment(environment) : null;
   return address?.environment === 'tool-env' ? address.profile : null;

@@ -65,7 +65,7 @@ export async function takePolicy(folder: string, spec: PolicySpec, from: string,
   return { text: JSON.stringify({ ...spec, policyId }), digest, weights: null };
 }
 
-/** Gives the policy that every method begins with. @throws PolicySpecError. */
+/** Returns the policy that every method begins with. @throws PolicySpecError. */
 export function startPolicy(folder: string, text: string): Promise<LearnedPolicy> {
   return takePolicy(folder, parsePolicyText(text), '.', 'nothing');
 }

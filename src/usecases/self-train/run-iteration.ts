@@ -21,7 +21,7 @@ import type { Repetition } from './repetition.ts';
 const CATCH_UP_MS = 120_000;
 
 /**
- * Searches the iteration's tasks with a learner's policy; gives the run. Its id follows from the policy, so methods that still
+ * Searches the iteration's tasks with a learner's policy; returns the run. Its id follows from the policy, so methods that still
  * have the same one share the run, and a resumed self-training finds it.
  */
 export async function searchTasks(repetition: Repetition, { policy }: Learner, iteration: number): Promise<string> {

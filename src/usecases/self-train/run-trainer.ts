@@ -44,7 +44,7 @@ const LARGEST_POLICY = 1_000_000;
 /**
  * Runs a trainer in a new folder, `ESPALIER_OUT`, beside the others' of this iteration, so that one that outlived its caller
  * disturbs nobody. It must end with 0 and leave there `policy.json`, the configuration of a policy (a weights file is named from
- * that folder), or else `weights.espw`. Gives that configuration. When the signal is aborted, or its time is over, it and all
+ * that folder), or else `weights.espw`. Returns that configuration. When the signal is aborted, or its time is over, it and all
  * that it started are ended.
  * @throws TrainerFailed; what the signal aborts with.
  */
@@ -99,7 +99,7 @@ function variablesOf(task: TrainerTask, out: string): Readonly<Record<string, st
   };
 }
 
-/** Runs a line of the shell to its end, its output in a file. Gives how it ended, in words. */
+/** Runs a line of the shell to its end, its output in a file. Returns how it ended, in words. */
 async function execute(
   command: string,
   variables: Readonly<Record<string, string>>,

@@ -162,7 +162,7 @@ async function iterate(
   const runId = await searchTasks(repetition, learner, iteration);
   const revised = await mineRevisions(repetition, learner, iteration, runId);
   const released = await releaseFor(repetition, learner, iteration, runId, revised?.judge ?? null);
-  // Nothing to learn from means nothing learnt: the policy stays.
+  // Nothing to learn from means nothing learned: the policy stays.
   const training = released && (await trainOnRelease(repetition, learner, iteration, released));
   const after: Learner = {
     method,

@@ -1,7 +1,7 @@
 /**
  * Finds the candidate that an action is to be cloned as: itself; else one that differs in nothing but amounts, since a perfect
  * player of TextCraft may get or craft more at a time than the candidates offer, and the choice of the item is what can be
- * learnt. Null when there is none: the action is then left out.
+ * learned. Null when there is none: the action is then left out.
  */
 export function chooseCandidate(candidates: readonly string[], action: string): number | null {
   const exact = candidates.indexOf(action);

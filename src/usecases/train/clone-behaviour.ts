@@ -22,7 +22,7 @@ export interface CloneOptions {
 
 export interface Cloned {
   readonly weights: LinearWeights;
-  /** Mean −log π(chosen) over the actions, by weight, in nats: each action before it was learnt from in that epoch. */
+  /** Mean −log π(chosen) over the actions, by weight, in nats: each action before it was learned from in that epoch. */
   readonly losses: readonly number[];
 }
 

@@ -48,7 +48,7 @@ function withEstimator(settings: TrainingSettings, { name, mode }: Method): Trai
   return { ...settings, objective: { ...objective, estimator: { name, options } } };
 }
 
-/** Mean return and share of rollouts with a return above 0: what the batch was worth before it was learnt from. */
+/** Mean return and share of rollouts with a return above 0: what the batch was worth before it was learned from. */
 function returnsOf(rows: readonly StepRow[]): Readonly<Record<string, number>> {
   const returns = new Map<string, number>();
   for (const { rolloutId, reward } of rows) returns.set(rolloutId, (returns.get(rolloutId) ?? 0) + reward);

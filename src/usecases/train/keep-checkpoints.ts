@@ -14,7 +14,7 @@ const ABANDONED_MS = 86_400_000; // no checkpoint takes a day to write: what is 
  * newest `config.torchCheckpoints`, version 0 (a KL penalty holds to it), and every version that an evaluation, a fork or a
  * released rollout names. The record keeps all versions, their digests included; only their files go. A folder is renamed before
  * it is deleted, so who is killed leaves a whole checkpoint or none, and the next call takes what is left over. A folder that the
- * read models do not know yet stays. Gives the names of what it removed. @throws Error when a manifest that must stay cannot be
+ * read models do not know yet stays. Returns the names of what it removed. @throws Error when a manifest that must stay cannot be
  * read: then nothing goes.
  */
 export function checkpointKeeper(platform: Platform): () => Promise<readonly string[]> {

@@ -34,7 +34,7 @@ export async function openBackend(plan: TrainerPlan, config: Config, signal: Abo
   }
 }
 
-/** Gives the folder in which the checkpoints of the torch backend lie, each under its digest. */
+/** Returns the folder in which the checkpoints of the torch backend lie, each under its digest. */
 export function torchFolder({ home }: Config): string {
   return join(home, 'checkpoints');
 }

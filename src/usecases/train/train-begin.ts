@@ -58,7 +58,7 @@ function refuseUnknownRewards({ components = [] }: EnvironmentKind, { environmen
     );
 }
 
-/** Says how the policy is trained, and makes its first version; both are recognised when they were said before. */
+/** Describes how the policy is trained, and makes its first version; both are recognised when they were said before. */
 async function declare(platform: Platform, plan: TrainPlan): Promise<void> {
   const { database, log, blobs } = platform;
   const { objective } = plan.settings;

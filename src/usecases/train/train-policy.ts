@@ -33,7 +33,7 @@ const LOOK_MS = 1_000; // a notice wakes it at once; this is for notices that we
 
 /**
  * Trains a declared policy on its batches as they are planned, in this process. A projector must be running. Any number may run
- * for one policy: the lease service gives a batch to one of them. What passes by itself is waited out. Gives how many batches
+ * for one policy: the lease service returns a batch to one of them. What passes by itself is waited out. Returns how many batches
  * were trained since. @throws TrainingRefused for a policy that is not declared, or for other trainers; TrainingStuck,
  * CheckpointDamaged.
  */

@@ -61,7 +61,7 @@ export async function train(platform: Platform, training: Training): Promise<Tra
   }
 }
 
-/** Gives what its run says at its end when that failed. */
+/** Returns what its run says at its end when that failed. */
 async function collectAndTrain(platform: Platform, training: Training, run: PlannedRun): Promise<string | null> {
   const { policyId, updates } = training.plan;
   const done = new AbortController();
@@ -123,7 +123,7 @@ async function untilDrained(platform: Platform, { policyId, updates }: TrainPlan
   }
 }
 
-/** Says why nothing was ever trained, with the reasons counted; null when something was. */
+/** Describes why nothing was ever trained, with the reasons counted; null when something was. */
 async function untrained(platform: Platform, { policyId }: TrainPlan): Promise<string | null> {
   const lineage = await lineageOf(platform, policyId);
   if ((lineage?.newestVersion ?? 0) > 0) return null;

@@ -13,8 +13,8 @@ const MANIFEST = manifestPath('');
 
 /**
  * Compares files with the datasets that were released: the digest must be one of theirs, and the manifest beside a file, where
- * there is one, must say what the release says. The name of a manifest stands for its file, and then it must be there. Gives how
- * many files there are, each counted once.
+ * there is one, must say what the release says. The name of a manifest stands for its file, and then it must be there. Returns
+ * how many files there are, each counted once.
  */
 export async function verifyFiles(platform: Platform, names: readonly string[], fault: (found: Fault) => void): Promise<number> {
   const demanded = new Set(names.filter((name) => name.endsWith(MANIFEST)).map((name) => name.slice(0, -MANIFEST.length)));

@@ -1,7 +1,7 @@
 import { paragraphs, type Slots, wordPast } from './wording.ts';
 
 /**
- * Words a step of answering a question by searching. There is no current observation: the newest result stands in the history.
+ * Words a step of answering a question by searching. There is no current observation: the newest result is in the history.
  */
 export function wordSearchQa(slots: Slots): string {
   return paragraphs(

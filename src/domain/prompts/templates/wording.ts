@@ -21,7 +21,7 @@ export function paragraphs(...parts: readonly (string | null)[]): string {
   return parts.filter((part) => part !== null && part !== '').join('\n\n');
 }
 
-/** Tells how many steps were taken and where the shown ones stand; `what` says what is shown of each. Null at the first step. */
+/** Words how many steps were taken and where the shown ones are; `what` names what is shown of each. Null at the first step. */
 export function wordPast({ taken, shown }: Slots, what: string): string | null {
   if (taken === 0) return null;
   const steps = `You have taken ${taken} ${taken === 1 ? 'step' : 'steps'} so far.`;
@@ -37,7 +37,7 @@ export function wordPast({ taken, shown }: Slots, what: string): string | null {
   }
 }
 
-/** Tells what the agent sees now and, once it has taken one, at which step it is. */
+/** Words what the agent sees now and, once it has taken one, at which step it is. */
 export function wordNow({ taken, observation }: Slots): string {
   return taken === 0 ? `What you see now:\n${observation}` : `You are at step ${taken + 1}. What you see now:\n${observation}`;
 }

@@ -1,8 +1,8 @@
 import { pythonStrip } from '../../text/python-strip.ts';
 
 /**
- * Gives what stands in the last `\boxed{…}` of a text, its braces balanced, without white space around it; the word `None` where
- * there is none or it never closes, as published (MathRuler): that word is then compared like any answer.
+ * Returns the content of the last `\boxed{…}` of a text, its braces balanced, without white space around it; the word `None`
+ * where there is none or it never closes, as published (MathRuler): that word is then compared like any answer.
  */
 export function boxedContent(text: string): string {
   const opening = '\\boxed{';

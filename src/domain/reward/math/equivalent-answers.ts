@@ -4,11 +4,11 @@ import { add, isZero, minus } from './rational-function.ts';
 import { readExpression } from './read-expression.ts';
 
 /**
- * Says whether an answer is a gold answer, as MathRuler 0.1.0 does (`grade_answer`; the grader of PRM800K, Lightman et al. 2023):
- * equal once normalised in either manner, or tuples of equal brackets whose elements all are. Elements are equal when both are
- * fractions spelled alike, or not just one a whole number and their difference is 0. Sympy's `simplify` is an exact computation
- * here (fractions, roots, variables, pi): what it finds equal is equal; equalities that only a search for a simpler form finds
- * (roots nested twice) are not found. Of 2,448 pairs both judge alike (sympy 1.14, pylatexenc 2.11).
+ * Returns whether an answer is a gold answer, as MathRuler 0.1.0 does (`grade_answer`; the grader of PRM800K, Lightman et al.
+ * 2023): equal once normalised in either mode, or tuples of equal brackets whose elements all are. Elements are equal when both
+ * are fractions spelled alike, or not just one a whole number and their difference is 0. Sympy's `simplify` is an exact
+ * computation here (fractions, roots, variables, pi): what it finds equal is equal; equalities that only a search for a simpler
+ * form finds (roots nested twice) are not found. Of 2,448 pairs both judge alike (sympy 1.14, pylatexenc 2.11).
  */
 export function equivalentAnswers(given: string, gold: string): boolean {
   if (normaliseLatex(gold) === normaliseLatex(given)) return true;

@@ -27,7 +27,7 @@ export function normaliseAnswer(answer: string): string {
   return wholeNumber(stripThousands(text)) ?? text;
 }
 
-/** Says whether a text is a whole number, commas between its thousands or not. */
+/** Returns whether a text is a whole number, commas between its thousands or not. */
 export function isWhole(text: string): boolean {
   return wholeNumber(stripThousands(text)) !== null;
 }

@@ -3,7 +3,7 @@ import { pythonStrip } from '../../text/python-strip.ts';
 /**
  * Normalises an answer as the grader of the MATH data set does (Hendrycks et al. 2021), text for text: line breaks, `\left`,
  * `\right`, degrees, dollar and percent signs go, `\frac12` becomes `\frac{1}{2}` and `\sqrt3` `\sqrt{3}`, whole numbers a/b
- * become fractions, a unit in `\text{ …}` goes, and all blanks. Answers that are equal then are equal. What the reference gives
+ * become fractions, a unit in `\text{ …}` goes, and all blanks. Answers that are equal then are equal. What the reference returns
  * up on stays as it was.
  */
 export function normaliseLatex(answer: string): string {
@@ -47,7 +47,7 @@ function strip(answer: string): string | null {
 
 function braceRoots(text: string): string | null {
   const [first = '', ...rest] = text.split('\\sqrt');
-  if (rest.includes('')) return null; // nothing stands under the root
+  if (rest.includes('')) return null; // nothing is under the root
   return first + rest.map((part) => `\\sqrt${part.startsWith('{') ? part : `{${firstOf(part)}}${afterFirst(part)}`}`).join('');
 }
 

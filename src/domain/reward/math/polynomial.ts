@@ -2,7 +2,7 @@ import { addRatios, equalRatios, ONE, type Ratio, ratio, timesRatios, ZERO } fro
 
 /**
  * A sum of exact multiples of products of generators: variables, pi, prime numbers under roots, and whole expressions that
- * nothing is known of. Exponents are fractions. `2` to a half and `3` to a half are generators that no sum of fractions gives
+ * nothing is known of. Exponents are fractions. `2` to a half and `3` to a half are generators that no sum of fractions equals
  * (Besicovitch 1940), so a sum of them is zero only where no term is left.
  */
 export type Polynomial = ReadonlyMap<string, Term>;
@@ -43,7 +43,7 @@ export function negate(a: Polynomial): Polynomial {
   return multiplyPolynomials(a, constant({ over: -1n, under: 1n }));
 }
 
-/** Gives the value of a polynomial that is a number; null for any other. */
+/** Returns the value of a polynomial that is a number; null for any other. */
 export function constantOf(a: Polynomial): Ratio | null {
   if (a.size === 0) return ZERO;
   const [term] = a.values();

@@ -43,10 +43,10 @@ export function divide(a: RationalFunction, b: RationalFunction): RationalFuncti
   return multiply(a, { above: b.below, below: b.above });
 }
 
-/** Says whether an expression is 0 whatever its variables are. */
+/** Returns whether an expression is 0 whatever its variables are. */
 export const isZero = ({ above }: RationalFunction): boolean => above.size === 0;
 
-/** Gives the number that an expression is; null where it has variables or roots. */
+/** Returns the number that an expression is; null where it has variables or roots. */
 export function numberOf({ above, below }: RationalFunction): Ratio | null {
   const [over, under] = [constantOf(above), constantOf(below)];
   return over && under ? ratio(over.over * under.under, over.under * under.over) : null;
@@ -105,7 +105,7 @@ function denest({ above, below }: RationalFunction): RationalFunction | null {
   return add(large, other[1].factor.over < 0n === under.over < 0n ? small : minus(small));
 }
 
-/** Gives the root of a number that is the square of one; null for others. */
+/** Returns the root of a number that is the square of one; null for others. */
 function rootOfSquare({ over, under }: Ratio): Ratio | null {
   const roots = [over, under].map((value) => (value < 0n ? -1n : wholeRoot(value)));
   const [a, b] = roots as [bigint, bigint]; // two go in
@@ -139,7 +139,7 @@ const fold = (name: string, power: Ratio): RationalFunction => multiply(whole(ON
 
 const TRIED = 10_000n; // what has no smaller prime factor is taken for a prime: roots of it are equal only to themselves
 
-/** Gives the prime factors of a number with how often each divides it. */
+/** Returns the prime factors of a number with how often each divides it. */
 export function primesOf(number: bigint): readonly (readonly [bigint, number])[] {
   const found: (readonly [bigint, number])[] = [];
   let left = number;

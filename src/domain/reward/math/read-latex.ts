@@ -129,7 +129,7 @@ function readArgument(cursor: Cursor): string {
 
 const GRIDS = new Set(['array', 'matrix', 'pmatrix', 'bmatrix', 'smallmatrix', 'vmatrix', 'Vmatrix', 'Bmatrix']);
 
-/** Reads an environment: a grid as `[ a b; c d ]`, of any other what stands in it. */
+/** Reads an environment: a grid as `[ a b; c d ]`, of any other its content. */
 function readEnvironment(cursor: Cursor): string {
   const rest = cursor.text.slice(cursor.at);
   const name = /^\{([^}]*)\}/.exec(rest)?.[1] ?? '';

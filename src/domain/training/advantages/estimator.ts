@@ -9,7 +9,7 @@ import { countMasked } from '../statistics/masked.ts';
  * recorded is null.
  */
 export interface EstimatorBatch {
-  /** Token rewards: the outcome stands on the last token of its row, process rewards where they were earned. */
+  /** Token rewards: the outcome is on the last token of its row, process rewards where they were earned. */
   readonly rewards: Rows;
   readonly masks: Masks;
   /** The prompt group of each row: the members of one tree that branch at its root. */
@@ -163,7 +163,7 @@ function findMalformed(batch: EstimatorBatch): string | null {
   const groupOf = new Map<string, string | undefined>();
   for (const [row, trajectory] of perRow.trajectories.entries()) {
     const group = perRow.groups[row];
-    if (groupOf.has(trajectory) && groupOf.get(trajectory) !== group) return `trajectory ${trajectory} stands in two groups`;
+    if (groupOf.has(trajectory) && groupOf.get(trajectory) !== group) return `trajectory ${trajectory} is in two groups`;
     groupOf.set(trajectory, group);
     const place = `${at(perRow.steps, row)} of trajectory ${trajectory}`;
     if (places.has(place)) return `two rows are step ${place}`;

@@ -311,7 +311,7 @@ describe('readiness', () => {
       'a trajectory in two groups',
       'grpo',
       { ...two, trajectories: ['t', 't'], steps: [0, 1], groups: ['g', 'h'] },
-      /trajectory t stands in two groups/,
+      /trajectory t is in two groups/,
     ],
     ['one step told twice', 'grpo', { ...two, trajectories: ['t', 't'] }, /two rows are step 0 of trajectory t/],
   ])('a batch with %s is refused by %s', (_what, name, batch, reason) => {

@@ -10,7 +10,7 @@ import { stepGae, tokenGaeAcrossSteps } from './step-gae.ts';
 /**
  * Generalised advantage estimation (Schulman et al. 2016), A whitened over the trained tokens of the batch, or over its steps;
  * returns are not. The variants differ in what a token of a tool does to the recursion: see `gae.ts` and `step-gae.ts`. The
- * default gives the numbers of `carry` where a row is a whole trajectory, and goes on over the rows of one that has several;
+ * default uses the numbers of `carry` where a row is a whole trajectory, and goes on over the rows of one that has several;
  * `carry`, `compact` and `dense` are refused there.
  */
 export const gaeEstimator = defineEstimator({

@@ -22,7 +22,7 @@ export interface RawGae {
 
 /**
  * δ_t = r_t + γ V_{t+1} − V_t, A_t = δ_t + γλ A_{t+1} over **every** column (Schulman et al. 2016, eq. 16; verl ≤ 0.4.1 and the
- * first Agent-R1). The values of tool tokens, which nobody trained, enter the recursion and spoil all that stands before them.
+ * first Agent-R1). The values of tool tokens, which nobody trained, enter the recursion and spoil all that precedes them.
  * For comparison only: the estimator refuses this form where a token that is not trained follows one that is.
  */
 export function denseGae(input: GaeInput, decay: Decay): RawGae {
@@ -40,7 +40,7 @@ export function denseGae(input: GaeInput, decay: Decay): RawGae {
 }
 
 /**
- * The same over trained tokens: next value and running sum pass unchanged over the others (verl ≥ 0.5). A reward that stands on
+ * The same over trained tokens: next value and running sum pass unchanged over the others (verl ≥ 0.5). A reward that is on
  * an untrained token is **lost**; there A repeats the carried sum and returns are that plus V.
  */
 export function carryGae(input: GaeInput, decay: Decay): RawGae {

@@ -7,7 +7,7 @@ import { scoreRows } from './row-scores.ts';
 
 /**
  * GiGPO. `episode` says what `rewards` hold: step rewards, summed per trajectory (`trajectory-sums`), or the episode's score in
- * every row; the latter needs `stepRewards` beside it. Shaping of the step rewards (verl-agent subtracts coefficient·(1 − valid))
+ * every row; the latter needs `stepRewards` too. Shaping of the step rewards (verl-agent subtracts coefficient·(1 − valid))
  * happens before.
  */
 export const gigpoEstimator = defineEstimator({

@@ -30,10 +30,10 @@ export interface GigpoParts {
 
 /**
  * GiGPO (Feng et al. 2025): A = A_E + w·A_S. A_E compares episodes of a prompt group, A_S the returns R_k of steps taken from the
- * same state: (R − μ)/(σ + 1e-6); a step group of one gives 0.
+ * same state: (R − μ)/(σ + 1e-6); a step group of one yields 0.
  *
  * A prompt group with a single trajectory shows where the two published programs part: counted over several rows it has their
- * mean and gives 0 (verl-agent); counted as one trajectory it keeps its raw score (v0.1).
+ * mean and yields 0 (verl-agent); counted as one trajectory it keeps its raw score (v0.1).
  */
 export function gigpo({ anchors, stepReturns, ...input }: GigpoInput, options: GigpoOptions): GigpoParts {
   const scale = options.mode === 'mean_std_norm' ? 'std' : 'none';

@@ -24,7 +24,7 @@ export function lengthWeighted(
   const advantages = centreOnGroup(scores, groups, singleton);
   for (const rows of positionsByKey(groups).values()) {
     const total = sumOf(rows.map((row) => at(lengths, row)));
-    if (rows.length === 1 || total === 0) continue; // without a trained token nothing is learnt from them anyway
+    if (rows.length === 1 || total === 0) continue; // without a trained token nothing is learned from them anyway
     const baseline = sumOf(rows.map((row) => at(lengths, row) * at(scores, row))) / total;
     for (const row of rows) advantages[row] = at(scores, row) - baseline;
   }

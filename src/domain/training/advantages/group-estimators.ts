@@ -80,7 +80,7 @@ function compareMembers(
   return spreadAll(spreadMembers(compare(members), members), batch.masks);
 }
 
-/** Estimators of an outcome have no returns of their own: upstream gives the advantages again. */
+/** Estimators of an outcome have no returns of their own: upstream returns the advantages again. */
 function spreadAll(scalars: Float64Array, masks: Masks): Omit<Estimated, 'kind'> {
   const advantages = spreadScalars(scalars, masks);
   return { advantages, returns: advantages };

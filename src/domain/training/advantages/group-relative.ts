@@ -32,7 +32,7 @@ export interface GroupRelativeOptions {
   readonly singleton: Singleton;
 }
 
-/** GRPO (Shao et al. 2024, §4.1.2): A = (s − μ_g)/(σ_g + 1e-6), σ unbiased; a group without variance gives 0. */
+/** GRPO (Shao et al. 2024, §4.1.2): A = (s − μ_g)/(σ_g + 1e-6), σ unbiased; a group without variance yields 0. */
 export function groupRelative({ scores, groups, trajectories }: GroupInput, options: GroupRelativeOptions): Float64Array {
   const relate = (s: number, { mean, deviation }: GroupMeasure): number => {
     return (s - mean) / divisor(options.scale, deviation);

@@ -39,7 +39,7 @@ export function gatherMembers(
   };
 }
 
-/** Gives each row the value of its member. */
+/** Returns each row the value of its member. */
 export function spreadMembers(values: ArrayLike<number>, { ofRow }: Members): Float64Array {
   return Float64Array.from(ofRow, (member) => at(values, member));
 }

@@ -5,8 +5,8 @@ export interface Heap<T> {
 }
 
 /**
- * A binary heap that makes the moves of Python's `heapq`: items that neither stands before come out in the same order there and
- * here.
+ * A binary heap that makes the moves of Python's `heapq`: items of which neither precedes the other come out in the same order
+ * there and here.
  */
 export function createHeap<T>(before: (a: T, b: T) => boolean): Heap<T> {
   const items: T[] = [];

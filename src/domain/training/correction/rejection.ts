@@ -116,7 +116,7 @@ function parseRule(name: string, bound: string): RejectionRule {
   }
   const [, level, statistic] = found;
   if (statistic === 'k1') {
-    // The pattern gives one of these levels; seq_max_k1 was refused above.
+    // The pattern matches one of these levels; seq_max_k1 was refused above.
     return {
       level: level as Exclude<RejectionLevel, 'seq_max'>,
       statistic,
@@ -125,6 +125,6 @@ function parseRule(name: string, bound: string): RejectionRule {
     };
   }
   if (high !== undefined) throw new RangeError(`${name} has an upper bound only, not ${JSON.stringify(bound)}`);
-  // the pattern gives one of these
+  // the pattern matches one of these
   return { level: level as RejectionLevel, statistic: statistic === 'k2' ? 'k2' : 'k3', upper: low };
 }

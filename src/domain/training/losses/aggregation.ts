@@ -6,8 +6,8 @@ import { startSum, sumOf } from '../statistics/sum.ts';
 export type AggregationMode = 'token-mean' | 'seq-mean-token-sum' | 'seq-mean-token-mean' | 'seq-mean-token-sum-norm';
 
 /**
- * What the sums are divided by. `own`: the tokens and rows at hand. `global`: those of the whole batch of which these rows are
- * one micro-batch on one of `shards` workers whose gradients are averaged; then the loss does not depend on how the batch was
+ * What the sums are divided by. `own`: the tokens and rows at this call. `global`: those of the whole batch of which these rows
+ * are one micro-batch on one of `shards` workers whose gradients are averaged; then the loss does not depend on how the batch was
  * cut.
  */
 export type Denominators =
@@ -37,7 +37,7 @@ export const TOKEN_MEAN: Aggregation = {
 };
 
 /**
- * Gives each token's share in the aggregated loss: loss = Σ w·L, d loss / d L = w. Source: verl `agg_loss`. 0 outside the mask,
+ * Returns each token's share in the aggregated loss: loss = Σ w·L, d loss / d L = w. Source: verl `agg_loss`. 0 outside the mask,
  * and everywhere without a trained token.
  */
 export function aggregationWeights(masks: Masks, aggregation: Aggregation): Float64Array[] {

@@ -3,7 +3,7 @@ import { at, rowAt } from '../rows/rows.ts';
 import { definePolicyLoss, type PolicyLossInput, type TokenLoss } from './policy-loss.ts';
 import { clamp, LOG_RATIO_BOUND, logRatio, meanNegativeLogRatio, shareOfTokens } from './ratio.ts';
 
-/** ε of both sides; DAPO's clip-higher gives the upper one more room. */
+/** ε of both sides; DAPO's clip-higher widens the upper one. */
 export interface ClipBounds {
   readonly clipLow: number;
   readonly clipHigh: number;

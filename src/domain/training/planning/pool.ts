@@ -51,13 +51,13 @@ export interface PoolGroup {
   readonly greedyMs: number | null;
 }
 
-/** Where a policy stands: its newest version, and its planned batches. */
+/** The state of a policy: its newest version, and its planned batches. */
 export interface LineageState {
   readonly policyId: string;
   readonly newestVersion: number;
   /** Batches that were planned: the ordinal of the next one. */
   readonly planned: number;
-  /** Of them, those that a version came of, and those that were abandoned: no version will come of them. */
+  /** Of them, those that produced a version, and those that were abandoned: they will produce none. */
   readonly trained: number;
   readonly abandoned: number;
 }

@@ -27,7 +27,7 @@ export interface RolloutLayout {
   readonly responseMask: Uint8Array;
   /** 1 on sampled tokens alone. */
   readonly actionMask: Uint8Array;
-  /** The last response column that holds a token, where the outcome's reward stands; −1 without one. */
+  /** The last response column that holds a token, where the outcome's reward is put; −1 without one. */
   readonly rewardColumn: number;
   /** Turns that the environment answered. */
   readonly turns: number;

@@ -26,7 +26,7 @@ export function buildRows(masks: Masks, value: (row: number, t: number, mask: nu
   return masks.map((mask, row) => Float64Array.from(mask, (m, t) => value(row, t, m)));
 }
 
-/** Gives every trained token of a row the row's scalar, and 0 to the others. */
+/** Returns every trained token of a row the row's scalar, and 0 to the others. */
 export function spreadScalars(scalars: ArrayLike<number>, masks: Masks): Float64Array[] {
   return buildRows(masks, (row, _t, m) => at(scalars, row) * m);
 }
@@ -43,7 +43,7 @@ export function trainedSpan(mask: Uint8Array): number {
   return mask.includes(1) ? mask.lastIndexOf(1) - mask.indexOf(1) + 1 : 0;
 }
 
-/** Says which row has another length than its mask, or that a column has another number of rows; null when all fits. */
+/** Describes which row has another length than its mask, or that a column has another number of rows; null when all fits. */
 export function findMisfit(name: string, rows: readonly ArrayLike<number>[], masks: Masks): string | null {
   if (rows.length !== masks.length) return `${name} has ${rows.length} rows where the masks have ${masks.length}`;
   for (const [row, mask] of masks.entries()) {

@@ -2,7 +2,7 @@ import { at } from '../rows/rows.ts';
 import { measure } from './standardise.ts';
 
 /**
- * What a group of one gives: its raw score (verl's loops: mean 0, deviation 1), zero (verl's vectorised forms, verl issue 7581),
+ * What a group of one yields: its raw score (verl's loops: mean 0, deviation 1), zero (verl's vectorised forms, verl issue 7581),
  * or nothing at all: the batch is refused. Upstream the three stand side by side unnamed; here a run says which.
  */
 export type Singleton = 'raw' | 'zero' | 'forbidden';

@@ -15,7 +15,7 @@ export function measure(values: ArrayLike<number>): { readonly mean: number; rea
 }
 
 /**
- * Whitens one number per step: (x − mean)/(unbiased deviation + 1e-8). The 1e-8 stands outside the root, unlike in the whitening
+ * Whitens one number per step: (x − mean)/(unbiased deviation + 1e-8). The 1e-8 is outside the root, unlike in the whitening
  * of tokens. Source: Agent-R1 v0.1, step-level GAE. @throws RangeError for fewer than 2 values, which have no deviation.
  */
 export function standardise(values: ArrayLike<number>): Float64Array {

@@ -48,7 +48,7 @@ function question(chain: readonly Fact[], ids: ReadonlyMap<Fact, string>, split:
     split,
     // every fact is numbered
     hops: chain.map((fact) => ({ query: `${fact.subject.name} ${fact.relation.key}`, documentId: ids.get(fact) ?? '' })),
-    // by name: their order must not tell which comes first
+    // by name: their order must not show which comes first
     relationWords: [...new Set(keys), ...others.slice(0, OTHER_WORDS)].sort(),
   };
 }

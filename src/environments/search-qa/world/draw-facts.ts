@@ -6,7 +6,7 @@ export interface Entity {
   readonly name: string;
 }
 
-/** That `relation` leads from `subject` to `object`, and the sentence that tells it. */
+/** That `relation` leads from `subject` to `object`, and the sentence that states it. */
 export interface Fact {
   readonly relation: Relation;
   readonly subject: Entity;
@@ -27,7 +27,7 @@ export function drawFacts(entities: readonly Entity[], random: Random): Fact[] {
   );
 }
 
-/** Writes an entity's name as it stands within a sentence. */
+/** Writes an entity's name as it is written within a sentence. */
 export function inSentence({ kind, name }: Entity): string {
   return kind === 'country' ? `the ${name}` : name;
 }

@@ -23,7 +23,7 @@ const GIVEN = [
   'Pia',
 ];
 
-/** Makes names that no other entity has: a new word in each, joined with what tells the kind. */
+/** Makes names that no other entity has: a new word in each, joined with what names the kind. */
 export function createNamer(random: Random): (kind: EntityKind) => string {
   const used = new Set([...GIVEN.map((name) => name.toLowerCase()), ...RELATIONS.map(({ key }) => key)]);
   const word = (): string => {
@@ -46,7 +46,7 @@ export function createNamer(random: Random): (kind: EntityKind) => string {
       case 'mountain':
         return `Mount ${word()}`;
       case 'person':
-        return `${random.choice(GIVEN)} ${word()}`; // given names are shared, as in life: only the whole name tells a person
+        return `${random.choice(GIVEN)} ${word()}`; // given names are shared, as in life: only the whole name identifies a person
       case 'river':
         return `River ${word()}`;
       case 'scholar':

@@ -2,14 +2,14 @@
 export type EntityKind = 'academy' | 'company' | 'country' | 'mountain' | 'person' | 'river' | 'scholar' | 'town';
 
 /**
- * A relation that leads from an entity of one kind to exactly one other. `key` is the word that stands in its documents, in
+ * A relation that leads from an entity of one kind to exactly one other. `key` is the word that occurs in its documents, in
  * questions about it and in searches for it, and in those of no other relation: it is what a search must get right.
  */
 export interface Relation {
   readonly key: string;
   readonly from: EntityKind;
   readonly to: EntityKind;
-  /** Writes the document that tells the fact. */
+  /** Writes the document that states the fact. */
   readonly phrase: (subject: string, object: string) => string;
   /** Writes a phrase that means the object, in place of its name. */
   readonly describe: (subject: string) => string;

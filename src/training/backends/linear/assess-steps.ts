@@ -14,7 +14,7 @@ export interface Assessed {
   readonly valued: Valued | null;
 }
 
-/** Says whether the advantages of an estimator depend on the weights, or follow from the record alone. */
+/** Returns whether the advantages of an estimator depend on the weights, or follow from the record alone. */
 export function needsWeights({ readiness: { columns } }: ConfiguredEstimator): boolean {
   return columns.includes('values') || needsChoices(columns);
 }
@@ -47,7 +47,7 @@ function needsChoices(columns: readonly Column[]): boolean {
   return columns.includes('oldLogProbs') || columns.includes('squaredProbs');
 }
 
-/** What an estimator sees of a step beside what weights say of it. */
+/** What an estimator sees of a step besides what weights say of it. */
 export type EstimatedStep = Pick<StepRow, 'groupId' | 'rolloutId' | 'step' | 'reward' | 'stateHash'>;
 
 /**

@@ -29,8 +29,8 @@ export function decisionsOf(rows: readonly StepRow[]): {
 }
 
 /**
- * Gives the place of what was chosen among the candidates; null where it was no choice among them. The planner asks here what may
- * be planned.
+ * Returns the place of what was chosen among the candidates; null where it was no choice among them. The planner asks here what
+ * may be planned.
  */
 export function chosenOf({ candidates, tokens, action }: Pick<StepRow, 'candidates' | 'tokens' | 'action'>): number | null {
   const all = candidates ?? [];
@@ -84,7 +84,7 @@ export function addVector(into: Float64Array, { indices, values }: FeatureVector
 
 const KEPT = 2_048; // decisions of some 40 candidates × 500 features, 12 bytes each: half a gigabyte at the very most
 
-/** Gives the features of decisions, kept between epochs while there is room: making them costs more than a step of learning. */
+/** Returns the features of decisions, kept between epochs while there is room: making them costs more than a step of learning. */
 export function featureCache(): (decision: Decision) => readonly FeatureVector[] {
   const kept = new Map<Decision, readonly FeatureVector[]>();
   return (decision) => {
@@ -96,7 +96,7 @@ export function featureCache(): (decision: Decision) => readonly FeatureVector[]
   };
 }
 
-/** Adds up what stands twice under one index, in ascending order: shorter, and the same sum everywhere. */
+/** Adds up what occurs twice under one index, in ascending order: shorter, and the same sum everywhere. */
 function mergeVector({ indices, values }: FeatureVector): FeatureVector {
   const order = Uint32Array.from(indices.keys()).sort((a, b) => (indices[a] ?? 0) - (indices[b] ?? 0) || a - b);
   const [merged, sums]: [number[], number[]] = [[], []];

@@ -131,7 +131,7 @@ async function updateActor(lesson: Lesson, policyLoss: ConfiguredPolicyLoss, old
   return { kind: 'moved' as const, values, moments, metrics: { ...means, steps, skippedSteps: skipped } };
 }
 
-/** Gives the positions of each mini-batch's steps: whole trajectories, in the given order. */
+/** Returns the positions of each mini-batch's steps: whole trajectories, in the given order. */
 function miniBatches(
   decisions: readonly Decision[],
   order: readonly string[],

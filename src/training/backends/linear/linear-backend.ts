@@ -10,7 +10,7 @@ import { decisionsOf, featureCache } from './decisions.ts';
 import { followGradient } from './follow-gradient.ts';
 import { decodeCheckpoint, encodeCheckpoint, initialCheckpoint, weightsBytes } from './linear-checkpoint.ts';
 
-/** Raised when the same batch gives other weights. */
+/** Raised when the same batch yields other weights. */
 const REVISION = '1';
 
 /**

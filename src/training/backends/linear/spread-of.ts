@@ -1,6 +1,6 @@
 import { at, type Rows } from '../../../domain/training/rows/rows.ts';
 
-/** Gives mean and standard deviation of the first entries of rows, as the metrics `<name>Mean` and `<name>Deviation`. */
+/** Returns mean and standard deviation of the first entries of rows, as the metrics `<name>Mean` and `<name>Deviation`. */
 export function spreadOf(name: string, rows: Rows): Readonly<Record<string, number>> {
   const all = rows.map((row) => at(row, 0));
   const mean = all.reduce((sum, value) => sum + value, 0) / all.length;

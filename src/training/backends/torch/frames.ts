@@ -9,7 +9,7 @@ export interface Frame {
   readonly body: Uint8Array;
 }
 
-/** Gives the parts of one frame, in order; the body's parts are not copied. */
+/** Returns the parts of one frame, in order; the body's parts are not copied. */
 export function writeFrame(message: Readonly<Record<string, unknown>>, body: readonly Uint8Array[] = []): readonly Uint8Array[] {
   const json = Buffer.from(JSON.stringify(message), 'utf8');
   const bytes = body.reduce((sum, part) => sum + part.byteLength, 0);
@@ -23,7 +23,7 @@ export function writeFrame(message: Readonly<Record<string, unknown>>, body: rea
 }
 
 /**
- * Takes a stream's chunks as they come and gives the frames that are whole. @throws RangeError where the stream holds no frame.
+ * Takes a stream's chunks as they come and returns the frames that are whole. @throws RangeError where the stream holds no frame.
  */
 export function frameReader(): (chunk: Uint8Array) => readonly Frame[] {
   let chunks: Uint8Array[] = [];

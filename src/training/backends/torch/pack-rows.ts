@@ -6,11 +6,11 @@ export interface PackedRow {
   readonly sampled: readonly number[];
 }
 
-/** Says of each sampled token of each row one number. */
+/** Returns one number for each sampled token of each row. */
 export type TokenColumns = Readonly<Record<string, readonly ArrayLike<number>[]>>;
 
 /**
- * Packs rows without padding: ids, where each row begins, a mask of the sampled tokens, and columns that lie beside the ids (0
+ * Packs rows without padding: ids, where each row begins, a mask of the sampled tokens, and columns parallel to the ids (0
  * over prompts).
  */
 export function packRows(rows: readonly PackedRow[], columns: TokenColumns): readonly Uint8Array[] {

@@ -95,7 +95,7 @@ function connect(child: ChildProcessWithoutNullStreams): Omit<PythonProcess, 'fa
       kill();
     }
   });
-  child.stdin.on('error', () => undefined); // it is gone: `close` tells why
+  child.stdin.on('error', () => undefined); // it is gone: `close` reports why
 
   return {
     pid: child.pid ?? -1,

@@ -22,7 +22,7 @@ export function tokenRows(rows: readonly StepRow[]): { readonly kind: 'rows'; re
     if (!Number.isFinite(row.reward)) return refused(`${where} has a reward that is not finite`);
     if (row.tokens === null || row.tokens.ids.length === 0)
       return refused(
-        `${where} has no sampled token ids; ask an engine that gives them (re-tokenised text is not what was sampled)`,
+        `${where} has no sampled token ids; ask an engine that returns them (re-tokenised text is not what was sampled)`,
       );
     if (!row.chat) return refused(`${where} does not say with which chat it was asked for`);
     if (!(row.temperature > 0)) return refused(`${where} was not sampled but taken greedily; there is no gradient of that`);

@@ -10,12 +10,12 @@ import { lessonOf } from './torch-lesson.ts';
 import { TOKEN_BUDGET, type TorchOptions } from './torch-options.ts';
 import { startTorch, type TorchSession } from './torch-session.ts';
 
-/** Raised when the same batch gives other weights. */
+/** Raised when the same batch yields other weights. */
 const REVISION = '1';
 
 /**
  * Trains a causal language model in a Python process: advantages by Espalier's estimators, losses and their gradients there,
- * checkpoints as folders of safetensors that a model server loads. What it gives as a checkpoint is the manifest that names the
+ * checkpoints as folders of safetensors that a model server loads. What it stores as a checkpoint is the manifest that names the
  * folder and the digests in it. A process that dies, hangs or fails is a `BackendFailed`; the next update starts another. Equal
  * inputs give equal bytes on one device with one number of threads, where torch has a deterministic form. Who opens it closes it.
  * @throws BackendFailed when Python, torch or the model is not there.

@@ -43,7 +43,7 @@ export function decodeTorchCheckpoint(bytes: Uint8Array): TorchCheckpoint {
   }
 }
 
-/** Gives the folder that a model server loads a checkpoint from. */
+/** Returns the folder that a model server loads a checkpoint from. */
 export function checkpointFolder(folder: string, { checkpoint }: TorchCheckpoint): string {
   return join(folder, checkpoint);
 }

@@ -16,7 +16,7 @@ export interface TorchDamage {
 /**
  * Looks whether the files of a torch checkpoint are those that were written, without torch: the folder's name follows from what
  * the manifest says, the optimiser's file from its digest, the model's from the digest of its tensors, laid out as the trainer
- * lays them out. Gives what is wrong; null when nothing is. A model that ties tensors is written without them, and its digest
+ * lays them out. Returns what is wrong; null when nothing is. A model that ties tensors is written without them, and its digest
  * cannot be computed from the file: of such a one the rest is checked, and the trainer refuses a damaged one when it loads it.
  */
 export async function torchDamage(root: string, manifest: TorchCheckpoint): Promise<TorchDamage | null> {
@@ -109,7 +109,8 @@ async function digestTensors(paths: readonly string[]): Promise<string> {
   ] of ordered) {
     const size = data_offsets[1] - data_offsets[0];
     if (size > 0)
-      for await (const chunk of createReadStream(path, { start: from, end: from + size - 1 })) hash.update(chunk as Buffer); // no encoding: buffers
+      // no encoding: buffers
+      for await (const chunk of createReadStream(path, { start: from, end: from + size - 1 })) hash.update(chunk as Buffer);
   }
   return hash.digest('hex');
 }

@@ -13,7 +13,7 @@ const UPDATE_MS = 3_600_000;
 export interface TorchProcess {
   /** Versions, device, sizes of the model. */
   readonly facts: Readonly<Record<string, unknown>>;
-  /** Gives its requests. An aborted signal ends the process in the middle of one: there is no other way to stop it. */
+  /** Returns its requests. An aborted signal ends the process in the middle of one: there is no other way to stop it. */
   under(signal: AbortSignal): TorchSession;
   ended(): boolean;
   close(): Promise<void>;

@@ -62,7 +62,7 @@ export function readAnswer({ plan }: Pick<Prompter, 'plan'>, response: string): 
   return { thought, action, wellFormatted: valid };
 }
 
-/** Gives the factor that an answer asks for; 1 where none is asked for. */
+/** Returns the factor that an answer asks for; 1 where none is asked for. */
 export function factorOf({ plan }: Prompter, response: string): number {
   return projectResponse(plan.template.name, stored(response), { compression: plan.compression !== null }).factor;
 }
@@ -76,7 +76,7 @@ export async function historyAt(
   return drawHistory(prompter, compose(prompter.plan, opening, path), path);
 }
 
-/** Gives the history that a prompt at the end of a path shows as an image; null where it shows none. */
+/** Returns the history that a prompt at the end of a path shows as an image; null where it shows none. */
 export function historyTextAt({ plan }: Prompter, opening: { readonly goal: string }, path: readonly TreeNode[]): string | null {
   const composed = compose(plan, opening, path);
   return showsImage(composed) ? composed.historyText : null;
@@ -145,7 +145,7 @@ function pictureOf(history: DrawnHistory | null): ShownPart {
 }
 
 /**
- * Gives what was seen at a node without the list of actions that AgentGym's ALFWorld client writes below it: the template has a
+ * Returns what was seen at a node without the list of actions that AgentGym's ALFWorld client writes below it: the template has a
  * place of its own for that.
  */
 function seenAt({ observation, admissibleActions }: TreeNode): string {

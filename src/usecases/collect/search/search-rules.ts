@@ -15,7 +15,7 @@ import type { TreeNode } from '../tree-node.ts';
 export interface SearchRules {
   /** The tree in the environment as these rules see it. */
   readonly tree: GrowingTree;
-  /** @param state gives the search as it stands when a tie is met. */
+  /** @param state returns the search as it stands when a tie is met. */
   tieBreak(state: () => SearchState): TieBreak;
   /** What is recorded of a reply, and what makes two replies of a node the same. */
   read(reply: string): { readonly said: string; readonly key: string };
@@ -68,7 +68,7 @@ function drawSeeded(tree: GrowingTree, state: SearchState, { simulation, parentS
   return createRandom(seedFrom('tie', tree.seed, tree.task.alias, tree.treeIndex, simulation, ...place)).int(pool.length);
 }
 
-/** Gives the ordinals on the way to a node: its place, which does not depend on ids. */
+/** Returns the ordinals on the way to a node: its place, which does not depend on ids. */
 export function ordinalsTo(state: SearchState, stepId: string): readonly number[] {
   const ordinals: number[] = [];
   for (let node = searchNode(state, stepId); node.parentStepId !== null; node = searchNode(state, node.parentStepId))

@@ -25,7 +25,7 @@ export interface BatchExportOptions {
   readonly onProgress: (records: number) => void;
 }
 
-/** What a file of batches is and where it comes from: no clock and no machine, so the same history gives the same bytes. */
+/** What a file of batches is and where it comes from: no clock and no machine, so the same history yields the same bytes. */
 export interface BatchManifest {
   readonly schema: 'espalier-batches-manifest/1';
   readonly format: { readonly kind: 'batches'; readonly container: BatchExportOptions['container'] };
@@ -120,7 +120,7 @@ class Tally {
   readonly #sums = { batches: 0, trained: 0, leases: 0, samples: 0, trainedSamples: 0 };
   readonly #rejected = new Map<string, number>();
 
-  /** Gives the number of records so far. */
+  /** Returns the number of records so far. */
   add(record: HistoryRecord): number {
     if (record.kind === 'rejected') this.#rejected.set(record.reason, (this.#rejected.get(record.reason) ?? 0) + 1);
     else this.#addBatch(record);

@@ -57,7 +57,7 @@ export class AtomicFile {
     if (this.#waitingBytes >= BUFFER) await this.#flush();
   }
 
-  /** Makes the content durable under the hidden name. Gives its size and digest. */
+  /** Makes the content durable under the hidden name. Returns its size and digest. */
   async seal(): Promise<Sealed> {
     await this.#flush();
     try {
@@ -69,7 +69,7 @@ export class AtomicFile {
     return { bytes: this.#bytes, sha256: this.#hash.digest('hex') };
   }
 
-  /** Gives the sealed file its name, durably. */
+  /** Returns the sealed file its name, durably. */
   async publish(): Promise<void> {
     try {
       await rename(this.#partial, this.path);

@@ -35,7 +35,7 @@ export interface ExportOptions {
 
 /**
  * Writes the trajectories of a query as one file and a manifest, in memory bounded by one tree and one row group. The order is by
- * content (run, task alias, tree, ordinal), the input one snapshot of the database: the same export twice gives the same bytes.
+ * content (run, task alias, tree, ordinal), the input one snapshot of the database: the same export twice yields the same bytes.
  * @throws DatasetError; nothing stands under the file's name then, or what stood there before.
  */
 export async function exportTrajectories(options: ExportOptions): Promise<Manifest> {

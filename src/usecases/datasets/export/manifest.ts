@@ -3,7 +3,7 @@ import type { ExportFormat } from './format.ts';
 import type { SnapshotPosition } from './snapshot.ts';
 
 /**
- * What a dataset file is and where it comes from. It holds no clock and no machine: the same export of the same record gives the
+ * What a dataset file is and where it comes from. It holds no clock and no machine: the same export of the same record yields the
  * same bytes, manifest included.
  */
 export interface Manifest {

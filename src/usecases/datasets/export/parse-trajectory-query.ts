@@ -9,7 +9,7 @@ import {
 import { DatasetError } from '../dataset-error.ts';
 import { POLICY_FORM, parsePolicyFilter, policyFilterText } from '../policy-filter.ts';
 
-/** The filters as a command line gives them: one text each, alternatives separated by commas. */
+/** The filters as given on a command line: one text each, alternatives separated by commas. */
 export type QueryTexts = { readonly [Name in keyof TrajectoryQuery]?: string | undefined };
 
 const list = (item: z.ZodType<string, string>) =>

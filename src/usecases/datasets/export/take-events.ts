@@ -17,7 +17,7 @@ export interface Taken<E extends Envelope = Envelope> {
 /**
  * Takes what took effect in a tree, in the order in which it did. What waits in quarantine is left out, and so is what refers to
  * it; an event that was released is taken where the release lies. Nothing changes its place, so that a fold of what is taken
- * gives the rewards and the tree of the record.
+ * returns the rewards and the tree of the record.
  * @param placed the events of the tree's stream in the order of the log, those released at both of their places.
  */
 export function takeTree(placed: readonly PlacedEvent[]): Taken<TreeEvent> {

@@ -15,7 +15,9 @@ export class VerlFile {
     this.#file = new ParquetFile(sink, layout === 'trajectory' ? VERL_TRAJECTORIES : VERL_STEPS);
   }
 
-  /** Gives the number of rows that the trajectory took: none for one that took no step. @throws DatasetError `missing-tokens`. */
+  /**
+   * Returns the number of rows that the trajectory took: none for one that took no step. @throws DatasetError `missing-tokens`.
+   */
   async write(trajectory: ExportTrajectory): Promise<number> {
     if (this.#layout === 'trajectory') {
       const row = verlTrajectoryRow(trajectory);

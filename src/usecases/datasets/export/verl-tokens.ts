@@ -42,7 +42,7 @@ export function splitOwn({ rollout, root, steps }: ExportTrajectory): {
 }
 
 /**
- * Gives the tokens of a trajectory's own steps when together they are the whole of what was sampled and shown, without a hole.
+ * Returns the tokens of a trajectory's own steps when together they are the whole of what was sampled and shown, without a hole.
  * @throws DatasetError `missing-tokens` that names the step and the remedy.
  */
 export function wholeTokens(trajectory: ExportTrajectory, own: readonly ExportStep[]): readonly StepTokens[] {

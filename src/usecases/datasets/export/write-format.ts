@@ -29,7 +29,7 @@ export interface WriteJob<Format extends ExportFormat = ExportFormat> {
   readonly onDone: (done: number) => void;
 }
 
-/** Writes every trajectory of a query in one format. Gives what was counted on the way. @throws what the signal aborts with. */
+/** Writes every trajectory of a query in one format. Returns what was counted on the way. @throws what the signal aborts with. */
 export async function writeFormat(job: WriteJob): Promise<ExportCounts> {
   const { format } = job;
   switch (format.kind) {
@@ -69,7 +69,7 @@ export async function writeFormat(job: WriteJob): Promise<ExportCounts> {
 }
 
 type Counting = { -readonly [Name in keyof Omit<ExportCounts, 'leftOut'>]: number };
-/** Writes one trajectory; gives the number of lines or rows it took. */
+/** Writes one trajectory; returns the number of lines or rows it took. */
 type WriteOne = (trajectory: ExportTrajectory) => Promise<number>;
 
 function lines(file: ByteSink, lineOf: (trajectory: ExportTrajectory) => Promise<string | null>): WriteOne {

@@ -5,7 +5,7 @@ import type { ExportFormat } from './format.ts';
 
 /**
  * Writes a trajectory as one line of OpenAI chat fine-tuning: `messages` with `weight` 0 or 1 on assistant turns.
- * Gives null for a trajectory without a step: it has no reply to train on.
+ * Returns null for a trajectory without a step: it has no reply to train on.
  */
 export function openaiLine(trajectory: ExportTrajectory, format: Extract<ExportFormat, { kind: 'openai' }>): string | null {
   if (trajectory.steps.length === 0) return null;
@@ -17,7 +17,7 @@ export function openaiLine(trajectory: ExportTrajectory, format: Extract<ExportF
   return `${JSON.stringify(format.metadata === 'include' ? { messages, metadata: metadataOf(trajectory) } : { messages })}\n`;
 }
 
-/** Says where an example comes from: every id that leads back to the record, and what it was worth. */
+/** Describes where an example comes from: every id that leads back to the record, and what it was worth. */
 export function metadataOf({ head, rollout, returnValue, rewards, steps }: ExportTrajectory): object {
   return {
     trajectory: rollout.rolloutId,

@@ -28,7 +28,7 @@ export class ParquetRows {
   }
 }
 
-/** Gives one row of the file: the columns of `PARQUET_SCHEMA`. */
+/** Returns one row of the file: the columns of `PARQUET_SCHEMA`. */
 export function parquetRow(trajectory: ExportTrajectory, format: Extract<ExportFormat, { kind: 'parquet' }>): Row {
   const { head, rollout, root, steps } = trajectory;
   const weights = turnWeights(steps, rollout, format.weights);

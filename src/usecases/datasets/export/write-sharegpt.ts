@@ -7,7 +7,7 @@ import { metadataOf } from './write-openai.ts';
 /** What Agent-R answers to every instruction where a run does not say otherwise (Agent-R spec §4.3). */
 export const DEFAULT_ACKNOWLEDGEMENT = 'Ok.';
 
-/** Writes a trajectory as one line in the shape of AgentGym's AgentTraj items. Gives null for a trajectory without a step. */
+/** Writes a trajectory as one line in the shape of AgentGym's AgentTraj items. Returns null for a trajectory without a step. */
 export function shareGptLine(
   trajectory: ExportTrajectory,
   format: Extract<ExportFormat, { kind: 'sharegpt' }>,

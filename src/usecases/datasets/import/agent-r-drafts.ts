@@ -12,7 +12,7 @@ import { type AgentTrajOptions, agentTrajDefaults } from './agent-traj-options.t
 import type { LinedDraft } from './lined-draft.ts';
 import { badRow } from './read-rows.ts';
 
-/** Names the mapping from trees to events. A change of the mapping raises it, and so gives other runs other ids. */
+/** Names the mapping from trees to events. A change of the mapping raises it, and so assigns other ids to the runs. */
 const IMPORTER = 'agent-r/1';
 
 /** What a folder of search trees is, known before the first event is made. */

@@ -14,7 +14,7 @@ const NUMBERED = /_(\d+)\.json$/; // the published reader takes any name, and th
 // bytes parsed at once: depth 40 with 4 candidates takes 81 MB (specification of Agent-R, §1.6)
 const SIZE_LIMIT = 256 * 1024 * 1024;
 
-/** Tells whether a source is a folder of search trees, or a file that has the name of one. */
+/** Returns whether a source is a folder of search trees, or a file that has the name of one. */
 export async function isAgentRSource(source: string): Promise<boolean> {
   const found = await stat(source).catch(() => undefined);
   return found?.isDirectory() === true || OWN_NAME.test(basename(source));

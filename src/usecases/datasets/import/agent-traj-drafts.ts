@@ -10,11 +10,11 @@ import type { LinedDraft } from './lined-draft.ts';
 import { badRow, readRows } from './read-rows.ts';
 import { type Survey, taskKey } from './survey-agent-traj.ts';
 
-/** Names the mapping from items to events. A change of the mapping raises it, and so gives other runs other ids. */
+/** Names the mapping from items to events. A change of the mapping raises it, and so assigns other ids to the runs. */
 const IMPORTER = 'agent-traj/1';
 
 /**
- * Gives the run that a file becomes: the one asked for, or one derived from content and options, so a second import is the same
+ * Returns the run that a file becomes: the one asked for, or one derived from content and options, so a second import is the same
  * run.
  */
 export function agentTrajRunId({ sha256 }: Survey, options: AgentTrajOptions): string {

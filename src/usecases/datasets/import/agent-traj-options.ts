@@ -38,7 +38,7 @@ export const agentTrajDefaults: AgentTrajOptions = {
   recordedAt: '1970-01-01T00:00:00.000Z',
 };
 
-/** The options as a command line gives them; what is left out keeps its default. */
+/** The options as given on a command line; what is left out keeps its default. */
 export type AgentTrajTexts = { readonly [Name in keyof AgentTrajOptions]?: string | undefined };
 
 const word = z.string().min(1, 'must not be empty').max(200, 'has at most 200 characters');

@@ -14,9 +14,9 @@ import type { LinedDraft } from './lined-draft.ts';
 import { badRow } from './read-rows.ts';
 
 /**
- * Compares drafts with the record: gives those it does not hold yet. Each draft is prepared as an append would, blobs hashed but
- * not stored, so that what passes here is not refused later, half-way. @param homes the topic of each stream of the file so far,
- * which is added to.
+ * Compares drafts with the record: returns those it does not hold yet. Each draft is prepared as an append would, blobs hashed
+ * but not stored, so that what passes here is not refused later, half-way. @param homes the topic of each stream of the file so
+ * far, which is added to.
  * @throws DatasetError `bad-row`; `conflict` when an id names another fact, or a stream of another topic.
  */
 export async function newToRecord(

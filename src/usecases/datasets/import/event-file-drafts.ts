@@ -7,7 +7,7 @@ import { isTreeEvent, TreeShape } from '../tree-shape.ts';
 import type { LinedDraft } from './lined-draft.ts';
 import { badRow, readRows } from './read-rows.ts';
 
-/** Tells whether the first row of a file is the header of our own JSONL. */
+/** Returns whether the first row of a file is the header of our own JSONL. */
 export function isEventFile(firstRow: unknown): boolean {
   return typeof firstRow === 'object' && firstRow !== null && 'format' in firstRow && firstRow.format === HEADER.format;
 }

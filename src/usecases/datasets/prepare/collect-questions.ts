@@ -88,7 +88,7 @@ class Reading {
     this.#options = options;
   }
 
-  /** Lets every question of some files pass by a draw. Gives how many there were. */
+  /** Lets every question of some files pass by a draw. Returns how many there were. */
   async read(files: readonly SourceFile[], side: 'train' | 'test', draw: Draw<DrawnQuestion>): Promise<number> {
     const before = this.#questions[side].size;
     let ordinal = 0;

@@ -26,7 +26,7 @@ export class Draw<T> {
     if (this.#kept.length >= 2 * Math.max(this.#limit, 512)) this.#cut(); // sorted once per `limit` items: n log k in all
   }
 
-  /** Gives the sample in the drawn order. */
+  /** Returns the sample in the drawn order. */
   take(): readonly T[] {
     this.#cut();
     return this.#kept.map(({ item }) => item);

@@ -23,7 +23,7 @@ export function taskLine({ id, split, source }: PreparedTask, recipe: Recipe): s
   return `${JSON.stringify(task)}\n`;
 }
 
-/** Gives the answers that count as right, in the one type that the data set's rows have. */
+/** Returns the answers that count as right, in the one type that the data set's rows have. */
 export function groundTruth({ answers }: SourceQuestion, { groundTruth: type }: Recipe): string | readonly string[] {
   return type === 'text' ? answers[0] : answers;
 }

@@ -7,7 +7,7 @@ const PAGE_BYTES = 256 * 2 ** 20; // writers make pages of 1 MiB, some put a who
 
 /**
  * The codecs that occur in published files. A page says how long it is when it is inflated: what says too much is refused before,
- * and what gives more than it says is stopped there, since some bytes of gzip may stand for gigabytes.
+ * and what expands to more than it declares is stopped there, since some bytes of gzip may expand to gigabytes.
  */
 const COMPRESSORS: Compressors = {
   SNAPPY: (bytes, size) => {

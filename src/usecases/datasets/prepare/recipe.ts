@@ -55,5 +55,5 @@ export const words = z.string().transform((text) => text.toWellFormed().replaceA
 export const said = words.transform((text) => text.trim()).pipe(z.string().min(1, 'is empty'));
 /** An answer; absent, null or blank where the data set keeps it back. */
 export const answerText = words.transform((text) => text.trim()).nullish();
-/** An integer; Parquet gives those of 64 bits as bigint. */
+/** An integer; Parquet yields those of 64 bits as bigint. */
 export const whole = z.union([z.number(), z.bigint().transform(Number)]);

@@ -31,10 +31,10 @@ const TRIES = 10; // each lost race is another release of the same name, which t
 
 /**
  * Freezes a dataset: the file and its manifest first, whole; then the event that names them. Who is killed between leaves a file
- * that no release names, and the repetition gives the same bytes and the event. Equal content under one name is the same release,
- * with its manifest; other content is the next version. The id is that of name and version, so of two at the same moment one is
- * the fact and the other takes the version after. With it goes what each example was made of; a repetition adds what is missing
- * of that.
+ * that no release names, and the repetition yields the same bytes and the event. Equal content under one name is the same
+ * release, with its manifest; other content is the next version. The id is that of name and version, so of two at the same moment
+ * one is the fact and the other takes the version after. With it goes what each example was made of; a repetition adds what is
+ * missing of that.
  * @throws DatasetError `invalid-query`, `nothing-matches`, `file-exists`, `conflict` for content that was withdrawn; then nothing
  * is recorded.
  */

@@ -38,7 +38,7 @@ export interface RowExportOptions {
 }
 
 /**
- * What a file of examples is and where it comes from. No clock and no machine: the same export of the same record gives the same
+ * What a file of examples is and where it comes from. No clock and no machine: the same export of the same record yields the same
  * bytes.
  */
 export interface RowManifest {
@@ -58,7 +58,7 @@ export interface RowManifest {
 
 /**
  * Writes the examples of searched trees as one file and a manifest, from one snapshot, in memory bounded by a few trees and a
- * hash per line. The same export twice gives the same bytes. @throws DatasetError; nothing stands under the file's name then, or
+ * hash per line. The same export twice yields the same bytes. @throws DatasetError; nothing stands under the file's name then, or
  * what stood there before.
  */
 export async function exportRows(options: RowExportOptions): Promise<RowManifest> {

@@ -11,7 +11,7 @@ export type Dropped = (typeof DROPPED)[number];
 
 /** Decides which examples pass, in the order in which they come. What it remembers: a hash per line and a count per task. */
 export interface Gate {
-  /** Judges an example by its lines without metadata; gives those that pass, or why none does. */
+  /** Judges an example by its lines without metadata; returns those that pass, or why none does. */
   judge(row: TrainingRow, bodies: readonly object[]): { readonly kept: readonly object[] } | { readonly dropped: Dropped };
 }
 

@@ -32,7 +32,7 @@ export interface GeneralSource {
 export interface GeneralData {
   readonly source: GeneralSource;
   /**
-   * Gives the general examples that are due behind the agent's n-th (from 1), so that any beginning of the file has about the
+   * Returns the general examples that are due behind the agent's n-th (from 1), so that any beginning of the file has about the
    * share η.
    */
   behind(agentExamples: number): readonly (readonly LossMessage[])[];

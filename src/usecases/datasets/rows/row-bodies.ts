@@ -8,7 +8,7 @@ import { DEFAULT_ACKNOWLEDGEMENT } from '../export/write-sharegpt.ts';
 import type { RowFormat } from './row-options.ts';
 import { openingOf, type TrainingRow } from './training-row.ts';
 
-/** Writes an example in a format, without its metadata: one object per line of the file. `trl` gives one per trained reply. */
+/** Writes an example in a format, without its metadata: one object per line of the file. `trl` writes one per trained reply. */
 export function rowBodies(row: TrainingRow, format: RowFormat): readonly object[] {
   const { turns, environment, alias, instruction, firstObservation } = row;
   const weights = turns.map(({ loss }) => (loss ? 1 : 0));

@@ -49,7 +49,7 @@ export interface RowSource {
   readonly policy: { readonly id: string; readonly version: number };
 }
 
-/** Gives what stands before the first reply, as the policy saw it: imported conversations open as their files did. */
+/** Returns what stands before the first reply, as the policy saw it: imported conversations open as their files did. */
 export function openingOf(row: TrainingRow): readonly ChatMessage[] {
   const { system, acknowledgement, instruction, firstObservation } = row;
   const first = { role: 'user', content: firstObservation } as const;

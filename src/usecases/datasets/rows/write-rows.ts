@@ -58,7 +58,7 @@ export interface WrittenExample {
 const COUNTED = { good: 'good', revision: 'revisions', pair: 'pairs' } as const;
 
 /**
- * Writes every example that passes the gates, general ones between them. Gives what was counted. @throws what the signal aborts
+ * Writes every example that passes the gates, general ones between them. Returns what was counted. @throws what the signal aborts
  * with.
  */
 export async function writeRows(job: RowJob): Promise<RowsWritten> {

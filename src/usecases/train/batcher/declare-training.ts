@@ -19,7 +19,7 @@ export class TrainingRefused extends Error {
   override readonly name = 'TrainingRefused';
 }
 
-/** Gives the id of a policy's stream of training events. */
+/** Returns the id of a policy's stream of training events. */
 export function lineageIdOf(policyId: string): string {
   return derivedId('lineage', policyId);
 }

@@ -57,7 +57,7 @@ export async function runBatcher(options: BatcherOptions, signal: AbortSignal): 
   }
 }
 
-/** Gives whether every lineage was looked at: false when one is another planner's, or waits for a fault to pass. */
+/** Returns whether every lineage was looked at: false when one is another planner's, or waits for a fault to pass. */
 async function planAll(
   options: BatcherOptions,
   report: (policyId: string, reason: string) => void,

@@ -53,7 +53,7 @@ function apart({ advantages }: RowEstimate): readonly number[] | null {
   return advantages.every((value) => value === advantages[0]) ? null : [...advantages];
 }
 
-/** Gives the mean; of equal numbers that number itself, whatever rounding would make of their sum. */
+/** Returns the mean; of equal numbers that number itself, whatever rounding would make of their sum. */
 function mean(values: ArrayLike<number>): number | null {
   const all = Array.from(values);
   if (all.every((value) => value === all[0])) return finite(all[0]);

@@ -22,12 +22,12 @@ const builder = new EventBuilder();
 beforeAll(async () => {
   api = await openTestGraphql();
   runId = builder.run();
-  await tellRollouts('before', 40);
+  await recordRollouts('before', 40);
 });
 afterAll(() => api.close());
 
 /** Few distinct returns, lengths and times, so that most rows tie with others. */
-async function tellRollouts(name: string, count: number): Promise<void> {
+async function recordRollouts(name: string, count: number): Promise<void> {
   const recorded = builder.events.length;
   const tree = builder.tree(runId, name);
   for (let i = 0; i < count; i++) {
@@ -154,7 +154,7 @@ describe('paging', () => {
         async (c) => {
           const before = expected([...items], c);
           const seen = await read(c, async (pages) => {
-            if (pages % 3 === 1 && pages < 8) await tellRollouts(`arriving ${arrived++}`, 3);
+            if (pages % 3 === 1 && pages < 8) await recordRollouts(`arriving ${arrived++}`, 3);
           });
           expect(new Set(seen).size).toBe(seen.length);
           expect(seen.filter((id) => before.includes(id))).toEqual(before);

@@ -13,7 +13,7 @@ let good: readonly string[];
 let bad: readonly string[];
 const revisionId = builder.id('revision', 0);
 
-/** A rollout whose words are told by letters. */
+/** A rollout whose texts are named by letters. */
 function walk(ordinal: number, letters: string, value: number): readonly string[] {
   const rolloutId = builder.rollout(tree, ordinal);
   const steps: string[] = [];

@@ -220,8 +220,8 @@ function rankOf(file: string): number | undefined {
 }
 
 /**
- * Tests, what only tests use, the crash laboratory, what makes the reference, and benchmarks (which measure libraries without our
- * doors as the baseline) may import anything.
+ * Tests, what only tests use, the crash laboratory, what makes the reference, and benchmarks (which measure
+ * libraries alone as their baseline) may import anything.
  */
 function isTesting(file: string): boolean {
   return (

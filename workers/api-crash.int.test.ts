@@ -92,7 +92,7 @@ test('a producer that retries until it is answered, and a reader that resumes af
   expect(live).toEqual(rebuilt);
 });
 
-/** Posts events; gives the status, or the fault when there was no answer. */
+/** Posts events; returns the status, or the fault when there was no answer. */
 async function post(url: string, events: readonly Envelope[]): Promise<number | string> {
   try {
     const response = await fetch(`${url}/v1/events`, {

@@ -25,14 +25,14 @@ afterEach(() => api.close());
 async function begin(): Promise<void> {
   api = await openTestGraphql();
   const much = 100_000_000;
-  const blobs = { get: async () => Buffer.from('a large text') }; // what is told of here is not stored
+  const blobs = { get: async () => Buffer.from('a large text') }; // what these events name is not stored
   wide = await api.create({
     blobs,
     limits: { documentSize: much, tokens: much, depth: 40, aliases: 1_000, fields: much, cost: 1e12 },
   });
 }
 
-/** Where the log stands after so many events. */
+/** The position of the log after so many events. */
 function positionAfter(events: readonly Envelope[]): string {
   const log = testLog();
   appendTo(log, events);

@@ -42,7 +42,7 @@ function withoutPolls(notices: Notices): Pick<Notices, 'count' | 'beyond'> {
   };
 }
 
-/** Appends events to the real log. Gives the position after them. */
+/** Appends events to the real log. Returns the position after them. */
 async function append(events: readonly Envelope[]): Promise<string> {
   const records = events.map((event) => ({ topic: catalogue[event.type].topic, key: event.stream, value: encode(event) }));
   return formatPosition(positionAfter(await api.log.append(records)));

@@ -7,7 +7,7 @@ import { openStage } from './stage.ts';
 
 const NAMES = Object.keys(BENCHES).filter(isBench);
 
-/** What the speed is matters to nobody here: other tests run beside these. */
+/** The speed does not matter here: other tests run at the same time. */
 describeWithKafka('the benches, quick', () => {
   test.each(NAMES)('%s prints every figure with its baseline, goal and conditions', async (name) => {
     const { DATABASE_URL } = process.env;

@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 
 describe('the generated tables', () => {
-  test('every generated file is what a database with the SQL beside it gives', async () => {
+  test('every generated file equals what a database with the same SQL yields', async () => {
     const files = await generateTables(database.pool, await readSources());
     expect(files.length).toBeGreaterThan(10);
     for (const { target, text } of files) expect({ target, text: await readFile(target, 'utf8') }).toEqual({ target, text });
@@ -28,7 +28,7 @@ describe('the generated tables', () => {
     await expect(generateTables(database.pool, await readSources())).rejects.toThrow('odd.place is point');
   });
 
-  test('the digest tells apart a file that was edited and one whose SQL was', () => {
+  test('the digest distinguishes a file that was edited from one whose SQL was', () => {
     const source = { folder: '', projection: 'things', sql: 'create table things (a text);', target: '' };
     const file = sign('export const tables = {};\n', source);
     expect(isGenerated(file, source)).toBe(true);

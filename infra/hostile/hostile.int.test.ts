@@ -19,7 +19,7 @@ afterAll(async () => {
   await platform.close();
 });
 
-// Slow clients take the minutes that the server gives them: they are in the long run, `npm run hostile`, and on short limits in
+// Slow clients take the minutes that the server allows: they are in the long run, `npm run hostile`, and on short limits in
 // the tests of the server.
 const short = targets.filter(({ name }) => name !== 'slow clients');
 const SEED = 1;

@@ -1,4 +1,7 @@
-"""The losses give the published numbers, and the gradients that Espalier's TypeScript gives. Run: python -m unittest discover -s python/tests -t python"""
+"""The losses have the published numbers, and the gradients of Espalier's TypeScript.
+
+Run: python -m unittest discover -s python/tests -t python
+"""
 
 import json
 import unittest
@@ -40,7 +43,8 @@ class PolicyLosses(unittest.TestCase):
             with self.subTest(case):
                 (new, old, advantages, mask), given, expected = self.columns(case)
                 options = losses.choose_options(
-                    "dual_clip", {"clipLow": given["clip_ratio_low"], "clipHigh": given["clip_ratio_high"], "dualClip": given["clip_ratio_c"]}
+                    "dual_clip",
+                    {"clipLow": given["clip_ratio_low"], "clipHigh": given["clip_ratio_high"], "dualClip": given["clip_ratio_c"]},
                 )
                 tokens, metrics = losses.policy_loss("dual_clip", options, new, old, advantages, mask)
                 self.check_close(tokens, (tensor(expected["pg_losses"]) * mask).tolist())

@@ -38,8 +38,8 @@ class Sampling(unittest.TestCase):
             tensors = rows_of(*((len(prompt), [*prompt, *reply["ids"]], 1.0) for reply in replies))
             rows = read_rows(tensors, trainer.model.vocabulary, trainer.model.context)
             read = trainer.read(rows, [[0, 1], [2, 3]], temperature)["log_probs"]
-            told = torch.tensor([value for reply in replies for value in reply["log_probs"]])
-            torch.testing.assert_close(read[rows.mask == 1], told, rtol=1e-4, atol=1e-4)
+            returned = torch.tensor([value for reply in replies for value in reply["log_probs"]])
+            torch.testing.assert_close(read[rows.mask == 1], returned, rtol=1e-4, atol=1e-4)
 
     def test_a_reply_depends_on_prompt_seed_and_place_alone(self):
         model = open_model(TINY, 1, "cpu")
@@ -71,8 +71,8 @@ class Sampling(unittest.TestCase):
             tensors = rows_of(*((len(prompt), [*prompt, *reply["ids"]], 1.0) for reply in replies))
             rows = read_rows(tensors, trainer.model.vocabulary, trainer.model.context)
             read = trainer.read(rows, [[0, 1, 2]], 1.0)["log_probs"]
-            told = torch.tensor([value for reply in replies for value in reply["log_probs"]])
-            torch.testing.assert_close(read[rows.mask == 1], told, rtol=1e-4, atol=1e-4)
+            returned = torch.tensor([value for reply in replies for value in reply["log_probs"]])
+            torch.testing.assert_close(read[rows.mask == 1], returned, rtol=1e-4, atol=1e-4)
 
 
 @unittest.skipIf(torch is None, "torch is not installed")

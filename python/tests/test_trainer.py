@@ -1,4 +1,7 @@
-"""A tiny model trains as it should: what is recorded is what is trained, and no cut, padding, kill or restart changes the result."""
+"""A tiny model trains as it should.
+
+What is recorded is what is trained, and no cut, padding, kill or restart changes the result.
+"""
 
 import copy
 import tempfile

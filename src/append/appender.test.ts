@@ -59,7 +59,7 @@ function step(changes: Partial<Extract<Draft, { type: 'StepTaken' }>['data']>): 
   const tree = recorded.tree(runId);
   recorded.step(tree, null, tree.rootStepId, 1, changes);
   const [, taken] = recorded.events;
-  if (taken?.type !== 'StepTaken') throw new Error('the story tells a tree and a step');
+  if (taken?.type !== 'StepTaken') throw new Error('the builder records a tree and a step');
   return { type: 'StepTaken', correlationId: runId, data: taken.data };
 }
 
@@ -70,7 +70,7 @@ describe('an appender', () => {
     const recorded = new EventBuilder('same id');
     const tree = recorded.tree(runId);
     const [opened] = recorded.events;
-    if (opened?.type !== 'TreeOpened') throw new Error('the story tells a tree');
+    if (opened?.type !== 'TreeOpened') throw new Error('the builder records a tree');
     const draft: Draft = { type: 'TreeOpened', correlationId: runId, data: { ...opened.data, treeId: runId } };
     await expect(appender.append([metric({ value: 2 }), draft])).rejects.toThrow(
       `TreeOpened: data.treeId is taken: the id ${runId} names a stream of topic runs, and an event of topic trees would put it in both; give runs, trees, datasets and lineages ids of their own`,

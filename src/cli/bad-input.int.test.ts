@@ -33,8 +33,8 @@ afterAll(async () => {
 
 const NOBODY = '01234567-89ab-7def-8123-456789abcdef';
 
-// One process costs two seconds: one case for each way of refusing; what each option, filter and format refuses is shown beside
-// its parser.
+// One process costs two seconds: one case for each way of refusing; what each option, filter and format refuses is shown by
+// the tests of its parser.
 /** Runs a command that must refuse: one line, no stack, within 15 s, and nothing new in the log or among the files. */
 async function refusal(
   args: readonly string[],

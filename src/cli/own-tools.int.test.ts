@@ -12,10 +12,10 @@ import { killRunning, runEspalier } from '../testing/worker-process.ts';
 const GUIDE =
   'tool-env:profile=v0.1;tools=calculator,./examples/count-letters.ts;reward=./examples/count-letters.ts#honest;tasks=./examples/letters.jsonl;max-turns=4';
 
-// Tools that do what tools should not, by the word they are given; a reward that is no number.
-const UNRULY = `
+// A tool that fails as its argument says; a reward that is not a number.
+const FAULTY = `
 export const tool = {
-  name: 'unruly',
+  name: 'faulty',
   description: 'Does what tools should not.',
   parameters: { type: 'object', properties: { how: { type: 'string' } }, required: ['how'] },
   execute: ({ how }) => {
@@ -27,7 +27,7 @@ export const tool = {
 };
 export const nothing = () => Number.NaN;
 `;
-const call = (given: string) => `<tool_call>{"name": "unruly", "arguments": ${given}}</tool_call>`;
+const call = (given: string) => `<tool_call>{"name": "faulty", "arguments": ${given}}</tool_call>`;
 const TURNS = ['throws', 'hangs', 'floods', 'pays NaN'].map((how) => call(JSON.stringify({ how })));
 // In the profile v0.1 what is no JSON is no call, and so the last word.
 const MALFORMED = [
@@ -44,7 +44,7 @@ beforeAll(async () => {
   platform = await openTestPlatform();
   env = environmentOf(platform);
   folder = await mkdtemp(join(tmpdir(), 'espalier-tools-'));
-  await writeFile(join(folder, 'unruly.mjs'), UNRULY);
+  await writeFile(join(folder, 'faulty.mjs'), FAULTY);
 });
 afterAll(async () => {
   await killRunning();
@@ -110,14 +110,14 @@ test('a tool and a reward of one’s own work as the guide describes: collected,
 
 describe('faulty tools', () => {
   const environment = () =>
-    `tool-env:profile=v0.1;tools=${join(folder, 'unruly.mjs')};reward=${join(folder, 'unruly.mjs')}#nothing;tasks=./examples/letters.jsonl;max-turns=8;tool-timeout=1`;
+    `tool-env:profile=v0.1;tools=${join(folder, 'faulty.mjs')};reward=${join(folder, 'faulty.mjs')}#nothing;tasks=./examples/letters.jsonl;max-turns=8;tool-timeout=1`;
 
   test('tools that throw, hang, answer ten megabytes or pay NaN, and a reward of NaN, are recorded, and the episode continues', async () => {
     const { code, runId, summary } = await collect(await saying(TURNS), environment(), '1', '1');
     expect([code, summary]).toEqual([0, '1 rollouts, 5 steps, 0 succeeded']);
     const [threw, hung, flooded, paid] = await callsOf(runId);
-    expect(threw).toMatchObject({ outcome: 'error', output: "Error executing tool 'unruly': no such city" });
-    expect(hung).toMatchObject({ outcome: 'error', output: "Error executing tool 'unruly': it took longer than 1000 ms" });
+    expect(threw).toMatchObject({ outcome: 'error', output: "Error executing tool 'faulty': no such city" });
+    expect(hung).toMatchObject({ outcome: 'error', output: "Error executing tool 'faulty': it took longer than 1000 ms" });
     expect(flooded).toMatchObject({ outcome: 'ok', output: `${'x'.repeat(16_384)}...` });
     expect(paid).toMatchObject({ outcome: 'error', output: 'done\n[reward refused: its reward NaN is no finite number]' });
     for (const { value } of await rewardsOf(runId)) expect(Number.isFinite(value)).toBe(true);

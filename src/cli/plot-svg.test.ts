@@ -22,7 +22,7 @@ test('a plot is one SVG element with a line per series, a circle per point and a
   expect(svg.match(/<circle /g)).toHaveLength(3);
   expect(svg).toContain('a &lt; b &amp; &quot;c&quot;');
   expect(svg).toContain('&lt;two&gt;');
-  // The first point of the first series stands at the left end of the axis, on its foot, moved aside by half the gap of two
+  // The first point of the first series is at the left end of the axis, at its lower end, shifted by half the gap of two
   // series.
   expect(svg).toContain('<circle cx="61.5" cy="364" r="4" fill="#0072b2"/>');
   // And its second at the right end, at the top, its bar reaching down to the middle.

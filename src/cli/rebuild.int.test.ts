@@ -53,7 +53,7 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
     const rows = await db.selectFrom('cursors').select('next_offset').where('projection', '=', build.shadow.name).execute();
     return rows.filter(({ next_offset }) => next_offset > 0).length;
   };
-  // One partition is held, so that the process stands in the middle when it is killed.
+  // One partition is held, so that the process is in the middle when it is killed.
   const holding = await db.startTransaction().execute();
   await sql`
     select from cursors b where b.projection = ${build.shadow.name} and (b.topic, b.partition) in (
@@ -135,15 +135,15 @@ test.each([
   const refused = rebuild(...flags);
   expect([await refused.ended, refused.stdout()]).toEqual([2, '']);
   expect(refused.stderr()).toContain(`error: ${message}\n`);
-  const standing = await platform.database.db.selectFrom('projection_builds').select(['version', 'state']).execute();
-  expect(standing).toEqual([{ version, state: 'building' }]);
+  const buildRows = await platform.database.db.selectFrom('projection_builds').select(['version', 'state']).execute();
+  expect(buildRows).toEqual([{ version, state: 'building' }]);
 });
 
 test('a replay of projections exits with 1 where a table differs, names the row, and is recorded at the run', async () => {
   await givenTrees();
   const { db } = platform.database;
   const [run] = await db.selectFrom('runs').select('run_id').execute();
-  if (!run) throw new Error('a run was told');
+  if (!run) throw new Error('a run was recorded');
   const replay = (...flags: string[]) =>
     startProcess('src/cli/main.ts', ['replay', 'projections', ...flags], environmentOf(platform));
   const equal = replay('--name', 'step-tree', 'runs', '--run', run.run_id);

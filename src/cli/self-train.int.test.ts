@@ -78,7 +78,7 @@ describe('espalier self-train', () => {
   }, 180_000);
 });
 
-/** Waits until a point of the work is reached, then kills the process; gives how it ended. */
+/** Waits until a point of the work is reached, then kills the process; returns how it ended. */
 async function killWhen(victim: ChildProcess, reached: () => Promise<boolean>): Promise<number | string> {
   let over = false;
   void victim.ended.then(() => {

@@ -30,13 +30,13 @@ test.each(['SIGKILL', 'SIGTERM'] as const)(
   async (signal) => {
     const up = startProcess('src/cli/main.ts', ['up'], env);
     await until(async () => up.stdout().includes('GraphQL'));
-    const beside = collecting(60);
-    await beside.saying(/^collecting: /);
+    const collector = collecting(60);
+    await collector.saying(/^collecting: /);
     up.kill(signal);
     expect(await up.ended).toBe(signal === 'SIGKILL' ? 'SIGKILL' : 0);
-    expect(beside.stdout()).toBe(''); // it was in the middle
-    expect([await beside.ended, beside.stderr()]).toEqual([0, expect.not.stringContaining('espalier:')]);
-    expect(JSON.parse(beside.stdout())).toMatchObject({ state: 'completed', trees: 60, rollouts: 480 });
+    expect(collector.stdout()).toBe(''); // it was in the middle
+    expect([await collector.ended, collector.stderr()]).toEqual([0, expect.not.stringContaining('espalier:')]);
+    expect(JSON.parse(collector.stdout())).toMatchObject({ state: 'completed', trees: 60, rollouts: 480 });
   },
 );
 

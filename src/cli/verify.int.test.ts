@@ -37,7 +37,7 @@ afterAll(async () => {
   await platform.close();
 });
 
-/** Flips one bit of a file; gives what puts it back. */
+/** Flips one bit of a file; returns what restores it. */
 async function flip(file: string, at: number): Promise<() => Promise<void>> {
   const bytes = await readFile(file);
   const flipped = Buffer.from(bytes);
@@ -183,9 +183,9 @@ describe('espalier verify', () => {
   });
 
   test('verify names the changed field of a manifest by the name of the released file', async () => {
-    const file = join(platform.home, 'told.jsonl');
+    const file = join(platform.home, 'released.jsonl');
     const manifest = `${file}.manifest.json`;
-    const released = await runEspalier(['dataset', 'release', '--name', 'told', '--run', RUN, '--out', file], env);
+    const released = await runEspalier(['dataset', 'release', '--name', 'released', '--run', RUN, '--out', file], env);
     expect(released).toMatchObject({ code: 0 });
     expect(await verify(file, manifest)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^intact: .*, 1 files\n$/) });
     const text = await readFile(manifest, 'utf8');

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ConformanceResult, runConformance } from './run-conformance.ts';
 
-/** The published vectors lie beside the functions that they show. */
+/** The published vectors lie next to the functions that they cover. */
 const FOLDERS = ['random', 'search', 'revision'].map((room) =>
   fileURLToPath(new URL(`../domain/${room}/fixtures`, import.meta.url)),
 );

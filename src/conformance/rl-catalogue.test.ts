@@ -45,7 +45,7 @@ describe('the catalogue of the vectors of reinforcement learning', () => {
 
 describe('the variants of the catalogue that have no published case here', () => {
   test.each(OWN_CASES.map(([file, given]) => [`${given.algorithm}, ${given.variant}`, file, given] as const))(
-    '%s gives what its formula gives',
+    '%s equals the result of its formula',
     async (_, file, given) => {
       expect(await judge(file, given)).toEqual(['passed']);
     },

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ConformanceResult, runConformance } from './run-conformance.ts';
 
-/** The published vectors lie beside the functions that they show; the other files there are not vectors. */
+/** The published vectors lie next to the functions that they cover; the other files there are not vectors. */
 const FIXTURES = fileURLToPath(new URL('../domain/training/fixtures', import.meta.url));
 
 let folder: string;

@@ -71,7 +71,7 @@ describe('an environment from a module', () => {
     expect(await fingerprint(`module:${changed}`)).not.toBe(usual);
   });
 
-  test('an error is an EnvironmentError by its name, without our class at hand', async () => {
+  test('an error is an EnvironmentError by its name, without access to our class', async () => {
     const environment = await (await openEnvironment(`module:${file}`)).create();
     const fault = await environment.reset({ alias: '0', seed: 0 }).catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(EnvironmentError);

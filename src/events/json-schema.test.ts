@@ -8,7 +8,7 @@ import { catalogue, type EventType } from './catalogue.ts';
 import { parseEnvelope } from './codec.ts';
 import { jsonSchemas } from './json-schema.ts';
 
-// A validator from other hands: what it takes and refuses by the published schemas is what other producers will go by.
+// An independent validator: what it accepts and refuses by the published schemas is what other producers rely on.
 const ajv = new Ajv2020({ strict: true, allErrors: false });
 formats.default(ajv);
 ajv.addFormat('base64', /^(?:[0-9a-zA-Z+/]{4})*(?:[0-9a-zA-Z+/]{2}==|[0-9a-zA-Z+/]{3}=)?$/);

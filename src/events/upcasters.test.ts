@@ -42,7 +42,7 @@ describe('upcast', () => {
 });
 
 describe('frozen fixtures', () => {
-  // A new one is told in src/testing/every-event.ts and written by src/testing/write-fixtures.ts.
+  // A new one is built in src/testing/every-event.ts and written by src/testing/write-fixtures.ts.
   test('every version of every type has a fixture', () => {
     const wanted = Object.entries(catalogue).flatMap(([type, { version }]) =>
       Array.from({ length: version }, (_, i) => `${type}.v${i + 1}.json`),

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** Sends bytes on a connection of their own; gives all that comes back until the server ends it. */
+/** Sends bytes on a connection of their own; returns all that comes back until the server ends it. */
 function send(bytes: string, url = api.server.url): Promise<string> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(url);

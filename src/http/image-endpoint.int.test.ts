@@ -55,7 +55,7 @@ describe('history images in POST /v1/events', () => {
     const other = new EventBuilder('unknown');
     const tree = other.tree(other.run());
     const { steps: walked } = other.walk(tree, 0, 3, 1);
-    recordDrawnHistories(other, tree, walked, { records: ['never told', 'nor this'], profile: 'crisp' });
+    recordDrawnHistories(other, tree, walked, { records: ['never recorded', 'nor this'], profile: 'crisp' });
     const without = (type: string) => other.events.filter((event) => event.type !== type);
     const paths = async (type: string) =>
       (await api.post(without(type))).body.error?.problems?.map(

@@ -349,7 +349,7 @@ function eventsHead(length: number, encoding = 'identity'): string {
   return `POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Encoding: ${encoding}\r\nContent-Length: ${length}\r\n\r\n`;
 }
 
-/** Sends bytes as they are and gives all that comes back until the connection ends. */
+/** Sends bytes as they are and returns all that comes back until the connection ends. */
 function raw(text: string, url = api.server.url): Promise<string> {
   return sendRaw(text, url);
 }

@@ -139,7 +139,7 @@ describeWithKafka('when the broker fails', () => {
     const append = expect(log.append([record(topic, 'k')])).rejects.toMatchObject({ code: 'unreachable' });
     await log.close();
     await append;
-    // On a busy machine the client may find the broker gone for good before it is told to close: then that is how it ended.
+    // On a busy machine the client may find the broker gone for good before close is called: then that is how it ended.
     await reader.subscription.finished.catch((error: unknown) =>
       expect(error).toMatchObject({ name: 'LogError', code: 'fatal' }),
     );

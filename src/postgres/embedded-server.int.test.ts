@@ -340,7 +340,7 @@ function exists(pid: number): boolean {
 async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + 20_000;
   while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`waited in vain until ${what}`);
+    if (Date.now() > end) throw new Error(`waited without success until ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

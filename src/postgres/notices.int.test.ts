@@ -117,7 +117,7 @@ async function listeners(): Promise<number> {
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + 10_000;
   while (!(await condition())) {
-    if (Date.now() > end) throw new Error('waited in vain for 10 s');
+    if (Date.now() > end) throw new Error('waited 10 s without success');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -24,7 +24,7 @@ afterAll(async () => {
 beforeEach(() => emptyReadModels(database.db));
 
 /** A run of bushy trees: branches below the root, rewards on inner steps, revisions, back-ups, as the choices say. */
-function tellRun(choices: readonly number[]): EventBuilder {
+function recordRun(choices: readonly number[]): EventBuilder {
   const builder = new EventBuilder('property');
   const runId = builder.run('run', { config: { training: { policyId: 'linear', channel: 'train' } } });
   const trees = [builder.tree(runId, 'a'), builder.tree(runId, 'b')];
@@ -59,22 +59,22 @@ function tellRun(choices: readonly number[]): EventBuilder {
     if (choice % 3 === 0) builder.reward(tree, null, 0.1 * choice, { rolloutId, component: 'format' });
     builder.record('ValueBackedUp', { treeId: tree.treeId, simulation: i, leafStepId: stepId, value: choice / 3, path }, runId);
     if (choice % 7 !== 6) builder.finishRollout(tree, rolloutId, stepId);
-    if (choice % 3 !== 2) tellImages(builder, { ...tree, stepId, earlier: known.slice(0, -1), choice });
-    if (choice % 4 === 1) tellRevision(builder, { ...tree, leafStepId: stepId, branchStepId: from.id, choice, i });
+    if (choice % 3 !== 2) recordImages(builder, { ...tree, stepId, earlier: known.slice(0, -1), choice });
+    if (choice % 4 === 1) recordRevision(builder, { ...tree, leafStepId: stepId, branchStepId: from.id, choice, i });
   });
   builder.closeTree(trees[0]!, 1);
   builder.record('EvaluationFinished', evaluationOf(builder, runId), runId);
   if (choices.length % 2 === 0) builder.record('EvaluationFinished', { ...evaluationOf(builder, runId), tasks: 7 }, runId);
   choices.forEach((choice, i) => {
-    if (choice % 6 === 2) tellDataset(builder, runId, choice, i);
+    if (choice % 6 === 2) recordDataset(builder, runId, choice, i);
   });
-  tellTraining(builder, walks, choices);
+  recordTraining(builder, walks, choices);
   builder.finishRun(runId);
   return builder;
 }
 
 /** What becomes of the walks: two to a batch, the others rejected; leases that end in every way; each fact once or twice. */
-function tellTraining(
+function recordTraining(
   builder: EventBuilder,
   walks: readonly { readonly treeId: string; readonly rolloutId: string }[],
   choices: readonly number[],
@@ -85,7 +85,7 @@ function tellTraining(
   for (const [i, { treeId, rolloutId }] of walks.entries()) {
     const choice = choices[i] ?? 0;
     if (choice % 2 === 1) {
-      const rejected = { reason: 'failed' as const, rule: 'told', measured: choice % 3 === 0 ? null : choice };
+      const rejected = { reason: 'failed' as const, rule: 'recorded', measured: choice % 3 === 0 ? null : choice };
       builder.record('SampleRejected', { lineageId, policyId, groupId: treeId, rolloutId, ...rejected }, lineageId);
       continue;
     }
@@ -95,7 +95,7 @@ function tellTraining(
     const leased = { ...lease, consumer: 'trainer', deadline: '2026-01-01T00:05:00.000Z' };
     if (choice % 4 !== 0) builder.record('BatchLeased', leased, lineageId);
     if (choice % 8 === 2) builder.record('LeaseExpired', lease, lineageId);
-    if (choice % 16 === 6) builder.record('BatchReturned', { ...lease, reason: 'told' }, lineageId);
+    if (choice % 16 === 6) builder.record('BatchReturned', { ...lease, reason: 'recorded' }, lineageId);
     if (choice % 16 !== 14) continue;
     const checkpointId = builder.id('checkpoint', policyId, ordinal + 1);
     builder.record('BatchAcked', { ...lease, version: ordinal + 1, checkpointId }, lineageId);
@@ -106,19 +106,19 @@ function tellTraining(
 }
 
 /** A dataset that is released once or twice, and withdrawn never, once or twice: the first word is the fact. */
-function tellDataset(builder: EventBuilder, runId: string, choice: number, i: number): void {
+function recordDataset(builder: EventBuilder, runId: string, choice: number, i: number): void {
   const datasetId = builder.id('dataset', i);
   const frozen = { format: 'xtuner', formatVersion: 1, bytes: choice, sha256: 'd'.repeat(64), codeVersion: '1', runs: [runId] };
   const made = { query: { runs: [runId] }, parameters: {}, position: { 'step-tree@1': 'trees.0:1' }, counts: { lines: choice } };
   for (let version = 1; version <= 1 + (choice % 2); version++)
     builder.record('DatasetReleased', { datasetId, name: 'mined', version, ...frozen, ...made }, datasetId);
-  for (const [part, digit] of [...'ded'].entries()) tellSources(builder, datasetId, { sha256: digit.repeat(64), part, choice });
+  for (const [part, digit] of [...'ded'].entries()) recordSources(builder, datasetId, { sha256: digit.repeat(64), part, choice });
   for (const reason of ['leak', 'again'].slice(0, choice % 3))
     builder.record('DatasetWithdrawn', { datasetId, reason }, datasetId);
 }
 
 /** Sources of the released content and of other content, some of them twice. */
-function tellSources(
+function recordSources(
   builder: EventBuilder,
   datasetId: string,
   { sha256, part, choice }: { sha256: string; part: number; choice: number },
@@ -131,10 +131,10 @@ function tellSources(
 }
 
 /**
- * A history as an image: its spec and segments told before or by another tree, now and then twice; its prefix that of any earlier
- * step.
+ * A history as an image: its spec and segments recorded before or by another tree, now and then twice; its prefix that
+ * of any earlier step.
  */
-function tellImages(
+function recordImages(
   builder: EventBuilder,
   recorded: {
     readonly treeId: string;
@@ -155,7 +155,7 @@ function tellImages(
 }
 
 /** A judgement, a revision and, for most, what became of it: once or twice, of which the first is the fact. */
-function tellRevision(
+function recordRevision(
   builder: EventBuilder,
   recorded: { treeId: string; runId: string; leafStepId: string; branchStepId: string; choice: number; i: number },
 ): void {
@@ -194,10 +194,10 @@ function evaluationOf(builder: EventBuilder, runId: string): DataOf<'EvaluationF
 }
 
 /**
- * Tells steps and rewards just behind something that names them: what a fold finds in its whole batch, and not where a cut lies
+ * Records steps and rewards just after something that names them: what a fold finds in its whole batch, and not where a cut lies
  * between.
  */
-function toldLate(events: readonly Envelope[], lates: readonly (readonly [number, number])[]): Envelope[] {
+function recordedLate(events: readonly Envelope[], lates: readonly (readonly [number, number])[]): Envelope[] {
   const recorded = [...events];
   for (const [which, where] of lates) {
     const movable = recorded.filter(({ type }) => type === 'StepTaken' || type === 'RewardAssigned');
@@ -234,7 +234,7 @@ describe('read models', () => {
   test('any batches and any redelivery lead to the same rows', async () => {
     await fc.assert(
       fc.asyncProperty(choices, lates, cuts, async (recorded, late, cut) => {
-        const events = toldLate(tellRun(recorded).events, late);
+        const events = recordedLate(recordRun(recorded).events, late);
         await emptyReadModels(database.db);
         await projectAtOnce(events);
         const atOnce = { ...(await readModels(database.db)), quarantine: await quarantined() };
@@ -261,7 +261,7 @@ describe('read models', () => {
   test('repeated events change nothing except the note of the repetition', async () => {
     await fc.assert(
       fc.asyncProperty(choices, fc.array(fc.nat(100), { minLength: 1, maxLength: 20 }), async (recorded, again) => {
-        const { events } = tellRun(recorded);
+        const { events } = recordRun(recorded);
         await emptyReadModels(database.db);
         await projectAtOnce(events);
         const places = ['offset', 'log_offset'];
@@ -282,11 +282,11 @@ describe('read models', () => {
   test('the interleaving of streams does not change the rows', async () => {
     await fc.assert(
       fc.asyncProperty(choices, fc.infiniteStream(fc.boolean()), async (recorded, coins) => {
-        const { events } = tellRun(recorded);
+        const { events } = recordRun(recorded);
         await emptyReadModels(database.db);
         await projectAtOnce(events);
         const places = ['offset', 'log_offset'];
-        const told_order = await readModels(database.db, places);
+        const recordedOrder = await readModels(database.db, places);
 
         const queues = [...new Set(events.map((e) => e.stream))].map((stream) => events.filter((e) => e.stream === stream));
         const mixed: Envelope[] = [];
@@ -294,7 +294,7 @@ describe('read models', () => {
           for (const queue of queues) if (queue.length > 0 && coins.next().value) mixed.push(queue.shift()!); // not empty
         await emptyReadModels(database.db);
         await projectAtOnce(mixed);
-        expect(await readModels(database.db, places)).toEqual(told_order);
+        expect(await readModels(database.db, places)).toEqual(recordedOrder);
       }),
       { numRuns: 12 },
     );
@@ -352,7 +352,7 @@ describe('the journal', () => {
     const runId = builder.run();
     for (let i = 0; i < 4; i++) builder.record('MetricRecorded', { runId, metric: 'loss', value: i, at: i }, runId);
     const [start, a, b, c, d] = builder.events;
-    await givenEvents(database.db, [start!, a!, c!, b!, d!]); // five events were told
+    await givenEvents(database.db, [start!, a!, c!, b!, d!]); // five events were recorded
     const anomalies = await database.db.selectFrom('anomalies').select(['event_id', 'kind']).orderBy('offset').execute();
     expect(anomalies).toEqual([
       { event_id: c!.id, kind: 'gap' },

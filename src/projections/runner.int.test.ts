@@ -22,8 +22,8 @@ afterEach(async () => {
   await world.close();
 });
 
-/** A run of two trees; each further call with the same story tells one more walk in both. */
-function tellMore(builder: EventBuilder): void {
+/** A run of two trees; each further call with the same builder records one more walk in both. */
+function recordMore(builder: EventBuilder): void {
   const runId = builder.id('run', 'run');
   if (builder.events.length === 0) {
     builder.run();
@@ -36,7 +36,7 @@ function tellMore(builder: EventBuilder): void {
   }
 }
 
-/** Appends what the story has told since the last call. */
+/** Appends what the builder has recorded since the last call. */
 async function appendRest(builder: EventBuilder): Promise<void> {
   const from = appended.get(builder) ?? 0;
   await world.append(builder.events.slice(from));
@@ -54,7 +54,7 @@ async function start(
   return { runner, reports };
 }
 
-/** The read models that an undisturbed runner makes of a story's events. */
+/** The read models that an undisturbed runner makes of a builder's events. */
 async function undisturbed(builder: EventBuilder): Promise<Record<string, string[]>> {
   const other = await openTestWorld();
   try {
@@ -94,7 +94,7 @@ describe('a bug in one projection', () => {
       },
     };
     const { runner, reports } = await start({ projections: withProjection(buggy) });
-    tellMore(builder);
+    recordMore(builder);
     await appendRest(builder);
     await until(() => reports.some(({ kind }) => kind === 'stopped'));
     const rest = projections.filter(({ name }) => name !== 'step-tree').map(({ name }) => name);
@@ -121,7 +121,7 @@ async function finishedReturns(): Promise<number> {
 describe('the cursor in the database', () => {
   test('a cursor reset together with its rows leads to redelivery, which the projections that are ahead ignore', async () => {
     const builder = new EventBuilder('set back');
-    tellMore(builder);
+    recordMore(builder);
     const first = await start();
     await appendRest(builder);
     await world.settled();
@@ -138,7 +138,7 @@ describe('the cursor in the database', () => {
 
   test('a cursor that regresses under a running runner is folded again, although nothing is appended', async () => {
     const builder = new EventBuilder('went back');
-    tellMore(builder);
+    recordMore(builder);
     const { runner } = await start();
     await appendRest(builder);
     await world.settled();
@@ -150,15 +150,15 @@ describe('the cursor in the database', () => {
 
   test('the cursor of a restored older database leads to redelivery of later events, with the same rows', async () => {
     const builder = new EventBuilder('restored');
-    const models = await openTestWorld(); // the read models in a database beside that of the log
+    const models = await openTestWorld(); // the read models in another database than the log
     const before = await start({ database: models.database });
-    tellMore(builder);
+    recordMore(builder);
     await appendRest(builder);
     await world.settled(models.database);
     await before.runner.close();
     const backup = await copyOf(models);
     const between = await start({ database: models.database });
-    tellMore(builder);
+    recordMore(builder);
     await appendRest(builder);
     await world.settled(models.database);
     await between.runner.close();
@@ -178,7 +178,7 @@ describe('the cursor in the database', () => {
 
   test('a cursor below the start of the log stops the projection with the reason, and the others continue', async () => {
     const builder = new EventBuilder('forgotten');
-    tellMore(builder);
+    recordMore(builder);
     const first = await start();
     await appendRest(builder);
     await world.settled();
@@ -188,7 +188,7 @@ describe('the cursor in the database', () => {
       (select partition_id from log_partitions join log_topics using (topic_id) where topic = 'trees')`);
     await pool.query("update cursors set next_offset = 0 where projection = 'rewards'");
     const { reports } = await start({ log: forgetful(world.log) });
-    tellMore(builder);
+    recordMore(builder);
     await appendRest(builder);
     await until(() => reports.some(({ kind }) => kind === 'stopped'));
     const stops = reports.filter((report) => report.kind === 'stopped');
@@ -205,7 +205,7 @@ describe('the cursor in the database', () => {
   });
 });
 
-/** A log that tells, as Kafka does, from which offset on it still holds what it was asked for. */
+/** A log that reports, as Kafka does, the first offset that it still holds. */
 function forgetful(log: EventLog): EventLog {
   return {
     ...log,
@@ -250,14 +250,14 @@ describe('a lost connection to the database', () => {
     try {
       const builder = new EventBuilder('cut');
       const { reports } = await start({ database: far });
-      tellMore(builder);
+      recordMore(builder);
       await appendRest(builder);
       await world.settled();
       for (let cut = 0; cut < 3; cut++) {
         proxy.cut();
         const retries = () => reports.filter(({ kind }) => kind === 'retrying').length;
         const before = retries();
-        tellMore(builder);
+        recordMore(builder);
         await appendRest(builder);
         await until(() => retries() > before);
         proxy.restore();
@@ -282,7 +282,7 @@ describe('two runners of one group', () => {
       const two = await start({ log: other });
       const folded = ({ reports }: typeof one) => reports.reduce((sum, r) => sum + (r.kind === 'projected' ? r.events : 0), 0);
       await until(async () => {
-        tellMore(builder);
+        recordMore(builder);
         await appendRest(builder);
         await world.settled();
         return folded(one) > 0 && folded(two) > 0;
@@ -292,7 +292,7 @@ describe('two runners of one group', () => {
       const before = folded(one);
       await two.runner.close();
       for (let i = 0; i < 3; i++) {
-        tellMore(builder);
+        recordMore(builder);
         await appendRest(builder);
       }
       await world.settled();

@@ -20,7 +20,7 @@ afterAll(async () => {
   await made.drop();
 });
 
-/** Notes a number in a transaction over the proxy; gives whether the client was told that it is there. */
+/** Writes a number in a transaction over the proxy; returns whether the client learned that it is there. */
 async function note(n: number): Promise<boolean> {
   const client = await connect(proxy.url);
   client.on('error', () => undefined); // the cut

@@ -22,7 +22,7 @@ test('compression keeps its weight in a mixed group, where λ is not divided by 
   ];
   const [low, high] = group(task ?? [], compression ?? [], 0.05);
   const summed = standardiseGroup([10, 10 + 0.01 * Math.log(5), 0, 0], PUBLISHED_SCALING);
-  expect((high ?? 0) - (low ?? 0)).toBeCloseTo(0.05 * 2, 6); // one of four stands apart: (1 − 1/4 − (−1/4)) / (1/2)
+  expect((high ?? 0) - (low ?? 0)).toBeCloseTo(0.05 * 2, 6); // one of four differs: (1 − 1/4 − (−1/4)) / (1/2)
   expect((summed[1] ?? 0) - (summed[0] ?? 0)).toBeLessThan(0.003);
 });
 

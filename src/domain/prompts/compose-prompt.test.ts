@@ -143,7 +143,7 @@ test('a TextCraft prompt repeats the opening once the shown history has lost it'
 });
 
 test('a changed wording has a new version', () => {
-  // When this fails, the words have changed: raise TEMPLATE_VERSIONS and write the new digest beside the new version.
+  // When this fails, the words have changed: raise TEMPLATE_VERSIONS and write the new digest next to the new version.
   const digests = NAMES.map((name) => {
     const texts = [
       home,

@@ -29,7 +29,7 @@ describe('growTree', () => {
     ['two roots', [step('a', null), step('b', null)], 'steps a and b are both roots'],
     ['no root', [], 'no root'],
     ['a missing parent', [step('a', null), step('b', 'x')], 'step b hangs on step x'],
-    ['a ring beside the root', [step('a', null), step('b', 'c'), step('c', 'b')], 'step b is its own ancestor'],
+    ['a ring apart from the root', [step('a', null), step('b', 'c'), step('c', 'b')], 'step b is its own ancestor'],
   ])('%s is refused by name', (_, rows, message) => {
     expect(() => growTree(rows)).toThrow(message);
   });

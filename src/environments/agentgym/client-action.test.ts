@@ -10,8 +10,8 @@ describe('clientAction', () => {
   });
 
   test('segment clients send the first of two actions in 2025-03, and the last since 2025-09', () => {
-    const text = 'Thought: t\nAction: open door\nAction: go to hall</s>';
-    expect(clientAction('segment', '2025-03', text)).toEqual({ kind: 'post', action: 'open door' });
+    const text = 'Thought: t\nAction: open box\nAction: go to hall</s>';
+    expect(clientAction('segment', '2025-03', text)).toEqual({ kind: 'post', action: 'open box' });
     // five characters cut for four
     expect(clientAction('segment', '2025-09', text)).toEqual({ kind: 'post', action: 'go to hal' });
   });

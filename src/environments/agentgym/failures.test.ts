@@ -231,7 +231,7 @@ describe('restarted servers', () => {
     await start();
     server.restart();
     await expect(environment.step('inventory')).rejects.toMatchObject({ code: 'gone', retryable: true });
-    expect(await start('1')).toBeDefined(); // a reset begins again, so it mends itself
+    expect(await start('1')).toBeDefined(); // a reset begins again, so that it recovers
     expect((await environment.step('inventory')).observation).not.toBe('');
   });
 

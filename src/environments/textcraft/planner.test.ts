@@ -12,7 +12,7 @@ import { buildWorld, type World } from './world.ts';
 const world = vectorWorld();
 const planner = createPlanner(world);
 
-/** Plays a plan; tells whether its last action, and none before, reached the goal. */
+/** Plays a plan; returns whether its last action, and none before, reached the goal. */
 function reaches(played: World, goal: string, inventory: Inventory, plan: readonly string[]): boolean {
   let held = inventory;
   return plan.every((action, i) => {

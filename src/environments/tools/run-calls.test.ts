@@ -24,10 +24,10 @@ describe('outcomes of tools', () => {
     ['throws', { execute: () => Promise.reject(new Error('no such city')) }, 'no such city'],
     ['throws no error', { execute: () => Promise.reject('plain') }, 'plain'],
     ['hangs and does not listen', { execute: () => new Promise(() => undefined) }, 'it took longer than 50 ms'],
-    ['gives a number', { execute: (() => 5) as unknown as Tool['execute'] }, 'it gave number in place of a text'],
-    ['gives nothing', { execute: (() => undefined) as unknown as Tool['execute'] }, 'it gave undefined in place of a text'],
+    ['returns a number', { execute: (() => 5) as unknown as Tool['execute'] }, 'it gave number in place of a text'],
+    ['returns nothing', { execute: (() => undefined) as unknown as Tool['execute'] }, 'it gave undefined in place of a text'],
     [
-      'gives another object',
+      'returns another object',
       { execute: (() => ({ text: 'x' })) as unknown as Tool['execute'] },
       'it gave an object without content',
     ],

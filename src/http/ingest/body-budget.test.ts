@@ -9,7 +9,7 @@ test('the bytes of all bodies count together and are released when one is closed
   expect(b.take(5)).toBe(false);
   expect(b.take(4)).toBe(true);
   a.close();
-  a.close(); // closing twice gives the bytes back once
+  a.close(); // closing twice releases the bytes once
   expect(b.take(6)).toBe(true);
   expect(b.take(1)).toBe(false);
 });
@@ -32,7 +32,7 @@ test('the largest of the slow bodies is evicted, and no other', () => {
   expect(next.take(10)).toBe(true);
   expect([small, large, whole].map(({ evicted }) => evicted.aborted)).toEqual([false, true, false]);
   expect(large.take(1)).toBe(false); // what gave way does not come back
-  expect(next.take(61)).toBe(false); // the whole one stands, though the small one gave way for it
+  expect(next.take(61)).toBe(false); // the complete one stays, though the small one was evicted for it
   expect(next.take(101)).toBe(false);
 });
 
@@ -60,8 +60,8 @@ test('accepted bodies never hold more than the limit, and a body that has arrive
           body.share.close();
           Object.assign(body, { share: budget.open(), bytes: 0, whole: false });
         }
-        const standing = bodies.filter(({ share }) => !share.evicted.aborted);
-        expect(standing.reduce((sum, each) => sum + each.bytes, 0)).toBeLessThanOrEqual(100);
+        const remaining = bodies.filter(({ share }) => !share.evicted.aborted);
+        expect(remaining.reduce((sum, each) => sum + each.bytes, 0)).toBeLessThanOrEqual(100);
         for (const each of bodies) if (each.whole) expect(each.share.evicted.aborted).toBe(false);
       }
     }),

@@ -14,10 +14,10 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-let stories = 0;
+let builders = 0;
 /** A run with one open tree, under ids that no other test has. */
 function given() {
-  const builder = new EventBuilder(`ingest ${stories++}`);
+  const builder = new EventBuilder(`ingest ${builders++}`);
   const runId = builder.run();
   const tree = builder.tree(runId);
   return { builder, runId, tree };
@@ -43,11 +43,11 @@ async function refused(send: () => Promise<Answer>, status: number, problem?: ob
 describe('one id for a run and a tree', () => {
   const message = (id: string, home: string, topic: string) =>
     `the id ${id} names a stream of topic ${home}, and an event of topic ${topic} would put it in both`;
-  /** A story whose tree has the id of its run. */
+  /** Events whose tree has the id of its run. */
   function twice() {
     const { builder, runId, tree } = given();
     const [run, opened] = builder.events;
-    if (run?.type !== 'RunStarted' || opened?.type !== 'TreeOpened') throw new Error('a story begins with a run and a tree');
+    if (run?.type !== 'RunStarted' || opened?.type !== 'TreeOpened') throw new Error('a builder begins with a run and a tree');
     return { run, opened: { ...opened, stream: runId, data: { ...opened.data, treeId: runId } }, runId, tree };
   }
 
@@ -204,7 +204,7 @@ describe('idempotence of POST /v1/events', () => {
     const { builder } = given();
     const { body } = await appended(builder.events.slice(0, 1));
     const [event] = builder.events;
-    if (event?.type !== 'RunStarted') throw new Error('a story begins with its run');
+    if (event?.type !== 'RunStarted') throw new Error('a builder begins with its run');
     const other: Envelope = { ...event, data: { ...event.data, seed: 99 } };
     const send = (url?: string) => () => api.post([...builder.events.slice(1), other], {}, url);
     await refused(send(), 409, { index: 1, id: event.id, path: 'id' });
@@ -216,7 +216,7 @@ describe('idempotence of POST /v1/events', () => {
   test('different contents under one id in one request are 409', async () => {
     const { builder } = given();
     const [event] = builder.events;
-    if (event?.type !== 'RunStarted') throw new Error('a story begins with its run');
+    if (event?.type !== 'RunStarted') throw new Error('a builder begins with its run');
     await refused(() => api.post([event, { ...event, data: { ...event.data, seed: 99 } }]), 409, { index: 1, id: event.id });
   });
 
@@ -298,7 +298,7 @@ describe('refused bodies of POST /v1/events', () => {
     const { builder, runId } = given();
     const words = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`k${i}`, 'x'.repeat(60_000)]));
     const [event] = builder.events;
-    if (event?.type !== 'RunStarted') throw new Error('a story begins with its run');
+    if (event?.type !== 'RunStarted') throw new Error('a builder begins with its run');
     expect(event.data.runId).toBe(runId);
     await refused(() => api.post([{ ...event, data: { ...event.data, config: words } }]), 413, { index: 0, id: event.id });
   });

@@ -32,7 +32,8 @@ test('packed rows are cached for the next reader until a reward is revised or th
     await packed.get(second, 'step'),
   ]);
   const reward = builder.events.find((event) => event.type === 'RewardAssigned');
-  if (reward?.type !== 'RewardAssigned' || once.kind !== 'encoded') throw new Error('a reward was told, and rows have tokens');
+  if (reward?.type !== 'RewardAssigned' || once.kind !== 'encoded')
+    throw new Error('a reward was recorded, and rows have tokens');
   const { rewardId, treeId } = reward.data;
   const scorer = { name: 'judge', revision: '2' };
   await givenEvents(database.db, [

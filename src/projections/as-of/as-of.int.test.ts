@@ -18,7 +18,7 @@ const NEVER = new AbortController().signal;
 
 const databases: { readonly test: TestDatabase; readonly database: Database }[] = [];
 let live: Database;
-let beside: Database;
+let scratch: Database;
 let url: string;
 let snapshots: Snapshots;
 beforeAll(async () => {
@@ -26,7 +26,7 @@ beforeAll(async () => {
     const test = await createTestDatabase();
     databases.push({ test, database: await openDatabase(test.url) });
   }
-  [live, beside] = databases.map(({ database }) => database) as [Database, Database]; // two were opened
+  [live, scratch] = databases.map(({ database }) => database) as [Database, Database]; // two were opened
   url = databases[0]?.test.url ?? '';
 });
 afterAll(async () => {
@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await emptyReadModels(live.db);
-  await emptyReadModels(beside.db);
+  await emptyReadModels(scratch.db);
   snapshots = keepSnapshots(live, url, { records: 10_000, kept: 2 });
 });
 afterEach(() => snapshots.close()); // each test has its own: two records may have the same positions
@@ -72,21 +72,21 @@ async function tablesOf(db: Db, names: readonly string[]): Promise<Record<string
 }
 
 async function expectFoldOf(log: TestLog, position: Offsets): Promise<void> {
-  await emptyReadModels(beside.db);
-  await projectUpTo(beside.db, log, position);
-  const names = Object.keys(await readModels(beside.db));
+  await emptyReadModels(scratch.db);
+  await projectUpTo(scratch.db, log, position);
+  const names = Object.keys(await readModels(scratch.db));
   // None is kept from one record to the next: both may have the same positions.
   const fresh = keepSnapshots(live, url, { records: 10_000 });
   try {
     const snapshot = await fresh.at({ kind: 'position', position }, 'all', NEVER);
-    expect(await tablesOf(snapshot.db, names)).toEqual(await tablesOf(beside.db, names));
+    expect(await tablesOf(snapshot.db, names)).toEqual(await tablesOf(scratch.db, names));
     snapshot.release();
   } finally {
     await fresh.close();
   }
 }
 
-/** A record as producers leave it: some events told twice, some before what they hang on, some under an id that is taken. */
+/** A record as producers leave it: some events come twice, some before what they depend on, some under an id that is taken. */
 const disturbedRecord = fc
   .tuple(arbitraryRecord, fc.array(fc.tuple(fc.nat(), fc.nat(), fc.constantFrom('again', 'early', 'taken')), { maxLength: 6 }))
   .map(([events, disturbances]) => {

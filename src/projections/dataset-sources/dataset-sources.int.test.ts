@@ -35,7 +35,7 @@ function release(name: string, sha256 = digest('a')): string {
   return datasetId;
 }
 
-function tellSources(datasetId: string, examples: readonly Example[], sha256 = digest('a'), part = 0) {
+function recordSources(datasetId: string, examples: readonly Example[], sha256 = digest('a'), part = 0) {
   return builder.record('DatasetSourced', { datasetId, sha256, part, examples: [...examples] }, datasetId);
 }
 
@@ -53,8 +53,8 @@ describe('dataset sources', () => {
     const datasetId = release('one');
     const [treeId, revisionId] = [builder.id('tree'), builder.id('revision')];
     const revised: Example = { ...good(9, treeId, builder.id('r')), kind: 'revision', revisionId };
-    tellSources(datasetId, [revised], digest('a'), 1);
-    tellSources(datasetId, [good(1, treeId, builder.id('r')), good(3, builder.id('other'), builder.id('s'))]);
+    recordSources(datasetId, [revised], digest('a'), 1);
+    recordSources(datasetId, [good(1, treeId, builder.id('r')), good(3, builder.id('other'), builder.id('s'))]);
     await givenEvents(database.db, builder.events);
     expect(await lines({ datasetId })).toEqual([1, 3, 9]);
     const [first] = await readExamplePages(database.db, [{ datasetId }], {
@@ -71,7 +71,7 @@ describe('dataset sources', () => {
     const rollouts = [3, 5].map((version, i) => builder.rollout(tree, i, { policy: { policyId: 'linear', version } }));
     const datasetId = release('one');
     const [goodRolloutId = '', badRolloutId = ''] = rollouts;
-    tellSources(datasetId, [{ ...good(1, tree.treeId, goodRolloutId), kind: 'pair', badRolloutId }]);
+    recordSources(datasetId, [{ ...good(1, tree.treeId, goodRolloutId), kind: 'pair', badRolloutId }]);
     await givenEvents(database.db, builder.events);
     expect(await readPoliciesOfDatasets(database.db, [datasetId])).toEqual([
       { datasetId, id: 'linear', version: 3 },
@@ -82,15 +82,15 @@ describe('dataset sources', () => {
   test('the content released first determines the sources, and one of two concurrent releases becomes the fact', async () => {
     const datasetId = release('one', digest('a'));
     release('one', digest('b'));
-    tellSources(datasetId, [good(2, builder.id('b'), builder.id('b'))], digest('b'));
-    tellSources(datasetId, [good(1, builder.id('a'), builder.id('a'))], digest('a'));
+    recordSources(datasetId, [good(2, builder.id('b'), builder.id('b'))], digest('b'));
+    recordSources(datasetId, [good(1, builder.id('a'), builder.id('a'))], digest('a'));
     await givenEvents(database.db, builder.events);
     expect(await lines({ datasetId })).toEqual([1]);
     expect(await database.db.selectFrom('quarantine').select('code').execute()).toEqual([]);
   });
 
   test('the sources of an unreleased dataset wait in quarantine', async () => {
-    const lost = tellSources(builder.id('nothing'), [good(1, builder.id('a'), builder.id('a'))]);
+    const lost = recordSources(builder.id('nothing'), [good(1, builder.id('a'), builder.id('a'))]);
     await givenEvents(database.db, builder.events);
     expect(await database.db.selectFrom('quarantine').select(['projection', 'event_id', 'code', 'field']).execute()).toEqual([
       { projection: 'dataset-sources', event_id: lost.id, code: 'missing-dataset', field: 'data.datasetId' },

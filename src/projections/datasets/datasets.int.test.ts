@@ -55,7 +55,7 @@ describe('datasets', () => {
       releasedAt: new Date(recorded.events[0]!.occurredAt),
       withdrawnAt: null,
       withdrawReason: null,
-    }); // three were told
+    }); // three were recorded
   });
 
   test('a dataset is withdrawn once, and a withdrawal of an unknown one waits in quarantine', async () => {

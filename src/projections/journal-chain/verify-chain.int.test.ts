@@ -65,7 +65,7 @@ describe('the hash chain', () => {
 
   test('the chain is intact where the journal explains a missing record: a repetition, a shared segment, or another fact under the id', async () => {
     const [first] = builder.events;
-    if (!first) throw new Error('the story is empty');
+    if (!first) throw new Error('the builder is empty');
     const spec = recordRenderSpec(builder, builder.id('run', 'run'));
     recordSegment(builder, builder.id('run', 'run'), spec, 'a line');
     const recorded = builder.events.slice(-2);

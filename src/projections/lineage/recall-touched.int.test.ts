@@ -29,7 +29,7 @@ describe('recall compared with a scan of the journal', () => {
     await givenEvents(db, builder.events);
     const journal = await db.selectFrom('events').select('body').execute();
     const events = journal.map(({ body }) => JSON.parse(body) as Envelope); // what the journal holds was decoded once
-    expect(events).toHaveLength(builder.events.length); // nothing of the story was set aside
+    expect(events).toHaveLength(builder.events.length); // no event was quarantined
 
     const asked: RecallAsked[] = [
       ...WEB_SCORERS.map(({ name, revision }) => ({ kind: 'scorer', name, revision }) as const),
@@ -43,7 +43,7 @@ describe('recall compared with a scan of the journal', () => {
       const { datasets, batches, versions, evaluations, rollouts } = await readTouched(db, await seedOf(db, each));
       const found = {
         rollouts,
-        datasets: datasets.map(({ datasetId, examples }) => `${datasetId} ${examples ?? 'not told'}`).sort(),
+        datasets: datasets.map(({ datasetId, examples }) => `${datasetId} ${examples ?? 'not recorded'}`).sort(),
         batches: batches.map(({ batchId, samples }) => `${batchId} ${samples}`).sort(),
         versions: versions.map(({ policyId, version }) => `${policyId}@${version}`).sort(),
         evaluations: evaluations.map(({ runId }) => runId).sort(),
@@ -167,7 +167,7 @@ function scan(events: readonly Envelope[], asked: RecallAsked) {
     rollouts: rollouts.size,
     datasets: [
       ...[...examples].map(([datasetId, count]) => `${datasetId} ${count}`),
-      ...unrecorded.map(({ datasetId }) => `${datasetId} not told`),
+      ...unrecorded.map(({ datasetId }) => `${datasetId} not recorded`),
     ].sort(),
     batches: [...samples].map(([batchId, count]) => `${batchId} ${count}`).sort(),
     versions: [...versions].sort(),

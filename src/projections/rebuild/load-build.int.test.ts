@@ -156,7 +156,7 @@ async function load(
   }
 }
 
-/** Applies every topic in slices, in turn; gives false when it stopped after `most` of them. */
+/** Applies every topic in slices, in turn; returns false when it stopped after `most` of them. */
 async function slices(
   log: TestLog,
   { shadow, projection }: Build,
@@ -266,8 +266,8 @@ test('a load stopped while indexes are built ends after the current one, and the
     { ...build, next: 'index' },
     { signal: ending.signal, progress: () => undefined },
   );
-  ending.abort(new Error('told to end')); // it has the first in hand
-  await expect(ended).rejects.toThrow('told to end');
+  ending.abort(new Error('ended on request')); // the first is being built
+  await expect(ended).rejects.toThrow('ended on request');
   expect(await waiting()).toEqual((before as string[]).slice(1));
 
   const resumed = await open();

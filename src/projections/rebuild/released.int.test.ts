@@ -45,7 +45,7 @@ async function given(log: TestLog, records: Parameters<typeof appendTo>[1], proj
 }
 
 /** What is set aside under a name, in log order. */
-async function setAside(projection: string) {
+async function quarantinedIn(projection: string) {
   const rows = await database.db
     .selectFrom('quarantine')
     .select(['topic', 'partition', 'offset', 'code', 'field', 'reason', 'released_at', 'released_offset'])
@@ -55,7 +55,7 @@ async function setAside(projection: string) {
   return rows;
 }
 
-/** Folds the log again beside the live version, in one slice. */
+/** Folds the log again next to the live version, in one slice. */
 async function foldShadow(log: TestLog, projection: Projection = stepTree): Promise<Build> {
   const records = log.topics.get('trees') ?? [];
   const ends: Offsets = new Map([['trees', new Map([[0, records.length]])]]);
@@ -104,7 +104,7 @@ test('an event folded live on top of a release is folded on top of it by a rebui
   await given(log, [opened, started, early, parent]);
   await releaseWaiting(database.db, { log, projections: [stepTree] });
   await given(log, later);
-  expect(await setAside('step-tree')).toEqual([
+  expect(await quarantinedIn('step-tree')).toEqual([
     expect.objectContaining({ offset: 2, code: 'missing-parent', released_offset: 4, released_at: expect.any(Date) }),
   ]);
 
@@ -113,7 +113,7 @@ test('an event folded live on top of a release is folded on top of it by a rebui
   expect(comparison.differences).toEqual([]);
   expect(sums(comparison).anew).toEqual(sums(comparison).live);
   expect(comparison.tables.find(({ table }) => table === 'steps')?.anew.rows).toBe(4);
-  expect(await setAside(build.shadow.name)).toEqual(await setAside('step-tree'));
+  expect(await quarantinedIn(build.shadow.name)).toEqual(await quarantinedIn('step-tree'));
   await dropBuild(database.db, stepTree, build.version);
 });
 
@@ -201,15 +201,15 @@ test('a rebuild has the same rows and the same quarantine, whatever came early a
         if (i < ends.length - 1) await releaseWaiting(database.db, { log, projections: [stepTree] });
         from = end;
       }
-      const live = await setAside('step-tree');
+      const live = await quarantinedIn('step-tree');
       seen.released += live.filter(({ released_at }) => released_at !== null).length;
 
       const build = await foldShadow(log);
       const comparison = await compareBuild(database, build, waiting);
-      const anew = await setAside(build.shadow.name);
+      const again = await quarantinedIn(build.shadow.name);
       await dropBuild(database.db, stepTree, build.version);
       expect(sums(comparison).anew).toEqual(sums(comparison).live);
-      expect(anew).toEqual(live);
+      expect(again).toEqual(live);
     }),
     { numRuns: 25 },
   );

@@ -97,7 +97,7 @@ describe('the revisions projection', () => {
   test.each(['at once', 'one by one'])('the first outcome of a revision is kept, whether events arrive %s', async (how) => {
     const { builder, runId, tree, revisionId, composed } = recorded();
     const { treeId } = tree;
-    const told_first = builder.record('RevisionComposed', composed, runId);
+    const composedEvent = builder.record('RevisionComposed', composed, runId);
     const verified = builder.record('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, runId);
     builder.record('RevisionRejected', { revisionId, treeId, reason: 'below', reached: 0, stepId: null, detail: '' }, runId);
     if (how === 'at once') await givenEvents(database.db, builder.events);
@@ -125,7 +125,7 @@ describe('the revisions projection', () => {
         reason: null,
         detail: null,
         at_step_id: null,
-        composed_at: new Date(told_first.occurredAt),
+        composed_at: new Date(composedEvent.occurredAt),
         checked_at: new Date(verified.occurredAt),
         log_offset: expect.any(Number),
       },

@@ -34,7 +34,7 @@ function record() {
   return { events: builder.events, tree, first, leaf, rewardId };
 }
 
-/** Tells one event behind all others. */
+/** Records one event after all others. */
 function last(events: readonly Envelope[], late: (event: Envelope) => boolean): readonly Envelope[] {
   return [...events.filter((event) => !late(event)), ...events.filter(late)];
 }
@@ -54,7 +54,7 @@ async function folded() {
   };
 }
 
-/** Folds events in one batch and one at a time, sees that it makes no difference, and gives what came of it. */
+/** Folds events in one batch and one at a time, sees that it makes no difference, and returns the result. */
 async function foldedEitherWay(events: readonly Envelope[]) {
   const log = testLog();
   appendTo(log, events);
@@ -82,8 +82,8 @@ describe('events recorded before those they depend on', () => {
     expect(returns).toEqual([{ value: 4 }]);
     expect(waiting).toEqual([{ type: 'RewardRevised', code: 'missing-reward', field: 'data.rewardId' }]);
     const end = new Map([['trees', new Map([[0, events.length]])]]);
-    const standing = await foldRewardsAt(database.db, [tree.treeId], end);
-    expect(standing.map(({ assigned, value, revisions }) => [assigned.rewardId, value, revisions]).sort()).toEqual(
+    const rewardsAt = await foldRewardsAt(database.db, [tree.treeId], end);
+    expect(rewardsAt.map(({ assigned, value, revisions }) => [assigned.rewardId, value, revisions]).sort()).toEqual(
       rows.map((row) => [row.reward_id, row.value, row.revisions]),
     );
 

@@ -32,7 +32,7 @@ const lineageId = derivedId('lineage', POLICY);
 const lineage = { lineageId, policyId: POLICY };
 
 /** Two groups of two: the first in a batch, a member of the second rejected. */
-function tellPool(): {
+function recordPool(): {
   readonly builder: EventBuilder;
   readonly first: RecordedGroup;
   readonly second: RecordedGroup;
@@ -44,13 +44,13 @@ function tellPool(): {
   const second = recordGroup(builder, runId, 'second', { policyId: POLICY, rewards: [1, 1] });
   recordLineage(builder, POLICY);
   const batch = recordBatch(builder, POLICY, [first]);
-  tellRejection(builder, second);
+  recordRejection(builder, second);
   return { builder, first, second, batch };
 }
 
-function tellRejection(builder: EventBuilder, { treeId, rolloutIds }: RecordedGroup): void {
+function recordRejection(builder: EventBuilder, { treeId, rolloutIds }: RecordedGroup): void {
   const [rolloutId = ''] = rolloutIds;
-  const refused = { reason: 'zero-variance' as const, rule: 'told', measured: 1 };
+  const refused = { reason: 'zero-variance' as const, rule: 'recorded', measured: 1 };
   builder.record('SampleRejected', { ...lineage, groupId: treeId, rolloutId, ...refused }, lineageId);
 }
 
@@ -89,7 +89,7 @@ describe('the training pool', () => {
     for (const order of orders) {
       await emptyReadModels(database.db);
       const log = testLog();
-      appendTo(log, tellPool().builder.events);
+      appendTo(log, recordPool().builder.events);
       for (const topic of order) await projectSlice(database.db, log, topic, 0, log.topics.get(topic)?.length ?? 0);
       found.push([await readModels(database.db), await readLedgers(database.db, 'all'), await quarantined()]);
     }
@@ -97,7 +97,7 @@ describe('the training pool', () => {
   });
 
   test('a ledger read before its samples shows how far it is ahead, and never that one is lost', async () => {
-    const { builder } = tellPool();
+    const { builder } = recordPool();
     await givenEvents(
       database.db,
       builder.events.filter(({ type }) => !['RunStarted', 'RolloutFinished'].includes(type)),
@@ -127,7 +127,7 @@ describe('the training pool', () => {
   });
 
   test('the sums of a sample include late and revised rewards, on its steps and on itself', async () => {
-    const { builder, first } = tellPool();
+    const { builder, first } = recordPool();
     const tree = { treeId: first.treeId, runId: builder.id('run', 'run') };
     const [rolloutId = ''] = first.rolloutIds;
     const rewardId = builder.reward(tree, null, 0.25, { rolloutId, component: 'late' });
@@ -141,21 +141,25 @@ describe('the training pool', () => {
   });
 });
 
-/** Tells that a batch is never trained, by who has the lease. */
-function tellAbandoned(builder: EventBuilder, { batchId, ordinal }: DataOf<'BatchPlanned'>, reason = 'its rows cannot be read') {
+/** Records that the holder of the lease abandons a batch. */
+function recordAbandonment(
+  builder: EventBuilder,
+  { batchId, ordinal }: DataOf<'BatchPlanned'>,
+  reason = 'its rows cannot be read',
+) {
   const lease = { leaseId: builder.id('lease'), fence: 1 };
   const leased = { ...lineage, batchId, ...lease, consumer: 'trainer', deadline: '2026-01-01T00:05:00.000Z' };
   builder.record('BatchLeased', leased, lineageId);
   builder.record('BatchAbandoned', { ...lineage, batchId, ordinal, by: 'trainer', reason, ...lease }, lineageId);
 }
-function tellAcked(builder: EventBuilder, { batchId }: DataOf<'BatchPlanned'>) {
+function recordAcknowledgement(builder: EventBuilder, { batchId }: DataOf<'BatchPlanned'>) {
   const acked = { batchId, leaseId: builder.id('lease'), fence: 1, version: 1, checkpointId: builder.id('c') };
   builder.record('BatchAcked', { ...lineage, ...acked }, lineageId);
 }
 
 test('an abandoned batch has its own state: its samples are neither trained nor owed, and its lease is over', async () => {
-  const { builder, first, batch } = tellPool();
-  tellAbandoned(builder, batch);
+  const { builder, first, batch } = recordPool();
+  recordAbandonment(builder, batch);
   await givenEvents(database.db, builder.events);
   expect(await readLedgers(database.db, [POLICY])).toMatchObject([
     {
@@ -177,16 +181,16 @@ test('an abandoned batch has its own state: its samples are neither trained nor 
 
 describe('the end of a batch', () => {
   test.each([
-    ['an acknowledgement of an abandoned batch', tellAbandoned, tellAcked, 'data.batchId'],
-    ['an abandonment of a trained batch', tellAcked, tellAbandoned, 'data.batchId'],
+    ['an acknowledgement of an abandoned batch', recordAbandonment, recordAcknowledgement, 'data.batchId'],
+    ['an abandonment of a trained batch', recordAcknowledgement, recordAbandonment, 'data.batchId'],
     [
       'an abandonment for another reason',
-      tellAbandoned,
-      (builder: EventBuilder, batch: DataOf<'BatchPlanned'>) => tellAbandoned(builder, batch, 'another'),
+      recordAbandonment,
+      (builder: EventBuilder, batch: DataOf<'BatchPlanned'>) => recordAbandonment(builder, batch, 'another'),
       'data',
     ],
   ])('%s is quarantined', async (_, end, contradict, field) => {
-    const { builder, batch } = tellPool();
+    const { builder, batch } = recordPool();
     end(builder, batch);
     contradict(builder, batch);
     await givenEvents(database.db, builder.events);
@@ -196,8 +200,8 @@ describe('the end of a batch', () => {
 });
 
 test('a slice that ends behind an acknowledgement changes neither the newest version nor the trained batches', async () => {
-  const { builder, batch } = tellPool();
-  tellAcked(builder, batch);
+  const { builder, batch } = recordPool();
+  recordAcknowledgement(builder, batch);
   await givenEvents(database.db, builder.events);
   expect(await readLineages(database.db, [POLICY])).toMatchObject([{ planned: 1, trained: 0, newestVersion: 0 }]);
   const seen = builder.events.length;
@@ -207,7 +211,7 @@ test('a slice that ends behind an acknowledgement changes neither the newest ver
 });
 
 describe('contradictions in the stream of a policy', () => {
-  test.each<[string, string, (pool: ReturnType<typeof tellPool>) => void]>([
+  test.each<[string, string, (pool: ReturnType<typeof recordPool>) => void]>([
     ['another batch of the same ordinal', 'data.ordinal', ({ builder, second }) => void recordBatch(builder, POLICY, [second])],
     [
       'a sample in a second batch',
@@ -219,7 +223,7 @@ describe('contradictions in the stream of a policy', () => {
       'data.groups',
       ({ builder, second, batch }) => void recordBatch(builder, POLICY, [second], batch),
     ],
-    ['a rejection of a planned sample', 'data.rolloutId', ({ builder, first }) => tellRejection(builder, first)],
+    ['a rejection of a planned sample', 'data.rolloutId', ({ builder, first }) => recordRejection(builder, first)],
     [
       'a batch that skips one',
       'data.previousHash',
@@ -251,19 +255,19 @@ describe('contradictions in the stream of a policy', () => {
       },
     ],
   ])('%s goes to quarantine', async (_, field, contradict) => {
-    const pool = tellPool();
+    const pool = recordPool();
     const before = pool.builder.events.length;
     contradict(pool);
     await givenEvents(database.db, pool.builder.events.slice(0, before));
-    const standing = await trainingRows();
+    const rowsBefore = await trainingRows();
     const added = pool.builder.events.slice(before);
     await givenEvents(database.db, added.slice(0, 1));
     expect((await quarantined()).map((row) => row.field)).toEqual([field]);
-    expect(await trainingRows()).toEqual(standing);
+    expect(await trainingRows()).toEqual(rowsBefore);
   });
 
   test('a repeated event changes nothing', async () => {
-    const { builder } = tellPool();
+    const { builder } = recordPool();
     await givenEvents(database.db, builder.events);
     const recorded: readonly Envelope[] = builder.events.map((event, i) => ({ ...event, id: builder.id('again', i) }));
     const before = await trainingRows();

@@ -32,7 +32,7 @@ const sha = (text: string) => createHash('sha256').update(text).digest('hex');
 const consumer = 'trainer-1';
 const ttlMs = 60_000;
 
-/** Tells batches of a policy and registers it. */
+/** Records batches of a policy and registers it. */
 async function given(policyId: string, batches = 2) {
   const builder = new EventBuilder(policyId);
   const recorded = recordBatches(builder, { policyId, batches, steps: 1, members: 1 });
@@ -364,7 +364,7 @@ describe('policies', () => {
     const { batchIds, lineageId } = await given('restored', 4);
     const { pool } = platform.database;
     const known = await leased('restored');
-    // The copy: batch 0 is leased. Behind it: batch 0 and 1 are acknowledged, batch 2 is leased twice, the second lease stands.
+    // The copy: batch 0 is leased. Behind it: batch 0 and 1 are acknowledged, batch 2 is leased twice, the second lease is open.
     const tables = ['lease_desk', 'lease_grants', 'lease_acks', 'lease_abandonments', 'outbox_streams'];
     for (const table of tables) await pool.query(`create table copy_of_${table} as table ${table}`);
     const first = ackOf(known);

@@ -30,7 +30,7 @@ async function ofTraining(): Promise<number> {
 
 test('a call returns when its events are in the log, or durable in Postgres while the log is down', async () => {
   const service = serviceOf(platform.log, 200);
-  expect(await service.registerPolicy(policyOf('told'))).toMatchObject({ kind: 'registered' });
+  expect(await service.registerPolicy(policyOf('relayed'))).toMatchObject({ kind: 'registered' });
   expect([await waiting(), await ofTraining()]).toEqual([0, 2]);
   const appends = await holdAppends(platform, 0);
   expect(await service.registerPolicy(policyOf('held'))).toMatchObject({ kind: 'registered' });

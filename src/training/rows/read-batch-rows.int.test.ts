@@ -87,7 +87,7 @@ describe('rows of a batch', () => {
     });
     builder.finishRollout(tree, younger, own, { outcome: 'truncated', steps: 1 });
     builder.closeTree(tree, 2);
-    const batchId = tellOne(builder, policyId, tree.treeId, [earlier, younger]);
+    const batchId = recordOneBatch(builder, policyId, tree.treeId, [earlier, younger]);
     await givenEvents(database.db, builder.events);
     const rows = await readBatchRows(database.db, blobs, batchId);
     expect(rows.trajectories.map(({ steps, from }) => [steps.map(({ stepId }) => stepId), from])).toEqual([
@@ -118,8 +118,8 @@ describe('rows of a batch', () => {
     const other = builder.tree(builder.run('other'), 'other', { observation: lost });
     const walked = builder.walk(other, 0, 1, 1);
     const batches = [
-      tellOne(builder, policyId, tree.treeId, [rollout]),
-      tellOne(builder, 'gone', other.treeId, [walked.rolloutId]),
+      recordOneBatch(builder, policyId, tree.treeId, [rollout]),
+      recordOneBatch(builder, 'gone', other.treeId, [walked.rolloutId]),
     ];
     await givenEvents(database.db, builder.events);
     await expect(readBatchRows(database.db, blobs, batches[0] ?? '')).rejects.toMatchObject({
@@ -130,8 +130,8 @@ describe('rows of a batch', () => {
   });
 });
 
-/** Tells a batch of one group. */
-function tellOne(builder: EventBuilder, policyId: string, treeId: string, rolloutIds: readonly string[]): string {
+/** Records a batch of one group. */
+function recordOneBatch(builder: EventBuilder, policyId: string, treeId: string, rolloutIds: readonly string[]): string {
   const lineageId = derivedId('lineage', policyId);
   const batchId = derivedId('batch', lineageId, 0);
   const manifest: Omit<DataOf<'BatchPlanned'>, 'manifestHash'> = {
@@ -207,7 +207,7 @@ describe('layout step', () => {
     const builder = new EventBuilder(policyId);
     const tree = builder.tree(builder.run());
     const { rolloutId } = builder.walk(tree, 0, 2, 1);
-    const batchId = tellOne(builder, policyId, tree.treeId, [rolloutId]);
+    const batchId = recordOneBatch(builder, policyId, tree.treeId, [rolloutId]);
     await givenEvents(database.db, builder.events);
     const rows = await readBatchRows(database.db, blobs, batchId);
     const body = bodyOf(rows, 'step');
@@ -224,7 +224,7 @@ describe('layout step', () => {
     const before = await read();
     expect(await read()).toBe(before);
     const reward = builder.events.find((event) => event.type === 'RewardAssigned');
-    if (reward?.type !== 'RewardAssigned') throw new Error('a reward was told');
+    if (reward?.type !== 'RewardAssigned') throw new Error('a reward was recorded');
     const { rewardId, treeId } = reward.data;
     const scorer = { name: 'judge', revision: '2' };
     const revised = builder.record('RewardRevised', { rewardId, treeId, value: 7, scorer, reason: 'seen again' }, runId);

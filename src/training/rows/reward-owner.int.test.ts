@@ -38,7 +38,7 @@ function crossed() {
     return { rolloutId, stepId };
   });
   const [first, second] = walked;
-  if (!first || !second) throw new Error('two rollouts are told');
+  if (!first || !second) throw new Error('two rollouts are recorded');
   builder.reward(tree, first.stepId, 8, { rolloutId: second.rolloutId });
   for (const [i, { rolloutId, stepId }] of walked.entries()) {
     builder.reward(tree, stepId, 1 + i, { rolloutId });

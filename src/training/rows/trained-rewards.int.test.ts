@@ -32,7 +32,7 @@ async function measured(policyId: string, rewards?: Readonly<Record<string, numb
   const read = () => readBatchRows(database.db, blobs, batchId);
   const before = await read();
   const [opened] = builder.events.filter(({ type }) => type === 'TreeOpened');
-  if (opened?.type !== 'TreeOpened') throw new Error('a tree was told');
+  if (opened?.type !== 'TreeOpened') throw new Error('a tree was recorded');
   const { treeId, runId } = opened.data;
   const recorded = builder.events.length;
   for (const [i, rolloutId] of (rollouts[0] ?? []).entries())

@@ -90,7 +90,7 @@ async function collect(
   return runId;
 }
 
-/** What was done, seen and earned, rollout by rollout: all of a run but its ids and times, and what a server does not tell. */
+/** What was done, seen and earned, rollout by rollout: all of a run but its ids and times, and what a server does not report. */
 async function recordOf(runId: string) {
   const { db } = platform.database;
   return db
@@ -130,7 +130,7 @@ describe('collections over an AgentGym server', () => {
     await remote.close();
     expect(there).toEqual(here);
     expect(here.filter(({ depth }) => depth > 0).length).toBeGreaterThan(60);
-    expect(new Set(here.map(({ executable }) => executable)).size).toBe(2); // it tells apart what was refused, too
+    expect(new Set(here.map(({ executable }) => executable)).size).toBe(2); // refused actions are marked
   });
 
   test('a collection waits where fewer environments are allowed than rollouts run concurrently', async () => {

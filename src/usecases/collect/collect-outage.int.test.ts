@@ -17,7 +17,7 @@ import type { CollectPlan } from './plan.ts';
 const TOOL = `let calls = 0;
 export const tool = {
   name: 'weather',
-  description: 'Tells the weather of a city.',
+  description: 'Returns the weather of a city.',
   parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
   execute: ({ city }) => {
     calls++;

@@ -129,7 +129,7 @@ function actionsOf({ action, children }: ReportedNode): string[] {
   return [String(action), ...children.flatMap(actionsOf)];
 }
 
-/** Replies as told: the k-th call at a depth takes the k-th of that depth, round and round. */
+/** Replies as scripted: the k-th call at a depth takes the k-th of that depth, round and round. */
 function scriptedPolicy({ script }: Pick<Case, 'script'>): Policy & { readonly asked: ActRequest[] } {
   const calls = new Map<number, number>();
   const asked: ActRequest[] = [];
@@ -178,7 +178,7 @@ async function search(
   return treeIdOf(runId, { alias: '0', rollouts: 1, branching: 'root' }, 0);
 }
 
-/** Reads a tree back from the read models, as the vectors tell one. */
+/** Reads a tree back from the read models, as the vectors show one. */
 async function recordedTree(treeId: string, scale: number): Promise<ReportedNode> {
   const { rows } = await platform.database.pool.query<{
     id: string;

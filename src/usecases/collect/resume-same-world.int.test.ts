@@ -56,7 +56,7 @@ async function collectUntil(runId: string, plan: CollectPlan, mode: Collection['
 }
 
 /**
- * Stops a run in the middle, changes what it stands on, and expects a refusal that appends nothing; then puts it back and goes
+ * Stops a run in the middle, changes what it depends on, and expects a refusal that appends nothing; then puts it back and goes
  * on.
  */
 async function refusedAndGoneOn(plan: CollectPlan, change: () => Promise<void>, putBack: () => Promise<void>): Promise<string> {

@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 beforeEach(() => emptyReadModels(database.db));
 
-/** The same run told under another name has other ids; `order` is the order in which its rollouts arrive. */
+/** The same run recorded under another name has other ids; `order` is the order in which its rollouts arrive. */
 async function digestOf(name: string, order: readonly number[], value = 1, observation = 'seen'): Promise<string> {
   const recorded = new EventBuilder(name);
   const runId = recorded.run();

@@ -47,7 +47,7 @@ afterAll(async () => {
 const NEVER = new AbortController().signal;
 const modelPolicy = (name: string) => JSON.stringify({ kind: 'openai', baseUrl: model.url, model: name, policyVersion: 1 });
 
-/** Collects two rollouts of a task, and gives the id of the run. */
+/** Collects two rollouts of a task, and returns the id of the run. */
 async function collected(environment: string, alias: string, part: Partial<CollectPlan> = {}): Promise<string> {
   const runId = newId();
   const plan: CollectPlan = {
@@ -59,7 +59,7 @@ async function collected(environment: string, alias: string, part: Partial<Colle
   return runId;
 }
 
-/** Gives a step of a run at a depth, from which an episode goes on. */
+/** Returns a step of a run at a depth, from which an episode goes on. */
 async function stepAt(runId: string, depth: number): Promise<string> {
   const { step_id } = await platform.database.db
     .selectFrom('steps as s')

@@ -40,7 +40,7 @@ async function project(chosen: readonly Projection[] = projections): Promise<Sub
   return runner;
 }
 
-/** Tells walks in two trees that end in rewards of a value; each call tells and appends one more in each. */
+/** Records walks in two trees that end in rewards of a value; each call records and appends one more in each. */
 function teller(value = 1): () => Promise<void> {
   const builder = new EventBuilder('rebuilt');
   const runId = builder.run();
@@ -86,7 +86,7 @@ describe('rebuilds', () => {
     expect(await countSteps()).toBe(14);
     const { rows } = await sql<{ old: number }>`select count(*)::int as old from step_tree_v1.steps`.execute(world.database.db);
     expect(rows[0]?.old).toBe(8);
-    // of the schema that stood down: nobody wrote to it
+    // of the schema that was retired: nobody wrote to it
     expect((await readModels(world.database.db)).steps).toEqual(before.steps);
 
     expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 1_000_001, to: 1 });
@@ -112,7 +112,7 @@ describe('rebuilds', () => {
     ]);
     expect(await liveVersion('step-tree')).toBe(1);
     expect(await rebuildProjection(world, stepTree, { ...quiet, differing: 'accept' })).toMatchObject({
-      ...{ kind: 'swapped', from: 1, to: 1_000_001 }, // the build that stood there, not a third one
+      ...{ kind: 'swapped', from: 1, to: 1_000_001 }, // the earlier build, not a third one
     });
     const forged = await world.database.db.selectFrom('steps').select('step_id').where('action', '=', 'forged').execute();
     expect(forged).toEqual([]);
@@ -120,7 +120,7 @@ describe('rebuilds', () => {
 
   test.each([
     {
-      what: 'a value that JSON does not tell apart',
+      what: 'a value that JSON does not distinguish',
       name: 'rewards',
       forge: `update rewards_v1.rewards set value = '-0'`,
       difference: { table: 'rewards', field: 'value', live: '-0', anew: '0' },
@@ -256,7 +256,7 @@ describe('readers during writes and swaps', () => {
     const count = async () => {
       for (let last = 0; reading; seen.counts++) {
         const steps = await countSteps();
-        if (steps < last) throw new Error(`steps went back from ${last} to ${steps}`);
+        if (steps < last) throw new Error(`steps regressed from ${last} to ${steps}`);
         last = steps;
       }
     };
@@ -266,7 +266,7 @@ describe('readers during writes and swaps', () => {
         for (let last = 0; reading; seen.prepared++) {
           const statement = { name: 'deep', text: 'select * from steps where depth > $1', values: [0] };
           const { rowCount } = await client.query(statement);
-          if ((rowCount ?? 0) < last) throw new Error(`steps went back from ${last} to ${rowCount}`);
+          if ((rowCount ?? 0) < last) throw new Error(`steps regressed from ${last} to ${rowCount}`);
           last = rowCount ?? 0;
         }
       } finally {

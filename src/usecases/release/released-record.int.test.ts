@@ -19,13 +19,13 @@ import { emptyReadModels, readModels } from '../../testing/read-models.ts';
 
 const databases: { readonly made: TestDatabase; readonly database: Database }[] = [];
 // opened before the first test
-let [live, beside, subscriber]: readonly [Db, Db, Db] = [undefined, undefined, undefined] as never;
+let [live, atOnce, subscriber]: readonly [Db, Db, Db] = [undefined, undefined, undefined] as never;
 beforeAll(async () => {
   for (let i = 0; i < 3; i++) {
     const made = await createTestDatabase();
     databases.push({ made, database: await openDatabase(made.url) });
   }
-  [live, beside, subscriber] = databases.map(({ database }) => database.db) as unknown as [Db, Db, Db]; // three were opened
+  [live, atOnce, subscriber] = databases.map(({ database }) => database.db) as unknown as [Db, Db, Db]; // three were opened
 });
 afterAll(async () => {
   for (const { made, database } of databases) {
@@ -170,7 +170,7 @@ test('live, rebuild, as-of, rewards-at and subscriber agree, whatever came early
   const seen = { released: 0, unread: 0, waiting: 0 };
   await fc.assert(
     fc.asyncProperty(happening, async (drawn) => {
-      for (const db of [live, beside, subscriber]) await emptyReadModels(db);
+      for (const db of [live, atOnce, subscriber]) await emptyReadModels(db);
       const log = await letHappen(drawn);
       const { rows } = await sql<{ code: string; released: boolean }>`
         select code, released_at is not null as released from quarantine`.execute(live);
@@ -178,26 +178,26 @@ test('live, rebuild, as-of, rewards-at and subscriber agree, whatever came early
       seen.unread += rows.filter(({ released, code }) => released && code === 'unknown-version').length;
       seen.waiting += rows.filter(({ released }) => !released).length;
 
-      await fold(beside, log); // all of it at once
-      expect(await readModels(beside)).toEqual(await readModels(live));
-      expect(await quarantineOf(beside)).toEqual(await quarantineOf(live));
+      await fold(atOnce, log); // all of it at once
+      expect(await readModels(atOnce)).toEqual(await readModels(live));
+      expect(await quarantineOf(atOnce)).toEqual(await quarantineOf(live));
 
       await foldDelivered(subscriber);
-      const [followed, standing] = [await readModels(subscriber), await readModels(live)];
-      for (const table of OF_EVENTS) expect([table, followed[table]]).toEqual([table, standing[table]]);
+      const [followed, liveModels] = [await readModels(subscriber), await readModels(live)];
+      for (const table of OF_EVENTS) expect([table, followed[table]]).toEqual([table, liveModels[table]]);
 
       const position = someWhere(log, drawn.asked);
-      await emptyReadModels(beside);
-      await fold(beside, log, position);
+      await emptyReadModels(atOnce);
+      await fold(atOnce, log, position);
       const snapshots = keepSnapshots(databases[0]?.database as Database, databases[0]?.made.url ?? '', { records: 10_000 });
       try {
         const snapshot = await snapshots.at({ kind: 'position', position }, 'all', new AbortController().signal);
-        for (const table of Object.keys(await readModels(beside))) {
+        for (const table of Object.keys(await readModels(atOnce))) {
           const rowsOf = async (db: Db) =>
             (await sql<{ row: string }>`select to_jsonb(t)::text as row from ${sql.table(table)} t order by 1`.execute(db)).rows;
-          expect([table, await rowsOf(snapshot.db)]).toEqual([table, await rowsOf(beside)]);
+          expect([table, await rowsOf(snapshot.db)]).toEqual([table, await rowsOf(atOnce)]);
         }
-        expect(await quarantineOf(snapshot.db)).toEqual(await quarantineOf(beside));
+        expect(await quarantineOf(snapshot.db)).toEqual(await quarantineOf(atOnce));
         snapshot.release();
       } finally {
         await snapshots.close();
@@ -212,7 +212,7 @@ test('live, rebuild, as-of, rewards-at and subscriber agree, whatever came early
         position,
       );
       const asFolded = at.map(({ assigned, value, revisions }) => [assigned.rewardId, value, revisions]);
-      expect(asFolded.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))).toEqual(await rewardsOf(beside));
+      expect(asFolded.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))).toEqual(await rewardsOf(atOnce));
     }),
     { numRuns: 8, endOnFailure: true },
   );

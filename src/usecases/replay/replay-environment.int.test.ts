@@ -28,7 +28,7 @@ afterAll(async () => {
 const NEVER = new AbortController().signal;
 const ALIAS = 'ivo-daibaim-birthplace';
 
-/** Collects rollouts of a task of search-qa, and gives the id of the run. */
+/** Collects rollouts of a task of search-qa, and returns the id of the run. */
 async function collected(part: Partial<CollectPlan> = {}): Promise<string> {
   const runId = newId();
   const plan: CollectPlan = {
@@ -119,8 +119,8 @@ const stepsOf = (runId: string) =>
     .execute();
 
 /**
- * A world whose episodes end after as many steps as they are given, by the order in which they begin; who acts on is told that
- * the task has finished.
+ * A world whose episodes end after as many steps as they are given, by the order in which they begin; whoever acts afterwards
+ * learns that the task has finished.
  */
 function endingWorld(world: GymWorld, given: { episodes: number; stepsOf(episode: number): number }): GymWorld {
   const left = new Map<number, number>();

@@ -53,7 +53,7 @@ describe('the replay of projections', () => {
   test('the replay finds a planted fold bug by its checksum and names table, row and field', async () => {
     const builder = await givenWalks();
     const recorded = builder.events.flatMap((event) => (event.type === 'RewardAssigned' ? [event.data] : []));
-    // six were told, each of this type
+    // six were recorded, each of this type
     const victim = recorded[3] as (typeof recorded)[number] & { rewardId: string; value: number };
     const { load: _, ...folding } = registered('rewards'); // a build that is loaded does not fold by `project`
     const rewards = registered('rewards');
@@ -92,7 +92,7 @@ describe('the replay of projections', () => {
 
   test.each([
     [
-      'a value that JSON does not tell apart',
+      'a value that JSON does not distinguish',
       `update rewards_v1.rewards set value = '-0' where value = 0`,
       [/^rewards [^ ]+, value$/, '-0', '0'],
     ],

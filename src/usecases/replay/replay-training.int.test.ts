@@ -40,7 +40,7 @@ const trainPolicy = (policyId: string, settings = LINEAR_SETTINGS.grpo) =>
   train(platform, { plan: aTrainPlan({ policyId, settings }), concurrency: 3, signal: NEVER, logger: SILENT });
 const replay = async (policyId: string, from = 0, to: number | null = null) =>
   (await replayTraining(platform, { policyId, from, to, signal: NEVER })).report;
-const storyOf = (policyId: string) => readLineageEvents(platform.database.db, lineageIdOf(policyId));
+const eventsOf = (policyId: string) => readLineageEvents(platform.database.db, lineageIdOf(policyId));
 const settle = async () => waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
 
 describe('the replay of a training', () => {
@@ -60,7 +60,7 @@ describe('the replay of a training', () => {
 
   test('the replay uses the rewards at the time of training, although they were revised later', async () => {
     await trainPolicy('revised');
-    const { versions } = await storyOf('revised');
+    const { versions } = await eventsOf('revised');
     const { update, batch } = versions.get(1) ?? {};
     if (!update || !batch) throw new Error('the training made no version 1');
     const treeId = batch.data.groups[0]?.treeId ?? '';
@@ -102,7 +102,7 @@ describe('one flipped byte', () => {
   beforeAll(() => trainPolicy('flipped').then(() => undefined));
 
   test('a flipped byte of a checkpoint is named by its version, and later versions are compared separately', async () => {
-    const { checkpoint } = (await storyOf('flipped')).versions.get(2) ?? {};
+    const { checkpoint } = (await eventsOf('flipped')).versions.get(2) ?? {};
     const blob = checkpoint?.data.kept?.blob ?? '';
     const file = join(platform.config.blobs, blob.slice(0, 2), blob.slice(2, 4), blob);
     const bytes = await readFile(file);
@@ -121,7 +121,7 @@ describe('one flipped byte', () => {
   });
 
   test('a flipped byte of a manifest is named by the event that planned the batch', async () => {
-    const { batch } = (await storyOf('flipped')).versions.get(2) ?? {};
+    const { batch } = (await eventsOf('flipped')).versions.get(2) ?? {};
     const { manifestHash = '' } = batch?.data ?? {};
     const last = manifestHash.endsWith('0') ? '1' : '0';
     const write = (to: string) =>
@@ -144,7 +144,7 @@ describe('one flipped byte', () => {
   });
 
   test('a flipped byte in the recorded weights digest of a version is named', async () => {
-    const { update } = (await storyOf('flipped')).versions.get(3) ?? {};
+    const { update } = (await eventsOf('flipped')).versions.get(3) ?? {};
     const weights = update?.data.weights ?? '';
     const other = `${weights.startsWith('0') ? '1' : '0'}${weights.slice(1)}`;
     const swap = (from: string, to: string) =>

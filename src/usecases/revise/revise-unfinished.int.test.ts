@@ -67,7 +67,7 @@ async function ends(runId: string) {
   return rows;
 }
 
-/** Records a verified revision whose bad side is the walk to a leaf; gives its id. */
+/** Records a verified revision whose bad side is the walk to a leaf; returns its id. */
 async function recordPast(row: Selectable<Tables['revisions']>, badLeafStepId: string): Promise<string> {
   const revisionId = newId();
   const appender = createAppender({

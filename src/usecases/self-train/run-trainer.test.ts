@@ -21,9 +21,9 @@ const endpoint = '{"kind":"openai","model":"tuned","baseUrl":"http://127.0.0.1:8
 
 describe('runTrainer', () => {
   test('the trainer receives all it needs on top of the environment of this process, and its policy is read', async () => {
-    const { spec, out } = await running(`env > "$ESPALIER_OUT/told"; echo '${endpoint}' > "$ESPALIER_OUT/policy.json"`);
+    const { spec, out } = await running(`env > "$ESPALIER_OUT/environment"; echo '${endpoint}' > "$ESPALIER_OUT/policy.json"`);
     expect(spec).toEqual({ kind: 'openai', model: 'tuned', baseUrl: 'http://127.0.0.1:8000/v1' });
-    const recorded = (await readFile(join(out, 'told'), 'utf8')).split('\n');
+    const recorded = (await readFile(join(out, 'environment'), 'utf8')).split('\n');
     expect(recorded.filter((line) => line.startsWith('PATH='))).toHaveLength(1);
     expect(recorded).toEqual(
       expect.arrayContaining([

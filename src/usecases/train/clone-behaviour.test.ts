@@ -44,9 +44,9 @@ describe('cloneBehaviour', () => {
 
   test('an action of weight zero has no effect next to one with weight', () => {
     const alone = cloneBehaviour(zeroWeights(), [action(0)], options);
-    const beside = cloneBehaviour(zeroWeights(), [action(0), action(1, { weight: 0 })], options);
-    expect(beside.weights.values).toEqual(alone.weights.values);
-    expect(beside.losses).toEqual(alone.losses);
+    const together = cloneBehaviour(zeroWeights(), [action(0), action(1, { weight: 0 })], options);
+    expect(together.weights.values).toEqual(alone.weights.values);
+    expect(together.losses).toEqual(alone.losses);
   });
 
   test('cloning nothing is refused', () => {

@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(() => platform.close());
 
-/** Tells versions 0 to `newest` of a policy, each with a checkpoint on the disk. @param folder names the folder of a version. */
+/** Records versions 0 to `newest` of a policy, each with a checkpoint on disk. @param folder names the folder of a version. */
 async function recordPolicy(policyId: string, newest: number, folder = (version: number) => folderOf(policyId, version)) {
   const lineageId = recordLineage(builder, policyId);
   for (let version = 0; version <= newest; version++) {
@@ -38,7 +38,7 @@ async function recordPolicy(policyId: string, newest: number, folder = (version:
     const weights = (version % 10).toString().repeat(64);
     const saved = { checkpointId, version, backend: 'torch', weights, kept, covers: version === 0 ? null : version - 1 };
     builder.record('CheckpointSaved', { lineageId, policyId, ...saved }, lineageId);
-    if (version === 0) continue; // told with the lineage
+    if (version === 0) continue; // recorded with the lineage
     const update = {
       version,
       parentVersion: version - 1,
@@ -65,7 +65,7 @@ function recordEvaluation(policyId: string, version: number): void {
   );
 }
 
-/** Tells a rollout by a version of a policy, and a release that holds it. */
+/** Records a rollout by a version of a policy, and a release that holds it. */
 function recordRelease(policyId: string, version: number): void {
   const runId = builder.run('collected');
   const tree = builder.tree(runId, 'released', { plannedRollouts: 1 });

@@ -32,7 +32,7 @@ afterAll(async () => {
   await platform.close();
 });
 
-/** Tells batches of one sample for a policy of the linear backend, and registers its version 0. Gives the lineage. */
+/** Records batches of one sample for a policy of the linear backend, and registers its version 0. Returns the lineage. */
 async function given(policyId: string, batches = 1, restore: (event: Envelope) => Envelope = (event) => event): Promise<string> {
   const builder = new EventBuilder(policyId);
   const { lineageId } = recordBatches(builder, { policyId, batches, steps: 1, members: 1 });
@@ -117,7 +117,7 @@ describe('batches with contradictory rows', () => {
         ...{ backend: linearBackend(), settings: LINEAR_SETTINGS.grpo, onTrouble: (trouble) => troubles.push(trouble) },
         readRows: async ({ batchId }) => {
           await readBatchRows(db, platform.blobs, batchId);
-          return { rows: [rowOf(1)] }; // the told tokens are no places among candidates
+          return { rows: [rowOf(1)] }; // the recorded tokens are no places among candidates
         },
       },
       signal,

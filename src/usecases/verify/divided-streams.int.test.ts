@@ -19,7 +19,7 @@ let platform: Platform & { readonly home: string };
 let projecting: Awaited<ReturnType<typeof runProjections>>;
 beforeAll(async () => {
   platform = await openTestPlatform();
-  if (started?.type !== 'RunStarted' || opened?.type !== 'TreeOpened') throw new Error('a story begins with a run and a tree');
+  if (started?.type !== 'RunStarted' || opened?.type !== 'TreeOpened') throw new Error('a builder begins with a run and a tree');
   // As a log holds it from before it was refused: a tree with the id of its run.
   const divided = {
     ...opened,

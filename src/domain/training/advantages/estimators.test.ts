@@ -53,7 +53,7 @@ function batchesFor({ variant }: Readonly<Record<string, unknown>>): typeof some
 
 describe('every estimator', () => {
   test('the list of tested modes includes every estimator', () => {
-    // The optimal token baseline takes no split trajectories: its tests stand beside it.
+    // The optimal token baseline takes no split trajectories: its own tests cover it.
     expect(new Set(EVERY_MODE.map(([name]) => name).concat('optimal_token_baseline'))).toEqual(new Set(Object.keys(ESTIMATORS)));
   });
 
@@ -313,7 +313,7 @@ describe('readiness', () => {
       { ...two, trajectories: ['t', 't'], steps: [0, 1], groups: ['g', 'h'] },
       /trajectory t is in two groups/,
     ],
-    ['one step told twice', 'grpo', { ...two, trajectories: ['t', 't'] }, /two rows are step 0 of trajectory t/],
+    ['one step recorded twice', 'grpo', { ...two, trajectories: ['t', 't'] }, /two rows are step 0 of trajectory t/],
   ])('a batch with %s is refused by %s', (_what, name, batch, reason) => {
     expect(configured(name).estimate(batch)).toEqual({ kind: 'refused', reason: expect.stringMatching(reason) });
   });

@@ -33,7 +33,7 @@ describe('GiGPO', () => {
   const batch = givenBatch([[0], [1], [0], [0]], [[1], [1], [1], [1]], {
     trajectories: ['a', 'a', 'b', 'b'],
     steps: [0, 1, 0, 1],
-    anchors: ['door', 'hall', 'door', 'yard'],
+    anchors: ['gate', 'hall', 'gate', 'yard'],
   });
   const estimate = (options: Readonly<Record<string, unknown>>, given = batch) => {
     const found = configureEstimator('gigpo', options);
@@ -42,7 +42,7 @@ describe('GiGPO', () => {
 
   test('GiGPO adds the advantage of the episode to that of the step, which uses discounted returns', () => {
     const found = estimate({ mode: 'mean_norm', gamma: 0.5, stepWeight: 2 });
-    // Episodes 1 and 0: ±½. From the door, R is 0.5 and 0: ±0.25, twice.
+    // Episodes 1 and 0: ±½. From the gate, R is 0.5 and 0: ±0.25, twice.
     expect(found).toMatchObject({ kind: 'estimated', advantages: givenRows([[1], [0.5], [-1], [-0.5]]) });
   });
 

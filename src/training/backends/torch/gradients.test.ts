@@ -36,7 +36,7 @@ const COLUMNS = {
 
 describe('gradients used by the Python tests', () => {
   test('the stored gradients equal those of src/domain/training', async () => {
-    // To write them again: print `told` into the file.
+    // To write them again: print `recorded` into the file.
     const recorded = { ...COLUMNS, klCoefficient: KL_COEFFICIENT, cases: Object.keys(POLICY_LOSSES).flatMap(casesOf) };
     expect(JSON.parse(await readFile(FILE, 'utf8'))).toEqual(recorded);
   });

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Writes a program that stands in the interpreter's place. */
+/** Writes a program that takes the place of the interpreter. */
 async function interpreter(name: string, script: string): Promise<string> {
   const file = join(folder, name);
   await writeFile(file, `#!/bin/sh\n${script}\n`);

@@ -15,7 +15,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const MODULE = fileURLToPath(new URL('./atomic-file.ts', import.meta.url));
 
-/** Runs code that knows `AtomicFile` and `out` in a process of its own; gives what it printed and how it ended. */
+/** Runs code that knows `AtomicFile` and `out` in a process of its own; returns what it printed and how it ended. */
 function inProcess(code: string, prefix = '', killAt?: string): Promise<{ printed: string; signal: string | null }> {
   const script = `import { AtomicFile } from ${JSON.stringify(MODULE)}; const out = ${JSON.stringify(join(folder, 'data'))}; ${code}`;
   const child = spawn('bash', ['-c', `${prefix} exec "$0" --import tsx --input-type=module -e "$1"`, process.execPath, script], {
@@ -81,7 +81,7 @@ describe('atomic files', () => {
   });
 
   test('a full disk is reported, and nothing is left behind', async () => {
-    // A limit on file size stands for a full disk: the same write fails at the same place, with EFBIG instead of ENOSPC.
+    // A limit on file size represents a full disk: the same write fails at the same place, with EFBIG instead of ENOSPC.
     const { printed } = await inProcess(
       `const file = await AtomicFile.open(out, 'refuse');
        try { for (;;) await file.write('x'.repeat(100_000)); } catch (error) { console.log(error.code, error.message); } finally { await file.discard(); }`,

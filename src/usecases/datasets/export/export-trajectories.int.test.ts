@@ -327,7 +327,7 @@ describe('export files', () => {
 
 describe('payloads in the blob store', () => {
   const long = 'x'.repeat(70_000);
-  function longStory(): EventBuilder {
+  function longRecord(): EventBuilder {
     const recorded = new EventBuilder();
     const tree = recorded.tree(recorded.run(), 'bread', { instruction: `${long}i`, observation: `${long}o` });
     const rollout = recorded.rollout(tree);
@@ -341,7 +341,7 @@ describe('payloads in the blob store', () => {
   }
 
   test('long texts appear unchanged in the file', async () => {
-    await givenPrepared(database.db, longStory().events, blobs);
+    await givenPrepared(database.db, longRecord().events, blobs);
     expect(blobs.held.size).toBe(4);
     const [line] = await exported();
     expect(line?.messages?.map(({ content }) => content)).toEqual([`${long}i`, `${long}o`, `${long}r`]);
@@ -350,7 +350,7 @@ describe('payloads in the blob store', () => {
   test.each(['lost', 'damaged'])(
     'a %s payload is an error that names the trajectory and the field, and no file is left',
     async (how) => {
-      const recorded = longStory();
+      const recorded = longRecord();
       await givenPrepared(database.db, recorded.events, blobs);
       const response = createHash('sha256').update(`${long}r`).digest('hex');
       if (how === 'lost') blobs.held.delete(response);

@@ -45,7 +45,7 @@ describe('JSONL files of events', () => {
     const volatile = ['log_offset', 'offset', 'position', 'sequence', 'producer', 'body'];
     await fc.assert(
       fc.asyncProperty(arbitraryRecord, async (events) => {
-        // A tree that no finished rollout stands in is not exported; every tree here gets one.
+        // A tree without a finished rollout is not exported; every tree here gets one.
         await shop.startAgain();
         await givenPrepared(shop.db, events, shop.blobs);
         const before = await Promise.all([
@@ -143,7 +143,7 @@ describe('JSONL files of events', () => {
   describe('payloads that a producer put into the blob store itself', () => {
     const config = (reference: unknown) => ({ note: reference, prompt: 'x'.repeat(70_000), looksLikeOne: ABSENT });
 
-    /** A tree whose texts and arrays are references of every kind that no append gives, and one that an append gives. */
+    /** A tree whose texts and arrays are references of every kind that no append makes, and one that an append makes. */
     async function producersOwn(): Promise<void> {
       const put = (bytes: Buffer, mediaType: string) => shop.blobs.put(bytes, mediaType);
       const text = 'text/plain; charset=utf-8';
@@ -188,7 +188,7 @@ describe('JSONL files of events', () => {
         .trimEnd()
         .split('\n')
         .map((line) => JSON.parse(line));
-      expect(lines.filter((line) => 'blob' in line)).toHaveLength(7); // the two that an append gives again are inline
+      expect(lines.filter((line) => 'blob' in line)).toHaveLength(7); // the two that an append makes again are inline
       expect(lines.at(-1)).toEqual({ end: { events: 5 } });
     });
 
@@ -285,8 +285,8 @@ describe('JSONL files of events', () => {
       ['a field is of another kind', change(4, /"depth":1/, '"depth":"1"'), 'line 5: data.depth'],
       ['a depth does not follow', change(5, /"depth":2/, '"depth":3'), 'line 6: StepTaken'],
       ['a step is missing', (lines) => lines.filter((_, i) => i !== 4), 'has no step'],
-      ['a step stands before its parent', (lines) => lines.toSpliced(4, 2, lines[5] ?? '', lines[4] ?? ''), 'line 5: StepTaken'],
-      ['an event stands twice', (lines) => lines.toSpliced(5, 0, lines[4] ?? ''), 'line 6: StepTaken'],
+      ['a step comes before its parent', (lines) => lines.toSpliced(4, 2, lines[5] ?? '', lines[4] ?? ''), 'line 5: StepTaken'],
+      ['an event occurs twice', (lines) => lines.toSpliced(5, 0, lines[4] ?? ''), 'line 6: StepTaken'],
       [
         'a tree has the id of its run',
         (lines) => {

@@ -37,7 +37,7 @@ const returns = async () => (await shop.db.selectFrom('returns').select('value')
 const waiting = () => shop.db.selectFrom('quarantine').select(['projection', 'type']).where('released_at', 'is', null).execute();
 const countsOf = async (name: string) => JSON.parse(await readFile(`${shop.path(name)}.manifest.json`, 'utf8')).counts;
 
-/** Exports, imports into an empty record and exports that; gives the two files. */
+/** Exports, imports into an empty record and exports that; returns the two files. */
 async function thereAndBack(format = jsonl): Promise<readonly [Buffer, Buffer]> {
   const first = await readFile(await shop.exportTo('first', format));
   await shop.startAgain();
@@ -175,11 +175,11 @@ test('any order of events and releases restores a record with its trees, rewards
       }
       await givenPrepared(shop.db, events.slice(from), shop.blobs);
       await shop.exportTo('first', jsonl);
-      const before = await tellingRows();
+      const before = await rowsOfTrajectories();
       await shop.startAgain();
       await shop.importing({ source: shop.path('first') });
       expect(await waiting()).toEqual([]);
-      expect(await tellingRows()).toEqual(before);
+      expect(await rowsOfTrajectories()).toEqual(before);
     }),
     { numRuns: 12, endOnFailure: true },
   );
@@ -196,7 +196,7 @@ function swapped(events: readonly Envelope[], swaps: readonly (readonly [number,
 }
 
 /** The rows of trees with a trajectory, which both read models have the end of; rewards of steps and rollouts that there are. */
-async function tellingRows(): Promise<Record<string, readonly unknown[]>> {
+async function rowsOfTrajectories(): Promise<Record<string, readonly unknown[]>> {
   const models = await readModels(shop.db, ['log_offset', 'offset', 'position', 'sequence', 'producer', 'body']);
   const rows = (table: string) => (models[table] ?? []).map((row): Record<string, unknown> => JSON.parse(row));
   const ended = new Set(rows('rollouts').flatMap(({ rollout_id, finished_at }) => (finished_at === null ? [] : [rollout_id])));

@@ -267,11 +267,11 @@ describe('refused preparations', () => {
     expect(message).toContain(said);
     expect(await readdir(folder)).toEqual(['in']);
     const more = '{"_id": "z", "question": "And now?", "answer": "Seven. #### 7"}\n';
-    const beside = await write('train-2.jsonl', more);
+    const added = await write('train-2.jsonl', more);
     const manifest = await prepare(dataset, join(folder, 'in'), { malformed: 'skip' });
     expect(manifest.counts.malformed).toBe(1);
     expect(manifest.malformed[0]).toContain(said);
-    expect(manifest.files.map(({ name }) => name)).toContain(beside.slice(join(folder, 'in').length + 1));
+    expect(manifest.files.map(({ name }) => name)).toContain(added.slice(join(folder, 'in').length + 1));
   });
 
   test.each(['refuse', 'skip'] as const)(

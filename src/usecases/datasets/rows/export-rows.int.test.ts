@@ -131,7 +131,7 @@ describe('training rows of the record', () => {
     const tree = builder.tree(builder.run(), 'a');
     const rolloutId = builder.rollout(tree);
     const policySpans = [{ from: 0, to: 0, policyId: contextOf('random'), version: 0 }];
-    const first = builder.step(tree, rolloutId, tree.rootStepId, 1, { response: 'told it', policySpans });
+    const first = builder.step(tree, rolloutId, tree.rootStepId, 1, { response: 'answered', policySpans });
     const long = 'long '.repeat(20_000);
     const leaf = builder.step(tree, rolloutId, first, 2, { response: long, termination: 'terminated' });
     builder.reward(tree, leaf, 1, { rolloutId });
@@ -139,7 +139,7 @@ describe('training rows of the record', () => {
     await givenPrepared(shop.db, builder.events, shop.blobs);
     const { rows, manifest } = await exporting({ parameters: { ...KEEP, data: 'good' } });
     expect(manifest.counts).toMatchObject({ good: 1, trained: 1 });
-    expect(rows).toMatchObject([{ conversation: [{ output: 'told it', output_with_loss: false }, { output: long }] }]);
+    expect(rows).toMatchObject([{ conversation: [{ output: 'answered', output_with_loss: false }, { output: long }] }]);
   });
 
   test('a failed or cancelled trajectory is neither good nor bad', async () => {
@@ -323,7 +323,7 @@ function record(
   if (fate === 'rejected') builder.record('RevisionRejected', { revisionId, treeId, ...rejection }, runId);
   builder.closeTree(tree, 2);
   const [opened] = builder.events.filter((event) => event.type === 'TreeOpened' && event.data.treeId === treeId);
-  if (opened?.type !== 'TreeOpened') throw new Error('the tree was told');
+  if (opened?.type !== 'TreeOpened') throw new Error('the tree was recorded');
   const { taskId, observationHash } = opened.data.task;
   const place = {
     tree: treeId,

@@ -48,7 +48,7 @@ function rowOf(pair: ReturnType<typeof pairPaths>['pairs'][number], turns: Train
 }
 
 type Message = { role: string; content: string; loss?: boolean; weight?: number };
-/** Every text of a file that loss stands on, read back as a trainer of that format would. */
+/** Every text of a file with loss, read back as a trainer of that format would. */
 const trainedIn: Record<Exclude<RowFormatKind, 'dpo'>, (bodies: readonly object[]) => readonly string[]> = {
   'agent-r': (bodies) =>
     (bodies as { revise_log: Message[] }[]).flatMap((b) => b.revise_log.filter((m) => m.loss === true).map((m) => m.content)),

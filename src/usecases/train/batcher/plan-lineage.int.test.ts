@@ -28,7 +28,7 @@ const never = new AbortController().signal;
 /**
  * Three groups to train, one without variance, one with a failed member, a group that stays open: two batches by two groups each.
  */
-function tellPool(): EventBuilder {
+function recordPool(): EventBuilder {
   const builder = new EventBuilder('pool');
   recordLineage(builder, POLICY, { maxStaleness: 1, zeroVariance: 'reject' });
   const runId = builder.run('collect', { config: { training: { policyId: POLICY, channel: 'train' } } });
@@ -61,7 +61,7 @@ function tellPool(): EventBuilder {
 const openWorld = (builder: EventBuilder, dieAfter: number, copies = 1) =>
   openBatcherWorld(database.db, builder.events, dieAfter, copies);
 
-/** Plans until nothing follows, starting again after each death. Gives how often it died. */
+/** Plans until nothing follows, starting again after each death. Returns how often it died. */
 async function planToTheEnd(world: ProjectedWorld): Promise<number> {
   for (let deaths = 0; ; ) {
     await world.project();
@@ -82,7 +82,7 @@ async function settled() {
 
 describe('the batcher', () => {
   test('the batcher plans whole groups in ready order, rejects with reasons, and owes the rest', async () => {
-    const world = openWorld(tellPool(), -1);
+    const world = openWorld(recordPool(), -1);
     await world.project();
     expect(await planLineage(world, POLICY, never)).toEqual({ kind: 'planned', batches: 2, samples: 10, rejected: 5 });
     await world.project();
@@ -114,14 +114,14 @@ describe('the batcher', () => {
   });
 
   test('a batcher that dies around any of its appends leaves the next one to reach the same batches and rejections', async () => {
-    const undisturbed = openWorld(tellPool(), -1);
+    const undisturbed = openWorld(recordPool(), -1);
     expect(await planToTheEnd(undisturbed)).toBe(0);
     const expected = await settled();
     expect(expected.batches).toHaveLength(2);
     const events = 7; // two batches, five rejections
     for (let point = 0; point <= events; point++) {
       await emptyReadModels(database.db);
-      const world = openWorld(tellPool(), point);
+      const world = openWorld(recordPool(), point);
       expect(await planToTheEnd(world)).toBe(1);
       expect(await settled()).toEqual(expected);
       const [ledger] = await readLedgers(database.db, [POLICY]);
@@ -130,15 +130,15 @@ describe('the batcher', () => {
   });
 
   test('the appends of two planners over the same pool are one plan', async () => {
-    await planToTheEnd(openWorld(tellPool(), -1));
+    await planToTheEnd(openWorld(recordPool(), -1));
     const expected = await settled();
     await emptyReadModels(database.db);
-    await planToTheEnd(openWorld(tellPool(), -1, 2));
+    await planToTheEnd(openWorld(recordPool(), -1, 2));
     expect(await settled()).toEqual(expected);
   });
 
   test('a lineage has one planner at a time', async () => {
-    const world = openWorld(tellPool(), -1);
+    const world = openWorld(recordPool(), -1);
     await world.project();
     const kinds = await Promise.all(
       [planLineage(world, POLICY, never), planLineage(world, POLICY, never)].map(async (p) => (await p).kind),
@@ -148,7 +148,7 @@ describe('the batcher', () => {
   });
 
   test('the end of a run closes its open groups', async () => {
-    const builder = tellPool();
+    const builder = recordPool();
     builder.finishRun(builder.id('run', 'collect'));
     const world = openWorld(builder, -1);
     await planToTheEnd(world);
@@ -157,12 +157,12 @@ describe('the batcher', () => {
   });
 
   test('a new version moves the samples of its batch to trained, and makes older open ones stale', async () => {
-    const builder = tellPool();
+    const builder = recordPool();
     const world = openWorld(builder, -1);
     await planToTheEnd(world);
     const batches = await database.db.selectFrom('batches').select(['batch_id', 'ordinal']).orderBy('ordinal').execute();
     const later = new EventBuilder('later');
-    tellAcks(later, batches);
+    recordAcks(later, batches);
     recordVersion(later, POLICY, 3); // set from outside: the sample of the slow group is two versions old
     await world.log.append(later.events.map((event) => ({ topic: 'training', key: event.stream, value: encode(event) })));
     await planToTheEnd(world);
@@ -228,7 +228,7 @@ describe('the moment of planning', () => {
   });
 });
 
-function tellAcks(builder: EventBuilder, batches: readonly { readonly batch_id: string; readonly ordinal: number }[]): void {
+function recordAcks(builder: EventBuilder, batches: readonly { readonly batch_id: string; readonly ordinal: number }[]): void {
   const lineageId = derivedId('lineage', POLICY);
   for (const { batch_id: batchId, ordinal } of batches) {
     const lease = { lineageId, policyId: POLICY, batchId, leaseId: builder.id('lease', ordinal), fence: 1 };

@@ -71,7 +71,7 @@ test('every planned sample can be read and trained on, and no readable one is re
       async (groups, backend) => {
         await emptyReadModels(database.db);
         const builder = new EventBuilder(`readable ${run++}`);
-        const faults = tellPool(builder, groups, backend);
+        const faults = recordPool(builder, groups, backend);
         const world = openBatcherWorld(database.db, builder.events);
         await world.project();
         await planLineage(world, POLICY, new AbortController().signal);
@@ -104,7 +104,11 @@ test('every planned sample can be read and trained on, and no readable one is re
 
 test('a rollout whose end contradicts its path is rejected with the reason, and the batches after it are planned', async () => {
   const builder = new EventBuilder('one');
-  const [[broken = ''] = []] = tellPool(builder, [['an end that says more steps', 'none'], ['none'], ['none', 'none']], 'linear');
+  const [[broken = ''] = []] = recordPool(
+    builder,
+    [['an end that says more steps', 'none'], ['none'], ['none', 'none']],
+    'linear',
+  );
   const world = openBatcherWorld(database.db, builder.events);
   await world.project();
   const planned = await planLineage(world, POLICY, new AbortController().signal);
@@ -116,8 +120,8 @@ test('a rollout whose end contradicts its path is rejected with the reason, and 
   expect(await database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
 });
 
-/** Tells groups of rollouts of two steps; the second has the fault. Gives the fault of each rollout. */
-function tellPool(builder: EventBuilder, groups: readonly (readonly Fault[])[], backend: 'linear' | 'torch' | 'other') {
+/** Records groups of rollouts of two steps; the second has the fault. Returns the fault of each rollout. */
+function recordPool(builder: EventBuilder, groups: readonly (readonly Fault[])[], backend: 'linear' | 'torch' | 'other') {
   const lineageId = lineageIdOf(POLICY);
   const rules = { ...TEST_RULES, groupsPerBatch: 1, maxStaleness: null, zeroVariance: 'keep' as const };
   const declared = { estimator: { name: 'grpo', revision: '1', mode: { singleton: 'raw' } }, seed: 1, trainer: { backend } };

@@ -41,7 +41,7 @@ function methodOf(name: string): Method {
   return { name, revision, mode };
 }
 
-/** A checkpoint whose critic and policy have learnt something: values and log-probs differ from step to step. */
+/** A checkpoint whose critic and policy have learned something: values and log-probs differ from step to step. */
 async function learned(): Promise<Uint8Array> {
   const input = {
     checkpoint: await backend.initial(1),

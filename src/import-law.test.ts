@@ -47,15 +47,9 @@ const MAY_HOLD_SQL = /^src\/(projections|log|postgres|training)\//;
 /** What only the vector files reach, and what each waits for. */
 const REACHED_BY_CONFORMANCE_ALONE: Readonly<Record<string, string>> = {
   'src/domain/compression/decoupled-advantages.ts': 'history images are not trained on yet',
-  'src/domain/compression/reward-schedule.ts': 'history images are not trained on yet',
   'src/domain/compression/standardise-group.ts': 'history images are not trained on yet',
   'src/domain/compression/step-score.ts': 'history images are not trained on yet',
   'src/domain/training/batching/prefix-tree.ts': 'rows of a batch are not packed yet',
-  'src/domain/training/correction/importance-weights.ts': 'a declaration has no rollout correction yet',
-  'src/domain/training/correction/rejection.ts': 'a declaration has no rollout correction yet',
-  'src/domain/training/kl/kl-controller.ts': 'a declaration has no KL in the reward yet',
-  'src/domain/training/kl/penalise-rewards.ts': 'a declaration has no KL in the reward yet',
-  'src/domain/training/process/process-rewards.ts': 'a declaration has no process rewards yet',
   'src/domain/training/rows/position-ids.ts': 'rows of a batch have no position ids yet',
   'src/domain/training/rows/response-mask.ts': 'rows of a batch have no position ids yet',
   'src/domain/training/rows/rollout-layout.ts': 'rows of a batch have no position ids yet',

@@ -72,6 +72,10 @@ class LanguageModel:
     def decode(self, ids):
         return decode_reply(ids) if self.is_tiny else self.tokenizer.decode(ids, skip_special_tokens=True)
 
+    def decode_whole(self, ids):
+        """The text with special tokens written out: tags may be tokens of their own."""
+        return decode_reply(ids) if self.is_tiny else self.tokenizer.decode(ids, skip_special_tokens=False)
+
     @property
     def vocabulary(self):
         """Rows of the embedding: ids are below it."""

@@ -106,8 +106,11 @@ def policy_loss(name, options, new, old, advantages, mask):
     return losses * mask, metrics
 
 
-def kl_tokens(kind, new, reference):
-    """Estimates KL(policy || reference) of each token; a `+` keeps the value and takes the gradient of k2."""
+def kl_tokens(kind, new, reference, log_ratios="clamped"):
+    """Estimates KL(policy || reference) of each token; a `+` keeps the value and takes the gradient of k2.
+
+    `log_ratios`: whether the exponent of k3 is kept within 20 (`clamped`) or not (`unclamped`, verl up to 0.4.0).
+    """
     if kind not in KL_KINDS:
         raise LossRefused(f"there is no KL kind {kind!r}; there are {', '.join(KL_KINDS)}")
     delta = new - reference
@@ -120,7 +123,7 @@ def kl_tokens(kind, new, reference):
     elif base == "k2":
         value = k2
     else:
-        x = (-delta).clamp(-20.0, 20.0)
+        x = -delta if log_ratios == "unclamped" else (-delta).clamp(-20.0, 20.0)
         value = (x.exp() - x - 1).clamp(-10.0, 10.0)
     return value.detach() + k2 - k2.detach() if kind.endswith("+") else value
 

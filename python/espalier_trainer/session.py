@@ -80,7 +80,14 @@ class Session:
         rows = self._rows(body)
         from .tensors import encode_tensors
 
-        return {}, encode_tensors(self._trainer().read(rows, message["microBatches"], message.get("temperature", 1.0)))
+        asked = (message["microBatches"], message.get("temperature", 1.0), message.get("squaredProbs", False))
+        return {}, encode_tensors(self._trainer().read(rows, *asked))
+
+    def locate(self, message, _body):
+        from .locate import closing_places
+
+        decode = self._trainer().model.decode_whole
+        return {"places": [closing_places(decode, ids, message["closing"]) for ids in message["rows"]]}, b""
 
     def update(self, message, body):
         return {"metrics": self._trainer().update(self._rows(body), message["settings"])}, b""
@@ -116,6 +123,7 @@ HANDLERS = {
     "hold": Session.hold,
     "encode": Session.encode,
     "read": Session.read,
+    "locate": Session.locate,
     "update": Session.update,
     "save": Session.save,
     "load": Session.load,

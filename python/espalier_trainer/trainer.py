@@ -44,15 +44,17 @@ class Trainer:
     def parameters(self):
         return [*self.model.module.parameters(), *(self.head.parameters() if self.head else [])]
 
-    def read(self, rows, micro_batches, temperature):
-        """Returns flat columns `log_probs` and `entropies` of the trained tokens, `values` with a value head, `ref_log_probs` with a reference; 0 elsewhere."""
+    def read(self, rows, micro_batches, temperature, squared=False):
+        """Returns flat columns `log_probs` and `entropies` of the trained tokens, `values` with a value head, `ref_log_probs` with a reference, and
+        `squared_probs` (the sum of squared probabilities of each token's distribution) where they are asked for; 0 elsewhere.
+        """
         names = ["log_probs", "entropies", *(["values"] if self.head else []), *(["ref_log_probs"] if self.reference else [])]
+        names += ["squared_probs"] if squared else []
         result = {name: torch.zeros(len(rows.ids)) for name in names}
         with torch.no_grad():
             for indices in micro_batches:
                 ids, lengths, mask, _ = rows.pad(indices, self.device)
-                log_probs, entropies, values = self._tokens(ids, lengths, mask, temperature)
-                found = {"log_probs": log_probs, "entropies": entropies, "values": values}
+                found = self._tokens(ids, lengths, mask, temperature, squared)
                 if self.reference:
                     found["ref_log_probs"] = self._reference(ids, lengths, mask, temperature)
                 for name in names:
@@ -111,7 +113,8 @@ class Trainer:
         ids, lengths, mask, columns = rows.pad(indices, self.device)
         coefficient = settings.get("entropyCoefficient", 0.0)
         temperature = settings.get("temperature", 1.0)
-        new, entropies, values = self._tokens(ids, lengths, mask, temperature)
+        found = self._tokens(ids, lengths, mask, temperature)
+        new, entropies, values = found["log_probs"], found["entropies"], found["values"]
         old = columns.get("old_log_probs", new.detach())
         mode = settings.get("aggregation", "token-mean")
         shares = losses.token_shares(mask, mode, **shared)
@@ -131,7 +134,8 @@ class Trainer:
                     raise RowsRefused("a KL penalty needs the reference, or ref_log_probs")
                 with torch.no_grad():
                     reference = self._reference(ids, lengths, mask, temperature)
-            estimate = losses.kl_tokens(kl["kind"], torch.where(mask > 0, new, 0.0), torch.where(mask > 0, reference, 0.0))
+            own, held = torch.where(mask > 0, new, 0.0), torch.where(mask > 0, reference, 0.0)
+            estimate = losses.kl_tokens(kl["kind"], own, held, kl.get("logRatios", "clamped"))
             penalty = (estimate * shares).sum()
             loss = loss + kl["coefficient"] * penalty
             sums["klLoss"] = float(penalty.detach())
@@ -147,28 +151,32 @@ class Trainer:
             means, sums["valueLoss"] = {**means, **value_metrics}, float(value.detach())
         return loss, means, sums
 
-    def _tokens(self, ids, lengths, mask, temperature):
+    def _tokens(self, ids, lengths, mask, temperature, squared=False):
         logits, hidden = self.model.forward(ids, lengths, hidden=self.head is not None)
         # Detached: the critic reads the policy's features and never bends them.
         values = self.head(hidden[:, :-1].detach().float()).squeeze(-1) if self.head else None
-        log_probs, entropies = _log_probs(logits, ids, mask, temperature)
-        return log_probs, entropies, values
+        return {**_columns(logits, ids, mask, temperature, squared), "values": values}
 
     def _reference(self, ids, lengths, mask, temperature):
         own, self.model.module = self.model.module, self.reference
         try:
-            return _log_probs(self.model.forward(ids, lengths)[0], ids, mask, temperature)[0]
+            return _columns(self.model.forward(ids, lengths)[0], ids, mask, temperature)["log_probs"]
         finally:
             self.model.module = own
 
 
-def _log_probs(logits, ids, mask, temperature):
-    """Log-probs of the tokens that follow, and entropies: [rows, longest - 1], 0 outside the mask. Only trained positions become float32 rows of the vocabulary."""
+def _columns(logits, ids, mask, temperature, squared=False):
+    """Log-probs of the tokens that follow, entropies, and sums of squared probabilities where asked for: [rows, longest - 1], 0 outside the mask.
+
+    Only trained positions become float32 rows of the vocabulary.
+    """
     at = mask > 0
     chosen = logits[:, :-1][at].float() / temperature
-    found = torch.log_softmax(chosen, -1).gather(-1, ids[:, 1:][at].unsqueeze(-1)).squeeze(-1)
-    log_probs = torch.zeros_like(mask).masked_scatter(at, found)
-    return log_probs, torch.zeros_like(mask).masked_scatter(at, losses.entropy_of_logits(chosen))
+    logs = torch.log_softmax(chosen, -1)
+    found = {"log_probs": logs.gather(-1, ids[:, 1:][at].unsqueeze(-1)).squeeze(-1), "entropies": losses.entropy_of_logits(chosen)}
+    if squared:
+        found["squared_probs"] = (2 * logs).exp().sum(-1)
+    return {name: torch.zeros_like(mask).masked_scatter(at, values) for name, values in found.items()}
 
 
 class _Metrics:

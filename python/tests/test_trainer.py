@@ -64,6 +64,20 @@ class Updates(unittest.TestCase):
         self.assertEqual(digest_tensors(first), digest_tensors(second))
         self.assertNotEqual(digest_tensors(first), digest_tensors(opened().model.tensors()))
 
+    def test_squared_probabilities_are_those_of_the_whole_distribution(self):
+        trainer = opened()
+        rows = read(rows_of(*ROWS), trainer)
+        columns = trainer.read(rows, [[0], [1, 2]], 0.5, squared=True)
+        ids, lengths, mask, _ = rows.pad([0, 1, 2], "cpu")
+        with torch.no_grad():
+            expected = torch.softmax(trainer.model.forward(ids, lengths)[0][:, :-1] / 0.5, -1).square().sum(-1) * mask
+        found = torch.zeros_like(mask)
+        for place in range(3):
+            start, end = rows.offsets[place], rows.offsets[place + 1]
+            found[place, : end - start - 1] = columns["squared_probs"][start + 1 : end]
+        self.assertTrue(torch.allclose(found, expected, atol=1e-6))
+        self.assertNotIn("squared_probs", trainer.read(rows, [[0, 1, 2]], 0.5))
+
     def test_micro_batches_and_padding_change_nothing_but_rounding(self):
         for mode in ("token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"):
             settings = {**SETTINGS, "epochs": 1, "aggregation": mode, "entropyCoefficient": 0.01}

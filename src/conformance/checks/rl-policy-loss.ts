@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import {
+  AGGREGATION_MODES,
   type Aggregation,
-  type AggregationMode,
   aggregate,
   aggregationWeights,
   TOKEN_MEAN,
@@ -11,7 +11,6 @@ import type { PolicyLossValue } from '../../domain/training/losses/policy-loss.t
 import { configurePolicyLoss } from '../../domain/training/losses/policy-losses.ts';
 import { byVariant, masksShape, type RlCase, rlCheck, rowsShape } from '../rl-vectors.ts';
 
-const MODES: readonly AggregationMode[] = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'];
 const columns = z.object({ old_log_prob: rowsShape, log_prob: rowsShape, advantages: rowsShape, response_mask: masksShape });
 const clip = z.object({ clip_ratio_low: z.number(), clip_ratio_high: z.number() });
 const dual = clip.extend({ clip_ratio_c: z.number() });
@@ -46,7 +45,7 @@ export const rlPolicyLossCheck = rlCheck(/^06-policy-loss.*\.json$/, {
       shards: given.dp_size,
     } as const;
     return Object.fromEntries(
-      MODES.map((mode) => {
+      AGGREGATION_MODES.map((mode) => {
         const aggregation: Aggregation = { mode, denominators, lossScale: given.loss_scale_factor, emptyRows: 'left-out' };
         return [mode, aggregate(given.loss_mat, aggregationWeights(given.loss_mask, aggregation))];
       }),
@@ -79,7 +78,7 @@ function dualClip(given: RlCase, logRatios: 'clamped' | 'unclamped'): Record<str
   const { tokenLosses, metrics } = evaluate(given, 'dual_clip', options, TOKEN_MEAN);
   const everyMode = (emptyRows: Aggregation['emptyRows']) => {
     return Object.fromEntries(
-      MODES.map((mode) => [mode, evaluate(given, 'dual_clip', options, { ...TOKEN_MEAN, mode, emptyRows }).loss]),
+      AGGREGATION_MODES.map((mode) => [mode, evaluate(given, 'dual_clip', options, { ...TOKEN_MEAN, mode, emptyRows }).loss]),
     );
   };
   return {

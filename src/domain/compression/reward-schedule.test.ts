@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { COMPRESSION_PRESETS } from './reward-presets.ts';
-import { nextIteration, type RewardSchedule, startSchedule } from './reward-schedule.ts';
+import { isRewarded, nextIteration, type RewardSchedule, startSchedule } from './reward-schedule.ts';
 
 const activeIterations = (schedule: RewardSchedule, iterations: number): number[] => {
   const active: number[] = [];
@@ -30,6 +30,15 @@ describe('the reward schedule', () => {
         const recorded: RewardSchedule = JSON.parse(JSON.stringify(schedule));
         const resumed = [...activeIterations(startSchedule(every), before), ...activeIterations(recorded, after)];
         expect(resumed).toEqual(activeIterations(startSchedule(every), before + after));
+      }),
+    );
+  });
+
+  test('an iteration is rewarded by its number as the schedule that counted up to it says', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 60 }), (every, iterations) => {
+        const numbers = Array.from({ length: iterations }, (_, i) => i + 1);
+        expect(numbers.filter((n) => isRewarded(every, n))).toEqual(activeIterations(startSchedule(every), iterations));
       }),
     );
   });

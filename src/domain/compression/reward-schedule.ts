@@ -22,3 +22,8 @@ export function startSchedule(every: number): RewardSchedule {
 export function nextIteration({ every, n }: RewardSchedule): { readonly schedule: RewardSchedule; readonly active: boolean } {
   return { schedule: { every, n: n + 1 }, active: (n + 1) % every === 0 };
 }
+
+/** Returns whether compression is rewarded in a training iteration, counted from 1. @throws RangeError unless K is 1 or more. */
+export function isRewarded(every: number, iteration: number): boolean {
+  return nextIteration({ ...startSchedule(every), n: iteration - 1 }).active;
+}

@@ -24,6 +24,10 @@ export interface StepRow {
   readonly temperature: number;
   /** All reward components of the step together; rewards of the whole rollout stand on its last step. */
   readonly reward: number;
+  /** What `reward` is made of, in its order; left out where nobody needs it. */
+  readonly parts?: readonly RewardPart[];
+  /** The score of the greedy rollout of the same task by the same version (ReMax); left out where there is none. */
+  readonly greedyScore?: number;
   /** Hash of the hidden state before the action; null where it cannot be seen. */
   readonly stateHash: string | null;
   readonly action: string;
@@ -36,6 +40,14 @@ export interface StepRow {
   readonly after?: readonly string[];
   /** The oldest version that sampled a part of it. */
   readonly version: number;
+}
+
+/** A reward of a component on a step itself, or of its whole rollout; it counts `weight` times its value. */
+export interface RewardPart {
+  readonly component: string;
+  readonly value: number;
+  readonly weight: number;
+  readonly of: 'step' | 'rollout';
 }
 
 /** Puts rows into the one order in which sums are taken, so that the order in which groups closed moves no bit. */

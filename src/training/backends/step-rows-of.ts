@@ -1,8 +1,8 @@
 import { promptMessages } from '../../domain/history/prompt.ts';
-import type { BatchRows, BatchStep, BatchTokens, BatchTrajectory } from '../rows/batch-rows.ts';
+import type { BatchReward, BatchRows, BatchStep, BatchTokens, BatchTrajectory } from '../rows/batch-rows.ts';
 import { ownSteps } from '../rows/jagged.ts';
 import { totalOf } from '../rows/reward-columns.ts';
-import type { StepRow } from './step-row.ts';
+import type { RewardPart, StepRow } from './step-row.ts';
 
 /**
  * Lays a batch out as our backends read it: a row per step that its rollouts took, in the order of the manifest. Steps before the
@@ -27,6 +27,7 @@ function rowsOf(trajectory: BatchTrajectory, chats: 'with-chats' | 'without-chat
       situation: { goal, firstObservation, history: history.slice(0, from + i) },
       ...{ candidates: step.candidates, tokens: sampledTokens(step.tokens), temperature: trajectory.temperature ?? 1 },
       reward: totalOf(step.rewards) + (isLast ? totalOf(trajectory.rewards) : 0),
+      parts: [...step.rewards.map(partOf('step')), ...(isLast ? trajectory.rewards.map(partOf('rollout')) : [])],
       ...{ stateHash: step.anchor, action: step.action, observation: step.observation },
       end: !isLast ? 'none' : outcome === 'terminated' ? 'terminated' : 'truncated',
       version: Math.min(...step.spans.map(({ version }) => version)),
@@ -34,6 +35,10 @@ function rowsOf(trajectory: BatchTrajectory, chats: 'with-chats' | 'without-chat
       ...(chat ? { chat } : {}),
     };
   });
+}
+
+function partOf(of: RewardPart['of']): (reward: BatchReward) => RewardPart {
+  return ({ component, value, weight }) => ({ component, value, weight, of });
 }
 
 /**

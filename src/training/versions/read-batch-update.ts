@@ -15,10 +15,8 @@ export interface BatchUpdate {
   readonly plannedAt: string;
   /** The backend of the version that the batch is trained from; null where none is known. */
   readonly backend: string | null;
-  /**
-   * How the linear critic of the training sees truncated ends; undefined for those that were declared before it could be chosen.
-   */
-  readonly bootstrap: 'state' | undefined;
+  /** What our own trainers were declared with, to be parsed; undefined where nothing is. */
+  readonly settings: unknown;
   /** That version; null where its checkpoint is not on record. */
   readonly base: Head | null;
 }
@@ -57,7 +55,7 @@ export async function readBatchUpdate(db: Db, batchId: string): Promise<BatchUpd
   return {
     method: clones ? null : version === null ? planned : used,
     ...{ metrics, rewardsAt, plannedAt: position, backend: backend ?? trainer?.backend ?? null },
-    bootstrap: trainer?.settings?.critic?.bootstrap === 'state' ? 'state' : undefined,
+    settings: trainer?.settings,
     base:
       baseVersion === null || checkpointId === null || backend === null || weights === null
         ? null
@@ -77,7 +75,7 @@ interface Row {
   /** What `TrainingDeclared` passes to trainers; it may be anything. */
   readonly trainer: {
     readonly backend?: string;
-    readonly settings?: { readonly objective?: { readonly kind?: string }; readonly critic?: { readonly bootstrap?: string } };
+    readonly settings?: { readonly objective?: { readonly kind?: string } };
   } | null;
   readonly rewardsAt: string | null;
   readonly baseVersion: number | null;

@@ -3,7 +3,8 @@ import type { ConfiguredEstimator } from '../../domain/training/advantages/estim
 import { configureEstimator } from '../../domain/training/advantages/estimators.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readEstimatorOfRun } from '../../projections/training-pool/read-training-runs.ts';
-import { type EstimatedStep, estimateSteps } from '../../training/backends/linear/assess-steps.ts';
+import type { EstimatedStep } from '../../training/backends/estimator-batch.ts';
+import { estimateSteps } from '../../training/backends/linear/assess-steps.ts';
 import { ReplayRefused } from '../replay/replay-environment.ts';
 import type { ScoredGroup } from './replay-scores-groups.ts';
 

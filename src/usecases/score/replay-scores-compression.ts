@@ -1,5 +1,6 @@
 import { factorReward } from '../../domain/compression/factor-reward.ts';
 import { readFactor } from '../../domain/compression/read-factor.ts';
+import { isRewarded } from '../../domain/compression/reward-schedule.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { ScorableTree } from '../../projections/rewards/read-scorable.ts';
@@ -31,7 +32,7 @@ export async function payCompression(
   const recorded = plan?.prompt?.compression ?? null;
   const [lambda, mu] = [asked.lambda ?? recorded?.lambda ?? 0.01, asked.mu ?? recorded?.mu ?? 0]; // 0.01 and 0: as published
   const every = asked.every ?? recorded?.every ?? 1;
-  const active = recorded === null || recorded.iteration % every === 0;
+  const active = recorded === null || isRewarded(every, recorded.iteration);
   const pairs: RewardPair[] = tree.rewards.map(({ value, ...reward }) => ({
     ...reward,
     before: value,

@@ -1,4 +1,4 @@
-import { type KlKind, tokenKl } from '../kl/kl-penalty.ts';
+import { type KlKind, type KlLogRatios, tokenKl } from '../kl/kl-penalty.ts';
 import type { Refused } from '../options.ts';
 import { at, buildRows, type Rows, rowAt } from '../rows/rows.ts';
 import { type Aggregation, aggregate, aggregationWeights } from './aggregation.ts';
@@ -8,7 +8,12 @@ export interface ActorTerms {
   /** Entropy of each token's distribution in nats; null when it is not needed. */
   readonly entropies: Rows | null;
   readonly entropyCoefficient: number;
-  readonly kl: { readonly kind: KlKind; readonly coefficient: number; readonly refLogProbs: Rows } | null;
+  readonly kl: {
+    readonly kind: KlKind;
+    readonly coefficient: number;
+    readonly refLogProbs: Rows;
+    readonly logRatios?: KlLogRatios | undefined;
+  } | null;
 }
 
 export interface ActorLoss {
@@ -34,7 +39,7 @@ export function actorLoss(
   const klAt = (row: number, t: number) => {
     return kl === null
       ? { value: 0, slope: 0 }
-      : tokenKl(kl.kind, at(rowAt(input.logProbs, row), t), at(rowAt(kl.refLogProbs, row), t));
+      : tokenKl(kl.kind, at(rowAt(input.logProbs, row), t), at(rowAt(kl.refLogProbs, row), t), kl.logRatios);
   };
   const coefficient = kl?.coefficient ?? 0;
   const klLoss =

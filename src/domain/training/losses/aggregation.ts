@@ -3,7 +3,8 @@ import { MASKED_EPSILON } from '../statistics/masked.ts';
 import { startSum, sumOf } from '../statistics/sum.ts';
 
 /** How token losses become one number. Each is linear in them, so each is a weight per token. */
-export type AggregationMode = 'token-mean' | 'seq-mean-token-sum' | 'seq-mean-token-mean' | 'seq-mean-token-sum-norm';
+export const AGGREGATION_MODES = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'] as const;
+export type AggregationMode = (typeof AGGREGATION_MODES)[number];
 
 /**
  * What the sums are divided by. `own`: the tokens and rows at this call. `global`: those of the whole batch of which these rows

@@ -61,7 +61,7 @@ export function fitCritic(
           returns: one((i) => at(returns, i)),
           masks: chosen.map(() => Uint8Array.of(1)),
         },
-        { clip: rule.clip, factor: 0.5 },
+        { clip: rule.clip, factor: rule.factor ?? 0.5 },
         TOKEN_MEAN,
       );
       const gradient = new Float64Array(STATE_BUCKETS);

@@ -11,11 +11,11 @@ import { at, type Rows, rowAt } from '../../../domain/training/rows/rows.ts';
 import type { Method } from '../../../events/schemas/training.ts';
 import type { FeatureVector } from '../../../policies/linear/features.ts';
 import type { TrainingSettings } from '../training-settings.ts';
-import { assessSteps } from './assess-steps.ts';
 import { fitCritic } from './critic.ts';
-import { addGradient, type Choice, choiceAt, type Decision } from './decisions.ts';
+import { addGradient, choiceAt, type Decision } from './decisions.ts';
 import type { LinearCheckpoint } from './linear-checkpoint.ts';
 import { takeStep } from './optimiser.ts';
+import { type PreparedBatch, prepareBatch } from './prepare-batch.ts';
 import { spreadOf } from './spread-of.ts';
 
 export interface Lesson {
@@ -43,7 +43,7 @@ export interface Trained {
  * trajectories in a seeded order.
  */
 export async function followGradient(lesson: Lesson): Promise<Trained | Refused> {
-  const { from, decisions, settings, seed } = lesson;
+  const { from, settings, seed } = lesson;
   const { objective } = settings;
   if (objective.kind !== 'policy-gradient') return refused(`${objective.kind} follows no policy gradient`);
   const estimator = configureEstimator(objective.estimator.name, objective.estimator.options);
@@ -51,32 +51,42 @@ export async function followGradient(lesson: Lesson): Promise<Trained | Refused>
   const policyLoss = configurePolicyLoss(objective.loss.name, objective.loss.options);
   if (policyLoss.kind === 'refused') return policyLoss;
 
-  const old = decisions.map((decision) => choiceAt(from.policy.values, lesson.featuresOf(decision), decision));
-  const assessed = assessSteps(estimator.estimator, decisions, from.critic, () => old, settings.critic.bootstrap);
-  if (assessed.kind === 'refused') return assessed;
-  const { advantages, valued } = assessed;
-  const actor = await updateActor(lesson, policyLoss.policyLoss, old, advantages);
+  const prepared = prepareBatch(estimator.estimator, { ...lesson, from: () => from });
+  if (prepared.kind === 'refused') return prepared;
+  const { advantages, returns, valued } = prepared.assessed;
+  if (!prepared.masks.some((mask) => mask.includes(1)))
+    return refused('the correction of rollouts rejects every step of the batch; widen its bounds');
+  const actor = await updateActor(lesson, policyLoss.policyLoss, prepared);
   if (actor.kind === 'refused') return actor;
-  const returns = Float64Array.from(assessed.returns, (row) => at(row, 0));
-  const critic = valued && fitCritic(from, valued, returns, settings, seed);
+  const targets = Float64Array.from(returns, (row) => at(row, 0));
+  const critic = valued && fitCritic(from, valued, targets, settings, seed);
   return {
     kind: 'learned',
     after: {
       ...{ policy: { ...from.policy, values: actor.values }, policyMoments: actor.moments },
       ...{ critic: critic?.critic ?? from.critic, criticMoments: critic?.criticMoments ?? from.criticMoments },
+      klCoefficient: prepared.klCoefficient,
     },
     estimator: recorded(estimator.estimator),
     loss: recorded(policyLoss.policyLoss),
     metrics: {
       ...actor.metrics,
+      ...prepared.metrics,
       ...spreadOf('advantage', advantages),
       ...(critic ? { valueLoss: critic.loss, criticSkipped: critic.skipped } : {}),
     },
   };
 }
 
-async function updateActor(lesson: Lesson, policyLoss: ConfiguredPolicyLoss, old: readonly Choice[], advantages: Rows) {
+async function updateActor(lesson: Lesson, policyLoss: ConfiguredPolicyLoss, prepared: PreparedBatch) {
   const { from, decisions, settings, reference, seed, signal, featuresOf } = lesson;
+  const { assessed, masks, weights } = prepared;
+  const old = prepared.choices();
+  const kl = settings.kl?.in === 'reward' ? null : settings.kl; // in the reward it is no part of the loss
+  const aggregation = {
+    ...TOKEN_MEAN,
+    ...{ mode: settings.aggregation ?? TOKEN_MEAN.mode, lossScale: settings.lossScale ?? TOKEN_MEAN.lossScale },
+  };
   let [values, moments] = [from.policy.values, from.policyMoments];
   const sums = new Map<string, number>();
   const count = (name: string, value: number) => sums.set(name, (sums.get(name) ?? 0) + value);
@@ -87,6 +97,8 @@ async function updateActor(lesson: Lesson, policyLoss: ConfiguredPolicyLoss, old
     for (const chosen of miniBatches(decisions, order, settings.miniBatch)) {
       await breathe(); // leases are renewed and others served between mini-batches
       signal.throwIfAborted();
+      const trained = chosen.map((i) => rowAt(masks, i));
+      if (!trained.some((mask) => mask.includes(1))) continue; // all of it is rejected: there is nothing to step by
       const part = chosen.map((i) => rowAt(decisions, i));
       const now = part.map((decision) => choiceAt(values, featuresOf(decision), decision));
       const column = (value: (k: number, i: number) => number): Rows => chosen.map((i, k) => Float64Array.of(value(k, i)));
@@ -95,20 +107,20 @@ async function updateActor(lesson: Lesson, policyLoss: ConfiguredPolicyLoss, old
         {
           logProbs: column((k) => rowAt(now, k).logProb),
           oldLogProbs: column((_, i) => rowAt(old, i).logProb),
-          advantages: column((_, i) => at(rowAt(advantages, i), 0)),
-          masks: chosen.map(() => Uint8Array.of(1)),
-          weights: null,
+          advantages: column((_, i) => at(rowAt(assessed.advantages, i), 0)),
+          masks: trained,
+          weights: weights && chosen.map((i) => rowAt(weights, i)),
         },
         {
           entropies: column((k) => rowAt(now, k).entropy),
           entropyCoefficient: settings.entropyCoefficient,
-          kl: settings.kl &&
+          kl: kl &&
             reference && {
-              ...settings.kl,
+              ...kl,
               refLogProbs: part.map((each) => Float64Array.of(choiceAt(reference, featuresOf(each), each).logProb)),
             },
         },
-        TOKEN_MEAN,
+        aggregation,
       );
       if (loss.kind === 'refused') return loss;
       const gradient = new Float64Array(values.length);

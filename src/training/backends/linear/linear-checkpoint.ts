@@ -11,6 +11,8 @@ export interface LinearCheckpoint {
   /** θ of V(s) = θ·ψ(s), one per bucket of `stateFeatures`. */
   readonly critic: Float64Array;
   readonly criticMoments: Moments;
+  /** The coefficient that an adaptive KL penalty begins the next update with; null where there is none. */
+  readonly klCoefficient: number | null;
 }
 
 const MAGIC = 0x43505345; // 'ESPC' in little-endian bytes
@@ -22,17 +24,20 @@ export function initialCheckpoint(): LinearCheckpoint {
   return {
     ...{ policy: zeroWeights(), policyMoments: noMoments(FEATURE_BUCKETS) },
     ...{ critic: new Float64Array(STATE_BUCKETS), criticMoments: noMoments(STATE_BUCKETS) },
+    klCoefficient: null,
   };
 }
 
 /**
  * Writes a checkpoint as bytes, little-endian: 'ESPC', uint32 format, steps taken by policy and critic, length of the weights'
- * own bytes, critic buckets; those bytes (see weights.ts), then float64: the policy's two moments, the critic, its two moments.
- * Equal states give equal bytes.
+ * own bytes, critic buckets; those bytes (see weights.ts), then float64: the policy's two moments, the critic, its two moments,
+ * and the coefficient of an adaptive KL penalty where there is one. Equal states give equal bytes.
  */
-export function encodeCheckpoint({ policy, policyMoments, critic, criticMoments }: LinearCheckpoint): Uint8Array {
+export function encodeCheckpoint(checkpoint: LinearCheckpoint): Uint8Array {
+  const { policy, policyMoments, critic, criticMoments, klCoefficient } = checkpoint;
   const weights = encodeWeights(policy);
   const arrays = [policyMoments.first, policyMoments.second, critic, criticMoments.first, criticMoments.second];
+  if (klCoefficient !== null) arrays.push(Float64Array.of(klCoefficient));
   const bytes = new Uint8Array(HEADER + weights.length + arrays.reduce((sum, { length }) => sum + length * 8, 0));
   const view = new DataView(bytes.buffer);
   for (const [i, word] of [MAGIC, FORMAT, policyMoments.steps, criticMoments.steps, weights.length, critic.length].entries())
@@ -58,7 +63,8 @@ export function decodeCheckpoint(bytes: Uint8Array): LinearCheckpoint {
     throw new CheckpointDamaged('these bytes are no linear checkpoint (they do not begin with ESPC)');
   if (word(1) !== FORMAT) throw new CheckpointDamaged(`the checkpoint is in format ${word(1)}; this program reads ${FORMAT}`);
   const expected = HEADER + word(4) + (2 * FEATURE_BUCKETS + 3 * STATE_BUCKETS) * 8;
-  if (word(5) !== STATE_BUCKETS || bytes.length !== expected)
+  const hasCoefficient = bytes.length === expected + 8;
+  if (word(5) !== STATE_BUCKETS || (bytes.length !== expected && !hasCoefficient))
     throw new CheckpointDamaged(
       `a checkpoint of this program has ${expected} bytes, this one ${bytes.length}: it is cut, or of another revision`,
     );
@@ -75,12 +81,8 @@ export function decodeCheckpoint(bytes: Uint8Array): LinearCheckpoint {
   const policy = readWeights(bytes);
   const policyMoments = { steps: word(2), first: next(FEATURE_BUCKETS), second: next(FEATURE_BUCKETS) };
   const critic = next(STATE_BUCKETS);
-  return {
-    policy,
-    policyMoments,
-    critic,
-    criticMoments: { steps: word(3), first: next(STATE_BUCKETS), second: next(STATE_BUCKETS) },
-  };
+  const criticMoments = { steps: word(3), first: next(STATE_BUCKETS), second: next(STATE_BUCKETS) };
+  return { policy, policyMoments, critic, criticMoments, klCoefficient: hasCoefficient ? (next(1)[0] ?? null) : null };
 }
 
 /** Cuts the policy's own bytes out of a checkpoint. @throws CheckpointDamaged. */

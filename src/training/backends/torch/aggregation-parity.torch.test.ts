@@ -48,7 +48,7 @@ function expectedLoss(mode: AggregationMode): number {
         ]) {
           const rows = RESPONSES.map((sampled, i) => ({ prompt: Array<number>(lengths[i] ?? 0).fill(65), sampled }));
           const session = torch.under(signal);
-          const old_log_probs = (await session.read(rows, [[0, 1]], 1))('log_probs');
+          const old_log_probs = (await session.read(rows, [[0, 1]], { temperature: 1, squaredProbs: false }))('log_probs');
           for (const micro of [[[0, 1]], [[1], [0]]]) {
             const settings = { loss: { name: 'dual_clip' }, aggregation: mode, miniBatches: [micro], learningRate: 1e-12 };
             const metrics = await session.update(rows, { old_log_probs, advantages: ADVANTAGES }, settings);

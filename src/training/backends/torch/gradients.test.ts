@@ -2,12 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { KL_KINDS } from '../../../domain/training/kl/kl-penalty.ts';
 import { actorLoss } from '../../../domain/training/losses/actor-loss.ts';
-import { type AggregationMode, TOKEN_MEAN } from '../../../domain/training/losses/aggregation.ts';
+import { AGGREGATION_MODES, type AggregationMode, TOKEN_MEAN } from '../../../domain/training/losses/aggregation.ts';
 import type { PolicyLossInput } from '../../../domain/training/losses/policy-loss.ts';
 import { configurePolicyLoss, POLICY_LOSSES } from '../../../domain/training/losses/policy-losses.ts';
 
 const FILE = 'python/tests/gradients.json'; // what the Python tests compare autograd with
-const MODES: readonly AggregationMode[] = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'];
 const KL_COEFFICIENT = 0.3;
 
 /** Two rows of four columns, off every kink: tokens below, within and above each clip, of both signs, and masked ones. */
@@ -43,7 +42,7 @@ describe('gradients used by the Python tests', () => {
 });
 
 function casesOf(loss: string, index: number) {
-  return MODES.map((aggregation, i) => {
+  return AGGREGATION_MODES.map((aggregation, i) => {
     const kl = KL_KINDS[(index + i) % KL_KINDS.length] ?? 'k1';
     const { value, gradient } = evaluate(loss, aggregation, kl);
     return { loss, aggregation, kl, value, gradient };

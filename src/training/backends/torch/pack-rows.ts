@@ -4,13 +4,15 @@ import { readSafetensors, type Tensor, writeSafetensors } from '../../rows/safet
 export interface PackedRow {
   readonly prompt: readonly number[];
   readonly sampled: readonly number[];
+  /** 1 on the sampled tokens that are trained on; left out, all are. */
+  readonly trained?: Uint8Array;
 }
 
 /** Returns one number for each sampled token of each row. */
 export type TokenColumns = Readonly<Record<string, readonly ArrayLike<number>[]>>;
 
 /**
- * Packs rows without padding: ids, where each row begins, a mask of the sampled tokens, and columns parallel to the ids (0
+ * Packs rows without padding: ids, where each row begins, a mask of the trained tokens, and columns parallel to the ids (0
  * over prompts).
  */
 export function packRows(rows: readonly PackedRow[], columns: TokenColumns): readonly Uint8Array[] {
@@ -20,12 +22,13 @@ export function packRows(rows: readonly PackedRow[], columns: TokenColumns): rea
   const ids = new Int32Array(total);
   const mask = new Uint8Array(total);
   const flat = Object.keys(columns).map((name) => ({ name, shape: [total], data: new Float32Array(total) }));
-  for (const [i, { prompt, sampled }] of rows.entries()) {
+  for (const [i, { prompt, sampled, trained }] of rows.entries()) {
     const start = offsets[i] ?? 0;
     const own = start + prompt.length;
     ids.set(prompt, start);
     ids.set(sampled, own);
-    mask.fill(1, own, own + sampled.length);
+    if (trained) mask.set(trained, own);
+    else mask.fill(1, own, own + sampled.length);
     for (const { name, data } of flat) data.set(columns[name]?.[i] ?? [], own);
   }
   const tensors: Tensor[] = [

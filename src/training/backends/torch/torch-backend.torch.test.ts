@@ -133,12 +133,45 @@ const settingsOf = (estimator: string, more: Record<string, unknown> = {}) =>
       });
     });
 
-    test('the backend refuses an estimator that needs what it cannot provide', async () => {
-      expect(await update(ROWS, settingsOf('optimal_token_baseline'))).toMatchObject({ kind: 'refused' });
+    test('rows that the backend cannot step by or correct are refused, with the reason', async () => {
+      const correction = { weights: { level: 'token' } };
+      const silent = [...ROWS, given('b', 'r9', 97, 1, { tokens: { ids: [97], logProbs: null } })];
+      expect(await update(silent, settingsOf('grpo', { correction }))).toMatchObject({
+        reason: expect.stringMatching(/step 0 of rollout r9 has no recorded log-probs; .* train without a correction/),
+      });
+      const rejection = { rules: 'token_k1', bounds: '1.0000001' };
+      expect(await update(ROWS, settingsOf('grpo', { correction: { rejection } }))).toMatchObject({
+        reason: expect.stringMatching(/rejects every token of the batch; widen its bounds/),
+      });
       expect(await update(ROWS, settingsOf('grpo', { optimiser: 'sgd' }))).toMatchObject({
         reason: expect.stringMatching(/AdamW/),
       });
     });
+
+    test('rejected tokens are not trained on, and are not counted as trained', async () => {
+      const far = given('b', 'r5', 99, 1, { tokens: { ids: [99, 98], logProbs: [-5.5, -25] } });
+      const rejection = { rules: 'token_k1', bounds: '1e-3_1e3' };
+      const updated = await update([...ROWS, far], settingsOf('grpo', { correction: { rejection } }));
+      expect(updated).toMatchObject({ metrics: { tokens: 5, rolloutRejectedTokens: 1 / 6, rolloutRejectedRows: 0 } });
+    }, 200_000);
+
+    test('the optimal baseline reads the squared probabilities of each token', async () => {
+      const updated = await update(ROWS, settingsOf('optimal_token_baseline'));
+      expect(updated).toMatchObject({ kind: 'updated', estimator: { name: 'optimal_token_baseline' } });
+    }, 200_000);
+
+    test('the coefficient of an adaptive penalty goes from one version to the next in the checkpoint', async () => {
+      const controller = { kind: 'adaptive', target: 0.1, horizon: 10 };
+      const settings = settingsOf('grpo', { kl: { kind: 'k1', coefficient: 0.5, in: 'reward', controller } });
+      const one = await update(ROWS, settings);
+      if (one.kind !== 'updated') throw new Error(one.reason);
+      const left = decodeTorchCheckpoint(one.checkpoint).klCoefficient;
+      expect(one.metrics.klCoefficient).toBe(0.5);
+      expect(left).toBeCloseTo(0.5 * (1 - (0.2 * 4) / 10), 6); // a KL of 0 lies below the target by more than a fifth
+      const two = await update(ROWS, settings, one.checkpoint);
+      expect(two).toMatchObject({ metrics: { klCoefficient: left } });
+      expect(two.kind === 'updated' && two.metrics.rewardKl).not.toBe(0);
+    }, 200_000);
 
     test('the backend throws when a checkpoint is missing', async () => {
       const text = new TextDecoder().decode(first).replace(/("checkpoint":")../, '$100');

@@ -1,5 +1,6 @@
 import { sha256Hex } from '../../../digest/sha256.ts';
 import { type Refused, refused } from '../../../domain/training/options.ts';
+import { countTrained } from '../../../domain/training/rows/rows.ts';
 import type { Backend, Updated, UpdateInput } from '../backend.ts';
 import { BackendFailed } from './backend-failed.ts';
 import { planMiniBatches } from './mini-batches.ts';
@@ -91,17 +92,22 @@ function prepare({ checkpoint, rows, settings }: UpdateInput): Prepared | Refuse
 
 async function train(
   session: TorchSession,
-  { rows }: Prepared,
+  { rows, from }: Prepared,
   input: UpdateInput,
   options: TorchOptions,
 ): Promise<Trained | Refused> {
   const { settings, seed, reference } = input;
-  if (settings.kl && reference) await session.hold(decodeTorchCheckpoint(reference));
+  const { kl, critic } = settings;
+  if (kl && reference === null) return refused('a KL penalty needs the weights of version 0');
+  if (kl && reference) await session.hold(decodeTorchCheckpoint(reference));
   const prompts = await session.encode(rows.map(({ messages }) => messages));
   const packed = rows.map(({ ids }, i): PackedRow => ({ prompt: prompts[i] ?? [], sampled: ids }));
-  const lesson = await lessonOf(session, rows, packed, settings, options);
+  const lesson = await lessonOf(session, { rows, packed, settings, klCoefficient: from.klCoefficient ?? null }, options);
   if (lesson.kind === 'refused') return lesson;
-  const kept = lesson.trained.map((i) => ({ row: rows[i] as TokenRow, packed: packed[i] as PackedRow })); // positions of rows
+  const kept = lesson.trained.map((i, k) => {
+    const trained = lesson.masks[k] as Uint8Array; // one for each trained row
+    return { row: rows[i] as TokenRow, packed: { ...(packed[i] as PackedRow), trained } }; // positions of rows
+  });
   const plan = planMiniBatches(
     kept.map(({ row }) => row.row.rolloutId),
     kept.map(({ packed: { prompt, sampled } }) => prompt.length + sampled.length),
@@ -119,19 +125,23 @@ async function train(
       clipNorm: settings.clipNorm,
       entropyCoefficient: settings.entropyCoefficient,
       temperature: rows[0]?.row.temperature ?? 1,
-      ...(settings.kl ? { kl: settings.kl } : {}),
-      ...(lesson.columns.values ? { critic: { learningRate: settings.critic.learningRate, clip: settings.critic.clip } } : {}),
+      ...(settings.lossScale === undefined ? {} : { lossScale: settings.lossScale }),
+      ...(kl && kl.in !== 'reward' ? { kl } : {}),
+      ...(lesson.columns.values
+        ? { critic: { learningRate: critic.learningRate, clip: critic.clip, factor: critic.factor ?? 0.5 } }
+        : {}),
     },
   );
-  const state = await session.save();
+  const saved = await session.save();
+  const state = lesson.klCoefficient === null ? saved : { ...saved, klCoefficient: lesson.klCoefficient };
   const checkpoint = encodeTorchCheckpoint(state);
   const weights = sha256Hex(checkpoint);
-  const tokens = kept.reduce((sum, each) => sum + each.packed.sampled.length, 0);
+  const tokens = kept.reduce((sum, { packed: { trained } }) => sum + countTrained(trained), 0);
   const { estimator, loss } = lesson;
   return {
     kind: 'trained',
     state,
-    updated: { kind: 'updated', checkpoint, weights, estimator, loss, metrics: { ...metrics, tokens } },
+    updated: { kind: 'updated', checkpoint, weights, estimator, loss, metrics: { ...metrics, ...lesson.metrics, tokens } },
   };
 }
 

@@ -14,6 +14,8 @@ const torchCheckpoint = z.strictObject({
   /** SHA-256 of the tensors of optimiser and critic. */
   rest: digest,
   steps: z.int().min(0),
+  /** The coefficient that an adaptive KL penalty begins the next update with; left out where there is none. */
+  klCoefficient: z.number().optional(),
 });
 export type TorchCheckpoint = z.infer<typeof torchCheckpoint>;
 
@@ -29,8 +31,9 @@ export function parseTorchCheckpoint(value: unknown): TorchCheckpoint {
  * Writes the manifest: a large model stays in its files, and a digest of this is a digest of them. Equal checkpoints are equal
  * bytes.
  */
-export function encodeTorchCheckpoint({ checkpoint, format, rest, steps, weights }: TorchCheckpoint): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify({ checkpoint, format, rest, steps, weights }));
+export function encodeTorchCheckpoint(manifest: TorchCheckpoint): Uint8Array {
+  const { checkpoint, format, klCoefficient, rest, steps, weights } = manifest;
+  return new TextEncoder().encode(JSON.stringify({ checkpoint, format, klCoefficient, rest, steps, weights }));
 }
 
 /** Reads a manifest. @throws CheckpointDamaged. */

@@ -1,8 +1,13 @@
+import type { Readiness } from '../../../domain/training/advantages/estimator.ts';
 import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
 import { planMicroBatches } from '../../../domain/training/batching/micro-batches.ts';
+import { correctRollouts } from '../../../domain/training/correction/correct-rollouts.ts';
 import { configurePolicyLoss } from '../../../domain/training/losses/policy-losses.ts';
 import { type Refused, refused } from '../../../domain/training/options.ts';
 import type { Method } from '../../../events/schemas/training.ts';
+import { correctionOf } from '../correction-of.ts';
+import { penaliseBatch, penalisesRewards } from '../penalise-batch.ts';
+import { tokenRewards } from '../token-rewards.ts';
 import type { TrainingSettings } from '../training-settings.ts';
 import { estimateTokens } from './estimate-tokens.ts';
 import type { PackedRow } from './pack-rows.ts';
@@ -17,64 +22,107 @@ export interface Lesson {
   readonly trained: readonly number[];
   /** Of these rows. */
   readonly columns: Readonly<Record<string, readonly Float64Array[]>>;
+  /** Of these rows: 1 on the tokens that are trained on. */
+  readonly masks: readonly Uint8Array[];
   readonly wire: { readonly name: string; readonly options: Readonly<Record<string, unknown>> };
   readonly aggregation: string;
   readonly estimator: Method | null;
   readonly loss: Method;
+  /** The coefficient of an adaptive KL penalty behind this batch; null where there is none. */
+  readonly klCoefficient: number | null;
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** What an update is prepared from. */
+export interface BatchToLearn {
+  readonly rows: readonly TokenRow[];
+  readonly packed: readonly PackedRow[];
+  readonly settings: TrainingSettings;
+  /** The coefficient that the update before left behind; null where it left none. */
+  readonly klCoefficient: number | null;
 }
 
 /**
  * Prepares an update: reads what the model says of the rows, and has the advantages estimated. Refuses what cannot be computed of
  * them.
  */
-export async function lessonOf(
-  session: TorchSession,
-  rows: readonly TokenRow[],
-  packed: readonly PackedRow[],
-  { objective }: TrainingSettings,
-  options: TorchOptions,
-): Promise<Lesson | Refused> {
+export async function lessonOf(session: TorchSession, batch: BatchToLearn, options: TorchOptions): Promise<Lesson | Refused> {
+  const { rows, settings } = batch;
+  const { objective } = settings;
   if (objective.kind === 'behaviour-cloning') return cloning(rows, objective.least);
-  const estimator = configureEstimator(objective.estimator.name, objective.estimator.options);
-  if (estimator.kind === 'refused') return estimator;
+  const configured = configureEstimator(objective.estimator.name, objective.estimator.options);
+  if (configured.kind === 'refused') return configured;
+  const { estimator } = configured;
   const policyLoss = configurePolicyLoss(objective.loss.name, objective.loss.options);
   if (policyLoss.kind === 'refused') return policyLoss;
-  const needsValues = estimator.estimator.readiness.columns.includes('values');
-  if (needsValues && !options.critic)
-    return refused(`${estimator.estimator.name} needs values: open the torch backend with a critic`);
-
-  const read = await readTokens(session, rows, packed, options, needsValues);
-  if (read.kind === 'refused') return read;
-  const estimated = estimateTokens(estimator.estimator, rows, read);
-  if (estimated.kind === 'refused') return estimated;
-  const recorded = options.oldLogProbs === 'recorded' ? recordedLogProbs(rows) : null;
+  if (estimator.readiness.columns.includes('values') && !options.critic)
+    return refused(`${estimator.name} needs values: open the torch backend with a critic`);
+  const rule = correctionOf(settings);
+  const recorded = rule || options.oldLogProbs === 'recorded' ? recordedLogProbs(rows) : null;
   if (recorded?.kind === 'refused') return recorded;
+
+  const read = await readTokens(session, batch, options, estimator.readiness);
+  if (read.kind === 'refused') return read;
+  const { processRewards: process, kl } = settings;
+  const callEnds =
+    process?.placement === 'call-end'
+      ? await session.locate(
+          rows.map(({ ids }) => ids),
+          process.closing,
+        )
+      : null;
+  const scores = tokenRewards(
+    rows.map(({ row }) => row),
+    rows.map(({ ids }) => ids.length),
+    process,
+    callEnds,
+  );
+  const penalised =
+    kl?.in === 'reward' && read.refLogProbs
+      ? penaliseBatch({ scores, logProbs: read.logProbs, refLogProbs: read.refLogProbs }, kl, batch.klCoefficient)
+      : null;
+  const masks = rows.map(({ ids }) => new Uint8Array(ids.length).fill(1));
+  const corrected =
+    rule && recorded ? correctRollouts({ trainer: read.logProbs, rollout: recorded.logProbs, masks }, rule) : null;
+  const estimated = estimateTokens(estimator, rows, {
+    rewards: penalised?.rewards ?? scores,
+    ...{ values: read.values, bootstraps: read.bootstraps, oldLogProbs: read.logProbs, squaredProbs: read.squaredProbs },
+    rolloutWeights: corrected?.weights ?? null,
+  });
+  if (estimated.kind === 'refused') return estimated;
+  if (corrected && !corrected.masks.some((mask) => mask.includes(1)))
+    return refused('the correction of rollouts rejects every token of the batch; widen its bounds');
   return {
     kind: 'lesson',
     trained: [...rows.keys()],
     columns: {
-      old_log_probs: recorded?.logProbs ?? read.logProbs.map((row) => Float64Array.from(row)),
+      old_log_probs: options.oldLogProbs === 'recorded' && recorded ? recorded.logProbs : read.logProbs,
       advantages: estimated.advantages,
       ...(read.values ? { values: read.values, returns: estimated.returns } : {}),
+      ...(corrected?.weights ? { weights: corrected.weights } : {}),
     },
+    masks: corrected?.masks ?? masks,
     wire: { name: policyLoss.policyLoss.name, options: objective.loss.options },
-    aggregation: options.aggregation ?? 'token-mean',
-    estimator: methodOf(estimator.estimator),
+    aggregation: settings.aggregation ?? options.aggregation ?? 'token-mean',
+    estimator: methodOf(estimator),
     loss: methodOf(policyLoss.policyLoss),
+    klCoefficient: penalised?.nextCoefficient ?? null,
+    metrics: { ...penalised?.metrics, ...corrected?.metrics },
   };
 }
 
 /**
- * Reads log-probs and values at the start of the update. A state that a limit cut off is valued behind its last observation, as
- * the next step would have been.
+ * Reads what the model says at the start of the update: log-probs, and what the estimator and the settings need besides. A
+ * state that a limit cut off is valued behind its last observation, as the next step would have been.
  */
 async function readTokens(
   session: TorchSession,
-  rows: readonly TokenRow[],
-  packed: readonly PackedRow[],
+  { rows, packed, settings }: BatchToLearn,
   options: TorchOptions,
-  values: boolean,
+  { columns }: Readiness,
 ) {
+  const values = columns.includes('values');
+  const squaredProbs = columns.includes('squaredProbs');
   const cut = values ? [...rows.keys()].filter((i) => rows[i]?.row.end === 'truncated') : [];
   const after = await session.encode(
     cut.map((i) => {
@@ -93,13 +141,18 @@ async function readTokens(
     options.tokenBudget ?? TOKEN_BUDGET,
   );
   if (plan.kind === 'refused') return plan;
-  const column = await session.read(all, plan.batches, rows[0]?.row.temperature ?? 1);
-  const logProbs = column('log_probs').slice(0, rows.length);
-  if (!values) return { kind: 'read' as const, logProbs, values: null, bootstraps: null };
+  const column = await session.read(all, plan.batches, { temperature: rows[0]?.row.temperature ?? 1, squaredProbs });
+  const own = (name: Parameters<typeof column>[0]) => column(name).slice(0, rows.length);
+  const read = {
+    ...{ kind: 'read' as const, logProbs: own('log_probs') },
+    refLogProbs: penalisesRewards(settings) ? own('ref_log_probs') : null,
+    squaredProbs: squaredProbs ? own('squared_probs') : null,
+  };
+  if (!values) return { ...read, values: null, bootstraps: null };
   const found = column('values');
   const bootstraps = new Float64Array(rows.length);
   for (const [k, i] of cut.entries()) bootstraps[i] = found[rows.length + k]?.[0] ?? 0;
-  return { kind: 'read' as const, logProbs, values: found.slice(0, rows.length), bootstraps };
+  return { ...read, values: found.slice(0, rows.length), bootstraps };
 }
 
 function cloning(rows: readonly TokenRow[], least: number): Lesson | Refused {
@@ -111,10 +164,12 @@ function cloning(rows: readonly TokenRow[], least: number): Lesson | Refused {
     kind: 'lesson',
     trained,
     columns: { advantages: trained.map((i) => new Float64Array(rows[i]?.ids.length ?? 0).fill(1)) },
+    masks: trained.map((i) => new Uint8Array(rows[i]?.ids.length ?? 0).fill(1)),
     wire: { name: 'gpg', options: {} }, // −log π where the advantage is 1
     aggregation: 'seq-mean-token-sum', // each step alike, however long its answer
     estimator: null,
     loss: { name: 'behaviour-cloning', revision: '1', mode: { least } },
+    ...{ klCoefficient: null, metrics: {} },
   };
 }
 
@@ -123,7 +178,9 @@ function recordedLogProbs(
 ): { readonly kind: 'recorded'; readonly logProbs: readonly Float64Array[] } | Refused {
   const without = rows.find(({ ids, recorded }) => recorded?.length !== ids.length);
   if (without)
-    return refused(`step ${without.row.step} of rollout ${without.row.rolloutId} has no recorded log-probs; recompute them`);
+    return refused(
+      `step ${without.row.step} of rollout ${without.row.rolloutId} has no recorded log-probs; recompute them, and train without a correction`,
+    );
   return { kind: 'recorded', logProbs: rows.map(({ recorded }) => Float64Array.from(recorded ?? [])) };
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AGGREGATION_MODES } from '../../../domain/training/losses/aggregation.ts';
 
 const size = z.int().min(1).max(1_000_000);
 
@@ -18,9 +19,7 @@ export const torchPlan = z.strictObject({
   critic: z.boolean().default(false),
   weightDecay: z.number().min(0).max(1).default(0),
   oldLogProbs: z.enum(['recomputed', 'recorded']).default('recomputed'),
-  aggregation: z
-    .enum(['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'])
-    .default('token-mean'),
+  aggregation: z.enum(AGGREGATION_MODES).default('token-mean'),
   tokenBudget: size.default(16_384),
 });
 export type TorchPlan = z.infer<typeof torchPlan>;

@@ -25,12 +25,17 @@ export interface TorchSession {
   /** Takes the model of a checkpoint as what a KL penalty holds to. */
   hold(checkpoint: TorchCheckpoint): Promise<void>;
   encode(chats: readonly (readonly ChatMessage[])[]): Promise<readonly (readonly number[])[]>;
-  /** Reads `log_probs` and, with a critic, `values` of the sampled tokens. */
+  /**
+   * Reads `log_probs` of the sampled tokens; `values` with a critic, `ref_log_probs` once a reference is held, `squared_probs`
+   * where asked for.
+   */
   read(
     rows: readonly PackedRow[],
     microBatches: readonly (readonly number[])[],
-    temperature: number,
-  ): Promise<(name: 'log_probs' | 'values') => readonly Float64Array[]>;
+    asked: { readonly temperature: number; readonly squaredProbs: boolean },
+  ): Promise<(name: 'log_probs' | 'values' | 'ref_log_probs' | 'squared_probs') => readonly Float64Array[]>;
+  /** Finds the token that closes each occurrence of a text in each row of sampled ids. */
+  locate(rows: readonly (readonly number[])[], closing: string): Promise<readonly (readonly number[])[]>;
   /** Updates the weights in the process. @returns metrics, all finite. */
   update(
     rows: readonly PackedRow[],
@@ -77,9 +82,13 @@ function sessionOf(python: PythonProcess, options: TorchOptions, signal: AbortSi
     load: async (checkpoint) => void (await ask('load', { folder: checkpointFolder(folder, checkpoint) })),
     hold: async (checkpoint) => void (await ask('hold', { folder: checkpointFolder(folder, checkpoint) })),
     encode: async (chats) => unpackIds((await ask('encode', { chats })).body),
-    async read(rows, microBatches, temperature) {
-      const { body } = await ask('read', { microBatches, temperature }, { body: packRows(rows, {}) });
+    async read(rows, microBatches, asked) {
+      const { body } = await ask('read', { microBatches, ...asked }, { body: packRows(rows, {}) });
       return (name) => unpackColumn(body, name, rows);
+    },
+    async locate(rows, closing) {
+      const { message: answer } = await ask('locate', { rows, closing });
+      return answer.places as readonly (readonly number[])[]; // the process returns indexes of the rows
     },
     async update(rows, columns, settings) {
       const timeoutMs = options.updateMs ?? UPDATE_MS;

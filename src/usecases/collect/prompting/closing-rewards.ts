@@ -1,5 +1,6 @@
 import type { Draft } from '../../../append/appender.ts';
 import { factorReward } from '../../../domain/compression/factor-reward.ts';
+import { isRewarded } from '../../../domain/compression/reward-schedule.ts';
 import { tokensSavedReward } from '../../../domain/compression/tokens-saved-reward.ts';
 import { derivedId } from '../../../events/derived-id.ts';
 import type { GrowingTree } from '../growing-tree.ts';
@@ -74,7 +75,7 @@ async function compressionOf(
   const node = path.at(-1);
   if (!compression || compression.reward === 'none' || !node) return null;
   const { lambda, mu, every, iteration } = compression;
-  const active = iteration % every === 0;
+  const active = isRewarded(every, iteration);
   if (compression.reward === 'factor') {
     const factor = factorOf(prompter, node.response);
     const value = factorReward({ factor, success, active, endsEpisode }, { lambda, mu });

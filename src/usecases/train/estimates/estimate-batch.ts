@@ -4,6 +4,7 @@ import type { Db } from '../../../postgres/database.ts';
 import { CheckpointDamaged } from '../../../training/backends/backend.ts';
 import { linearBackend } from '../../../training/backends/linear/linear-backend.ts';
 import { stepRowsOf } from '../../../training/backends/step-rows-of.ts';
+import { trainingSettings } from '../../../training/backends/training-settings.ts';
 import { readCheckpoint } from '../../../training/checkpoints/checkpoint-store.ts';
 import type { BatchRows } from '../../../training/rows/batch-rows.ts';
 import { RowsError } from '../../../training/rows/batch-rows.ts';
@@ -54,13 +55,15 @@ async function readRows(
 
 async function advantagesOf(
   rows: ReturnType<typeof stepRowsOf>,
-  { method, backend, bootstrap, base }: BatchUpdate,
+  { method, backend, settings, base }: BatchUpdate,
   blobs: BlobReader,
 ): Promise<Recomputed | Refused> {
   if (method === null) return refused('the update cloned behaviour: it estimated no advantage');
+  const declared = trainingSettings.safeParse(settings);
   try {
     return await recomputeAdvantages({
-      ...{ rows, method, backend, bootstrap },
+      ...{ rows, method, backend },
+      ...(declared.success ? { settings: declared.data } : {}),
       async readBase() {
         if (base === null) throw new CheckpointDamaged('the checkpoint that the batch is trained from is not on record');
         return readCheckpoint(blobs, linearBackend(), base);

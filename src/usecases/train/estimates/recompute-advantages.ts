@@ -3,12 +3,15 @@ import { configureEstimator } from '../../../domain/training/advantages/estimato
 import { type Refused, refused } from '../../../domain/training/options.ts';
 import { at, rowAt } from '../../../domain/training/rows/rows.ts';
 import type { Method } from '../../../events/schemas/training.ts';
-import { assessSteps, estimateSteps, needsWeights } from '../../../training/backends/linear/assess-steps.ts';
+import { estimateSteps, needsWeights } from '../../../training/backends/linear/assess-steps.ts';
 import type { Valued } from '../../../training/backends/linear/critic.ts';
-import { choiceAt, decisionsOf, featureCache } from '../../../training/backends/linear/decisions.ts';
-import { decodeCheckpoint } from '../../../training/backends/linear/linear-checkpoint.ts';
+import { decisionsOf, featureCache } from '../../../training/backends/linear/decisions.ts';
+import { decodeCheckpoint, initialCheckpoint } from '../../../training/backends/linear/linear-checkpoint.ts';
+import { type PreparingSettings, prepareBatch } from '../../../training/backends/linear/prepare-batch.ts';
 import { spreadOf } from '../../../training/backends/linear/spread-of.ts';
+import { penalisesRewards } from '../../../training/backends/penalise-batch.ts';
 import { type StepRow, sortRows } from '../../../training/backends/step-row.ts';
+import { tokenRewards } from '../../../training/backends/token-rewards.ts';
 import { estimateTokens } from '../../../training/backends/torch/estimate-tokens.ts';
 
 /** What an estimator makes of one row. */
@@ -38,8 +41,8 @@ export interface Recomputing {
   readonly method: Method;
   /** The backend that trains the policy; null where nobody said. */
   readonly backend: string | null;
-  /** How its linear critic sees truncated ends, as its training was declared. */
-  readonly bootstrap?: 'state' | undefined;
+  /** What its training was declared with beside the estimator; left out where nobody said: then rewards are what steps earned. */
+  readonly settings?: PreparingSettings | undefined;
   /** Reads the checkpoint that the batch is trained from; called only where the estimator depends on weights. */
   readonly readBase: () => Promise<Uint8Array>;
 }
@@ -49,13 +52,8 @@ export interface Recomputing {
  * needs no more, else with what the weights of the version before say. Refuses, with the reason, what cannot be known outside the
  * trainer. @throws CheckpointDamaged, what `readBase` throws.
  */
-export async function recomputeAdvantages({
-  rows,
-  method,
-  backend,
-  bootstrap,
-  readBase,
-}: Recomputing): Promise<Recomputed | Refused> {
+export async function recomputeAdvantages(asked: Recomputing): Promise<Recomputed | Refused> {
+  const { rows, method, backend, settings = PLAIN } = asked;
   const { name, revision, mode } = method;
   const options = (mode ?? {}) as Readonly<Record<string, unknown>>; // each option is checked by its rule, whatever it holds
   const configured = configureEstimator(name, options);
@@ -64,36 +62,54 @@ export async function recomputeAdvantages({
   if (estimator.revision !== revision)
     return refused(`the record names revision ${revision} of ${name}, and this program has revision ${estimator.revision}`);
   const sorted = sortRows(rows);
-  if (backend === 'linear') return linearAdvantages(estimator, sorted, bootstrap, readBase);
+  if (backend === 'linear') return linearAdvantages(estimator, sorted, settings, asked.readBase);
   if (needsWeights(estimator))
     return refused(`${name} needs what the model says of each token, and only its trainer has that model`);
+  if (penalisesRewards(settings))
+    return refused('KL in the reward needs what the model says of each token, and only its trainer has that model');
   const byTokens = backend === 'torch' || sorted.some(({ tokens }) => (tokens?.ids.length ?? 0) > 1);
-  return byTokens ? tokenAdvantages(estimator, sorted) : result('step', sorted, estimateSteps(estimator, sorted), null);
+  if (byTokens) return tokenAdvantages(estimator, sorted, settings);
+  const rewards = tokenRewards(sorted, new Uint8Array(sorted.length).fill(1), settings.processRewards);
+  return result('step', sorted, estimateSteps(estimator, sorted, rewards), null);
 }
+
+const PLAIN: PreparingSettings = { kl: null, critic: {} };
 
 async function linearAdvantages(
   estimator: ConfiguredEstimator,
   sorted: readonly StepRow[],
-  bootstrap: 'state' | undefined,
+  { correction, ...settings }: PreparingSettings,
   readBase: () => Promise<Uint8Array>,
 ): Promise<Recomputed | Refused> {
   const { decisions, without } = decisionsOf(sorted);
   const [strange] = without;
   if (strange) return refused(`step ${strange.step} of rollout ${strange.rolloutId} was no choice among candidates`);
-  if (!needsWeights(estimator)) return result('step', sorted, estimateSteps(estimator, sorted), null);
-  const { critic, policy } = decodeCheckpoint(await readBase());
-  const featuresOf = featureCache();
-  const choices = () => decisions.map((decision) => choiceAt(policy.values, featuresOf(decision), decision));
-  const assessed = assessSteps(estimator, decisions, critic, choices, bootstrap);
-  return assessed.kind === 'refused' ? assessed : result('step', sorted, { ...assessed, kind: 'estimated' }, assessed.valued);
+  const readsWeights = needsWeights(estimator) || penalisesRewards(settings);
+  const base = readsWeights ? decodeCheckpoint(await readBase()) : initialCheckpoint();
+  const prepared = prepareBatch(estimator, {
+    ...{ from: () => base, decisions, featuresOf: featureCache() },
+    reference: initialCheckpoint().policy.values, // every linear policy begins there
+    // a correction changes the advantages of none but those that read the weights
+    settings: needsWeights(estimator) ? { ...settings, correction } : settings,
+  });
+  if (prepared.kind === 'refused') return prepared;
+  const { assessed } = prepared;
+  return result('step', sorted, { ...assessed, kind: 'estimated' }, assessed.valued);
 }
 
-function tokenAdvantages(estimator: ConfiguredEstimator, sorted: readonly StepRow[]): Recomputed | Refused {
+function tokenAdvantages(
+  estimator: ConfiguredEstimator,
+  sorted: readonly StepRow[],
+  { processRewards }: PreparingSettings,
+): Recomputed | Refused {
   const rows = sorted.map((row) => ({ row, ids: row.tokens?.ids ?? [] }));
   const empty = rows.find(({ ids }) => ids.length === 0);
   if (empty) return refused(`step ${empty.row.step} of rollout ${empty.row.rolloutId} has no sampled tokens`);
-  const estimated = estimateTokens(estimator, rows, { logProbs: null, values: null, bootstraps: null });
-  return result('token', sorted, estimated, null);
+  if (processRewards?.placement === 'call-end')
+    return refused('process rewards stand where calls end, and only the trainer has the tokenizer that tells where that is');
+  const lengths = rows.map(({ ids }) => ids.length);
+  const rewards = tokenRewards(sorted, lengths, processRewards);
+  return result('token', sorted, estimateTokens(estimator, rows, { rewards }), null);
 }
 
 function result(

@@ -1,0 +1,114 @@
+import { ESTIMATORS } from '../../domain/training/advantages/estimators.ts';
+import { KL_KINDS } from '../../domain/training/kl/kl-penalty.ts';
+import { AGGREGATION_MODES } from '../../domain/training/losses/aggregation.ts';
+import { POLICY_LOSSES } from '../../domain/training/losses/policy-losses.ts';
+import type { OptionRules } from '../../domain/training/options.ts';
+import { type TrainingSettings, trainingSettings } from './training-settings.ts';
+
+type Options = Readonly<Record<string, string | number>>;
+
+/** Estimators, each with every word of every option; of GAE those that whole rows take are trained on one-step rollouts. */
+const ESTIMATED: readonly (readonly [name: string, options: Options])[] = Object.values(ESTIMATORS).flatMap(({ name, options }) =>
+  wordsOf(options).map((chosen) => [name, chosen] as const),
+);
+
+/** One training for each estimator with its options, loss, aggregation, KL and correction that a declaration can name. */
+export const EVERY_COMPUTATION: readonly (readonly [what: string, settings: TrainingSettings])[] = [
+  ...ESTIMATED.map(([name, options]) => [`${name} ${wordsIn(options)}`, settingsOf(name, options)] as const),
+  ...Object.values(POLICY_LOSSES).flatMap(({ name, options }) =>
+    wordsOf(options).map((chosen) => [`loss ${name} ${wordsIn(chosen)}`, withLoss(name, chosen)] as const),
+  ),
+  ...AGGREGATION_MODES.map((aggregation) => [`aggregation ${aggregation}`, settingsOf('grpo', {}, { aggregation })] as const),
+  ['loss scale', settingsOf('grpo', {}, { aggregation: 'seq-mean-token-sum-norm', lossScale: 7 })],
+  ...KL_KINDS.flatMap((kind) => [
+    [`KL ${kind} in the loss`, settingsOf('grpo', {}, { kl: { kind, coefficient: 0.1 } })] as const,
+    [`KL ${kind} in the reward`, settingsOf('grpo', {}, { kl: { kind, coefficient: 0.1, in: 'reward' } })] as const,
+  ]),
+  ['KL k3 unclamped', settingsOf('grpo', {}, { kl: { kind: 'k3', coefficient: 0.1, logRatios: 'unclamped' } })],
+  [
+    'KL in the reward, adaptive',
+    settingsOf(
+      'grpo',
+      {},
+      {
+        kl: { kind: 'k1', coefficient: 0.1, in: 'reward', controller: { kind: 'adaptive', target: 0.1, horizon: 100 } },
+      },
+    ),
+  ],
+  ...(['token', 'sequence'] as const).flatMap((level) =>
+    (['none', 'batch'] as const).map(
+      (normalise) =>
+        [
+          `correction ${level}, normalised ${normalise}`,
+          settingsOf('grpo', {}, { correction: { weights: { level, threshold: 2, normalise } } }),
+        ] as const,
+    ),
+  ),
+  ...['token', 'seq_sum', 'seq_mean', 'seq_max'].flatMap((level) =>
+    ['k1', 'k2', 'k3'].flatMap((statistic) =>
+      level === 'seq_max' && statistic === 'k1'
+        ? []
+        : [
+            [
+              `rejection ${level}_${statistic}`,
+              rejecting(`${level}_${statistic}`, statistic === 'k1' ? '1e-6_1e6' : '1e6'),
+            ] as const,
+          ],
+    ),
+  ),
+  [
+    'weights in the optimal baseline',
+    settingsOf('optimal_token_baseline', {}, { correction: { weights: { level: 'token', threshold: 2, normalise: 'none' } } }),
+  ],
+  ...(['none', 'batch'] as const).map(
+    (normalisation) =>
+      [
+        `process rewards, normalised ${normalisation}`,
+        settingsOf('grpo', {}, { processRewards: { components: ['tool'], normalisation } }),
+      ] as const,
+  ),
+  [
+    'process rewards at the end of a call',
+    settingsOf('grpo', {}, { processRewards: { components: ['tool'], placement: 'call-end', closing: '!' } }),
+  ],
+  [
+    'value loss without its half',
+    settingsOf('gae', { variant: 'step' }, { critic: { learningRate: 0.05, epochs: 2, clip: 0.5, factor: 1 } }),
+  ],
+  ['behaviour cloning', trainingSettings.parse({ objective: { kind: 'behaviour-cloning', least: 0.5 }, learningRate: 0.01 })],
+];
+
+function settingsOf(estimator: string, options: Options, more: Readonly<Record<string, unknown>> = {}): TrainingSettings {
+  return trainingSettings.parse({
+    objective: { kind: 'policy-gradient', estimator: { name: estimator, options }, loss: { name: 'dual_clip', options: {} } },
+    ...{ learningRate: 0.01, epochs: 1, miniBatch: 4, ...more },
+  });
+}
+
+function withLoss(name: string, options: Options): TrainingSettings {
+  return settingsOf(
+    'grpo',
+    {},
+    {
+      objective: { kind: 'policy-gradient', estimator: { name: 'grpo', options: {} }, loss: { name, options } },
+    },
+  );
+}
+
+function rejecting(rules: string, bounds: string): TrainingSettings {
+  return settingsOf('grpo', {}, { correction: { rejection: { rules, bounds } } });
+}
+
+/** The options of a computation with each word of each choice once, the others at their defaults; at least the defaults alone. */
+function wordsOf(rules: OptionRules): readonly Options[] {
+  const chosen = Object.entries(rules).flatMap(([name, rule]) =>
+    rule.kind === 'choice' ? rule.of.slice(1).map((word) => ({ [name]: word })) : [],
+  );
+  return [{}, ...chosen];
+}
+
+function wordsIn(options: Options): string {
+  return Object.entries(options)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');
+}

@@ -38,6 +38,7 @@ const IMPORTERS: readonly { readonly library: RegExp; readonly importer: RegExp 
   { library: /^sharp$/, importer: /^src\/images\// },
   { library: /^(graphql($|[-/])|@graphql|dataloader)/, importer: /^graphql\// },
   { library: /^commander$/, importer: /^src\/cli\// },
+  { library: /^(@?fastify($|\/))/, importer: /^src\/http\// },
   { library: /^prom-client$/, importer: /^src\/runtime\/metrics\.ts$/ },
 ];
 

@@ -51,6 +51,7 @@ export default defineConfig({
           page('Environments', '/reference/environments'),
           page('Events', '/reference/events'),
           page('GraphQL', '/reference/graphql'),
+          page('HTTP', '/reference/http'),
           page('Configuration', '/reference/configuration'),
         ],
       },

@@ -5,6 +5,7 @@ import { configurationReference } from './configuration-reference.ts';
 import { environmentReference } from './environment-reference.ts';
 import { eventReference } from './event-reference.ts';
 import { graphqlReference } from './graphql-reference.ts';
+import { httpReference } from './http-reference.ts';
 
 const FOLDER = fileURLToPath(new URL('../../docs/reference/', import.meta.url));
 
@@ -16,6 +17,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
     'environments.md': environmentReference(),
     'events.md': eventReference(),
     'graphql.md': await graphqlReference(),
+    'http.md': await httpReference(),
   };
 }
 

@@ -4,6 +4,7 @@ import { type Reply, refuse } from './reply.ts';
 /** What a route asks of a key: one of some scopes, or only that the key is active. `admin` opens every route. */
 export type Needs = readonly Scope[] | 'any-key';
 
+/** How a server knows who asks. */
 export interface AuthContext {
   /** On loopback keys are optional, but one that is shown must be good. */
   readonly keys: 'optional' | 'required';
@@ -11,13 +12,13 @@ export interface AuthContext {
 }
 
 /** Decides whether a request may pass. Returns the refusal (401 without a good key, 403 without the scope) or undefined. */
-export async function authorize(endpoint: AuthContext, header: string | undefined, needs: Needs): Promise<Reply | undefined> {
+export async function authorize(auth: AuthContext, header: string | undefined, needs: Needs): Promise<Reply | undefined> {
   if (header === undefined) {
-    return endpoint.keys === 'optional' ? undefined : unauthorized('this server needs an API key');
+    return auth.keys === 'optional' ? undefined : unauthorized('this server needs an API key');
   }
   const presented = /^Bearer +(\S+) *$/i.exec(header)?.[1];
   if (presented === undefined) return unauthorized('the Authorization header is not of the form "Bearer <key>"');
-  const key = await endpoint.verify(presented);
+  const key = await auth.verify(presented);
   if (!key) return unauthorized('the API key is unknown or revoked');
   if (needs === 'any-key' || key.scopes.includes('admin') || needs.some((scope) => key.scopes.includes(scope))) return undefined;
   return refuse(

@@ -1,5 +1,6 @@
-import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
 import type { BlobStore } from '../blobs/blob-store.ts';
+import { sha256 } from '../events/schemas/values.ts';
 import { encodePng } from '../images/png.ts';
 import { SegmentCache } from '../images/segment-cache.ts';
 import type { Db } from '../postgres/database.ts';
@@ -7,8 +8,10 @@ import { findHistoryImage, type HistoryImageRecord } from '../projections/images
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { type Rebuilt, rebuildImage } from '../usecases/replay/rebuild-image.ts';
+import { type Endpoint, endpoint } from './endpoint.ts';
 import { createExclusive } from './ingest/exclusive.ts';
 import { createGate } from './ingest/gate.ts';
+import { refusals } from './openapi.ts';
 import { type Reply, refuse } from './reply.ts';
 import { addSegmentCacheGauges } from './segment-cache-gauges.ts';
 
@@ -20,9 +23,8 @@ export interface ImageEndpointOptions {
   readonly segmentCache?: SegmentCache;
 }
 
-/** The only paths of images: nothing of a path reaches a file system, and what is no SHA-256 is not looked up. */
-export const IMAGE_PATH = /^\/images\/([0-9a-f]{64})\.png$/;
-
+const PNG = { type: 'string', contentMediaType: 'image/png' };
+const KEPT = { etag: 'The id in quotes.', 'cache-control': 'Always `private, max-age=31536000, immutable`.' };
 const LANES = 2; // drawing holds the event loop for some milliseconds an image: more at once would only hold more memory
 const IN_FLIGHT = 100; // a page shows some dozens of images; what is beyond comes back
 
@@ -31,7 +33,7 @@ const IN_FLIGHT = 100; // a page shows some dozens of images; what is beyond com
  * with its id. An image never changes, so it may be kept for ever (its id is the ETag). A record that does not give the image is
  * 500, with what is damaged named.
  */
-export function createImageEndpoint(options: ImageEndpointOptions): (req: IncomingMessage, imageId: string) => Promise<Reply> {
+export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
   const { db, blobs, metrics, logger = SILENT, segmentCache: cache = new SegmentCache() } = options;
   const gate = createGate(IN_FLIGHT);
   const lanes = createExclusive();
@@ -40,23 +42,42 @@ export function createImageEndpoint(options: ImageEndpointOptions): (req: Incomi
   addSegmentCacheGauges(metrics, cache);
   const world = { db, blobs, draw: (...drawn: Parameters<SegmentCache['get']>) => cache.get(...drawn).entry.segment };
 
-  return async (req, imageId) => {
-    const shown = await findHistoryImage(db, imageId);
-    if (!shown)
-      return refuse(404, `no step on record was shown the image ${imageId}`, 'ask GraphQL: step { historyImage { url } }');
-    if (isKept(req.headers['if-none-match'], imageId)) return { status: 304, headers: headersOf(imageId), body: '' };
-    const ticket = gate.enter();
-    if (!ticket) return refuse(503, 'too many images are being drawn', 'ask again', { headers: { 'retry-after': '1' } });
-    try {
-      return await lanes.run([`${asked++ % LANES}`], async () => {
-        const result = await rebuildImage(world, shown);
-        rebuilt.add(1, { outcome: result.kind });
-        return reply(result, shown, logger);
-      });
-    } finally {
-      ticket.leave();
-    }
-  };
+  return endpoint({
+    method: 'GET',
+    path: '/images/{id}.png',
+    needs: ['read'],
+    summary: 'The history that a step was shown, drawn again from the record and compared with its id.',
+    // Nothing of a path reaches a file system, and what is no SHA-256 is not looked up.
+    params: z.object({ id: sha256.describe('Id of the image: the SHA-256 of its size and pixels.') }),
+    headers: { 'if-none-match': 'A list of tags, or `*`.' },
+    answers: {
+      200: { description: 'The image. It never changes.', content: { 'image/png': PNG }, headers: KEPT },
+      304: { description: 'The client has it.', headers: KEPT },
+      ...refusals({
+        404: 'No step on record was shown this image.',
+        422: 'The image is too large to be drawn here.',
+        500: 'The record does not give the image: the message names what is damaged.',
+        503: 'Too many images are being drawn: ask again after Retry-After seconds.',
+      }),
+    },
+    async handle({ req, params: { id: imageId } }) {
+      const shown = await findHistoryImage(db, imageId);
+      if (!shown)
+        return refuse(404, `no step on record was shown the image ${imageId}`, 'ask GraphQL: step { historyImage { url } }');
+      if (isKept(req.headers['if-none-match'], imageId)) return { status: 304, headers: headersOf(imageId), body: '' };
+      const ticket = gate.enter();
+      if (!ticket) return refuse(503, 'too many images are being drawn', 'ask again', { headers: { 'retry-after': '1' } });
+      try {
+        return await lanes.run([`${asked++ % LANES}`], async () => {
+          const result = await rebuildImage(world, shown);
+          rebuilt.add(1, { outcome: result.kind });
+          return reply(result, shown, logger);
+        });
+      } finally {
+        ticket.leave();
+      }
+    },
+  });
 }
 
 async function reply(result: Rebuilt, shown: HistoryImageRecord, logger: Logger): Promise<Reply> {

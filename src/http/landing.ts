@@ -1,30 +1,28 @@
-import type { Route } from './route.ts';
+import { type Endpoint, endpoint, type Route } from './endpoint.ts';
+import { text } from './reply.ts';
 
-const ABOUT: Readonly<Record<string, string>> = {
-  '/graphql': 'query and follow the record: runs, trees, steps, rewards (open it in a browser for a page to try queries)',
-  '/v1/events': 'append events: one JSON event, an array, or NDJSON; gzip is taken',
-  '/v1/schemas': 'the JSON Schema of every event type',
-  '/healthz': 'the process is alive',
-  '/readyz': 'database and log answer, projections run; 503 with reasons otherwise',
-  '/images/{id}.png': 'the history that a step was shown, drawn again from the record and compared with its id',
-  '/v1/training/policies': 'register the first version of a policy',
-  '/v1/training/leases': 'lease the next batch of a policy; 204 when there is none',
-  '/v1/training/leases/{id}/rows': 'the rows of a leased batch as safetensors, ?layout=step or verl',
-  '/v1/training/leases/{id}/renew': 'move the deadline of a lease',
-  '/v1/training/leases/{id}/ack': 'say that a batch was trained, and what came of it',
-  '/v1/training/leases/{id}/nack': 'give a batch back',
-  '/metrics': 'measurements for Prometheus',
-};
+/** Returns the endpoint of the page that lists some routes. */
+export function landingEndpoint(routes: readonly Route[]): Endpoint {
+  const page = text(200, landingPage(routes), 'text/html; charset=utf-8');
+  return endpoint({
+    method: 'GET',
+    path: '/',
+    needs: 'any-key',
+    summary: 'A page that lists the endpoints.',
+    answers: { 200: { description: 'The page.', content: { 'text/html': { type: 'string' } } } },
+    handle: async () => page,
+  });
+}
 
-/** Writes the page that lists the endpoints of a server. */
-export function landingPage(routes: readonly Route[]): string {
+function landingPage(routes: readonly Route[]): string {
   const rows = routes.map((route) => {
-    const method = route.kind === 'mount' ? 'GET, POST' : route.method;
-    const name =
-      method === 'POST' || route.kind === 'each'
-        ? `<code>${route.path}</code>`
-        : `<a href="${route.path}"><code>${route.path}</code></a>`;
-    return `<tr><td>${method}</td><td>${name}</td><td>${ABOUT[route.path] ?? ''}</td></tr>`;
+    const [method, about] =
+      'listener' in route
+        ? [Object.keys(route.operations).join(', '), Object.values(route.operations)[0]?.summary ?? '']
+        : [route.method, route.summary];
+    const link = method.startsWith('GET') && !route.path.includes('{');
+    const name = link ? `<a href="${route.path}"><code>${route.path}</code></a>` : `<code>${route.path}</code>`;
+    return `<tr><td>${method}</td><td>${name}</td><td>${about}</td></tr>`;
   });
   return `<!doctype html>
 <html lang="en">

@@ -1,7 +1,8 @@
-import type { ServerResponse } from 'node:http';
-import { pipeline, Readable } from 'node:stream';
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
 
-/** What a route answers. Refusals are replies too: a value, not a throw. */
+/** What an endpoint answers. Refusals are replies too: a value, not a throw. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -9,16 +10,29 @@ export interface Reply {
   readonly body: string | Uint8Array | readonly Uint8Array[];
 }
 
-/** One thing wrong with one event of a request: which event, which field, why, and what to do. */
-export interface Problem {
-  readonly index: number;
-  readonly id?: string;
-  readonly path: string;
-  readonly message: string;
-  readonly remedy?: string;
-}
+export const PROBLEM_LIMIT = 20;
 
-/** Answers a JSON value. */
+const problem = z.object({
+  index: z.int().describe('Which event of the request, from 0; 0 where the request is one object.'),
+  id: z.string().optional().describe('Id of the event.'),
+  path: z.string().describe('Field, with dots between names; empty for the whole.'),
+  message: z.string().describe('What is wrong.'),
+  remedy: z.string().optional().describe('What to do about it.'),
+});
+/** One thing wrong with one event of a request: which event, which field, why, and what to do. */
+export type Problem = Readonly<z.infer<typeof problem>>;
+
+/** The body of every refusal. */
+export const refusal = z.object({
+  error: z.object({
+    code: z.string().describe('What a program decides by.'),
+    message: z.string().describe('What is wrong.'),
+    remedy: z.string().describe('What to do about it.'),
+    problems: z.array(problem).max(PROBLEM_LIMIT).optional().describe('What is wrong, one by one.'),
+  }),
+});
+
+/** Returns a reply of a JSON value. */
 export function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): Reply {
   return {
     status,
@@ -27,7 +41,7 @@ export function json(status: number, value: unknown, headers: Readonly<Record<st
   };
 }
 
-/** Answers plain text. */
+/** Returns a reply of plain text. */
 export function text(status: number, body: string, contentType = 'text/plain; charset=utf-8'): Reply {
   return { status, headers: { 'content-type': contentType }, body };
 }
@@ -53,10 +67,7 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'unavailable',
 };
 
-/**
- * Answers a refusal: `{error: {code, message, remedy, problems?}}`, at most twenty problems. The code says no more than the
- * status does.
- */
+/** Returns a refusal: `{error: {code, message, remedy, problems?}}`. The code says no more than the status does. */
 export function refuse(
   status: number,
   message: string,
@@ -70,20 +81,43 @@ export function refuse(
   return json(status, { error: { code: CODES[status] ?? String(status), message, remedy, ...more } }, headers);
 }
 
-export const PROBLEM_LIMIT = 20;
+/** Returns a refusal of fields that do not fit their schema. Every field that is wrong is named with its rule. */
+export function wrongFields({ issues }: z.ZodError): Reply {
+  const problems = issues.map((issue): Problem => ({ index: 0, path: issue.path.join('.'), message: issue.message }));
+  const [first] = problems;
+  const message = `${first?.path || 'the body'}: ${first?.message ?? 'is not valid'}`;
+  return refuse(400, message, 'correct the fields named and send again', { problems });
+}
 
 const SAFE_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+const DRAIN_MS = 2_000;
 
-/** Writes a reply, unless the client is gone or something was already written. HEAD gets the headers alone. */
-export function send(res: ServerResponse, reply: Reply): void {
-  if (res.headersSent || res.destroyed) return;
-  // A 304 has no body of its own, and a length would be taken for that of the one that is kept (RFC 9110 §8.6).
-  const length = reply.status === 304 ? {} : { 'content-length': lengthOf(reply.body) };
-  res.writeHead(reply.status, { ...SAFE_HEADERS, ...reply.headers, ...length });
-  if (res.req.method === 'HEAD') return void res.end();
-  if (typeof reply.body === 'string' || ArrayBuffer.isView(reply.body)) return void res.end(reply.body);
-  // A client that goes away while it reads ends both; that is not news.
-  pipeline(Readable.from(slicesOf(reply.body)), res, () => undefined);
+/**
+ * Sends a reply, or cuts the connection where there is none. HEAD gets the headers alone. What is left of the body of a request
+ * that was refused is read for a moment: cutting the connection at once would often destroy the answer on its way.
+ */
+export function send(reply: FastifyReply, answer: Reply | undefined): FastifyReply {
+  const { raw: res, request } = reply;
+  if (answer === undefined || res.headersSent || res.destroyed) {
+    res.destroy();
+    return reply.hijack();
+  }
+  const { status, headers, body } = answer;
+  reply.code(status).headers({ ...SAFE_HEADERS, ...headers });
+  const { raw: req } = request;
+  if (!req.complete) {
+    req.resume();
+    const timer = setTimeout(() => req.complete || req.socket.destroy(), DRAIN_MS);
+    res.once('close', () => timer.unref());
+    req.once('close', () => clearTimeout(timer));
+  }
+  // Neither has a body, and a length would be taken for that of the one that is kept (RFC 9110 §8.6).
+  if (status === 204 || status === 304) return reply.send();
+  reply.header('content-length', lengthOf(body));
+  if (request.method === 'HEAD') return reply.send();
+  if (typeof body === 'string') return reply.send(body);
+  if (!ArrayBuffer.isView(body)) return reply.send(Readable.from(slicesOf(body)));
+  return reply.send(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
 }
 
 function lengthOf(body: Reply['body']): number {

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
 import { EventRefused, prepareEvents } from '../../append/prepare-events.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { type EventLog, LogError, type LogRecord, RECORD_LIMIT, type Receipt } from '../../log/event-log.ts';
@@ -8,16 +8,18 @@ import { type Appended, findJournalled, recordHash } from '../../projections/jou
 import type { Declaration } from '../../projections/read-declarations.ts';
 import type { RequestLimits } from '../../runtime/config.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
+import { type Endpoint, endpoint, type JsonSchema } from '../endpoint.ts';
+import { refusals } from '../openapi.ts';
 import { json, type Problem, type Reply, refuse } from '../reply.ts';
-import { createBodyBudget, type Share } from './body-budget.ts';
+import { createBodyBudget } from './body-budget.ts';
 import { createCaughtUp } from './caught-up.ts';
 import { checkEvents, conflictOf, dropRepetitions, type Sent } from './check-events.ts';
 import { checkReferences } from './check-references.ts';
 import { createExclusive } from './exclusive.ts';
 import { createGate } from './gate.ts';
 import { missingBlobs } from './missing-blobs.ts';
-import { type Media, mediaOf, parseBody, unknownMedia } from './parse-body.ts';
-import { busy, readBody } from './read-body.ts';
+import { mediaOf, parseBody, unknownMedia } from './parse-body.ts';
+import { busy } from './read-body.ts';
 import { Recent } from './recent.ts';
 import { declarationsOf } from './references.ts';
 import { checkStreamTopics } from './stream-topics.ts';
@@ -29,6 +31,8 @@ export interface IngestOptions {
   readonly blobs: BlobStore;
   readonly limits: Pick<RequestLimits, 'bodyBytes' | 'eventsPerRequest' | 'ingestRequests' | 'ingestBytes'>;
   readonly metrics: Metrics;
+  /** The JSON Schema of every event type, which the OpenAPI document shows. */
+  readonly schemas: Readonly<Record<string, object>>;
   /** How long to wait for the read models when something an event refers to is not there. */
   readonly catchUpMs?: number;
 }
@@ -43,10 +47,8 @@ const RECENT = 50_000; // entries; together some 20 MB
  * keeps the first and quarantines a conflict. When the log fails in the middle of an append the answer is 503 and some events may
  * be durable: sending all again completes the rest.
  */
-export function createIngest(options: IngestOptions): (req: IncomingMessage) => Promise<Reply | undefined> {
+export function ingestEndpoint(options: IngestOptions): Endpoint {
   const { db, log, blobs, limits, metrics } = options;
-  const gate = createGate(limits.ingestRequests);
-  const budget = createBodyBudget(limits.ingestBytes);
   const exclusive = createExclusive();
   const recentEvents = new Recent<Appended>(RECENT);
   const recentDeclarations = new Recent<Declaration>(RECENT);
@@ -63,35 +65,43 @@ export function createIngest(options: IngestOptions): (req: IncomingMessage) => 
     'Requests accepted although the read models lagged too far to check',
   );
 
-  return async (req) => {
-    const share = budget.open();
-    try {
-      return await readAndIngest(req, share);
-    } finally {
-      share.close();
-    }
-  };
+  return endpoint({
+    method: 'POST',
+    path: '/v1/events',
+    needs: ['ingest'],
+    summary: 'Appends events: one JSON event, an array, or NDJSON, plain or gzip.',
+    description:
+      'Appends all events of a request or none. An id that is on record with the same content is accepted again and not appended again; with other content the request is refused. The position of the answer can be waited for in GraphQL.',
+    headers: { 'content-encoding': '`gzip`, or none.' },
+    body: {
+      content: { 'application/json': EVENTS, 'application/x-ndjson': LINES },
+      limit: limits.bodyBytes,
+      budget: createBodyBudget(limits.ingestBytes),
+      counts: 'until-answered',
+      gate: createGate(limits.ingestRequests),
+      full: busy('too many requests are in progress'),
+      refuse: (headers) => (mediaOf(headers) ? undefined : unknownMedia(headers)),
+      parse: (bytes, headers) => parseBody(bytes, mediaOf(headers) ?? 'json', limits.eventsPerRequest),
+    },
+    answers: {
+      200: { description: 'Every event is on record.', content: { 'application/json': accepted } },
+      ...refusals({
+        400: 'The body is no UTF-8, no JSON or empty, or an event does not fit its schema.',
+        408: 'The body arrived too slowly while the request bodies take too much memory.',
+        409: 'An id belongs to another event, or names a stream of another topic.',
+        413: 'The body, the number of events, or one event is over its limit.',
+        415: 'Another Content-Type or Content-Encoding.',
+        422: 'Events refer to what is not on record.',
+        429: 'Too many requests, or too many bytes of bodies: send again after Retry-After seconds.',
+        503: 'The log does not answer, and some of the events may be durable: send all again.',
+      }),
+    },
+    components: { Event: eventOf(options.schemas), ...options.schemas } as Record<string, JsonSchema>, // JSON Schemas, as they are named
+    handle: ({ body }) => ingest(body),
+  });
 
-  /** Takes a place when the body is here: those who send slowly hold none. */
-  async function readAndIngest(req: IncomingMessage, share: Share): Promise<Reply | undefined> {
-    const media = mediaOf(req.headers);
-    if (!media) return unknownMedia(req.headers);
-    const body = await readBody(req, limits.bodyBytes, share);
-    if (body.kind === 'gone') return undefined;
-    if (body.kind === 'refused') return body.reply;
-    const ticket = gate.enter();
-    if (!ticket) return busy('too many requests are in progress');
-    try {
-      return await ingest(body.bytes, media);
-    } finally {
-      ticket.leave();
-    }
-  }
-
-  async function ingest(body: Buffer, media: Media): Promise<Reply> {
-    const parsed = parseBody(body, media, limits.eventsPerRequest);
-    if (parsed.kind === 'refused') return parsed.reply;
-    const checked = checkEvents(parsed.values);
+  async function ingest(values: readonly unknown[]): Promise<Reply> {
+    const checked = checkEvents(values);
     if (checked.kind === 'refused') return checked.reply;
     const misnamed = wrongDigests(checked.events);
     if (misnamed.length > 0) return wrongNames(misnamed);
@@ -147,6 +157,26 @@ export function createIngest(options: IngestOptions): (req: IncomingMessage) => 
     );
     return new Map([...found, ...journalled]);
   }
+}
+
+const EVENTS = {
+  oneOf: [{ $ref: '#/components/schemas/Event' }, { type: 'array', items: { $ref: '#/components/schemas/Event' } }],
+};
+const LINES = { type: 'string', description: 'An event per line; blank lines are skipped.' };
+
+const accepted = z.object({
+  accepted: z.int().describe('Events of the request.'),
+  appended: z.int().describe('Those of them that are new.'),
+  duplicates: z.int().describe('Those that were on record, or twice in the request.'),
+  position: z.string().describe('Next offsets behind the events, as `runs.0:3,trees.2:41`.'),
+});
+
+function eventOf(schemas: IngestOptions['schemas']): JsonSchema {
+  const names = Object.keys(schemas).map((name) => [name, `#/components/schemas/${name}`] as const);
+  return {
+    oneOf: names.map(([, $ref]) => ({ $ref })),
+    discriminator: { propertyName: 'type', mapping: Object.fromEntries(names) },
+  };
 }
 
 interface Prepared {

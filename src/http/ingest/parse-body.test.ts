@@ -20,13 +20,13 @@ describe('mediaOf', () => {
 
 describe('parseBody', () => {
   test('an object is one value, an array many, and each line one', () => {
-    expect(parseBody(bytes('{"a":1}'), 'json', 9)).toEqual({ kind: 'values', values: [{ a: 1 }] });
-    expect(parseBody(bytes('[1,2]'), 'json', 9)).toEqual({ kind: 'values', values: [1, 2] });
-    expect(parseBody(bytes('1\r\n\n [2] \n'), 'ndjson', 9)).toEqual({ kind: 'values', values: [1, [2]] });
+    expect(parseBody(bytes('{"a":1}'), 'json', 9)).toEqual({ kind: 'parsed', value: [{ a: 1 }] });
+    expect(parseBody(bytes('[1,2]'), 'json', 9)).toEqual({ kind: 'parsed', value: [1, 2] });
+    expect(parseBody(bytes('1\r\n\n [2] \n'), 'ndjson', 9)).toEqual({ kind: 'parsed', value: [1, [2]] });
   });
 
   test('the last value of a repeated key counts', () => {
-    expect(parseBody(bytes('{"a":1,"a":2}'), 'json', 9)).toEqual({ kind: 'values', values: [{ a: 2 }] });
+    expect(parseBody(bytes('{"a":1,"a":2}'), 'json', 9)).toEqual({ kind: 'parsed', value: [{ a: 2 }] });
   });
 
   test('bad lines are named by line and index', () => {
@@ -57,7 +57,7 @@ describe('parseBody', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue(), { minLength: 1, maxLength: 20 }), (values) => {
         const written = values.map((value) => JSON.stringify(value));
-        const expected = { kind: 'values', values: written.map((line) => JSON.parse(line)) };
+        const expected = { kind: 'parsed', value: written.map((line) => JSON.parse(line)) };
         expect(parseBody(bytes(written.join('\n')), 'ndjson', 20)).toEqual(expected);
         expect(parseBody(bytes(`[${written.join(',')}]`), 'json', 20)).toEqual(expected);
       }),

@@ -1,10 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { cutText } from '../../domain/text/cut-text.ts';
+import type { Parsed } from '../endpoint.ts';
 import { PROBLEM_LIMIT, type Problem, type Reply, refuse } from '../reply.ts';
 
-export type Values =
-  | { readonly kind: 'values'; readonly values: readonly unknown[] }
-  | { readonly kind: 'refused'; readonly reply: Reply };
+export type Values = Parsed<readonly unknown[]>;
 export type Media = 'json' | 'ndjson';
 
 const MEDIA: Readonly<Record<string, Media>> = {
@@ -66,7 +65,7 @@ function parseJson(text: string, limit: number): Values {
     );
   }
   const values: unknown[] = Array.isArray(value) ? value : [value];
-  return values.length > limit ? tooMany(limit) : { kind: 'values', values };
+  return values.length > limit ? tooMany(limit) : { kind: 'parsed', value: values };
 }
 
 function parseLines(text: string, limit: number): Values {
@@ -89,7 +88,7 @@ function parseLines(text: string, limit: number): Values {
       if (problems.length === PROBLEM_LIMIT) break;
     }
   }
-  if (problems.length === 0) return { kind: 'values', values };
+  if (problems.length === 0) return { kind: 'parsed', value: values };
   return {
     kind: 'refused',
     reply: refuse(400, 'some lines are not JSON; nothing was appended', 'correct them and send all again', { problems }),

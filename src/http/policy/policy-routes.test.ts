@@ -1,12 +1,11 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { FastifyInstance } from 'fastify';
 import { zeroWeights } from '../../policies/linear/weights.ts';
 import { candidateLogProbs, linearPolicy } from '../../policies/linear-policy.ts';
 import { openAiPolicy } from '../../policies/openai-policy.ts';
+import { createMetrics } from '../../runtime/metrics.ts';
 import { anActRequest } from '../../testing/act-request.ts';
-import { send } from '../reply.ts';
-import { matchRoute } from '../route.ts';
+import { createApp } from '../app.ts';
 import { policyRoutes } from './policy-routes.ts';
 
 const weights = { version: 3, values: zeroWeights().values.map((_, i) => ((i * 7919) % 13) / 13 - 0.5) };
@@ -18,18 +17,13 @@ const candidates = request.admissibleActions ?? [];
 const never = new AbortController().signal;
 
 let url: string;
-const routes = policyRoutes(policy, () => 0);
-const server = createServer(async (req, res) => {
-  const match = matchRoute(routes, req.method ?? '', req.url ?? '');
-  if (match.kind !== 'route' || match.route.kind !== 'endpoint') return void res.writeHead(404).end();
-  const reply = await match.route.handle(req);
-  if (reply) send(res, reply);
-});
+let app: FastifyInstance;
 beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`; // it listens
+  const auth = { keys: 'optional', verify: async () => undefined } as const;
+  app = await createApp({ routes: policyRoutes(policy, () => 0), auth, metrics: createMetrics() });
+  url = `${await app.listen({ host: '127.0.0.1', port: 0 })}/v1`;
 });
-afterAll(() => new Promise<void>((resolve) => server.close(() => resolve())));
+afterAll(() => app.close());
 
 const post = async (body: unknown) => {
   const answer = await fetch(`${url}/chat/completions`, {

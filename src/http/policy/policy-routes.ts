@@ -1,14 +1,14 @@
 import { randomInt } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { newId } from '../../events/new-id.ts';
 import { type Act, type Policy, PolicyError } from '../../policies/policy.ts';
+import { type Endpoint, endpoint, type Parsed } from '../endpoint.ts';
 import { createBodyBudget } from '../ingest/body-budget.ts';
 import { createGate } from '../ingest/gate.ts';
-import { readBody } from '../ingest/read-body.ts';
+import { refusals } from '../openapi.ts';
 import { json, type Reply } from '../reply.ts';
-import type { Route } from '../route.ts';
+import { whileConnected } from '../while-connected.ts';
 import { type ChatRequest, chatRequest } from './chat-request.ts';
 import { readSituation } from './read-situation.ts';
 
@@ -23,30 +23,58 @@ const NEEDS = 'any-key';
  * log-probability in every dialect (`token_ids`, `token_id:7`, `meta_info`). The model is named by the policy's id;
  * `system_fingerprint` says which version answered.
  */
-export function policyRoutes(policy: Policy, clock: () => number): readonly Route[] {
-  const gate = createGate(IN_FLIGHT);
-  const budget = createBodyBudget(BODIES_BYTES);
-  async function complete(req: IncomingMessage): Promise<Reply | undefined> {
-    const gone = new AbortController();
-    const onClose = () => gone.abort();
-    req.socket.once('close', onClose); // one connection brings many requests
-    const share = budget.open();
-    try {
-      const body = await readBody(req, BODY_BYTES, share);
-      if (body.kind === 'gone') return undefined;
-      if (body.kind === 'refused') return body.reply;
-      const ticket = gate.enter();
-      if (!ticket) return failure(429, 'rate_limit_exceeded', 'too many requests are in progress; try again');
-      return await answer(body.bytes, gone.signal).finally(() => ticket.leave());
-    } finally {
-      req.socket.off('close', onClose);
-      share.close();
-    }
-  }
+export function policyRoutes(policy: Policy, clock: () => number): readonly Endpoint[] {
+  const models = () => ({
+    object: 'list' as const,
+    data: [
+      {
+        id: policy.ref.policyId,
+        object: 'model' as const,
+        created: Math.floor(clock() / 1_000),
+        owned_by: 'espalier',
+        version: policy.ref.version,
+      },
+    ],
+  });
+  return [
+    endpoint({
+      method: 'POST',
+      path: '/v1/chat/completions',
+      needs: NEEDS,
+      summary: 'Chooses among actions; the messages are the observations and what was done.',
+      body: {
+        content: { 'application/json': chatRequest },
+        limit: BODY_BYTES,
+        budget: createBodyBudget(BODIES_BYTES),
+        counts: 'until-answered',
+        gate: createGate(IN_FLIGHT),
+        full: failure(429, 'rate_limit_exceeded', 'too many requests are in progress; try again'),
+        parse: parseChat,
+      },
+      answers: {
+        200: { description: 'The actions.', content: { 'application/json': completion } },
+        400: { description: 'A field does not fit, or what can be done now is not said.', content: FAILURE },
+        404: { description: 'Another model.', content: FAILURE },
+        ...refusals({
+          408: 'The body arrived too slowly while the request bodies take too much memory.',
+          413: 'The body is over 16 MiB.',
+          415: 'Another Content-Encoding.',
+        }),
+        429: { description: 'Too many requests: send again after Retry-After seconds.', content: FAILURE },
+      },
+      handle: ({ req, body }) => whileConnected(req, (signal) => complete(body, signal)),
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/v1/models',
+      needs: NEEDS,
+      summary: 'The policy that is served, as a list of one model.',
+      answers: { 200: { description: 'The policy and its newest version.', content: { 'application/json': listed } } },
+      handle: async () => json(200, models()),
+    }),
+  ];
 
-  async function answer(bytes: Uint8Array, signal: AbortSignal): Promise<Reply | undefined> {
-    const request = parseChat(bytes);
-    if (typeof request === 'string') return failure(400, 'invalid_request_error', request);
+  async function complete(request: ChatRequest, signal: AbortSignal): Promise<Reply | undefined> {
     const { policyId } = policy.ref;
     if (request.model !== policyId)
       return failure(
@@ -73,35 +101,21 @@ export function policyRoutes(policy: Policy, clock: () => number): readonly Rout
       throw error;
     }
   }
-
-  const models = async () =>
-    json(200, {
-      object: 'list',
-      data: [
-        {
-          id: policy.ref.policyId,
-          object: 'model',
-          created: Math.floor(clock() / 1_000),
-          owned_by: 'espalier',
-          version: policy.ref.version,
-        },
-      ],
-    });
-  return [
-    { kind: 'endpoint', method: 'POST', path: '/v1/chat/completions', needs: NEEDS, handle: complete },
-    { kind: 'endpoint', method: 'GET', path: '/v1/models', needs: NEEDS, handle: models },
-  ];
 }
 
-function parseChat(bytes: Uint8Array): ChatRequest | string {
+function parseChat(bytes: Uint8Array): Parsed<ChatRequest> {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
-    return 'We could not parse the JSON body of your request';
+    return refused('We could not parse the JSON body of your request');
   }
   const parsed = chatRequest.safeParse(value);
-  return parsed.success ? parsed.data : cutText(z.prettifyError(parsed.error), 2_000);
+  return parsed.success ? { kind: 'parsed', value: parsed.data } : refused(cutText(z.prettifyError(parsed.error), 2_000));
+}
+
+function refused(message: string): Parsed<never> {
+  return { kind: 'refused', reply: failure(400, 'invalid_request_error', message) };
 }
 
 function completionOf(acts: readonly Act[], request: ChatRequest, policy: Policy, now: number): unknown {
@@ -136,6 +150,54 @@ function completionOf(acts: readonly Act[], request: ChatRequest, policy: Policy
     usage: { prompt_tokens: 0, completion_tokens: acts.length, total_tokens: acts.length },
   };
 }
+
+const completion = z.object({
+  id: z.string(),
+  object: z.literal('chat.completion'),
+  created: z.int().describe('Seconds since 1970.'),
+  model: z.string(),
+  system_fingerprint: z.string().describe('Which version answered, as `version-3`.'),
+  choices: z.array(
+    z.object({
+      index: z.int(),
+      message: z.object({ role: z.literal('assistant'), content: z.string() }),
+      finish_reason: z.literal('stop'),
+      logprobs: z
+        .object({
+          content: z.array(
+            z.object({ token: z.string(), logprob: z.number(), bytes: z.null(), top_logprobs: z.array(z.never()).max(0) }),
+          ),
+        })
+        .nullable(),
+      token_ids: z
+        .array(z.int())
+        .optional()
+        .describe('Places of the action among the candidates; where `return_token_ids` asks.'),
+      meta_info: z
+        .object({ output_token_logprobs: z.array(z.tuple([z.number(), z.int(), z.null()])) })
+        .optional()
+        .describe('Where `return_meta_info` asks.'),
+    }),
+  ),
+  usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() }),
+});
+const listed = z.object({
+  object: z.literal('list'),
+  data: z.array(
+    z.object({
+      id: z.string(),
+      object: z.literal('model'),
+      created: z.int(),
+      owned_by: z.string(),
+      version: z.int().describe('The newest version.'),
+    }),
+  ),
+});
+const FAILURE = {
+  'application/json': z.object({
+    error: z.object({ message: z.string(), type: z.string(), param: z.string().nullable(), code: z.string() }),
+  }),
+};
 
 /** An error as OpenAI's server writes it. */
 function failure(status: number, code: string, message: string, param: string | null = null): Reply {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
 import { parsePosition } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readBatchesById } from '../../projections/training-pool/read-batches.ts';
@@ -6,52 +7,81 @@ import { isProjected } from '../../projections/wait-until.ts';
 import { findBatchBehind, findCurrentLease } from '../../training/leases/current-lease.ts';
 import { RowsError } from '../../training/rows/batch-rows.ts';
 import { LAYOUTS, type Layout } from '../../training/rows/layout.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
 import { createExclusive } from '../ingest/exclusive.ts';
 import { createGate } from '../ingest/gate.ts';
+import { refusals } from '../openapi.ts';
 import { json, type Reply, refuse } from '../reply.ts';
-import { refusalReply } from './answers.ts';
 import type { PackedRows } from './packed-rows.ts';
+import { decided, leaseId, NEEDS, type TrainingWorld } from './training-endpoint.ts';
 
+const SAFETENSORS = 'application/x-safetensors';
+const TAGGED = {
+  etag: 'Digest of the rows, in quotes.',
+  'espalier-rewards-at': 'Position of the rewards in the rows, which `ack` takes as `rewardsAt`.',
+};
 const IN_FLIGHT = 32; // requests; more come back
 const LANES = 2; // batches read at once: each is held whole, some 13 bytes a token
 
-/** Makes the endpoint for rows: `GET /v1/training/leases/{id}/rows?layout=step|verl`, to the holder of a lease that stands. */
-export function createRowsEndpoint(options: {
-  readonly db: Db;
-  readonly packed: PackedRows;
-}): (req: IncomingMessage, leaseId: string) => Promise<Reply> {
-  const { db, packed } = options;
+/** The rows of a leased batch, for the holder of a lease that is not over. */
+export function rowsEndpoint({ db, packed }: TrainingWorld): Endpoint {
   const gate = createGate(IN_FLIGHT);
   const lanes = createExclusive();
   let asked = 0;
-  return async (req, leaseId) => {
-    const layout = layoutOf(req);
-    if (layout === undefined)
-      return refuse(400, `layout is none of ${LAYOUTS.join(', ')}`, 'ask for ?layout=step or ?layout=verl');
-    const lease = await findCurrentLease(db, leaseId);
-    if (lease.kind === 'refused') return refusalReply(lease);
-    // When these rows are sent and not before: packing would hold the event loop that sends them. While they are trained there is
-    // time.
-    req.once('close', () => void packBehind(leaseId, layout).catch(() => undefined));
-    const ticket = gate.enter();
-    if (!ticket) return refuse(503, 'too many batches are being read', 'ask again', { headers: { 'retry-after': '1' } });
-    try {
-      return await lanes.run([`${asked++ % LANES}`], () => rowsReply({ db, packed }, lease.batchId, layout, req));
-    } finally {
-      ticket.leave();
-    }
-  };
+  return endpoint({
+    method: 'GET',
+    path: '/v1/training/leases/{id}/rows',
+    needs: NEEDS,
+    summary: 'The rows of a leased batch as safetensors.',
+    params: leaseId,
+    query: z.object({
+      layout: z
+        .string()
+        .default('step')
+        .meta({ enum: LAYOUTS, description: 'A row per step, or per trajectory as verl has them.' }),
+    }),
+    headers: { 'if-none-match': 'The tag of rows that the client has.' },
+    answers: {
+      200: {
+        description: 'The rows.',
+        content: { [SAFETENSORS]: { type: 'string', contentMediaType: SAFETENSORS } },
+        headers: TAGGED,
+      },
+      304: { description: 'The client has them.', headers: { etag: TAGGED.etag } },
+      ...refusals({
+        400: 'The layout is unknown.',
+        404: 'No such lease was ever given.',
+        409: 'The lease is over (`stale-fence`).',
+        410: 'No reader gets these rows (`unreadable`): abandon the batch.',
+        422: 'The record does not have what the layout needs (`layout`).',
+        500: 'A blob is missing or damaged (`blob`).',
+        503: 'The projections are behind the plan of the batch, or too many batches are being read: ask again after Retry-After seconds.',
+      }),
+    },
+    async handle({ req, params, query }) {
+      const layout = LAYOUTS.find((known) => known === query.layout);
+      if (layout === undefined)
+        return refuse(400, `layout is none of ${LAYOUTS.join(', ')}`, 'ask for ?layout=step or ?layout=verl');
+      const lease = await findCurrentLease(db, params.id);
+      if (lease.kind === 'refused') return decided(lease);
+      // When these rows are sent and not before: packing would hold the event loop that sends them. While they are trained there
+      // is time.
+      req.once('close', () => void packBehind(params.id, layout).catch(() => undefined));
+      const ticket = gate.enter();
+      if (!ticket) return refuse(503, 'too many batches are being read', 'ask again', { headers: { 'retry-after': '1' } });
+      try {
+        return await lanes.run([`${asked++ % LANES}`], () => rowsReply({ db, packed }, lease.batchId, layout, req));
+      } finally {
+        ticket.leave();
+      }
+    },
+  });
 
-  /** Packs the next batch, if it is planned; a fault is met by who asks for its rows. */
-  async function packBehind(leaseId: string, layout: Layout): Promise<void> {
-    const batchId = await findBatchBehind(db, leaseId);
+  /** Packs the next batch, if it is planned; who asks for its rows meets a fault. */
+  async function packBehind(id: string, layout: Layout): Promise<void> {
+    const batchId = await findBatchBehind(db, id);
     if (batchId !== undefined) await lanes.run([`${asked++ % LANES}`], () => packed.get(batchId, layout));
   }
-}
-
-function layoutOf(req: IncomingMessage): Layout | undefined {
-  const given = new URL(req.url ?? '/', 'http://localhost').searchParams.get('layout') ?? 'step';
-  return LAYOUTS.find((layout) => layout === given);
 }
 
 async function rowsReply(
@@ -64,7 +94,7 @@ async function rowsReply(
     const encoded = await packed.get(batchId, layout);
     if (encoded.kind === 'refused')
       return json(422, { error: { code: 'layout', message: encoded.message, remedy: encoded.remedy } });
-    const headers = { 'content-type': 'application/x-safetensors', etag: `"${encoded.digest}"` };
+    const headers = { 'content-type': SAFETENSORS, etag: `"${encoded.digest}"` };
     if (req.headers['if-none-match'] === headers.etag) return { status: 304, headers, body: '' };
     const at = encoded.rewardsAt === null ? {} : { 'espalier-rewards-at': encoded.rewardsAt };
     return { status: 200, headers: { ...headers, ...at }, body: encoded.parts };

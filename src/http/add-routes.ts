@@ -1,0 +1,101 @@
+import { METHODS } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { answerEndpoint } from './answer-endpoint.ts';
+import type { Needs } from './authorize.ts';
+import type { Endpoint, Mount, Operation, Route } from './endpoint.ts';
+import { createMountBodies } from './mount-body.ts';
+import type { Described } from './openapi.ts';
+import { type Reply, refuse, send } from './reply.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The path with its parameters in braces; none where nothing is found. */
+    path?: string;
+    needs?: Needs;
+    /** Left out where the OpenAPI document does not list the route by itself: HEAD, and methods that are refused. */
+    described?: Described;
+  }
+}
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** Adds routes to an application. GET answers HEAD too; a method that a path does not take is refused with those that it takes. */
+export function addRoutes(app: FastifyInstance, routes: readonly Route[]): void {
+  const taken = new Map<string, Endpoint['method'][]>();
+  for (const route of routes) {
+    if ('listener' in route) addMount(app, route);
+    else {
+      addEndpoint(app, route);
+      const url = urlOf(route);
+      taken.set(url, [...(taken.get(url) ?? []), route.method]);
+    }
+  }
+  for (const [url, methods] of taken) refuseOthers(app, url, methods);
+}
+
+function addEndpoint(app: FastifyInstance, endpoint: Endpoint): void {
+  const { method, path, needs, params, query } = endpoint;
+  const handler: Handler = async (request, reply) => send(reply, await answerEndpoint(endpoint, request));
+  const route = {
+    url: urlOf(endpoint),
+    handler,
+    schema: { ...(params ? { params } : {}), ...(query ? { querystring: query } : {}) },
+  };
+  app.route({ ...route, method, config: { path, needs, described: endpoint } });
+  if (method === 'GET') app.route({ ...route, method: 'HEAD', config: { path, needs } });
+}
+
+/** Returns a path in the router's terms: `/images/{id}.png` with the pattern that `params` has for `id`. */
+function urlOf({ path, params }: Endpoint): string {
+  const { properties = {} } = params ? z.toJSONSchema(params) : {};
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const of = properties[name];
+    const pattern = typeof of === 'object' ? of.pattern : undefined;
+    return `:${name}${pattern === undefined ? '' : `(${pattern})`}`;
+  });
+}
+
+function refuseOthers(app: FastifyInstance, url: string, methods: readonly string[]): void {
+  const allow = methods.join(', ');
+  const others = METHODS.filter((method) => !methods.includes(method === 'HEAD' ? 'GET' : method));
+  const handler: Handler = async ({ originalUrl }, reply) =>
+    send(reply, refuse(405, `${pathOf(originalUrl)} takes ${allow}`, `use ${allow}`, { headers: { allow } }));
+  app.route({ method: others, url, handler, config: {} });
+}
+
+function addMount(app: FastifyInstance, { path, needs, operations, listener }: Mount): void {
+  const arrived = createMountBodies();
+  const handler: Handler = async (request, reply) => {
+    const { raw: req } = request;
+    const unnamed = refuseHost(req.headers.host);
+    if (unnamed) return send(reply, unnamed);
+    const body = await arrived(req, reply.raw);
+    if (body.kind !== 'here') return send(reply, body.kind === 'gone' ? undefined : body.reply);
+    await listener(req, reply.raw);
+    return reply.hijack(); // not before: what a listener throws is answered as any fault
+  };
+  const described = (method: string): Operation | undefined =>
+    method === 'GET' || method === 'POST' ? operations[method] : undefined;
+  for (const method of METHODS) {
+    const operation = described(method);
+    const config = { path, needs, ...(operation ? { described: { ...operation, method, path, needs } as Described } : {}) };
+    app.route({ method, url: path, handler, config });
+    app.route({ method, url: `${path}/`, handler, config: { path, needs } });
+  }
+}
+
+/** A mounted listener makes an address of Host and path; one that is none would be a fault there. */
+function refuseHost(host = 'localhost'): Reply | undefined {
+  if (URL.canParse(`http://${host}/`)) return undefined;
+  return refuse(
+    400,
+    `the header Host is no host: ${JSON.stringify(host.slice(0, 100))}`,
+    'send the name or address of this server, and its port',
+  );
+}
+
+/** Returns the path of a request target. */
+export function pathOf(target: string): string {
+  return target.split('?', 1)[0] ?? '';
+}

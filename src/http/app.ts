@@ -1,0 +1,130 @@
+import { METHODS, maxHeaderSize } from 'node:http';
+import fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify';
+import type { z } from 'zod';
+import { type Logger, SILENT } from '../runtime/logger.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import { addRoutes, pathOf } from './add-routes.ts';
+import { type AuthContext, authorize } from './authorize.ts';
+import type { Route } from './endpoint.ts';
+import { faultReply } from './fault-reply.ts';
+import { landingEndpoint } from './landing.ts';
+import { refuseForeignPage } from './loopback.ts';
+import { addOpenApi, documentEndpoint } from './openapi.ts';
+import { type Reply, refuse, send, wrongFields } from './reply.ts';
+
+export interface AppOptions {
+  readonly routes: readonly Route[];
+  readonly auth: AuthContext;
+  readonly metrics: Metrics;
+  readonly logger?: Logger;
+  /** What is refused before all else, on any path; none unless given. */
+  readonly refuseFirst?: (request: FastifyRequest) => Reply | undefined;
+  readonly server?: Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>;
+}
+
+/**
+ * Makes the application of some routes: what is refused everywhere, routing, replies, faults, measurements, and the document of it
+ * all at `GET /openapi.json`. Bodies are not read by the framework: each endpoint has a rule that bounds them, alone and together.
+ */
+export async function createApp(options: AppOptions): Promise<FastifyInstance> {
+  const { auth, logger = SILENT, refuseFirst } = options;
+  const app = fastify({
+    ...options.server,
+    exposeHeadRoutes: false, // a HEAD request is answered by the route of GET; see `send`
+    return503OnClosing: false, // a request in flight while the server closes is answered
+    rewriteUrl: ({ url = '/' }) => routable(url),
+    // A parameter has its bound in its pattern; beyond the router's own it would answer before all else, by itself.
+    routerOptions: { maxParamLength: maxHeaderSize, querystringParser: firstOfEach },
+  });
+  // A method without a body, to the framework, is one whose body it does not touch.
+  for (const method of METHODS) app.addHttpMethod(method, { overrideExisting: true });
+  app.setValidatorCompiler<z.ZodType>(({ schema, httpPart }) => (value) => {
+    const { data, error } = schema.safeParse(httpPart === 'params' ? decoded(value) : value);
+    return error ? { error: new Refused(wrongFields(error)) } : { value: data };
+  });
+  const document = await addOpenApi(app);
+
+  if (refuseFirst)
+    app.addHook('onRequest', async (request, reply) => {
+      const refused = refuseFirst(request);
+      if (refused) return send(reply, refused);
+    });
+  measure(app, options.metrics);
+  app.addHook('onRequest', async ({ raw: { method = 'GET', httpVersion, headers }, routeOptions }, reply) => {
+    const refused =
+      refuseUnnamed(httpVersion, headers.host) ??
+      (auth.keys === 'optional' ? refuseForeignPage(method, headers) : undefined) ??
+      (await authorize(auth, headers.authorization, routeOptions.config.needs ?? 'any-key'));
+    if (refused) return send(reply, refused);
+  });
+  app.setErrorHandler((error, { method, originalUrl }, reply) => {
+    const path = pathOf(originalUrl);
+    return send(reply, error instanceof Refused ? error.reply : faultReply(error, logger.with({ method, path })));
+  });
+  app.setNotFoundHandler(({ originalUrl }, reply) =>
+    send(reply, refuse(404, `nothing is at ${JSON.stringify(pathOf(originalUrl).slice(0, 200))}`, 'GET / lists what there is')),
+  );
+
+  const routes = [...options.routes, documentEndpoint(document)];
+  addRoutes(app, [...routes, landingEndpoint(routes)]);
+  return app;
+}
+
+/** A refusal on its way through the framework, which knows errors only. */
+class Refused extends Error {
+  override readonly name = 'Refused';
+  readonly reply: Reply;
+  constructor(reply: Reply) {
+    super(`refused with ${reply.status}`);
+    this.reply = reply;
+  }
+}
+
+const SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
+
+function measure(app: FastifyInstance, metrics: Metrics): void {
+  const requests = metrics.counter('http_requests_total', 'Requests answered', ['route', 'method', 'status']);
+  const seconds = metrics.histogram('http_request_seconds', 'Time to answer', SECONDS, ['route']);
+  app.addHook('onRequest', async ({ method, routeOptions }, { raw: res }) => {
+    const started = performance.now();
+    const route = routeOptions.config.path ?? 'none';
+    res.once('close', () => {
+      requests.add(1, { route, method, status: String(res.headersSent ? res.statusCode : 'none') });
+      seconds.observe((performance.now() - started) / 1_000, { route });
+    });
+  });
+}
+
+/** Refuses a request of HTTP/1.1 without a Host (RFC 9112 §3.2). */
+function refuseUnnamed(httpVersion: string, host: string | undefined): Reply | undefined {
+  if (httpVersion !== '1.1' || host !== undefined) return undefined;
+  return refuse(400, 'the request has no header Host', 'send the name or address of this server');
+}
+
+/**
+ * Brings the target of a request into the form that the router takes: without scheme and host (RFC 9112 §3.2.2). A path is
+ * compared as it was sent, so that no other spelling of it gets past a proxy; only its parameters are decoded.
+ */
+function routable(target: string): string {
+  const [path = '', ...query] = target.replace(/^https?:\/\/[^/?]*/i, '').split('?');
+  const literal = path.replaceAll('%', '%25').replaceAll('#', '%23');
+  return [literal.startsWith('/') ? literal : `/${literal}`, ...query].join('?');
+}
+
+function decoded(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(params).map(([name, text]) => [name, unescaped(text)]));
+}
+
+/** Returns text with its percent escapes decoded; as it is where one escapes nothing. */
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Of a parameter that a query names twice the first counts. */
+function firstOfEach(query: string): Record<string, string> {
+  return Object.fromEntries([...new URLSearchParams(query)].reverse());
+}

@@ -1,0 +1,43 @@
+import type { z } from 'zod';
+import { cutText } from '../domain/text/cut-text.ts';
+import type { BodyRule, Parsed } from './endpoint.ts';
+import { createBodyBudget } from './ingest/body-budget.ts';
+import { createGate } from './ingest/gate.ts';
+import { mediaOf } from './ingest/parse-body.ts';
+import { busy } from './ingest/read-body.ts';
+import { refuse, wrongFields } from './reply.ts';
+
+/** Makes the rules of bodies of one JSON object, which share a budget and a gate. */
+export function createJsonBodies(of: {
+  /** Bytes of one body, and of all together. */
+  readonly limit: number;
+  readonly together: number;
+  readonly requests: number;
+  /** Says why one request too many is refused. */
+  readonly full: string;
+}): <B>(schema: z.ZodType<B>) => BodyRule<B> {
+  const shared = { limit: of.limit, budget: createBodyBudget(of.together), gate: createGate(of.requests), full: busy(of.full) };
+  return (schema) => ({
+    ...shared,
+    content: { 'application/json': schema },
+    counts: 'until-parsed',
+    refuse: (headers) =>
+      mediaOf(headers) === 'json'
+        ? undefined
+        : refuse(415, 'the body is not application/json in UTF-8', 'send a JSON object with that Content-Type'),
+    parse: (bytes) => parse(bytes, schema),
+  });
+}
+
+function parse<B>(bytes: Uint8Array, schema: z.ZodType<B>): Parsed<B> {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    // By its field: an error of the parser may come from another realm.
+    const why = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : 'not JSON';
+    return { kind: 'refused', reply: refuse(400, `the body is no JSON: ${cutText(why, 200)}`, 'send one JSON object') };
+  }
+  const parsed = schema.safeParse(value);
+  return parsed.success ? { kind: 'parsed', value: parsed.data } : { kind: 'refused', reply: wrongFields(parsed.error) };
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import type { Metrics } from '../runtime/metrics.ts';
+import { type Endpoint, endpoint } from './endpoint.ts';
+import { type HealthWorld, readiness } from './health.ts';
+import { json, text } from './reply.ts';
+
+const ready = z.object({
+  ready: z.boolean(),
+  reasons: z.array(z.string()).describe('Why it is not ready, each with what to do.'),
+  lag: z
+    .record(z.string(), z.int())
+    .nullable()
+    .describe('Records that each projection has still to read; null where that is unknown.'),
+});
+
+/** Returns the endpoints about the server itself: schemas of its events, health and measurements. */
+export function serverEndpoints(
+  world: HealthWorld & { readonly metrics: Metrics },
+  schemas: Readonly<Record<string, object>>,
+): readonly Endpoint[] {
+  const schemasOfEvents = json(200, schemas);
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/v1/schemas',
+      needs: 'any-key',
+      summary: 'The JSON Schema of every event type.',
+      answers: {
+        200: {
+          description: 'A JSON Schema by type.',
+          content: { 'application/json': z.record(z.string(), z.record(z.string(), z.unknown())) },
+        },
+      },
+      handle: async () => schemasOfEvents,
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/healthz',
+      needs: 'any-key',
+      summary: 'Says that the process is alive.',
+      answers: { 200: { description: 'It is.', content: { 'application/json': z.object({ alive: z.literal(true) }) } } },
+      handle: async () => json(200, { alive: true }),
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/readyz',
+      needs: 'any-key',
+      summary: 'Says whether database and log answer and the projections run, with the reasons where not.',
+      answers: {
+        200: { description: 'Ready.', content: { 'application/json': ready } },
+        503: { description: 'Not ready.', content: { 'application/json': ready } },
+      },
+      handle: () => readiness(world),
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/metrics',
+      needs: ['read'],
+      summary: 'Measurements for Prometheus.',
+      answers: { 200: { description: 'In the text format of Prometheus.', content: { 'text/plain': { type: 'string' } } } },
+      async handle() {
+        const { contentType, body } = await world.metrics.expose();
+        return text(200, body, contentType);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { method } from '../../events/schemas/training.ts';
+import { id, name } from '../../events/schemas/values.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import {
+  backend,
+  decided,
+  fence,
+  kept,
+  leaseId,
+  NEEDS,
+  refuseMissing,
+  type TrainingWorld,
+  trainingRefusals,
+  weights,
+} from './training-endpoint.ts';
+
+const request = z.strictObject({
+  fence,
+  version: z.int().describe('The version that was made: that of the base + 1.'),
+  checkpointId: id.describe('Id of the new checkpoint, chosen by the trainer.'),
+  backend,
+  weights,
+  kept: kept.default(null),
+  estimator: method
+    .nullable()
+    .optional()
+    .describe('How advantages were computed: the estimator of the batch unless given, null where none were.'),
+  loss: method.nullable().default(null).describe('The loss that was minimised.'),
+  metrics: z.record(name, z.number()).default({}).describe('Measurements of the update by name.'),
+  rewardsAt: z
+    .string()
+    .optional()
+    .describe('`espalier-rewards-at` of the rows that were trained on: replays and shown advantages then use the same rewards.'),
+});
+const acknowledged = z.object({
+  kind: z.literal('acked'),
+  batchId: id,
+  ordinal: z.int(),
+  version: z.int(),
+  checkpointId: id,
+});
+
+export function acknowledgeBatch({ service, blobs, bodies }: TrainingWorld): Endpoint {
+  return endpoint({
+    method: 'POST',
+    path: '/v1/training/leases/{id}/ack',
+    needs: NEEDS,
+    summary: 'Records that a batch was trained, and the version that came of it.',
+    description: 'Sent again with the same content, it has the same answer.',
+    params: leaseId,
+    body: bodies(request),
+    answers: {
+      200: { description: 'The version is on record.', content: { 'application/json': acknowledged } },
+      ...trainingRefusals({
+        404: 'No such lease was ever given.',
+        409: 'The lease is over (`stale-fence`), the version is not the next (`version-conflict`), or the batch was trained with another result (`already-acked`).',
+        422: 'The blob store does not hold `kept.blob`.',
+      }),
+    },
+    async handle({ params, body: { estimator, rewardsAt, ...body } }) {
+      const given = { ...(estimator === undefined ? {} : { estimator }), ...(rewardsAt === undefined ? {} : { rewardsAt }) };
+      const missing = await refuseMissing(blobs, body.kept);
+      return missing ?? decided(await service.ack({ leaseId: params.id, ...body, ...given }));
+    },
+  });
+}

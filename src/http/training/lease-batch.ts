@@ -1,0 +1,119 @@
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import { method } from '../../events/schemas/training.ts';
+import { id, name, policyId, sha256 } from '../../events/schemas/values.ts';
+import type { Leased, Nothing, Refused } from '../../training/leases/protocol.ts';
+import { LAYOUTS } from '../../training/rows/layout.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import { json, type Reply } from '../reply.ts';
+import { whileConnected } from '../while-connected.ts';
+import { decided, head, NEEDS, type TrainingWorld, trainingRefusals, ttlMs } from './training-endpoint.ts';
+
+/** The longest that a request may wait for a batch, ms. */
+const WAIT_LIMIT_MS = 30_000;
+const LOOK_MS = 500; // nobody announces leases that run out, and notices can be lost
+
+const request = z.strictObject({
+  policyId,
+  consumer: name.describe('Name of the trainer.'),
+  ttlMs,
+  baseVersion: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('The version whose weights the trainer holds: a batch is leased only if that is the newest.'),
+  waitMs: z.int().min(0).max(WAIT_LIMIT_MS).default(0).describe('How long to wait for a batch when there is none, ms.'),
+  layout: z.enum(LAYOUTS).default('step').describe('The layout of the rows that `rows` in the answer points at.'),
+});
+type LeaseBody = z.infer<typeof request>;
+
+const lease = z.object({
+  leaseId: id,
+  fence: z.int().describe('Grows with every lease of the batch; what comes with an older one is refused.'),
+  lineageId: id,
+  policyId,
+  consumer: name,
+  batchId: id,
+  ordinal: z.int().describe('Place of the batch among those of the policy, from 0.'),
+  deadline: z.iso.datetime().describe('When the lease ends unless renewed, by the clock of the database.'),
+  base: head.describe('What to train from; `ack` names its version + 1.'),
+  estimator: method,
+  rules: z.record(z.string(), z.unknown()).describe('Rules by which batches are planned.'),
+  seed: z.number(),
+  samples: z.int(),
+  tokens: z.int(),
+  manifestHash: sha256,
+  trainer: z.unknown().describe('What the declaration of the policy says to trainers; null where it was not declared.'),
+  rows: z.string().describe('Path of the rows.'),
+});
+
+export function leaseBatch(world: TrainingWorld): Endpoint {
+  const { packed, bodies } = world;
+  return endpoint({
+    method: 'POST',
+    path: '/v1/training/leases',
+    needs: NEEDS,
+    summary: 'Leases the next batch of a policy; 204 when there is none.',
+    body: bodies(request),
+    answers: {
+      200: {
+        description: 'What to train, from what, until when, and where the rows are.',
+        content: { 'application/json': lease },
+      },
+      204: {
+        description: 'No batch is planned, or another consumer holds it.',
+        headers: { 'retry-after': 'Seconds until the lease of the other ends, at most 60.' },
+      },
+      ...trainingRefusals({
+        404: 'The first version of the policy was never registered (`unknown-policy`).',
+        409: '`baseVersion` is not the newest (`stale-base`).',
+      }),
+    },
+    async handle({ req, body }) {
+      const answer = await leaseWaiting(world, body, req);
+      if (answer === undefined) return undefined;
+      if (answer.kind === 'nothing') return nothing(answer.busyUntil, Date.now());
+      if (answer.kind === 'refused') return decided(answer);
+      // Its rows are asked for next; who asks meets a fault.
+      void packed.get(answer.lease.batchId, body.layout).catch(() => undefined);
+      const rows = `/v1/training/leases/${answer.lease.leaseId}/rows?layout=${body.layout}`;
+      return json(200, { ...answer.lease, deadline: answer.lease.deadline.toISOString(), rows });
+    },
+  });
+}
+
+/**
+ * Leases a batch, waiting up to `waitMs` for one to be planned or given back. Returns undefined when the client went away
+ * meanwhile: what is not asked for any more is not leased.
+ */
+function leaseWaiting(
+  { service, notices }: Pick<TrainingWorld, 'service' | 'notices'>,
+  { waitMs, layout: _, baseVersion, ...asked }: LeaseBody,
+  req: IncomingMessage,
+): Promise<Leased | Nothing | Refused | undefined> {
+  const until = performance.now() + waitMs;
+  const wanted = { ...asked, ...(baseVersion === undefined ? {} : { baseVersion }) };
+  return whileConnected(req, async (signal) => {
+    for (;;) {
+      const seen = notices?.count ?? 0;
+      const answer = await service.lease(wanted);
+      const left = until - performance.now();
+      if (answer.kind !== 'nothing' || left <= 0) return answer;
+      await pause(notices, seen, Math.min(left, LOOK_MS), signal);
+      if (signal.aborted) return undefined;
+    }
+  });
+}
+
+/** Waits for a sign that something was folded, or for the limit. */
+async function pause(notices: TrainingWorld['notices'], seen: number, limitMs: number, signal: AbortSignal): Promise<void> {
+  if (notices) return notices.beyond(seen, limitMs, signal);
+  await delay(limitMs, undefined, { signal }).catch(() => undefined);
+}
+
+/** `Retry-After` says when the lease of another ends, if one blocks. */
+function nothing(busyUntil: Date | null, now: number): Reply {
+  const seconds = busyUntil === null ? 1 : Math.min(60, Math.max(1, Math.ceil((busyUntil.getTime() - now) / 1_000)));
+  return { status: 204, headers: { 'retry-after': String(seconds) }, body: '' };
+}

@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { retry } from '../../src/runtime/retry.ts';
 import { answers } from './answers.ts';
 import { brokerProperties } from './broker-properties.ts';
 import { fetchKafkaJars, KAFKA_CACHE } from './kafka-jars.ts';
@@ -59,15 +60,13 @@ export async function startKafka(options: StartKafkaOptions = {}): Promise<Runni
   const folder = options.folder === undefined ? await temporaryFolder(cache) : resolve(options.folder);
   await mkdir(folder, { recursive: true });
   try {
-    for (let attempt = 1; ; attempt++) {
-      const port = options.port ?? (await freePort());
-      try {
-        return await startNode({ classpath, folder, temporary, port, signal: options.signal });
-      } catch (error) {
-        const portTaken = error instanceof Error && /Address already in use/.test(error.message);
-        if (!portTaken || attempt === PORT_TRIES || options.port !== undefined) throw error;
-      }
-    }
+    const start = async () =>
+      startNode({ classpath, folder, temporary, port: options.port ?? (await freePort()), signal: options.signal });
+    const isPortTaken = (error: unknown) => error instanceof Error && /Address already in use/.test(error.message);
+    return await retry(start, {
+      again: ({ error, tries }) => isPortTaken(error) && tries < PORT_TRIES && options.port === undefined,
+      pauseMs: 0,
+    });
   } catch (error) {
     if (temporary) await rm(folder, { recursive: true, force: true });
     throw error;

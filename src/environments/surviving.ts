@@ -1,3 +1,4 @@
+import { type Failure, retry } from '../runtime/retry.ts';
 import {
   type Environment,
   EnvironmentError,
@@ -74,19 +75,15 @@ async function survivingEnvironment(kind: EnvironmentKind, tries: number): Promi
       path = { task: { alias: task.alias, seed: task.seed }, firstObservation: opening.observation, steps: [] };
       return opening;
     },
-    step: async (action) => {
-      let mustRebuild = false;
-      for (let left = tries; ; left--) {
-        try {
-          if (mustRebuild && path) await rebuild(path);
-          const result = await environment.step(action);
-          if (path) path = { ...path, steps: [...path.steps, { action, observation: result.observation }] };
-          return result;
-        } catch (error) {
-          if (left === 0 || path === null || !isMendable(error)) throw error;
-          mustRebuild = true;
-        }
-      }
+    step: (action) => {
+      const step = async (tried: number): Promise<StepResult> => {
+        if (tried > 1 && path) await rebuild(path);
+        const result = await environment.step(action);
+        if (path) path = { ...path, steps: [...path.steps, { action, observation: result.observation }] };
+        return result;
+      };
+      const again = ({ error, tries: tried }: Failure): boolean => tried <= tries && path !== null && isMendable(error);
+      return retry(step, { again, pauseMs: 0 });
     },
     parse: (response) => environment.parse(response),
     close: () => environment.close(),

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { doubling, retry } from '../runtime/retry.ts';
 import { checkRecord } from './check-record.ts';
 import { appendRecords } from './embedded-log-append.ts';
 import { logFault } from './embedded-log-fault.ts';
@@ -123,16 +123,14 @@ export class EmbeddedAppender {
     for (const [name, topic] of await findTopics(this.#pool, missing)) this.#topics.set(name, topic);
   }
 
-  async #withRetry<T>(work: () => Promise<T>): Promise<T> {
-    const end = Date.now() + this.#patienceMs;
-    for (let wait = 50; ; wait = Math.min(wait * 2, 2_000)) {
-      try {
-        return await work();
-      } catch (error) {
+  #withRetry<T>(work: () => Promise<T>): Promise<T> {
+    return retry(work, {
+      pauseMs: doubling(50, 2_000),
+      again: ({ error, elapsedMs, pauseMs }) => {
         const fault = logFault('appending', error);
-        if (!fault.retryable || Date.now() + wait > end) throw fault;
-        await delay(wait);
-      }
-    }
+        if (!fault.retryable || elapsedMs + pauseMs > this.#patienceMs) throw fault;
+        return true;
+      },
+    });
   }
 }

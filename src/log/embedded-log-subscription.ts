@@ -1,9 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { doubling, rest, retry } from '../runtime/retry.ts';
 import { logFault } from './embedded-log-fault.ts';
 import { HandlerThrew, Member } from './embedded-log-member.ts';
 import type { LogTopic } from './embedded-log-topics.ts';
 import type { SubscribeOptions, Subscription } from './event-log.ts';
 
+const pauseOf = doubling(50, 2_000);
 const STABLE_MS = 5_000; // a connection that lived this long counts as healed
 
 /**
@@ -55,16 +56,16 @@ export async function subscribeEmbedded(
   }
 
   async function rejoin(end: number): Promise<Member | undefined> {
-    for (let wait = 50; !closing.signal.aborted; wait = Math.min(wait * 2, 2_000)) {
-      await delay(wait, undefined, { signal: closing.signal }).catch(() => undefined); // a close ends the pause
-      if (closing.signal.aborted) return undefined;
-      try {
-        return await join();
-      } catch (error) {
+    const { signal } = closing;
+    await rest(pauseOf(1), signal);
+    return retry(async () => (signal.aborted ? undefined : join()), {
+      ...{ signal, sleep: rest },
+      pauseMs: (tries) => pauseOf(tries + 1),
+      again: ({ error }) => {
         const fault = logFault(`joining the group ${options.group} again`, error);
         if (!fault.retryable || Date.now() > end) throw fault;
-      }
-    }
-    return undefined;
+        return true;
+      },
+    });
   }
 }

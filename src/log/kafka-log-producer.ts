@@ -1,4 +1,5 @@
 import { CompressionTypes, type Kafka, Partitioners, type Producer, type RecordMetadata } from 'kafkajs';
+import { retry } from '../runtime/retry.ts';
 import { isTransient, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
 import type { PlacedRecord } from './kafka-log-queue.ts';
 
@@ -37,23 +38,23 @@ export class KafkaProducer {
   /** Sends records in order; returns the offset of each. @throws LogError when they could not be made durable in time. */
   async send(records: readonly PlacedRecord[]): Promise<readonly number[]> {
     const bases = new Map<string, number>();
-    const end = Date.now() + this.#options.deliveryMs;
-    for (;;) {
+    const missing = () => records.filter((record) => !bases.has(placeOf(record)));
+    const sendMissing = async () => {
       // Normally one round. kafkajs forgets a partition whose leader moved, during its retries, to a broker that had answered
       // already, and reports success: whatever it gave no offset for is sent again.
-      const missing = records.filter((record) => !bases.has(placeOf(record)));
-      if (missing.length === 0) break;
-      try {
-        for (const { topicName, partition, baseOffset } of await this.#sendOnce(missing)) {
+      for (let left = missing(); left.length > 0; left = missing())
+        for (const { topicName, partition, baseOffset } of await this.#sendOnce(left))
           if (baseOffset !== undefined) bases.set(`${topicName}/${partition}`, Number(baseOffset));
-        }
-      } catch (error) {
+    };
+    await retry(sendMissing, {
+      pauseMs: RETRY_MS,
+      again: ({ error, elapsedMs }) => {
         if (isUnknownTopic(error)) this.#options.forget();
-        const failure = toLogError(error, this.#options.brokers, `appending ${missing.length} records`);
-        if (!isTransient(error) || isUnknownTopic(error) || this.#hurry || Date.now() > end) throw failure;
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      }
-    }
+        if (!isTransient(error) || isUnknownTopic(error) || this.#hurry || elapsedMs > this.#options.deliveryMs)
+          throw toLogError(error, this.#options.brokers, `appending ${missing().length} records`);
+        return true;
+      },
+    });
     return records.map((record) => {
       const place = placeOf(record);
       const offset = bases.get(place) ?? Number.NaN; // the loop above ends only when every place has its base

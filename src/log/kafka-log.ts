@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Admin, Kafka, logLevel } from 'kafkajs';
+import { retry } from '../runtime/retry.ts';
 import type { SubscribeOptions } from './event-log.ts';
 import {
   type EventLog,
@@ -132,18 +132,19 @@ class KafkaLog implements EventLog {
    * none any more: a client that knows nothing asks again.
    */
   async #endsByLeaders(topics: readonly string[]) {
-    const limit = Date.now() + OPEN_MS;
-    for (let admin = this.#admin; ; admin = this.#kafka.admin()) {
+    const ask = async (tries: number) => {
+      const admin = tries === 1 ? this.#admin : this.#kafka.admin();
       try {
         if (admin !== this.#admin) await admin.connect();
         return await Promise.all(topics.map(async (topic) => [topic, await admin.fetchTopicOffsets(topic)] as const));
-      } catch (error) {
-        if (!isLeaderless(error) || Date.now() > limit) throw error;
       } finally {
         if (admin !== this.#admin) await admin.disconnect().catch(() => undefined);
       }
-      await delay(LEADER_WAIT_MS);
-    }
+    };
+    return retry(ask, {
+      pauseMs: LEADER_WAIT_MS,
+      again: ({ error, elapsedMs }) => isLeaderless(error) && elapsedMs <= OPEN_MS,
+    });
   }
 
   close(): Promise<void> {
@@ -177,16 +178,18 @@ class KafkaLog implements EventLog {
   /** Returns the number of partitions of each topic, from memory where it can. @throws LogError `unknown-topic`. */
   async #partitionsOf(topics: Iterable<string>, tries = UNKNOWN_TOPIC_TRIES): Promise<ReadonlyMap<string, number>> {
     const unknown = () => [...topics].filter((topic) => !this.#partitions.has(topic));
-    for (let attempt = 1; unknown().length > 0; attempt++) {
+    const learn = async () => {
       // All topics at once: asking for one that does not exist would be an error without its name.
       const { topics: all } = await this.#ask('reading topics', () => this.#admin.fetchTopicMetadata());
       for (const { name, partitions } of all) this.#partitions.set(name, partitions.length);
-      if (unknown().length === 0) break;
-      if (attempt === tries) {
-        throw new LogError('unknown-topic', `Kafka at ${this.#options.brokers.join(', ')} has no topic ${unknown().join(', ')}`);
-      }
-      await new Promise((resolve) => setTimeout(resolve, UNKNOWN_TOPIC_WAIT_MS));
-    }
+      if (unknown().length === 0) return;
+      throw new LogError('unknown-topic', `Kafka at ${this.#options.brokers.join(', ')} has no topic ${unknown().join(', ')}`);
+    };
+    if (unknown().length > 0)
+      await retry(learn, {
+        pauseMs: UNKNOWN_TOPIC_WAIT_MS,
+        again: ({ error, tries: done }) => done < tries && error instanceof LogError && error.code === 'unknown-topic',
+      });
     return this.#partitions;
   }
 
@@ -237,14 +240,10 @@ async function probe(options: KafkaLogOptions): Promise<void> {
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(late), OPEN_MS);
   });
-  const asking = admin.connect().then(async () => {
-    // A broker that has only just started takes connections before it can say who is in the cluster, and kafkajs then fails on an
-    // empty answer of its own: somebody listens there, so it is asked again until the limit.
-    while (!decided) {
-      if (await admin.describeCluster().catch(() => undefined)) return;
-      await delay(DESCRIBE_WAIT_MS);
-    }
-  });
+  // A broker that has only just started takes connections before it can say who is in the cluster, and kafkajs then fails on an
+  // empty answer of its own: somebody listens there, so it is asked again until the limit.
+  const describe = () => retry(() => admin.describeCluster(), { again: () => !decided, pauseMs: DESCRIBE_WAIT_MS });
+  const asking = admin.connect().then(describe);
   try {
     await Promise.race([asking, limit]);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { doubling, rest, retry } from '../runtime/retry.ts';
 import { connect } from './pool.ts';
 
 export interface Notice {
@@ -18,8 +18,7 @@ export interface Listening {
 }
 
 const CHANNEL = /^[a-z_][a-z0-9_]{0,62}$/; // an identifier that needs no quotes
-const FIRST_WAIT_MS = 50;
-const LONGEST_WAIT_MS = 2_000;
+const pauseOf = doubling(50, 2_000);
 
 /**
  * Listens to channels of NOTIFY on a connection of its own, until closed. A lost connection is made again, for as long as it
@@ -61,26 +60,18 @@ export async function listen(
   }
 
   async function keepOpen(): Promise<void> {
-    let wait = FIRST_WAIT_MS;
-    for (let connected = true; ; ) {
-      if (connected) await ending(client);
-      if (closing.signal.aborted) return;
-      await delay(wait, undefined, { signal: closing.signal }).catch(() => undefined); // a close ends the pause
-      if (closing.signal.aborted) return;
-      connected = await reopen();
-      wait = connected ? FIRST_WAIT_MS : Math.min(wait * 2, LONGEST_WAIT_MS);
+    const { signal } = closing;
+    while (!signal.aborted) {
+      await ending(client);
+      await rest(pauseOf(1), signal);
+      const opened = await retry(async () => (signal.aborted ? undefined : open()), {
+        ...{ signal, sleep: rest, again: () => true, pauseMs: (tries) => pauseOf(tries + 1) },
+      });
+      if (!opened) return;
+      client = opened;
+      if (signal.aborted) await client.end().catch(() => undefined);
+      else options.onReconnect?.();
     }
-  }
-
-  async function reopen(): Promise<boolean> {
-    try {
-      client = await open();
-    } catch {
-      return false; // again after a longer pause
-    }
-    if (closing.signal.aborted) await client.end().catch(() => undefined);
-    else options.onReconnect?.();
-    return true;
   }
 }
 

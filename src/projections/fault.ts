@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { doubling, type RetryOptions } from '../runtime/retry.ts';
 
 /** SQLSTATE classes and codes of faults of the world (not of the program): the same transaction may succeed later. */
 const TRANSIENT = [/^08/, /^40001$/, /^40P01$/, /^53/, /^55P03$/, /^57/, /^58/];
@@ -20,9 +20,21 @@ export function isDataFault(error: unknown): boolean {
   return /^(22|54)/.test(partsOf(error).code);
 }
 
-/** Waits 0.1 s, 0.2 s, … up to 5 s. @throws AbortError when the signal ends the wait. */
-export async function waitBeforeRetry(attempt: number, signal: AbortSignal): Promise<void> {
-  await delay(Math.min(5_000, 100 * 2 ** attempt), undefined, { signal });
+/** Tries again what a fault of the database ended, or `others`, until the signal. @param onFault is called with each. */
+export function whileDatabaseFaults(
+  signal: AbortSignal,
+  onFault: (error: unknown) => void = () => undefined,
+  others: (error: unknown) => boolean = () => false,
+): RetryOptions {
+  return {
+    signal,
+    pauseMs: doubling(100, 5_000),
+    again: ({ error }) => {
+      if (!isDatabaseFault(error)) return others(error);
+      onFault(error);
+      return true;
+    },
+  };
 }
 
 /** Says an error in one line, the errors of an aggregate included. */

@@ -1,5 +1,6 @@
 import { isKeyTaken } from '../postgres/bulk.ts';
 import type { Db } from '../postgres/database.ts';
+import { retry } from '../runtime/retry.ts';
 import { applySlice } from './apply-slice.ts';
 import type { Item } from './decode-records.ts';
 import { isDataFault } from './fault.ts';
@@ -38,12 +39,9 @@ export async function applyIsolatingPoison(db: Db, projection: Projection, slice
  * Applies a slice again when a key that it did not know was taken meanwhile: partitions are folded side by side, and two may hold
  * one event or one stream. Read again, the key is known, and the fold says what it means.
  */
-async function applyKnowingKeys(db: Db, projection: Projection, slice: Slice): Promise<Applied> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await applySlice(db, projection, slice);
-    } catch (error) {
-      if (!isKeyTaken(error) || attempt === KEY_TRIES) throw error;
-    }
-  }
+function applyKnowingKeys(db: Db, projection: Projection, slice: Slice): Promise<Applied> {
+  return retry(() => applySlice(db, projection, slice), {
+    again: ({ error, tries }) => isKeyTaken(error) && tries < KEY_TRIES,
+    pauseMs: 0,
+  });
 }

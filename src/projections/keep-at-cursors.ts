@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Subscription } from '../log/event-log.ts';
+import { rest, retry } from '../runtime/retry.ts';
 import { isPassingFault } from './passing-fault.ts';
 
 const LOOK_MS = 1_000; // one statement; a crash of the database takes back less than a second, a restored copy hours
@@ -52,15 +53,11 @@ export async function keepAtCursors(
     return false;
   }
 
-  async function again(): Promise<Subscription | undefined> {
-    while (!closing.signal.aborted) {
-      try {
-        return await subscribe();
-      } catch (error) {
-        if (!isPassingFault(error)) throw error;
-        await delay(RETRY_MS, undefined, { signal: closing.signal }).catch(() => undefined); // a close ends the pause
-      }
-    }
-    return undefined;
+  function again(): Promise<Subscription | undefined> {
+    const { signal } = closing;
+    return retry(async () => (signal.aborted ? undefined : subscribe()), {
+      ...{ signal, sleep: rest, pauseMs: RETRY_MS },
+      again: ({ error }) => isPassingFault(error),
+    });
   }
 }

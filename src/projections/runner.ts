@@ -2,9 +2,10 @@ import { cutText } from '../domain/text/cut-text.ts';
 import { wellFormed } from '../events/well-formed.ts';
 import type { EventLog, LogBatch, Subscription } from '../log/event-log.ts';
 import type { Database } from '../postgres/database.ts';
+import { retry } from '../runtime/retry.ts';
 import { passCursors, topicsOf, VersionGone } from './apply-slice.ts';
 import { decodeRecords } from './decode-records.ts';
-import { isDatabaseFault, reasonOf, waitBeforeRetry } from './fault.ts';
+import { isDatabaseFault, reasonOf, whileDatabaseFaults } from './fault.ts';
 import { applyIsolatingPoison } from './isolate-poison.ts';
 import { keepAtCursors } from './keep-at-cursors.ts';
 import { liveStatusOf, readLiveVersions } from './live-versions.ts';
@@ -111,30 +112,28 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
    */
   async function applyUntilSettled(wantedNow: Projection, slice: Slice, signal: AbortSignal): Promise<number | undefined> {
     let projection = wantedNow;
-    for (let attempt = 0; ; attempt++) {
+    const apply = async (): Promise<number | undefined> => {
       try {
         const result = await applyIsolatingPoison(database.db, projection, slice);
         if (result.quarantined > 0) report({ kind: 'quarantined', projection: projection.name, count: result.quarantined });
         return result.cursor;
       } catch (error) {
-        if (error instanceof VersionGone) {
+        if (isDatabaseFault(error)) throw error;
+        if (error instanceof VersionGone)
           await followLive().catch((fault: unknown) => {
             if (!isDatabaseFault(fault)) throw fault;
           });
-          if (stopped.has(projection.name)) return undefined;
-          projection = projections.find(({ name }) => name === wantedNow.name) ?? projection;
-          await waitBeforeRetry(attempt, signal);
-          continue;
-        }
-        if (isDatabaseFault(error)) {
-          report({ kind: 'retrying', projection: projection.name, reason: reasonOf(error) });
-          await waitBeforeRetry(attempt, signal);
-          continue;
-        }
-        await stop(projection, reasonOf(error));
-        return undefined;
+        else await stop(projection, reasonOf(error));
+        if (stopped.has(projection.name)) return undefined;
+        projection = projections.find(({ name }) => name === wantedNow.name) ?? projection;
+        throw error;
       }
-    }
+    };
+    const onFault = (error: unknown) => report({ kind: 'retrying', projection: projection.name, reason: reasonOf(error) });
+    return retry(
+      apply,
+      whileDatabaseFaults(signal, onFault, (error) => error instanceof VersionGone),
+    );
   }
 
   /**

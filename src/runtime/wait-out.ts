@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { doubling, rest, retry } from './retry.ts';
 
 export interface WaitOutOptions {
   /** Names the errors that pass by themselves. */
@@ -14,28 +14,26 @@ export interface WaitOutOptions {
 
 const LIMIT_MS = 15 * 60_000; // a restored database, a disk that somebody makes room on
 const HEALED_MS = 60_000; // work that went on for so long before the next fault: that one is another trouble
-const [FIRST_MS, LONGEST_MS] = [200, 5_000];
+const pauseOf = doubling(200, 5_000);
 
 /**
  * Does work that can be begun again, again and again until it is done, while what goes wrong passes by itself: a worker that
  * waits keeps its place, and nobody has to start it. @throws what does not pass; the last fault when the limit is over; the fault
  * in flight once the signal aborts.
  */
-export async function waitOut<T>(work: () => Promise<T>, options: WaitOutOptions): Promise<T> {
+export function waitOut<T>(work: () => Promise<T>, options: WaitOutOptions): Promise<T> {
   const { passes, onFault, signal, limitMs = LIMIT_MS, now = () => performance.now() } = options;
-  let since: number | undefined;
-  let wait = FIRST_MS;
-  for (;;) {
-    const began = now();
-    try {
-      return await work();
-    } catch (error) {
-      if (signal.aborted || !passes(error)) throw error;
-      if (since === undefined || now() - began > HEALED_MS) [since, wait] = [began, FIRST_MS];
-      if (now() - since > limitMs) throw error;
+  let [since, faults] = [now(), 0];
+  return retry(work, {
+    ...{ signal, now, sleep: rest }, // an abort shows at the next fault, or in the work
+    pauseMs: (_tries, lastedMs) => {
+      if (lastedMs > HEALED_MS) [since, faults] = [now() - lastedMs, 0];
+      return pauseOf(++faults);
+    },
+    again: ({ error }) => {
+      if (signal.aborted || !passes(error) || now() - since > limitMs) return false;
       onFault(error);
-      await delay(wait, undefined, { signal }).catch(() => undefined); // the abort shows at the next fault, or in the work
-      wait = Math.min(wait * 2, LONGEST_MS);
-    }
-  }
+      return true;
+    },
+  });
 }

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
+import { doubling, retry } from '../../runtime/retry.ts';
 import { EnvironmentError } from '../environment.ts';
 import { type Exchange, exchange } from './http-exchange.ts';
 
@@ -30,8 +30,7 @@ export interface Answer {
   readonly body: string;
 }
 
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 2_000;
+const pauseOf = doubling(100, 2_000);
 const BROKEN_LIMIT = 3; // tries of a repeatable request whose connection breaks: a server that dies over it dies again
 
 const PUT_OFF = new Set([408, 425, 429, 503]); // the server did not act, and may later
@@ -44,20 +43,22 @@ const CUT_OFF = new Set([502, 504]); // of a proxy: whether the server behind it
  * @throws EnvironmentError `unreachable` when nobody answers in time (retryable); `gone` when an unsafe request was cut off, so
  * that the episode's state is unknown (retryable: on a fresh environment).
  */
-export async function callServer(call: Call, options: CallOptions): Promise<Answer> {
+export function callServer(call: Call, options: CallOptions): Promise<Answer> {
   const url = urlOf(options.baseUrl, call.path);
-  const deadline = performance.now() + options.patienceMs;
-  let broken = 0;
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+  let [broken, mayRepeat, restMs] = [0, false, 0];
+  const ask = async (): Promise<Answer> => {
     const result = await exchange({ method: call.method, url, json: call.json, timeoutMs: options.timeoutMs });
     if (result.kind === 'answered' && !PUT_OFF.has(result.status) && !CUT_OFF.has(result.status)) return result;
     const isBroken = result.kind === 'broken' || (result.kind === 'answered' && CUT_OFF.has(result.status));
     if (isBroken) broken++;
-    const mayRepeat = isBroken ? call.repeat === 'safe' && broken < BROKEN_LIMIT : result.kind !== 'late';
-    const rest = Math.max(pause, result.kind === 'answered' ? (result.restMs ?? 0) : 0);
-    if (!mayRepeat || performance.now() + rest > deadline) throw failure(call, url, options, result);
-    await delay(rest);
-  }
+    mayRepeat = isBroken ? call.repeat === 'safe' && broken < BROKEN_LIMIT : result.kind !== 'late';
+    restMs = result.kind === 'answered' ? (result.restMs ?? 0) : 0;
+    throw failure(call, url, options, result);
+  };
+  return retry(ask, {
+    pauseMs: (tries) => Math.max(pauseOf(tries), restMs),
+    again: ({ elapsedMs, pauseMs }) => mayRepeat && elapsedMs + pauseMs <= options.patienceMs,
+  });
 }
 
 /** Appends a path to a base URL that may have a path of its own. */

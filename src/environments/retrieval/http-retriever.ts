@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { sha256Hex } from '../../digest/sha256.ts';
+import { retry, wait } from '../../runtime/retry.ts';
 import { isPassingStatus, LONGEST_PAUSE_MS, retryAfterMs } from '../../runtime/retry-after.ts';
 import { abridge, type RetrieveDialect, readAnswer, writeRequests } from './retrieve-protocol.ts';
 import { type RetrievedDocument, type Retriever, SearchFailure } from './retriever.ts';
@@ -41,7 +41,7 @@ const ANSWER_LIMIT = 16 * 1024 * 1024; // bytes; an answer has a few kilobytes
 export async function openHttpRetriever(options: HttpRetrieverOptions): Promise<Retriever> {
   const urls = options.urls.map(retrieveUrl);
   const { dialect = 'query', timeoutMs = TIMEOUT_MS, attempts = ATTEMPTS, pauseMs = PAUSE_MS, probes = PROBES } = options;
-  const { now = Date.now, sleep = (ms, signal) => delay(ms, undefined, { signal }) } = options;
+  const { now = Date.now, sleep = wait } = options;
   const closing = new AbortController();
   const resting = new Map<URL, number>(); // until when a server asked to be left alone, by whichever request
   let turn = 0;
@@ -55,10 +55,11 @@ export async function openHttpRetriever(options: HttpRetrieverOptions): Promise<
     return { url, restMs: restMs(url) };
   }
 
-  async function ask(body: string, unanswered: number, signal: AbortSignal): Promise<string> {
-    let silent = 0;
+  function ask(body: string, unanswered: number, signal: AbortSignal): Promise<string> {
+    let [silent, again] = [0, false];
     let failure: SearchFailure | null = null;
-    for (let failures = 0; ; ) {
+    const askNext = async (): Promise<string> => {
+      again = false;
       const { url, restMs } = next(now());
       if (restMs > LONGEST_PAUSE_MS)
         throw new SearchFailure(
@@ -68,14 +69,17 @@ export async function openHttpRetriever(options: HttpRetrieverOptions): Promise<
       if (restMs > 0) await sleep(restMs, signal);
       const outcome = await send(url, body, timeoutMs, signal);
       if (outcome.kind === 'answered') return outcome.body;
-      failures++;
-      failure = outcome.failure;
-      if (outcome.kind === 'final' || failures >= attempts) throw failure;
-      if (outcome.kind === 'silent' && ++silent >= unanswered) throw failure;
+      again = outcome.kind === 'passing' || (outcome.kind === 'silent' && ++silent < unanswered);
       const asked = outcome.kind === 'passing' ? retryAfterMs(outcome.header, now()) : null;
       if (asked !== null) resting.set(url, now() + asked);
-      await sleep(pauseMs * failures, signal);
-    }
+      failure = outcome.failure;
+      throw failure;
+    };
+    return retry(askNext, {
+      ...{ signal, sleep },
+      pauseMs: (tries) => pauseMs * tries,
+      again: ({ tries }) => again && tries < attempts,
+    });
   }
 
   async function search(

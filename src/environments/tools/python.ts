@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { cutText } from '../../domain/text/cut-text.ts';
+import { retry } from '../../runtime/retry.ts';
 import { isPassingStatus, LONGEST_PAUSE_MS, retryAfterMs } from '../../runtime/retry-after.ts';
 import { type Tool, ToolError, type ToolResult, ToolUnavailable } from './tool.ts';
 
@@ -54,7 +54,7 @@ export function python(options: PythonOptions): Tool {
   const url = runUrl(options.url);
   const { runTimeoutS = RUN_TIMEOUT_S, attempts = ATTEMPTS, pauseMs = PAUSE_MS, concurrency = CONCURRENCY } = options;
   const requestTimeoutMs = options.requestTimeoutMs ?? runTimeoutS * 1_000 + REQUEST_SLACK_MS;
-  const { now = Date.now, sleep = (ms, signal) => delay(ms, undefined, { signal }) } = options;
+  const { now = Date.now, sleep } = options;
   const waiting: (() => void)[] = [];
   let running = 0;
 
@@ -71,18 +71,22 @@ export function python(options: PythonOptions): Tool {
     }
   }
 
-  async function run(code: string, signal: AbortSignal): Promise<ToolResult> {
+  function run(code: string, signal: AbortSignal): Promise<ToolResult> {
     const body = JSON.stringify({ code, language: 'python', run_timeout: runTimeoutS, compile_timeout: runTimeoutS });
-    for (let failures = 0; ; ) {
+    let restMs: number | null = 0; // null: asking again is of no use
+    const ask = async (tries: number): Promise<ToolResult> => {
       const outcome = await send(url, body, { timeoutMs: requestTimeoutMs, now }, signal);
       if (outcome.kind === 'answered') return resultOf(outcome.answer, runTimeoutS);
       if (outcome.kind === 'refused') return { content: outcome.reason, success: false };
-      failures++;
-      const pause = outcome.kind === 'passing' ? Math.max(outcome.restMs ?? 0, pauseMs * failures) : 0;
-      if (outcome.kind === 'final' || failures >= attempts || pause > LONGEST_PAUSE_MS)
-        throw new ToolUnavailable(`${outcome.reason}${failures > 1 ? ` (tried ${failures} times)` : ''}`);
-      await sleep(pause, signal);
-    }
+      restMs = outcome.kind === 'passing' ? (outcome.restMs ?? 0) : null;
+      throw new ToolUnavailable(`${outcome.reason}${tries > 1 ? ` (tried ${tries} times)` : ''}`);
+    };
+    return retry(ask, {
+      ...{ signal, sleep },
+      pauseMs: (tries) => Math.max(restMs ?? 0, pauseMs * tries),
+      again: ({ error, tries, pauseMs: pause }) =>
+        error instanceof ToolUnavailable && restMs !== null && tries < attempts && pause <= LONGEST_PAUSE_MS,
+    });
   }
 
   return {

@@ -1,3 +1,4 @@
+import { retry } from '../../runtime/retry.ts';
 import { LONGEST_PAUSE_MS, retryAfterMs } from '../../runtime/retry-after.ts';
 import { PolicyError } from '../policy.ts';
 import { backoffMs, isRetryableStatus, type World } from './retry.ts';
@@ -25,16 +26,22 @@ export interface Answer {
  * @throws PolicyError: `context-overflow` or `refused` (any other 4xx), `unreachable` when the attempts are spent, `protocol` for
  * an oversized answer.
  */
-export async function postJson(body: string, options: PostOptions, signal: AbortSignal, world: World): Promise<Answer> {
+export function postJson(body: string, options: PostOptions, signal: AbortSignal, world: World): Promise<Answer> {
   const start = world.now();
-  for (let attempt = 1; ; attempt++) {
+  let askedMs: number | null = null;
+  const post = async (attempts: number): Promise<Answer> => {
     signal.throwIfAborted();
     const outcome = await postOnce(body, options, signal, world);
-    if (outcome.kind === 'answer') return { text: outcome.text, attempts: attempt, latencyMs: world.now() - start };
-    const pause = Math.max(outcome.pauseMs ?? 0, backoffMs(attempt, world.random()));
-    if (attempt >= options.attempts || pause > LONGEST_PAUSE_MS) throw unreachable(outcome, attempt, options);
-    await world.sleep(pause, signal);
-  }
+    if (outcome.kind === 'answer') return { text: outcome.text, attempts, latencyMs: world.now() - start };
+    askedMs = outcome.pauseMs;
+    throw unreachable(outcome, attempts, options);
+  };
+  return retry(post, {
+    ...{ signal, sleep: (ms, aborted) => world.sleep(ms, aborted) },
+    pauseMs: (tries) => Math.max(askedMs ?? 0, backoffMs(tries, world.random())),
+    again: ({ error, tries, pauseMs }) =>
+      error instanceof PolicyError && error.code === 'unreachable' && tries < options.attempts && pauseMs <= LONGEST_PAUSE_MS,
+  });
 }
 
 type Outcome =

@@ -2,9 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Answer, EventLog, LogBatch, Subscription } from '../../log/event-log.ts';
 import type { Database } from '../../postgres/database.ts';
+import { retry } from '../../runtime/retry.ts';
 import { topicsOf, VersionGone } from '../apply-slice.ts';
 import { decodeRecords } from '../decode-records.ts';
-import { isDatabaseFault, waitBeforeRetry } from '../fault.ts';
+import { whileDatabaseFaults } from '../fault.ts';
 import { applyIsolatingPoison } from '../isolate-poison.ts';
 import { LoadEnds } from '../projection.ts';
 import { asFirstRead } from '../quarantine.ts';
@@ -33,18 +34,15 @@ export async function foldShadow({
 }): Promise<Subscription> {
   const { shadow, projection } = build;
 
-  async function handle(batch: LogBatch, signal: AbortSignal): Promise<Answer> {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await fold(batch, signal);
-      } catch (error) {
+  function handle(batch: LogBatch, signal: AbortSignal): Promise<Answer> {
+    const foldOrStop = (): Promise<Answer> =>
+      fold(batch, signal).catch(async (error) => {
         // It took over or was dropped, or is not loaded any further: who opened this closes it.
         if (error instanceof VersionGone || error instanceof LoadEnds) await aborted(signal);
         if (signal.aborted) return { kind: 'done', next: batch.from };
-        if (!isDatabaseFault(error)) throw error;
-        await waitBeforeRetry(attempt, signal);
-      }
-    }
+        throw error;
+      });
+    return retry(foldOrStop, whileDatabaseFaults(signal));
   }
 
   /**

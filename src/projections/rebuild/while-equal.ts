@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database, Trx } from '../../postgres/database.ts';
+import { retry } from '../../runtime/retry.ts';
 import { isDatabaseFault } from '../fault.ts';
 import type { Build } from './build.ts';
 
@@ -20,28 +21,29 @@ export class NotNow extends Error {
  * lets go and tries again.
  * @throws NotNow when that did not come about before `limitMs` were over.
  */
-export async function whileEqual<T>(
+export function whileEqual<T>(
   database: Database,
   build: Build,
   { limitMs, signal }: { readonly limitMs: number; readonly signal: AbortSignal },
   use: (trx: Trx, attempt: number) => Promise<T>,
 ): Promise<T> {
-  const deadline = performance.now() + limitMs;
-  for (let attempt = 0; ; attempt++) {
+  const hold = async (tries: number): Promise<T> => {
     signal.throwIfAborted();
-    try {
-      return await database.db.transaction().execute(async (trx) => {
-        await holdLive(trx, build);
-        await untilPassed(trx, build);
-        return use(trx, attempt);
-      });
-    } catch (error) {
-      if (!(error instanceof NotNow) && !isDatabaseFault(error)) throw error;
-      if (performance.now() > deadline)
-        throw new NotNow(error instanceof Error ? error.message : String(error), { cause: error });
-      await delay(RETRY_MS, undefined, { signal });
-    }
-  }
+    return database.db.transaction().execute(async (trx) => {
+      await holdLive(trx, build);
+      await untilPassed(trx, build);
+      return use(trx, tries - 1);
+    });
+  };
+  return retry(hold, {
+    signal,
+    pauseMs: RETRY_MS,
+    again: ({ error, elapsedMs }) => {
+      if (!(error instanceof NotNow) && !isDatabaseFault(error)) return false;
+      if (elapsedMs > limitMs) throw new NotNow(error instanceof Error ? error.message : String(error), { cause: error });
+      return true;
+    },
+  });
 }
 
 /** Locks every cursor of the live version. Partitions that it never met get one, so that it cannot begin on them unseen. */

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { type EventLog, LogError, type Receipt } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import { countNotices } from '../../postgres/notices.ts';
+import { rest } from '../../runtime/retry.ts';
 import { OUTBOX_CHANNEL } from './write-outbox.ts';
 
 const LOCK = 0x65_73_70_6f; // 'espo': one relay at a time sends, or two would send the same
@@ -126,7 +126,7 @@ export async function runRelay(options: RelayLoopOptions): Promise<{ readonly fi
       } catch (error) {
         if (error instanceof LogError && error.code === 'closed') return;
         onFault?.(error);
-        await delay(RETRY_MS, undefined, { signal: stopping.signal }).catch(() => undefined); // a close ends the pause
+        await rest(RETRY_MS, stopping.signal);
       }
       await notices.beyond(seen, IDLE_MS, stopping.signal);
     }

@@ -7,6 +7,7 @@ import { type Ledger, readLedgers } from '../../projections/training-pool/read-l
 import { type LineageRecord, readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { readNewestUpdate } from '../../projections/training-pool/read-policy-updates.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { rest } from '../../runtime/retry.ts';
 import { allOrStop } from '../collect/all-or-stop.ts';
 import { lockRun } from '../collect/collect.ts';
 import type { Collected } from '../collect/collect-run.ts';
@@ -119,7 +120,7 @@ async function untilDrained(platform: Platform, { policyId, updates }: TrainPlan
     const lineage = await lineageOf(platform, policyId);
     if ((lineage?.newestVersion ?? 0) >= updates) return;
     quiet = lineage === undefined || lineage.planned === lineage.trained + lineage.abandoned ? quiet + 1 : 0;
-    await delay(QUIET_MS, undefined, { signal }).catch(() => undefined);
+    await rest(QUIET_MS, signal);
   }
 }
 

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { LogError } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
 import type { Notices } from '../../../postgres/notices.ts';
@@ -6,6 +5,7 @@ import { isDatabaseFault } from '../../../projections/fault.ts';
 import { readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
 import { ProjectionsBehind, readCursors } from '../../../projections/wait-until.ts';
+import { rest } from '../../../runtime/retry.ts';
 import { TrainingRefused } from './declare-training.ts';
 import { type BatcherWorld, planLineage } from './plan-lineage.ts';
 
@@ -84,7 +84,7 @@ function isFault(error: unknown): boolean {
 }
 
 function pause(signal: AbortSignal): Promise<void> {
-  return delay(RETRY_MS, undefined, { signal }).catch(() => undefined); // the loop ends by itself
+  return rest(RETRY_MS, signal);
 }
 
 function reasonOf(error: unknown): string {

@@ -1,5 +1,5 @@
 /**
- * Tests are beside what they test: x.test.ts needs nothing but Node, x.int.test.ts a real Postgres, x.e2e.test.ts a real Kafka
+ * Tests are next to what they test: x.test.ts needs nothing but Node, x.int.test.ts a real Postgres, x.e2e.test.ts a real Kafka
  * broker as well, x.torch.test.ts a Python with torch. x.long.int.test.ts and x.long.e2e.test.ts run by `npm run test:long`.
  */
 export default {

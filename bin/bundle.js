@@ -96,7 +96,7 @@ async function build() {
 async function load(path, seen) {
   seen.set(path, sizeAndTime(path));
   const source = await readFile(path, 'utf8');
-  // A file that looks for others beside it finds them where its source is, not beside the bundle.
+  // A file that looks for others next to it finds them where its source is, not next to the bundle.
   return { contents: source.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href)), loader: 'ts' };
 }
 

@@ -9,7 +9,7 @@ import { readTypeDefs } from './type-defs.ts';
 const FILE = fileURLToPath(new URL('./generated/types.ts', import.meta.url));
 const READ = '../../src/projections';
 
-/** The record that stands behind each type. Types that are not named here are plain values whose fields are their properties. */
+/** The record behind each type. Types that are not named here are plain values whose fields are their properties. */
 const mappers = {
   Query: '../models.ts#Root',
   Reached: '../models.ts#ReachedModel',
@@ -93,7 +93,7 @@ export async function generateTypes(): Promise<string> {
       inputMaybeValue: 'T | null | undefined',
     },
   });
-  return `// Written by graphql/codegen.ts from graphql/schema; \`npm run codegen\` writes it anew.\n${body}`;
+  return `// Written by graphql/codegen.ts from graphql/schema; \`npm run codegen\` writes it again.\n${body}`;
 }
 
 /** Returns the generated file as it is committed. */

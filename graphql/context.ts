@@ -8,7 +8,7 @@ import { Moments } from './as-of/moments.ts';
 import { LargeTexts } from './large-text.ts';
 import { createLoaders, type Loaders } from './loaders/create-loaders.ts';
 
-/** What the API stands on: the read models, the end of the log, the blobs, and word of moved cursors. */
+/** What the API reads from: the read models, the end of the log, the blobs, and word of moved cursors. */
 export interface Sources {
   readonly db: Db;
   readonly log: Pick<EventLog, 'ends'>;

@@ -30,7 +30,7 @@ const BODY_LIMIT = 1_000_000; // bytes of a request: a document and its variable
 
 /**
  * Makes the GraphQL API as a handler of fetch requests: `handler.fetch(request, { scopes })`, or by itself a node request
- * listener. It opens nothing and needs no closing: what it stands on belongs to the caller.
+ * listener. It opens nothing and needs no closing: what it reads from belongs to the caller.
  */
 export async function createGraphql(options: GraphqlOptions): Promise<YogaServerInstance<ServerContext, Context>> {
   const { db, log, blobs, notices, snapshots, projections = registered, logger = SILENT } = options;

@@ -66,7 +66,7 @@ export function withLargeTexts<Item extends { readonly blobs: Blobs | null }>(re
   const copy: Record<string, unknown> = { ...record };
   for (const [field, reference] of Object.entries(record.blobs))
     copy[field] = (_args: unknown, context: WithTexts) => context.texts.text(reference);
-  return copy as Item; // the executor takes a function for the value it gives
+  return copy as Item; // the executor takes a function for the value it returns
 }
 
 /** What a resolver finds the large texts of its request in. */

@@ -34,7 +34,7 @@ lock.packages = Object.fromEntries([...Object.entries(lock.packages), ...missing
 writeFileSync(FILE, `${JSON.stringify(lock, null, 2)}\n`);
 process.stdout.write(`${missing.length} packages of other platforms added\n`);
 
-/** Looks where node would: beside the package, then in every folder above. */
+/** Looks where node would: next to the package, then in every folder above. */
 function isLocked(path: string, name: string): boolean {
   for (let folder = path; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/')))) {
     if (lock.packages[`${folder === '' ? '' : `${folder}/`}node_modules/${name}`]) return true;

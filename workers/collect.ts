@@ -22,7 +22,7 @@ await runUntilStopped(async (signal) => {
       if (collected.state === 'failed') throw new RunFailed(planned.runId, collected);
     }),
     async close() {
-      await finished.catch(() => undefined); // a fault was told by `finished`
+      await finished.catch(() => undefined); // a fault was reported by `finished`
       await platform.close();
     },
   };

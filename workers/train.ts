@@ -24,7 +24,7 @@ await runUntilStopped(async (signal) => {
   return {
     finished,
     async close() {
-      await finished.catch(() => undefined); // a fault was told by `finished`
+      await finished.catch(() => undefined); // a fault was reported by `finished`
       await platform.close();
     },
   };

@@ -232,7 +232,7 @@ describe('asOf', () => {
     [
       '{ asOf(position: "") { asOf(position: "") { position } } }',
       'BAD_USER_INPUT',
-      'this is read as of the beginning; ask asOf beside it, not within it',
+      'this is read as of the beginning; ask asOf next to it, not within it',
     ],
     [
       '{ asOf(position: "") { waitFor(position: "") { waitedMs } } }',

@@ -22,7 +22,7 @@ export interface AsOfArguments {
  */
 export async function asOf(args: AsOfArguments, context: Context, info: GraphQLResolveInfo): Promise<Root> {
   if (context.moment !== null)
-    throw refusal('BAD_USER_INPUT', `this is read as of ${context.moment}; ask asOf beside it, not within it`, {
+    throw refusal('BAD_USER_INPUT', `this is read as of ${context.moment}; ask asOf next to it, not within it`, {
       argument: 'position',
     });
   const snapshot = await take(momentOf(args), context, info);

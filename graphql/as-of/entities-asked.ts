@@ -64,8 +64,8 @@ const ROOTS: Readonly<Record<string, Root>> = {
 };
 
 /**
- * Says of which entities a query asks below a field of the type Query, where it asks of nothing else: their streams are enough to
- * answer it.
+ * Returns of which entities a query asks below a field of the type Query, where it asks of nothing else: their streams are enough
+ * to answer it.
  */
 export function entitiesAsked(info: GraphQLResolveInfo): Entities | 'all' {
   const entities = { runs: new Set<string>(), trees: new Set<string>(), steps: new Set<string>(), rollouts: new Set<string>() };
@@ -94,7 +94,7 @@ function staysWithin(info: GraphQLResolveInfo, node: FieldNode, of: Definition, 
   });
 }
 
-/** What was released is told by other streams. */
+/** What was released is recorded by other streams. */
 function filtersByDataset({ filter }: Readonly<Record<string, unknown>>): boolean {
   return typeof filter === 'object' && filter !== null && 'dataset' in filter && filter.dataset != null;
 }

@@ -1,4 +1,4 @@
-// Written by graphql/codegen.ts from graphql/schema; `npm run codegen` writes it anew.
+// Written by graphql/codegen.ts from graphql/schema; `npm run codegen` writes it again.
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
 import type { Root, ReachedModel, HistorySegmentModel, PolicyVersionModel } from '../models.ts';
 import type { LargeTextModel } from '../large-text.ts';
@@ -336,7 +336,7 @@ export type Dataset = {
   readonly query: Scalars['JSON']['output'];
   /** What was made of them: data, thresholds, gates, general data mixed in. */
   readonly parameters: Scalars['JSON']['output'];
-  /** Where each projection that was read stood, by name@version: the log position that it is made of. */
+  /** The log position of each projection that was read, by name@version. */
   readonly position: Scalars['JSON']['output'];
   /** What it holds, and what its gates kept out. */
   readonly counts: Scalars['JSON']['output'];
@@ -479,7 +479,7 @@ export type DatasetOrder =
 export type RewardsOf =
   /** Those in force now. */
   | 'now'
-  /** Those that the batch was trained on: as they stood at the position that its update names. Where an update names none, and before there is one: at the position of the plan. */
+  /** Those that the batch was trained on: as of the position that its update names. Where an update names none, and before there is one: at the position of the plan. */
   | 'trained';
 
 /** What the estimator sees of a batch, and what it makes of it: computed when it is asked for, by the functions that the trainer calls. Nothing of it is stored. */
@@ -491,7 +491,7 @@ export type BatchEstimates = {
   readonly grain?: Maybe<EstimateGrain>;
   /** Why there are no advantages; null where there are. */
   readonly reason?: Maybe<Scalars['String']['output']>;
-  /** The position in the log that the rewards stood at. */
+  /** The position in the log of the rewards. */
   readonly rewardsAt: Scalars['String']['output'];
   /** Whether mean return, mean and deviation of the advantages are those that the update measured, to nine digits; null where it measured none of them. False after a reward was revised: ask for `trained`. */
   readonly agrees?: Maybe<Scalars['Boolean']['output']>;
@@ -524,7 +524,7 @@ export type SampleEstimate = {
   readonly group?: Maybe<Tree>;
   /** Its place in its batch. */
   readonly place: Scalars['Int']['output'];
-  /** All rewards of its own steps and of it as a whole; steps that an elder rollout took are its context and count for nothing. */
+  /** All rewards of its own steps and of it as a whole; steps that an earlier rollout took are its context and count for nothing. */
   readonly return: Scalars['Float']['output'];
   /** The rewards on the whole rollout; the estimator sees them on the last step. */
   readonly rewards: ReadonlyArray<EstimateReward>;
@@ -569,7 +569,7 @@ export type StepEstimate = {
   readonly tokenAdvantages?: Maybe<ReadonlyArray<Scalars['Float']['output']>>;
 };
 
-/** A reward as it stood when it was counted. */
+/** A reward as it was when it was counted. */
 export type EstimateReward = {
   readonly __typename?: 'EstimateReward';
   /** What it is about. */
@@ -840,7 +840,7 @@ export type ImageTotals = {
   readonly renderMs: Scalars['Float']['output'];
 };
 
-/** Where something on record came from, and what came of it. */
+/** Where something on record came from, and what resulted from it. */
 export type Trace = {
   readonly __typename?: 'Trace';
   /** What the id stands for: event, run, tree, step, rollout, reward, task, revision, dataset, batch, checkpoint, image, segment, render spec, policy version, line of a dataset. */
@@ -881,7 +881,7 @@ export type TraceEvent = {
   readonly occurredAt: Scalars['DateTime']['output'];
 };
 
-/** All that stands in one relation to what is traced: how many, and the first ten. */
+/** All that is in one relation to what is traced: how many, and the first ten. */
 export type TraceLinks = {
   readonly __typename?: 'TraceLinks';
   /** What the relation is. */
@@ -901,7 +901,7 @@ export type TraceLink = {
   readonly text: Scalars['String']['output'];
 };
 
-/** What something of the record went into. Where the record cannot tell, it counts as touched. Lists give 50 items unless told, 500 at most; the totals count all. */
+/** What something of the record went into. Where the record cannot show it, it counts as touched. Lists return 50 items by default, 500 at most; the totals count all. */
 export type Touched = {
   readonly __typename?: 'Touched';
   /** How many runs its rollouts belong to. */
@@ -931,31 +931,31 @@ export type Touched = {
 };
 
 
-/** What something of the record went into. Where the record cannot tell, it counts as touched. Lists give 50 items unless told, 500 at most; the totals count all. */
+/** What something of the record went into. Where the record cannot show it, it counts as touched. Lists return 50 items by default, 500 at most; the totals count all. */
 export type TouchedRunsArgs = {
   first?: Scalars['Int']['input'];
 };
 
 
-/** What something of the record went into. Where the record cannot tell, it counts as touched. Lists give 50 items unless told, 500 at most; the totals count all. */
+/** What something of the record went into. Where the record cannot show it, it counts as touched. Lists return 50 items by default, 500 at most; the totals count all. */
 export type TouchedDatasetsArgs = {
   first?: Scalars['Int']['input'];
 };
 
 
-/** What something of the record went into. Where the record cannot tell, it counts as touched. Lists give 50 items unless told, 500 at most; the totals count all. */
+/** What something of the record went into. Where the record cannot show it, it counts as touched. Lists return 50 items by default, 500 at most; the totals count all. */
 export type TouchedBatchesArgs = {
   first?: Scalars['Int']['input'];
 };
 
 
-/** What something of the record went into. Where the record cannot tell, it counts as touched. Lists give 50 items unless told, 500 at most; the totals count all. */
+/** What something of the record went into. Where the record cannot show it, it counts as touched. Lists return 50 items by default, 500 at most; the totals count all. */
 export type TouchedVersionsArgs = {
   first?: Scalars['Int']['input'];
 };
 
 
-/** What something of the record went into. Where the record cannot tell, it counts as touched. Lists give 50 items unless told, 500 at most; the totals count all. */
+/** What something of the record went into. Where the record cannot show it, it counts as touched. Lists return 50 items by default, 500 at most; the totals count all. */
 export type TouchedEvaluationsArgs = {
   first?: Scalars['Int']['input'];
 };
@@ -1045,7 +1045,7 @@ export type ProjectionLag = {
   readonly lag: Scalars['SafeInt']['output'];
   /** The same by partition. */
   readonly partitions: ReadonlyArray<PartitionLag>;
-  /** Builds that stand beside the live one, the latest first: under way, or live before and kept. */
+  /** Builds next to the live one, the latest first: under way, or live before and kept. */
   readonly builds: ReadonlyArray<ProjectionBuild>;
 };
 
@@ -1068,7 +1068,7 @@ export type ProjectionBuild = {
   readonly rate?: Maybe<Scalars['Float']['output']>;
   /** Seconds until it has caught up, at that rate. */
   readonly secondsLeft?: Maybe<Scalars['Float']['output']>;
-  /** When this was told: one whose process ended tells nothing more, until another goes on with it. */
+  /** When this was reported: one whose process ended reports nothing more, until another goes on with it. */
   readonly toldAt?: Maybe<Scalars['DateTime']['output']>;
   /** When it was begun. */
   readonly begunAt: Scalars['DateTime']['output'];
@@ -1094,7 +1094,7 @@ export type BuildPhase =
 export type ProjectionState =
   /** It folds what arrives. */
   | 'running'
-  /** It stands still. */
+  /** It is stopped. */
   | 'stopped';
 
 /** How far a projection is behind on one partition. */
@@ -1193,7 +1193,7 @@ export type QuarantineFilter = {
   readonly released?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type Query = {
   readonly __typename?: 'Query';
   /** One experiment; null when it is not known. */
@@ -1236,7 +1236,7 @@ export type Query = {
   readonly policies: ReadonlyArray<TrainedPolicy>;
   /** One training batch; null when it is not known. */
   readonly batch?: Maybe<Batch>;
-  /** What an id stands for, the events that made it, what it was made of and what came of it. Null when nothing on record has the id: a UUID; a SHA-256 in hex of an image, segment, render spec, weights or manifest; NAME@VERSION of a policy or release; NAME@VERSION#LINE of a line of a released file; POLICY#N of a policy's N-th batch, from 0. */
+  /** What an id stands for, the events that made it, what it was made of and what resulted from it. Null when nothing on record has the id: a UUID; a SHA-256 in hex of an image, segment, render spec, weights or manifest; NAME@VERSION of a policy or release; NAME@VERSION#LINE of a line of a released file; POLICY#N of a policy's N-th batch, from 0. */
   readonly trace?: Maybe<Trace>;
   /** The releases, batches, policy versions and evaluations that something of the record went into. */
   readonly recall: Touched;
@@ -1248,11 +1248,11 @@ export type Query = {
   readonly position: Scalars['String']['output'];
   /** How far each projection is behind the log. */
   readonly lag: ReadonlyArray<ProjectionLag>;
-  /** Waits until every projection has folded the log up to a position, then returns the query to read on with: what was appended before the position is in it. Ends with TIMED_OUT after `timeoutMs` (60,000 at most), with PROJECTION_STOPPED at once when a projection stands still. */
+  /** Waits until every projection has folded the log up to a position, then returns the query to read on with: what was appended before the position is in it. Ends with TIMED_OUT after `timeoutMs` (60,000 at most), with PROJECTION_STOPPED at once when a projection is stopped. */
   readonly waitFor: Reached;
   /**
    * Everything of Query as it was at a moment of the record: the fold of the events before it, by the code of now. Pass one of the two. `position`: next offsets,
-   * as `position` and appends give them; a partition that it does not name stands at 0. `time`: in each partition all before the first event that happened later
+   * as `position` and appends give them; a partition that it does not name is at 0. `time`: in each partition all before the first event that happened later
    * (`occurredAt`). One run, tree, step or rollout asked for by its id costs the events of its own streams, everything else all events before the
    * moment, at most ESPALIER_ASOF_LIMIT of them. `position` below it says the moment as a position.
    */
@@ -1260,13 +1260,13 @@ export type Query = {
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryExperimentArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryExperimentsArgs = {
   orderBy?: ExperimentOrder;
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1276,13 +1276,13 @@ export type QueryExperimentsArgs = {
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryRunArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryRunsArgs = {
   filter?: InputMaybe<RunFilter>;
   orderBy?: RunOrder;
@@ -1293,13 +1293,13 @@ export type QueryRunsArgs = {
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryTreeArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryTreesArgs = {
   filter?: InputMaybe<TreeFilter>;
   orderBy?: TreeOrder;
@@ -1310,13 +1310,13 @@ export type QueryTreesArgs = {
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryStepArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryPathArgs = {
   leaf: Scalars['ID']['input'];
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1324,13 +1324,13 @@ export type QueryPathArgs = {
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryRolloutArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryRolloutsArgs = {
   filter?: InputMaybe<RolloutFilter>;
   orderBy?: RolloutOrder;
@@ -1341,13 +1341,13 @@ export type QueryRolloutsArgs = {
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryTrajectoryArgs = {
   rollout: Scalars['ID']['input'];
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryTrajectoriesArgs = {
   filter?: InputMaybe<TrajectoryFilter>;
   orderBy?: TrajectoryOrder;
@@ -1358,19 +1358,19 @@ export type QueryTrajectoriesArgs = {
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryRevisionArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryDatasetArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryDatasetsArgs = {
   filter?: InputMaybe<DatasetFilter>;
   orderBy?: DatasetOrder;
@@ -1381,31 +1381,31 @@ export type QueryDatasetsArgs = {
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryPolicyArgs = {
   id: Scalars['String']['input'];
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryBatchArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryTraceArgs = {
   id: Scalars['String']['input'];
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryRecallArgs = {
   what: RecallInput;
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryAnomaliesArgs = {
   filter?: InputMaybe<AnomalyFilter>;
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1415,7 +1415,7 @@ export type QueryAnomaliesArgs = {
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryQuarantineArgs = {
   filter?: InputMaybe<QuarantineFilter>;
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1425,14 +1425,14 @@ export type QueryQuarantineArgs = {
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryWaitForArgs = {
   position: Scalars['String']['input'];
   timeoutMs?: Scalars['Int']['input'];
 };
 
 
-/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items unless told, 500 at most. */
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryAsOfArgs = {
   position?: InputMaybe<Scalars['String']['input']>;
   time?: InputMaybe<Scalars['DateTime']['input']>;
@@ -1506,7 +1506,7 @@ export type EventDelivery = {
   readonly position: Scalars['String']['output'];
 };
 
-/** Something of a run was done over from the record and compared with what stands there. */
+/** Something of a run was done over from the record and compared with what is there. */
 export type Replay = {
   readonly __typename?: 'Replay';
   /** Its id. */
@@ -1521,7 +1521,7 @@ export type Replay = {
   readonly differing: Scalars['SafeInt']['output'];
   /** The first that differ. */
   readonly differences: ReadonlyArray<ReplayDifference>;
-  /** What a reader should know beside them, such as another server than the recorded one. */
+  /** What a reader should know besides them, such as another server than the recorded one. */
   readonly notes: ReadonlyArray<Scalars['String']['output']>;
   /** What the replay was asked for. */
   readonly parameters: Scalars['JSON']['output'];
@@ -1564,7 +1564,7 @@ export type ReplayDifference = {
   readonly stepId?: Maybe<Scalars['ID']['output']>;
   /** Which part of it. */
   readonly field: Scalars['String']['output'];
-  /** What stands on record. */
+  /** What is on record. */
   readonly recorded: Scalars['String']['output'];
   /** What came out. */
   readonly replayed: Scalars['String']['output'];
@@ -1595,7 +1595,7 @@ export type Revision = {
   readonly judged: Scalars['Int']['output'];
   /** What the agent says when it turns back. */
   readonly reflection: Scalars['String']['output'];
-  /** Where the reflection stands: thought (behind the label of the first good reply), in-form (in the thought of the first good reply, by that reply's own form) or turn (a turn of its own). */
+  /** Where the reflection is: thought (behind the label of the first good reply), in-form (in the thought of the first good reply, by that reply's own form) or turn (a turn of its own). */
   readonly signal: Scalars['String']['output'];
   /** What the good trajectory reaches at least. */
   readonly alpha: Scalars['Float']['output'];
@@ -1679,7 +1679,7 @@ export type Judgement = {
   readonly index: Scalars['Int']['output'];
   /** The judge, name@revision. */
   readonly judge: Scalars['String']['output'];
-  /** The SHA-256 of what it was told: one hash, one verdict. */
+  /** The SHA-256 of what it was asked: one hash, one verdict. */
   readonly promptHash: Scalars['String']['output'];
   /** Its verdict. */
   readonly verdict: Verdict;
@@ -1699,7 +1699,7 @@ export type Verdict =
   | 'good'
   /** It hinders. */
   | 'bad'
-  /** Neither, or it cannot be told. */
+  /** Neither, or it cannot be decided. */
   | 'uncertain'
   /** The reply holds no verdict that can be read. */
   | 'unparsed';
@@ -2229,7 +2229,7 @@ export type DepthTotals = {
 /** One point of a metric of a run. */
 export type Metric = {
   readonly __typename?: 'Metric';
-  /** The event that told it; `trace` goes on from there. */
+  /** The event that recorded it; `trace` goes on from there. */
   readonly eventId: Scalars['ID']['output'];
   /** The name of the metric. */
   readonly metric: Scalars['String']['output'];
@@ -2513,7 +2513,7 @@ export type TrainedPolicy = {
   readonly rules: Scalars['JSON']['output'];
   /** The seed of the order in batches. */
   readonly seed: Scalars['SafeInt']['output'];
-  /** What trainers are told beside. */
+  /** What trainers receive besides. */
   readonly trainer?: Maybe<Scalars['JSON']['output']>;
   /** When its training was declared. */
   readonly declaredAt: Scalars['DateTime']['output'];
@@ -2566,7 +2566,7 @@ export type Ledger = {
   readonly __typename?: 'Ledger';
   /** Finished rollouts that may train it. */
   readonly produced: Scalars['SafeInt']['output'];
-  /** Those in a batch that a version came of. */
+  /** Those in a batch that produced a version. */
   readonly trained: Scalars['SafeInt']['output'];
   /** Those that no batch will hold, by reason. */
   readonly rejected: ReadonlyArray<RejectedSamples>;
@@ -2653,7 +2653,7 @@ export type Batch = {
   readonly id: Scalars['ID']['output'];
   /** Its place among the batches of its policy, from 0. */
   readonly ordinal: Scalars['Int']['output'];
-  /** Where it stands. */
+  /** Its state. */
   readonly state: BatchState;
   /** The policy. */
   readonly policyId: Scalars['String']['output'];
@@ -2710,13 +2710,13 @@ export type BatchEstimatesArgs = {
   rewards?: RewardsOf;
 };
 
-/** Where a batch stands. */
+/** The state of a batch. */
 export type BatchState =
   /** Nobody has it. */
   | 'planned'
   /** A trainer has it. */
   | 'leased'
-  /** A version came of it. */
+  /** It produced a version. */
   | 'trained'
   /** It is never trained: its rows cannot be read, or somebody gave it up. */
   | 'abandoned';
@@ -2784,7 +2784,7 @@ export type TrainingSampleEstimateArgs = {
 
 /** What became of a sample. */
 export type SampleState =
-  /** A version came of its batch. */
+  /** Its batch produced a version. */
   | 'trained'
   /** No batch will hold it. */
   | 'rejected'
@@ -2812,7 +2812,7 @@ export type BatchLease = {
   readonly deadline: Scalars['DateTime']['output'];
   /** Since when. */
   readonly leasedAt: Scalars['DateTime']['output'];
-  /** When it ended; null while it stands. */
+  /** When it ended; null while it holds. */
   readonly endedAt?: Maybe<Scalars['DateTime']['output']>;
   /** How it ended. */
   readonly endedBy?: Maybe<LeaseEnd>;
@@ -2826,7 +2826,7 @@ export type LeaseEnd =
   | 'expired'
   /** The trainer gave the batch back. */
   | 'returned'
-  /** A version came of the batch. */
+  /** The batch produced a version. */
   | 'acked'
   /** The batch was abandoned. */
   | 'abandoned';

@@ -18,10 +18,10 @@ import { foldOperation, operationsOf } from './walk.ts';
 type Variables = Readonly<Record<string, unknown>>;
 
 /**
- * Says how much an operation may read: the objects that its answer can hold, where each list counts as long as the argument that
- * slices it (`@listSize(slicedBy:)`, also when its value comes from a variable) or as long as such lists are assumed to be; plus
- * what `@cost` says that a field costs by itself. Introspection costs nothing. Fields that the schema does not have cost nothing:
- * validation refuses them.
+ * Returns how much an operation may read: the objects that its answer can hold, where each list counts as long as the argument
+ * that slices it (`@listSize(slicedBy:)`, also when its value comes from a variable) or as long as such lists are assumed to be;
+ * plus what `@cost` says that a field costs by itself. Introspection costs nothing. Fields that the schema does not have cost
+ * nothing: validation refuses them.
  */
 export function costOf(
   schema: GraphQLSchema,

@@ -31,7 +31,7 @@ export async function waitFor(sources: Sources, text: string, timeoutMs: number,
     if (stopped)
       throw refusal(
         'PROJECTION_STOPPED',
-        `the projection ${stopped.name} stopped and will not reach the position: ${stopped.reason ?? 'no reason is known'}; see the projector's log, mend it and start it again`,
+        `the projection ${stopped.name} stopped and will not reach the position: ${stopped.reason ?? 'no reason is known'}; see the projector's log, repair it and start it again`,
       );
     const left = limit - (performance.now() - started);
     if (left <= 0 || signal.aborted) throw timedOut(waiting, sources, limit);

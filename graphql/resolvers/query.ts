@@ -77,6 +77,6 @@ export const Query: QueryResolvers = {
 
 function only<Item>(items: readonly Item[]): Item {
   const [item] = items;
-  if (item === undefined) throw new Error('one query gives one answer');
+  if (item === undefined) throw new Error('one query returns one answer');
   return item;
 }

@@ -12,7 +12,7 @@ export const Rollout: RolloutResolvers = {
   run: ({ runId }, _, { loaders }) => loaders.run.load(runId),
   imageTotals: async ({ id, treeId }, _, { loaders }) => {
     const [totals] = await loaders.imageTotalsOfRollout.load({ id, treeId });
-    if (!totals) throw new Error(`the totals of rollout ${id} are missing: the statement gives a row for each id`);
+    if (!totals) throw new Error(`the totals of rollout ${id} are missing: the statement returns a row for each id`);
     return totals;
   },
   leafId: ({ leafStepId }) => leafStepId,

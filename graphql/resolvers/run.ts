@@ -45,6 +45,6 @@ export const ForkOrigin: ForkOriginResolvers = {
 };
 
 function known<Totals>(totals: Totals | null, id: string): Totals {
-  if (totals === null) throw new Error(`the totals of run ${id} are missing: the statement gives a row for each id`);
+  if (totals === null) throw new Error(`the totals of run ${id} are missing: the statement returns a row for each id`);
   return totals;
 }

@@ -6,7 +6,7 @@ import { openTestGraphql } from './open-test-graphql.ts';
 /** Longer than 64 KiB; the cut at 65,536 halves the tree. */
 export const LONG = `${'a'.repeat(65_535)}\u{1F333}${'z'.repeat(10_000)}`;
 
-/** What the told record holds, and the API that shows it. */
+/** What the test record holds, and the API that shows it. */
 export type TestRecord = Awaited<ReturnType<typeof openTestRecord>>;
 
 /**

@@ -1,8 +1,8 @@
 /**
- * Shows that an export runs in constant memory: the peak RSS of a process that exports 20,000 steps beside one that exports ten
- * times as many, in every format. Each export runs in a process of its own, because a peak is for the life of a process, and with
- * 96 MiB of old space: without a limit the collector takes its time, and the peak says how lazy it was, not what the export
- * holds.
+ * Shows that an export runs in constant memory: the peak RSS of a process that exports 20,000 steps compared with one that
+ * exports ten times as many, in every format. Each export runs in a process of its own, because a peak is for the life of a
+ * process, and with 96 MiB of old space: without a limit the collector takes its time, and the peak says how lazy it was, not
+ * what the export holds.
  *
  *     npx tsx infra/bench/export-memory.ts [steps]
  */

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TrainPlan } from '../../src/usecases/train/train-plan.ts';
 import type { Trained } from './learn-lesson.ts';
 
-/** Keeps what came of a training as a line of JSON at the end of a file. */
+/** Keeps the result of a training as a line of JSON at the end of a file. */
 export function keepTrained(file: string, learned: Trained): Promise<void> {
   return appendFile(file, `${JSON.stringify(learned)}\n`);
 }

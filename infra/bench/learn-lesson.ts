@@ -70,7 +70,7 @@ export function planOf({ world, estimator, seed }: Lesson, { quick, measuredOn, 
   });
 }
 
-/** Describes what came of a training. */
+/** Describes the result of a training. */
 export function trainedOf(
   lesson: Lesson,
   plan: TrainPlan,

@@ -10,7 +10,7 @@ import { train } from '../../src/usecases/train/train.ts';
 import type { TrainPlan } from '../../src/usecases/train/train-plan.ts';
 import { type Lesson, type Trained, trainedOf } from './learn-lesson.ts';
 
-/** What the bench tells a process of it. `stop`: leave the trainings in flight; `end`: there are no more. */
+/** What the bench sends to one of its processes. `stop`: leave the trainings in flight; `end`: there are no more. */
 export type ToWorker =
   | { readonly kind: 'train'; readonly lesson: Lesson; readonly plan: TrainPlan }
   | { readonly kind: 'stop' }
@@ -25,7 +25,7 @@ process.on('SIGINT', () => undefined); // Ctrl-C goes to the whole group; the pa
 await work();
 
 /**
- * Trains what it is told to, on an embedded database of its own that is gone afterwards: trainings of two processes share nothing
+ * Trains what it is sent, on an embedded database of its own that is gone afterwards: trainings of two processes share nothing
  * but the machine.
  */
 async function work(): Promise<void> {

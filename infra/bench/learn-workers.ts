@@ -62,7 +62,7 @@ async function employ(
       stop();
       return;
     }
-    // The next one begins at once; what cannot be kept is told at the end.
+    // The next one begins at once; what cannot be kept is reported at the end.
     Promise.resolve(onTrained(message.learned)).catch((error: unknown) => {
       fault ??= error;
     });
@@ -71,10 +71,10 @@ async function employ(
   const [code] = await ended;
   signal.removeEventListener('abort', stop);
   if (fault !== null) throw fault;
-  if (code !== 0) throw new Error(`a process of the bench ended with ${code}; what it says stands above`);
+  if (code !== 0) throw new Error(`a process of the bench ended with ${code}; its output is above`);
 }
 
-/** Says something to a process that may just have ended. */
+/** Sends something to a process that may just have ended. */
 function order(child: ChildProcess, message: ToWorker): void {
   if (child.connected) child.send(message, () => undefined);
 }

@@ -41,7 +41,7 @@ else process.exitCode = await learn();
 async function learn(): Promise<number> {
   const { keep, quick, measure } = values;
   const plot = values.plot === undefined ? null : plotFile(values.plot);
-  // Ctrl-C also ends the compiler that tsx keeps beside this process: what is imported late would not be there for the drawings.
+  // Ctrl-C also ends the compiler that tsx keeps next to this process: what is imported late would not be there for the drawings.
   if (plot?.endsWith('.png')) await import('../../src/images/svg-to-png.ts');
   if (measure !== 'test' && measure !== 'train') throw new Error(`--measure is test or train, not ${JSON.stringify(measure)}`);
   const changes: Changes = { quick, measuredOn: measure, settings: JSON.parse(values.settings) };

@@ -25,8 +25,8 @@ const SHORT = 16; // tokens of the samples that only wait: how many there are is
 
 /**
  * Measures what a trainer gets: batches of 1,024 samples of 1,000 tokens over HTTP, from asking for the lease to the last token
- * decoded in a process of its own, beside a plain SELECT of the same token columns through the same driver. Then the time of a
- * claim (transaction, outbox, append to the log) by one trainer and by many at once, and that of a start with many untrained
+ * decoded in a process of its own, compared with a plain SELECT of the same token columns through the same driver. Then the time
+ * of a claim (transaction, outbox, append to the log) by one trainer and by many at once, and that of a start with many untrained
  * samples.
  */
 export async function benchLeases(stage: Stage): Promise<Outcome> {
@@ -160,7 +160,7 @@ async function trainInside(
   return median(seconds);
 }
 
-/** Milliseconds from nothing open to the first batch decoded, beside `UNTRAINED` samples that wait in 100 batches. */
+/** Milliseconds from nothing open to the first batch decoded, with `UNTRAINED` samples that wait in 100 batches. */
 async function timeResume(stage: Stage, service: LeaseService, database: StageDatabase): Promise<number> {
   const batches = 100;
   await givenPolicy(service, database, 'waiting', batches, UNTRAINED[stage.size] / batches, SHORT);

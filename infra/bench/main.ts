@@ -4,7 +4,7 @@ import { BENCHES, isBench } from './benches.ts';
 import { describeOutcome, isMet } from './outcome.ts';
 import { openStage } from './stage.ts';
 
-const HELP = `Measures what the README claims, each figure beside a baseline of the same run.
+const HELP = `Measures what the README claims, each figure with a baseline of the same run.
 
   npm run bench -- [${Object.keys(BENCHES).join('|')}]... [--quick] [--json]
 

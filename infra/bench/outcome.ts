@@ -5,7 +5,7 @@ export interface Outcome {
   readonly conditions: Conditions;
 }
 
-/** A measured number beside the simple form of the same work, measured in the same run. */
+/** A measured number with the simple form of the same work, measured in the same run. */
 export interface Figure {
   readonly name: string;
   readonly value: number;

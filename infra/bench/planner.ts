@@ -20,8 +20,8 @@ const [CATCH_UP_MS, PRODUCER] = [60_000, { name: 'bench', version: '1' }];
 
 /**
  * Measures the planner of batches: 100,000 samples that are ready at once, from the look at the pool to the last plan in the log,
- * beside a plain SELECT of their rows; then one more batch of 1,024, where nothing else waits and beside 100,000 samples that are
- * planned and untrained.
+ * compared with a plain SELECT of their rows; then one more batch of 1,024, where nothing else waits and with 100,000 samples
+ * that are planned and untrained.
  */
 export async function benchPlanner(stage: Stage): Promise<Outcome> {
   const platform = await openStagePlatform(stage);
@@ -47,7 +47,7 @@ export async function benchPlanner(stage: Stage): Promise<Outcome> {
         goal: null,
       },
       {
-        name: `one more batch beside ${(groups * MEMBERS).toLocaleString('en')} untrained samples`,
+        name: `one more batch with ${(groups * MEMBERS).toLocaleString('en')} untrained samples`,
         value: other * 1_000,
         unit: 'ms',
         baseline: { name: 'the same where nothing waits', value: alone * 1_000, unit: 'ms' },

@@ -19,10 +19,10 @@ const LIMIT_MS = 300_000; // of ten million events
 const BASELINE_MOST = 2_000_000; // events: the rows that COPY writes again are held in memory
 
 /**
- * Measures `espalier rebuild`: the log folded again beside the live version, until its tables are compared and the views swapped;
- * against COPY of the very rows into empty tables of the same shape. What is live was folded as events come in, so that a rebuild
- * is also shown to be equal to that. `ESPALIER_BENCH_EVENTS` tells another number of events, such as the ten million of the goal
- * (an hour, 60 GB, most of it for what is live).
+ * Measures `espalier rebuild`: the log folded again next to the live version, until its tables are compared and the views
+ * swapped; against COPY of the very rows into empty tables of the same shape. What is live was folded as events come in, so that
+ * a rebuild is also shown to be equal to that. `ESPALIER_BENCH_EVENTS` sets another number of events, such as the ten million of
+ * the goal (an hour, 60 GB, most of it for what is live).
  */
 export async function benchRebuild(stage: Stage): Promise<Outcome> {
   const database = await stage.database();
@@ -80,7 +80,7 @@ async function rebuildOnce(
   const baseline = copied === null ? null : ({ name: 'COPY of the same rows', value: per(copied), unit: 'events/s' } as const);
   const { name } = projection;
   const figures: Figure[] = [
-    { name: `${name} folded anew`, value: per((folded?.at ?? 0) - began), unit: 'events/s', baseline, goal: null },
+    { name: `${name} folded again`, value: per((folded?.at ?? 0) - began), unit: 'events/s', baseline, goal: null },
     { name: `${name} rebuilt, indexed, compared and swapped`, value: per(took), unit: 'events/s', baseline, goal: null },
   ];
   if (stage.size === 'quick') return figures;

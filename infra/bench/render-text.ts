@@ -14,7 +14,9 @@ const THINGS = [
   'book',
 ];
 
-/** Tells seeded histories in the manner of ALFWorld: one list of records for each environment, about one in seven told before. */
+/**
+ * Composes seeded histories in the style of ALFWorld: one list of records for each environment, about one in seven a repetition.
+ */
 export function composeHistories(environments: number, steps: number, seed: number): string[][] {
   let state = seed >>> 0;
   const draw = (below: number): number => {

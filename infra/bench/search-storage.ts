@@ -183,6 +183,6 @@ async function partsOf(
     [treeId],
   );
   const [parts] = rows;
-  if (!parts) throw new TypeError('an aggregate gives a row');
+  if (!parts) throw new TypeError('an aggregate returns a row');
   return parts;
 }

@@ -18,7 +18,7 @@ import type { Conditions } from './outcome.ts';
 /** How much a bench does: `quick` only shows that it runs. */
 export type Size = 'full' | 'quick';
 
-/** What a bench stands on: servers of its own, opened when asked for, all closed by `close`. */
+/** What a bench runs on: servers of its own, opened when asked for, all closed by `close`. */
 export interface Stage {
   readonly size: Size;
   /** A migrated database that nobody else uses, on real fsync. */
@@ -28,11 +28,11 @@ export interface Stage {
   /** The Kafka log on that broker, under topic names of its own. */
   kafkaLog(): Promise<EventLog>;
   embeddedLog(): Promise<EventLog>;
-  /** A second stage beside this one, with a database of its own. It closes with this one. */
+  /** A second stage next to this one, with a database of its own. It closes with this one. */
   another(): Stage;
   /** Makes a topic of the given name for raw clients, removed with the stage. */
   rawTopic(partitions: number): Promise<string>;
-  /** What is always told: machine and versions of what was opened. */
+  /** What is always reported: machine and versions of what was opened. */
   conditions(): Conditions;
   /** Hands over something to be closed with the stage. */
   closing(closer: () => Promise<unknown>): void;

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { table } from '../../src/cli/terminal.ts';
 
 /**
- * Measures starts: `espalier --help` and `espalier up` until it is ready, compiled and by tsx, beside an empty Node program.
+ * Measures starts: `espalier --help` and `espalier up` until it is ready, compiled and by tsx, compared with an empty Node
+ * program.
  *
  *     npx tsx infra/bench/startup.ts [runs]
  */

@@ -130,7 +130,7 @@ async function measureStored(database: StageDatabase): Promise<StoredSizes> {
             pg_total_relation_size('log_records') as log from log_records`,
   );
   const [measured] = log.rows;
-  if (!measured) throw new TypeError('an aggregate gives a row');
+  if (!measured) throw new TypeError('an aggregate returns a row');
   return {
     ...measured,
     journal: sum((schema) => schema === journalSchema),

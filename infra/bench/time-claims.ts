@@ -12,7 +12,7 @@ const CONSUMER = 'bench';
 const [SAMPLES, TOKENS] = [8, 16]; // of a batch that nobody reads
 
 /**
- * Times claims of so many trainers at once, each of a policy of its own (a policy has one lease at a time), beside as many
+ * Times claims of so many trainers at once, each of a policy of its own (a policy has one lease at a time), compared with as many
  * clients that each update a row of their own. Claimed batches are given back outside the clock.
  */
 export async function timeClaims(

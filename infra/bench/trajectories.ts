@@ -10,7 +10,7 @@ export interface Shape {
   readonly trees: number;
   readonly rollouts: number;
   readonly steps: number;
-  /** Makes other shapes of the same seed tell other trees. */
+  /** Makes other shapes of the same seed record other trees. */
   readonly name: string;
 }
 
@@ -18,7 +18,7 @@ export interface Shape {
 export const GROUP = { rollouts: 8, steps: 10 } as const;
 export const EVENTS_PER_GROUP = 106;
 
-/** Tells groups of rollouts whose steps are events of about 1 KB, with usage, call, state hash and a reward per rollout. */
+/** Records groups of rollouts whose steps are events of about 1 KB, with usage, call, state hash and a reward per rollout. */
 export function recordTrajectories({ trees, rollouts, steps, name }: Shape): readonly Envelope[] {
   const builder = new EventBuilder(name);
   const random = createRandom(`trajectories ${name}`);

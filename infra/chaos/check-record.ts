@@ -124,7 +124,7 @@ async function nothingMisplaced({ database }: Platform): Promise<Check> {
   return {
     promise: 'no gap, no disorder, nothing left in quarantine',
     broken: anomalies.length + quarantined.length,
-    detail: first ? JSON.stringify(first) : `${rows[0]?.events} events, ${rows[0]?.twice} told twice and kept once`,
+    detail: first ? JSON.stringify(first) : `${rows[0]?.events} events, ${rows[0]?.twice} recorded twice and kept once`,
   };
 }
 

@@ -19,7 +19,7 @@ export interface Done {
 export interface Disturbance {
   readonly random: Random;
   readonly kills: number;
-  /** Whom to kill and pause; one that is named twice is drawn twice as often. */
+  /** Which processes to kill and pause; one that is named twice is drawn twice as often. */
   readonly roles: readonly Role[];
   /** Those that can be done; heavy ones are done once each. */
   readonly faults: readonly Fault[];
@@ -145,7 +145,7 @@ async function untilGrown({ platform, group }: World, what: 'training' | 'all', 
     const broken = group.exited.filter(({ at }) => at === 'no reason');
     if (broken.length > MOST_BROKEN) throw new Error(`${broken[0]?.role} does not start: ${broken[0]?.words}`);
     if (performance.now() > deadline)
-      throw new Error(`the log grew no more for ${STUCK_MS / 1_000} s; last words:\n${group.lastWords()}`);
+      throw new Error(`the log grew no more for ${STUCK_MS / 1_000} s; stderr tail:\n${group.stderrTail()}`);
     await delay(3);
   }
   return false;

@@ -36,7 +36,7 @@ export const NO_MEANS: Means = {
   homeDisk: { reason: 'the folder is not on a disk of its own' },
 };
 
-/** Tells why a fault cannot be done; null when it can. */
+/** Returns why a fault cannot be injected; null when it can. */
 export function whyNot(fault: Fault, log: 'embedded' | 'kafka', means: Means): string | null {
   if (fault === 'postmaster' && !means.postgres) return 'DATABASE_URL names a server that is not the own';
   if (fault === 'broker' && log === 'embedded') return 'the log lies in Postgres: see postmaster';

@@ -24,11 +24,11 @@ export interface Drawn {
   readonly which: number;
 }
 
-/** Whom a fault struck. */
+/** What a fault struck. */
 export type Struck = 'database' | 'broker' | 'home';
 
 /**
- * Does what is done to the servers and the connections to them. Returns whom it struck and how; null when the moment did not
+ * Does what is done to the servers and the connections to them. Returns what it struck and how; null when the moment did not
  * come.
  */
 export async function injectFault(

@@ -9,22 +9,22 @@ import { ROLES, type Role } from './process-group.ts';
 import { reportOf, writeReport } from './report.ts';
 
 const HELP = `Trains policies by real processes that are killed, paused and cut off at seeded points, whose servers are killed, filled and restored, and checks after
-each training that nothing was lost, nothing done twice, and that the weights are those of a training that nobody disturbed. Beside each training events come
+each training that nothing was lost, nothing done twice, and that the weights are those of a training that nobody disturbed. During each training events come
 before their parents and are released from quarantine, and read models are rebuilt, one after the other.
 
   npm run chaos -- [--kills 200] [--seed 1] [--log embedded|kafka|both] [--only ROLE,…] [--faults FAULT,…] [--updates 20] [--each 50] [--json]
 
   --kills    how many in all, shared among the logs
   --seed     of the first training; the next one has the next seed
-  --only     whom to kill and pause: ${ROLES.join(', ')}
-  --faults    what is done beside kills; all of these unless said otherwise:
+  --only     what to kill and pause: ${ROLES.join(', ')}
+  --faults    what is done besides kills; all of these unless said otherwise:
 ${Object.entries(FAULTS)
   .map(([fault, what]) => `             ${fault.padEnd(11)}${what}`)
   .join('\n')}
   --each     at most so many kills in one training
   --json     the report as JSON on stdout
 
-Ctrl-C ends it behind the training in hand, with the report of what was done.
+Ctrl-C ends it after the current training, with the report of what was done.
 `;
 
 /** Nine of eleven kills fall on those three: they hold what no other process knows. */

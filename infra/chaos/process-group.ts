@@ -19,14 +19,14 @@ export interface ProcessGroup {
   pause(role: Role, meanwhile: () => Promise<void>): Promise<void>;
   /** Whether the collector came to the end of its run. */
   collected(): boolean;
-  /** Processes that ended without being told to. */
+  /** Processes that ended without being asked to. */
   readonly exited: readonly Exited[];
-  /** Ends all with SIGTERM. @throws Error when one of them does not end as it was told. */
+  /** Ends all with SIGTERM. @throws Error when one of them does not end when asked to. */
   dismiss(): Promise<void>;
   /** Kills all that are left with SIGKILL; nobody is started again. */
   abandon(): Promise<void>;
   /** What everybody said last; for a failure. */
-  lastWords(): string;
+  stderrTail(): string;
 }
 
 export interface Exited {
@@ -154,7 +154,7 @@ export function startProcessGroup(platform: Platform & { readonly home: string }
       for (const { child } of members.values()) child.kill('SIGKILL');
       await Promise.all([...members.values()].map(({ child }) => child.ended));
     },
-    lastWords: () => [...members].map(([role, { child }]) => `${role} (${child.pid}): ${tail(child)}`).join('\n'),
+    stderrTail: () => [...members].map(([role, { child }]) => `${role} (${child.pid}): ${tail(child)}`).join('\n'),
   };
 }
 

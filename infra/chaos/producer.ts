@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Envelope } from '../../src/events/envelope.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
 
-/** An application outside that tells the API of its own runs, request by request, each repeated until it is answered. */
+/** An application outside that reports its own runs to the API, request by request, each repeated until it is answered. */
 export interface Producer {
   /** Ids of the events whose request was answered 200. */
   readonly acknowledged: readonly string[];
@@ -14,7 +14,7 @@ export interface Producer {
 
 const PAUSE_MS = 300; // there at every kill, and a small part of the log
 
-/** Starts telling. @param name two producers of one name tell the same events. */
+/** Starts sending. @param name two producers of one name send the same events. */
 export function startProducer(url: string, name: string): Producer {
   const acknowledged: string[] = [];
   let repeated = 0;
@@ -37,7 +37,7 @@ export function startProducer(url: string, name: string): Producer {
     }
   }
   const sending = sendAll();
-  sending.catch(() => undefined); // told by `close`
+  sending.catch(() => undefined); // reported by `close`
   return {
     acknowledged,
     repeated: () => repeated,

@@ -14,11 +14,11 @@ import { releaseQuarantined } from '../../src/usecases/release/release-quarantin
 import type { Check } from './check-record.ts';
 
 /**
- * An operator beside a training: events come before their parents, are released from quarantine, and read models are rebuilt, one
+ * An operator during a training: events come before their parents, are released from quarantine, and read models are rebuilt, one
  * round after the other.
  */
 export interface Releaser {
-  /** Ends it behind the round in progress, releases what still waits, and checks what came of it. */
+  /** Ends it behind the round in progress, releases what still waits, and checks the result. */
   close(): Promise<Check>;
 }
 
@@ -108,7 +108,7 @@ export function startReleaser(platform: Platform, name: string): Releaser {
       );
       const missing = Math.abs((rows[0]?.steps ?? 0) - 1 - 2 * count.rounds);
       return {
-        promise: 'what was released is folded once, and rebuilds beside it hold the same',
+        promise: 'what was released is folded once, and rebuilds at the same time hold the same',
         broken: missing + differing.length + faults.length,
         detail:
           [...differing, ...faults][0] ??

@@ -21,7 +21,7 @@ export interface Report {
     readonly repeatedRequests: number;
     readonly failures: readonly string[];
     readonly skipped: readonly string[];
-    /** Whom → fault → how often; `gaveUp`: processes that were starting while a server was away. */
+    /** Subject → fault → how often; `gaveUp`: processes that were starting while a server was away. */
     readonly done: Readonly<Record<string, Readonly<Record<string, number>>>>;
     readonly promises: readonly {
       readonly promise: string;

@@ -77,11 +77,11 @@ export async function trainDisturbed(
     ];
     return { done, checks, exited: countBy(group.exited.map(({ role }) => role)), repeated: producer.repeated() };
   } catch (error) {
-    throw new Error(`${error instanceof Error ? error.message : String(error)}\nlast words:\n${group.lastWords()}`, {
+    throw new Error(`${error instanceof Error ? error.message : String(error)}\nstderr tail:\n${group.stderrTail()}`, {
       cause: error,
     });
   } finally {
-    await producer.close().catch(() => undefined); // the first fault is the one to tell
+    await producer.close().catch(() => undefined); // the first fault is the one to report
     await releaser.close().catch(() => undefined);
     await group.abandon();
     await proxy.close();
@@ -101,7 +101,7 @@ async function begin(platform: Home, plan: TrainPlan): ReturnType<typeof beginTr
 
 const TRAINED_MS = 300_000;
 
-/** Waits until the last version is there, the collector has ended its run, and all that was decided in Postgres is told. */
+/** Waits until the last version is there, the collector has ended its run, and all that was decided in Postgres is recorded. */
 async function untilTrained({ database }: Home, { policyId, updates }: TrainPlan, group: ProcessGroup): Promise<void> {
   const deadline = performance.now() + TRAINED_MS;
   for (;;) {
@@ -115,7 +115,7 @@ async function untilTrained({ database }: Home, { policyId, updates }: TrainPlan
     if (group.collected() && rows[0]?.version === updates && rows[0].unrecorded === 0) return;
     if (performance.now() > deadline)
       throw new Error(
-        `at version ${rows[0]?.version} of ${updates}, ${group.collected() ? 'collected' : 'collecting'}, and no more; last words:\n${group.lastWords()}`,
+        `at version ${rows[0]?.version} of ${updates}, ${group.collected() ? 'collected' : 'collecting'}, and no more; stderr tail:\n${group.stderrTail()}`,
       );
     await delay(50);
   }

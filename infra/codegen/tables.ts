@@ -7,8 +7,9 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
  * `npm run codegen:tables` installs the SQL of the migrations and of every projection in a scratch database, and writes what it
- * then finds as TypeScript beside the SQL: row types for the query builder, and the columns that bulk writes name. With `--check`
- * it starts no server: each file holds a digest of itself and of its SQL (`tables.int.test.ts` makes the full comparison).
+ * then finds as TypeScript next to the SQL: row types for the query builder, and the columns that bulk writes name. With
+ * `--check` it starts no server: each file holds a digest of itself and of its SQL (`tables.int.test.ts` makes the full
+ * comparison).
  */
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const sources = await readSources();

@@ -33,7 +33,7 @@ function envelope({ required = [], properties = {} }: Schema): string {
     schemaVersion: { type: 'integer', description: schemaVersion?.description ?? '' },
   };
   const table = tableOf({ required, properties: { ...own, ...rest } });
-  return `## Envelope\n\nThe fields beside \`data\`, which every event has.\n\n${table}`;
+  return `## Envelope\n\nThe fields besides \`data\`, which every event has.\n\n${table}`;
 }
 
 function sharedSection({ name, fields, about }: (typeof SHARED)[number], schemas: readonly Schema[]): string {

@@ -4,7 +4,7 @@ import { readTypeDefs } from '../../graphql/type-defs.ts';
 export async function graphqlReference(): Promise<string> {
   return [
     '# GraphQL schema\n',
-    'Made from the code by `npm run docs:reference`. The page at `/graphql` of a running server has the same documentation beside an editor.\n',
+    'Made from the code by `npm run docs:reference`. The page at `/graphql` of a running server has the same documentation next to an editor.\n',
     `\`\`\`graphql schema\n${(await readTypeDefs()).trim()}\n\`\`\`\n`,
   ].join('\n');
 }

@@ -57,7 +57,7 @@ export async function checkStage({ platform }: Pick<Stage, 'platform'>): Promise
 
 const RELAYED_MS = 30_000;
 
-/** Waits until all that the lease service decided stands in the log. */
+/** Waits until all that the lease service decided is in the log. */
 async function untilRelayed({ database }: Stage['platform']): Promise<void> {
   const deadline = performance.now() + RELAYED_MS;
   for (;;) {

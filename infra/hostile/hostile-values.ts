@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 /**
- * Stands for a piece of JSON text that no JavaScript value is written as: 1e999, a name that stands twice, brackets without end.
+ * Stands for a piece of JSON text that no JavaScript value is written as: 1e999, a name that occurs twice, brackets without end.
  */
 export function raw(text: string): string {
   return `${MARK}${Buffer.from(text).toString('base64')}${MARK}`;

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Answer } from './inside.ts';
 import { Broken, LIMIT_MS, type Outcome } from './target.ts';
 
-/** The process beside, from outside. */
+/** The other process, from outside. */
 export interface Inside {
   readonly pid: number;
   /** Returns it one case. @throws Broken when it breaks a rule, ends, or is not done in time; then it is killed. */
@@ -68,7 +68,7 @@ export async function startInside(env: Readonly<Record<string, string>>): Promis
     stderr: () => said,
     alive: () => !over,
     async ask(target, sent) {
-      if (over) throw new Broken('the process beside is gone');
+      if (over) throw new Broken('the other process is gone');
       const answer = await next<Answer>(() => child.send({ target, sent }), LIMIT_MS);
       if (answer.kind === 'broken') throw new Broken(answer.message);
       return answer.outcome;

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Broken } from './target.ts';
 
-/** What came of one connection. */
+/** The outcome of one connection. */
 export interface Talk {
   /** All that the server sent. */
   readonly received: string;
@@ -16,7 +16,7 @@ export interface Client {
   readonly pieces: readonly Buffer[];
   /** Between two pieces, ms. */
   readonly pauseMs: number;
-  /** Says behind the last piece that nothing follows, or keeps the connection open and waits. */
+  /** Signals after the last piece that nothing follows, or keeps the connection open and waits. */
   readonly behind: 'end' | 'wait';
   /** Reads what it is sent, or lets it lie. */
   readonly reads: 'all' | 'nothing';
@@ -46,7 +46,7 @@ export async function talk(url: string, client: Client, limitMs: number): Promis
   const saying = say(socket, client);
   let how = await Promise.race([ended, late]);
   if (how === 'late' && client.reads === 'nothing') {
-    // The end stands behind what was not read: it is seen by reading that.
+    // The end follows what was not read: it is seen by reading that.
     read().resume();
     how = await Promise.race([ended, delay(END_MS, 'late' as const)]);
   }
@@ -54,7 +54,7 @@ export async function talk(url: string, client: Client, limitMs: number): Promis
   socket.destroy();
   await saying;
   if (how === 'late')
-    throw new Broken(`stuck: the connection stood open for ${limitMs} ms, and said ${JSON.stringify(received.slice(0, 200))}`);
+    throw new Broken(`stuck: the connection was open for ${limitMs} ms, and said ${JSON.stringify(received.slice(0, 200))}`);
   return { received, ms: performance.now() - began };
 }
 

@@ -21,20 +21,20 @@ export interface Stage {
   pid(process: Process): number | undefined;
   stderr(process: Process): string;
   /**
-   * Counts the records of the log, but the good events of the stage, and those of the topic `training`: the lease service tells
+   * Counts the records of the log, but the good events of the stage, and those of the topic `training`: the lease service records
    * them behind its answers.
    */
   records(): Promise<number>;
   /** Sends one good event and a good query; returns how long they took together, ms. @throws Broken when one is refused. */
   good(): Promise<number>;
-  /** Starts the process beside again, where it was ended. */
+  /** Starts the other process again, where it was ended. */
   revive(): Promise<void>;
   close(): Promise<void>;
 }
 
 const CLOSE_MS = 15_000; // one that hangs does not hear that it is to end
 
-/** Starts the servers on a platform and tells two batches to be leased. */
+/** Starts the servers on a platform and records two batches to be leased. */
 export async function openStage(platform: Platform & { readonly home: string }): Promise<Stage> {
   const env = environmentOf(platform);
   const policyId = 'hostile';
@@ -57,7 +57,7 @@ export async function openStage(platform: Platform & { readonly home: string }):
   ])) as [string, string, Inside, unknown];
   let inside = first;
   const metric = builder.events.find(({ type }) => type === 'RunStarted');
-  if (!metric) throw new Error('batches are told with a run');
+  if (!metric) throw new Error('batches are recorded with a run');
   let [sent, taken] = [0, 0];
 
   return {

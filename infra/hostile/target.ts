@@ -12,7 +12,7 @@ export type Outcome =
 /** A way into the platform, and what is thrown at it. */
 export interface Target<C = unknown> {
   readonly name: string;
-  /** The part of the cases of a campaign that come here; 1 unless told. Cases that wait for a time-out take less. */
+  /** The part of the cases of a campaign that come here; 1 by default. Cases that wait for a time-out take less. */
   readonly share?: number;
   /** Tried in every campaign that is long enough: at most half of the cases. */
   readonly always: readonly C[];
@@ -23,10 +23,10 @@ export interface Target<C = unknown> {
 /** Who answers, and how. All of them are processes of their own. @throws Broken when a rule does not hold. */
 export type Way<C> =
   | { readonly process: 'api' | 'policy'; readonly send: (stage: Stage, sent: C) => Promise<Outcome> }
-  /** What is no server: the function that reads a file or a text, called in a process beside. */
+  /** What is no server: the function that reads a file or a text, called in another process. */
   | { readonly process: 'inside'; readonly within: (world: World, sent: C) => Promise<Outcome> };
 
-/** What a function that is called in the process beside stands on. */
+/** What a function that is called in the other process depends on. */
 export interface World {
   readonly platform: Platform;
   /** A folder for the files of one case, emptied behind it. */

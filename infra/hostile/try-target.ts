@@ -14,7 +14,7 @@ export interface Tally {
   readonly slowestMs: number;
   /** The slowest of the good requests that were sent in between, ms. */
   readonly goodMs: number;
-  /** By how much the resident memory of the process stood above that before the first case: at most, and behind the last, MB. */
+  /** By how much the resident memory of the process was above that before the first case: at most, and behind the last, MB. */
   readonly peakMb: number;
   readonly leftMb: number;
   /** The rule that did not hold, with the case; none when all held. */
@@ -52,7 +52,7 @@ export async function tryTarget(stage: Stage, target: Target, { cases, seed, alw
     slowestMs = Math.max(slowestMs, took);
     const more = (await stage.records()) - records;
     const reported = outcome.kind === 'accepted' ? outcome.appended : 0;
-    if (more !== reported) throw new Broken(`the log grew by ${more} where the target told of ${reported}`);
+    if (more !== reported) throw new Broken(`the log grew by ${more} where the target reported ${reported}`);
     appended += reported;
     if (outcome.kind === 'accepted') accepted++;
     else refused.set(outcome.code, (refused.get(outcome.code) ?? 0) + 1);
@@ -134,7 +134,7 @@ function forgetPeak(pid: number | undefined): number {
 }
 
 function memoryOf(pid: number | undefined): { readonly resident: number; readonly peak: number } {
-  if (pid === undefined || !existsSync(`/proc/${pid}/status`)) return { resident: 0, peak: 0 }; // only Linux tells it so
+  if (pid === undefined || !existsSync(`/proc/${pid}/status`)) return { resident: 0, peak: 0 }; // only Linux reports it so
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const mb = (field: string) => Number(new RegExp(`${field}:\\s*(\\d+)`).exec(status)?.[1] ?? 0) / 1_024;
   return { resident: mb('VmRSS'), peak: mb('VmHWM') };

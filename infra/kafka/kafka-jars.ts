@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 const HERE = import.meta.dirname;
 
-/** Where fetched jars and brokers' data lie unless told otherwise; git ignores it. */
+/** Where fetched jars and brokers' data lie by default; git ignores it. */
 export const KAFKA_CACHE = resolve(HERE, '../../.espalier/kafka');
 
 /** Named after the version in pom.xml, so that a new version is fetched again. */
@@ -20,7 +20,7 @@ export function haveKafkaJars(cache: string = KAFKA_CACHE): boolean {
 /**
  * Fetches the broker's jars by Maven, once, and returns their folder. Processes that do it at the same time do not disturb
  * each other: each fetches into a folder of its own, and the rename of a whole folder decides who was first.
- * @throws Error with Maven's last words when it failed.
+ * @throws Error with the end of Maven's output when it failed.
  */
 export async function fetchKafkaJars(cache: string = KAFKA_CACHE): Promise<string> {
   const jars = join(cache, FOLDER);
@@ -39,7 +39,7 @@ export async function fetchKafkaJars(cache: string = KAFKA_CACHE): Promise<strin
 }
 
 async function runMaven(folder: string): Promise<void> {
-  await copyFile(join(HERE, 'pom.xml'), join(folder, 'pom.xml')); // Maven writes beside its pom; the repository stays clean
+  await copyFile(join(HERE, 'pom.xml'), join(folder, 'pom.xml')); // Maven writes next to its pom; the repository stays clean
   const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${join(folder, 'jars')}`];
   try {
     await promisify(execFile)('mvn', ['-q', '-B', ...goal], { cwd: folder, timeout: 300_000 });

@@ -129,7 +129,7 @@ async function format(classpath: string, folder: string, properties: string): Pr
 }
 
 /**
- * A shell stands between this process and the broker. It holds the reading end of a pipe whose writing end only this process has:
+ * A shell is between this process and the broker. It holds the reading end of a pipe whose writing end only this process has:
  * when this process ends in any way, SIGKILL included, the pipe closes and the shell's watcher kills the broker. When the
  * broker ends first, the shell ends the watcher, so that it can never hit a process that was given the same number later.
  */
@@ -176,13 +176,13 @@ async function answering({ port, clusterId, guard, log, signal }: Start): Promis
   const end = Date.now() + START_MS;
   while (!(await answers(port, clusterId))) {
     signal?.throwIfAborted();
-    if (guard.exitCode !== null) throw new Error(`the Kafka broker ended before it answered:\n${await lastWords(log)}`);
-    if (Date.now() > end) throw new Error(`the Kafka broker did not answer within ${START_MS} ms:\n${await lastWords(log)}`);
+    if (guard.exitCode !== null) throw new Error(`the Kafka broker ended before it answered:\n${await logTail(log)}`);
+    if (Date.now() > end) throw new Error(`the Kafka broker did not answer within ${START_MS} ms:\n${await logTail(log)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
-async function lastWords(log: string): Promise<string> {
+async function logTail(log: string): Promise<string> {
   return (await readFile(log, 'utf8').catch(() => '')).trim().split('\n').slice(-15).join('\n');
 }
 

@@ -1,4 +1,5 @@
-"""The torch backend of Espalier: one process that holds a model and answers requests to train it (`python -m espalier_trainer`)."""
+"""The torch backend of Espalier: one process that holds a model and answers requests to train it (`python -m
+espalier_trainer`)."""
 
 __version__ = "0.1.0"
 

@@ -30,7 +30,8 @@ def main():
 
 
 def _receive(source, frames):
-    """Reads ahead of the work, so that the end of the stream is seen while it runs: a trainer whose owner was killed must not keep its memory."""
+    """Reads ahead of the work, so that the end of the stream is seen while it runs: a trainer whose owner was killed must not
+    keep its memory."""
     try:
         while (frame := read_frame(source)) is not None:
             frames.put(frame)

@@ -20,7 +20,8 @@ class CheckpointDamaged(Exception):
 
 
 def save_checkpoint(trainer, folder):
-    """Writes the checkpoint under `folder`. Returns its state: format, checkpoint (its digest and folder's name), weights (digest), steps.
+    """Writes the checkpoint under `folder`. Returns its state: format, checkpoint (its digest and folder's name), weights
+    (digest), steps.
 
     Who is killed leaves no folder of that name that is cut: files are synced before the rename.
     """

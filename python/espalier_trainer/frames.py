@@ -1,4 +1,5 @@
-"""Reads and writes frames: `ESPF`, two little-endian uint32 lengths, a JSON object of the first and raw bytes of the second length.
+"""Reads and writes frames: `ESPF`, two little-endian uint32 lengths, a JSON object of the first and raw bytes of the second
+length.
 
 Needs nothing but the standard library, so that the protocol can be tested where torch is not.
 """

@@ -9,7 +9,7 @@ def sample_replies(model, prompt, *, count, longest, temperature, seed, stop=())
     """Draws `count` replies to one prompt. Returns dicts of ids, log_probs, text, finish (`stop` or `length`).
 
     Log-probs are of the distribution that was drawn from (logits / temperature): what a trainer needs. At temperature 0 the likeliest token is
-    taken, and its log-prob at temperature 1 is told. Reply i is a function of (prompt, seed, i) alone, whatever `count` is.
+    taken, and its log-prob at temperature 1 is returned. Reply i is a function of (prompt, seed, i) alone, whatever `count` is.
     """
     generators = [torch.Generator().manual_seed(_mix(seed, i)) for i in range(count)]
     replies = [{"ids": [], "log_probs": [], "text": "", "finish": "length"} for _ in range(count)]
@@ -50,7 +50,8 @@ def _mix(seed, place):
 
 
 class _Stepper:
-    """Returns the logits after the newest ids: transformers keep their keys and values, the tiny model reads its few tokens again."""
+    """Returns the logits after the newest ids: transformers keep their keys and values, the tiny model reads its few tokens
+    again."""
 
     def __init__(self, model):
         self.model = model

@@ -1,4 +1,5 @@
-"""Opens a causal language model: a folder of transformers, a folder that this package wrote, or a tiny one from random weights."""
+"""Opens a causal language model: a folder of transformers, a folder that this package wrote, or a tiny one from random
+weights."""
 
 import json
 from pathlib import Path
@@ -9,7 +10,8 @@ from torch import nn
 from .tensors import decode_tensors, encode_tensors
 from .tiny_model import END, MODEL_TYPE, TinyConfig, TinyModel, decode_reply, encode_chat
 
-# Weights and optimiser are always float32: steps of 1e-6 vanish in the 8 bits of a bfloat16 weight. bfloat16 is how the passes are computed.
+# Weights and optimiser are always float32: steps of 1e-6 vanish in the 8 bits of a bfloat16 weight. bfloat16 is how the passes
+# are computed.
 PRECISIONS = ("float32", "bfloat16")
 
 
@@ -18,7 +20,8 @@ class ModelRefused(Exception):
 
 
 class LanguageModel:
-    """One interface over both kinds: `forward(ids, lengths)` returns (logits, hidden), `encode_chat`, `decode`, `end_ids`, `context`, `save(folder)`."""
+    """One interface over both kinds: `forward(ids, lengths)` returns (logits, hidden), `encode_chat`, `decode`, `end_ids`,
+    `context`, `save(folder)`."""
 
     def __init__(self, module, tokenizer, device, precision="float32"):
         self.module = module.to(device)
@@ -49,7 +52,8 @@ class LanguageModel:
         return set(ends if isinstance(ends, list) else [ends]) - {None}
 
     def forward(self, ids, lengths, hidden=False):
-        """Runs rows that are padded on the right. @param lengths: tokens of each row. The pads follow what counts, so a causal model never looks at them."""
+        """Runs rows that are padded on the right. @param lengths: tokens of each row. The pads follow what counts, so a causal
+        model never looks at them."""
         with torch.autocast(torch.device(self.device).type, torch.bfloat16, enabled=self.precision == "bfloat16"):
             return self._forward(ids, lengths, hidden)
 
@@ -97,7 +101,8 @@ class LanguageModel:
 
 
 def open_model(spec, seed, device):
-    """Opens what `spec` names: {"kind": "tiny", layers, width, heads, context} or {"kind": "folder", path}, each with a "precision". Raises ModelRefused."""
+    """Opens what `spec` names: {"kind": "tiny", layers, width, heads, context} or {"kind": "folder", path}, each with a
+    "precision". Raises ModelRefused."""
     kind, precision = spec.get("kind"), spec.get("precision", "float32")
     if precision not in PRECISIONS:
         raise ModelRefused(f"there is no precision {precision!r}; there are {', '.join(PRECISIONS)}")
@@ -135,7 +140,7 @@ def _open_folder(folder, device, precision):
 
 
 def value_head(width, device):
-    """A critic on the last hidden states that begins at 0 everywhere, so that it tells no advantage before it has learned."""
+    """A critic on the last hidden states that begins at 0 everywhere, so that it yields no advantage before it has learned."""
     head = nn.Linear(width, 1).to(device)
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)

@@ -1,4 +1,5 @@
-"""Policy losses, KL, entropy and value loss on padded [rows, columns] tensors, by the formulas of Espalier's `src/domain/training`.
+"""Policy losses, KL, entropy and value loss on padded [rows, columns] tensors, by the formulas of Espalier's
+`src/domain/training`.
 
 The same names, revisions and options as there: one vocabulary for both backends. A mask is 1 on trained tokens; what lies outside it counts nowhere.
 """
@@ -26,7 +27,8 @@ class LossRefused(Exception):
 
 
 def choose_options(name, given):
-    """Completes the options of a policy loss by their defaults. Raises LossRefused for a name or an option that does not exist."""
+    """Completes the options of a policy loss by their defaults. Raises LossRefused for a name or an option that does not
+    exist."""
     if name not in OPTIONS:
         raise LossRefused(f"there is no policy loss {name!r}; there are {', '.join(OPTIONS)}")
     unknown = sorted(set(given) - set(OPTIONS[name]))
@@ -36,7 +38,8 @@ def choose_options(name, given):
 
 
 def trained_span(mask):
-    """Counts the tokens of a row from its first trained one to its last, those between them included: its response, whatever prompt it holds."""
+    """Counts the tokens of a row from its first trained one to its last, those between them included: its response, whatever
+    prompt it holds."""
     trained = mask.nonzero()
     return int(trained[-1] - trained[0]) + 1 if len(trained) else 0
 

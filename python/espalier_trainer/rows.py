@@ -13,7 +13,8 @@ class RowsRefused(Exception):
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of `ids` between `offsets`, and columns of the same length: what is said of a token stands at its own place. Prompts have mask 0."""
+    """Rows of `ids` between `offsets`, and columns of the same length: the value of a token is at its own place. Prompts have
+    mask 0."""
 
     ids: torch.Tensor
     offsets: list
@@ -33,7 +34,8 @@ class Rows:
         return self.offsets[index + 1] - self.offsets[index]
 
     def pad(self, indices, device):
-        """Returns a micro-batch: `ids` [rows, longest], `lengths`, and mask and columns [rows, longest - 1], column t describing token t + 1."""
+        """Returns a micro-batch: `ids` [rows, longest], `lengths`, and mask and columns [rows, longest - 1], column t describing
+        token t + 1."""
         longest = max(self.length(i) for i in indices)
 
         def padded(column, dtype):

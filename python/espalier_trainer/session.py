@@ -1,4 +1,5 @@
-"""Answers the requests of one connection, in order. Torch is imported by the first request that needs it: the handshake needs nothing.
+"""Answers the requests of one connection, in order. Torch is imported by the first request that needs it: the handshake needs
+nothing.
 
 Every request is {"id", "kind", ...}; its answer {"id", "kind": "ok", ...}, or {"id", "kind": "error", "code", "message"}. Codes: `protocol`
 (another version, no handshake), `refused` (the request cannot be followed), `not-finite`, `damaged`, `memory`, `fault`.

@@ -1,4 +1,5 @@
-"""Packs tensors as safetensors bytes and reads them: an 8-byte length, a JSON header, the raw values. Names are sorted, so equal tensors are equal bytes.
+"""Packs tensors as safetensors bytes and reads them: an 8-byte length, a JSON header, the raw values. Names are sorted, so equal
+tensors are equal bytes.
 
 Written here, because the protocol needs it where the safetensors package is not installed; files are the same format.
 """

@@ -1,4 +1,5 @@
-"""A tiny byte-level transformer: small enough to learn a toy task on one core, whole enough to go through every path of a large model."""
+"""A tiny byte-level transformer: small enough to learn a toy task on one core, whole enough to go through every path of a large
+model."""
 
 from dataclasses import asdict, dataclass
 
@@ -40,7 +41,8 @@ class TinyModel(nn.Module):
         self.head = nn.Linear(config.width, VOCABULARY, bias=False)
         for parameter in self.parameters():
             if parameter.dim() > 1:
-                # The scale at which each layer keeps the length of its input; 0.02, as large models have it, is far below that at a width of 64.
+                # The scale at which each layer keeps the length of its input; 0.02, as large models have it, is far below that at
+                # a width of 64.
                 nn.init.normal_(parameter, std=config.width**-0.5)
         nn.init.normal_(self.head.weight, std=0.02)  # the first replies are nearly uniform
 

@@ -15,7 +15,8 @@ class NotFinite(Exception):
 
 
 class Trainer:
-    """A model under training. `settings`: model, seed, device, learningRate, betas, epsilon, weightDecay, valueHead, reference."""
+    """A model under training. `settings`: model, seed, device, learningRate, betas, epsilon, weightDecay, valueHead,
+    reference."""
 
     def __init__(self, settings):
         self.settings = settings
@@ -45,7 +46,8 @@ class Trainer:
         return [*self.model.module.parameters(), *(self.head.parameters() if self.head else [])]
 
     def read(self, rows, micro_batches, temperature, squared=False):
-        """Returns flat columns `log_probs` and `entropies` of the trained tokens, `values` with a value head, `ref_log_probs` with a reference, and
+        """Returns flat columns `log_probs` and `entropies` of the trained tokens, `values` with a value head, `ref_log_probs`
+        with a reference, and
         `squared_probs` (the sum of squared probabilities of each token's distribution) where they are asked for; 0 elsewhere.
         """
         names = ["log_probs", "entropies", *(["values"] if self.head else []), *(["ref_log_probs"] if self.reference else [])]
@@ -109,7 +111,8 @@ class Trainer:
         return {**{key: value for key, value in means.items() if math.isfinite(value)}, "steps": taken, "skippedSteps": skipped}
 
     def _loss(self, rows, indices, settings, name, options, shared):
-        """Returns the loss of a micro-batch, means over its tokens, and sums: those add up over micro-batches, shares being of the whole step."""
+        """Returns the loss of a micro-batch, means over its tokens, and sums: those add up over micro-batches, shares being of
+        the whole step."""
         ids, lengths, mask, columns = rows.pad(indices, self.device)
         coefficient = settings.get("entropyCoefficient", 0.0)
         temperature = settings.get("temperature", 1.0)
@@ -166,7 +169,8 @@ class Trainer:
 
 
 def _columns(logits, ids, mask, temperature, squared=False):
-    """Log-probs of the tokens that follow, entropies, and sums of squared probabilities where asked for: [rows, longest - 1], 0 outside the mask.
+    """Log-probs of the tokens that follow, entropies, and sums of squared probabilities where asked for: [rows, longest - 1], 0
+    outside the mask.
 
     Only trained positions become float32 rows of the vocabulary.
     """

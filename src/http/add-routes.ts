@@ -20,7 +20,9 @@ declare module 'fastify' {
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-/** Adds routes to an application. GET answers HEAD too; a method that a path does not take is refused with those that it takes. */
+/**
+ * Adds routes to an application. GET answers HEAD too; a method that a path does not take is refused with those that it takes.
+ */
 export function addRoutes(app: FastifyInstance, routes: readonly Route[]): void {
   const taken = new Map<string, Endpoint['method'][]>();
   for (const route of routes) {

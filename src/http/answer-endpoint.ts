@@ -5,7 +5,8 @@ import type { Reply } from './reply.ts';
 
 /**
  * Answers a request by an endpoint, its body read by the endpoint's rule. A request takes its place in the gate when its body is
- * here: a client that sends slowly would hold the place of one that could be served. Undefined when the client went away meanwhile.
+ * here: a client that sends slowly would hold the place of one that could be served. Undefined when the client went away
+ * meanwhile.
  */
 export async function answerEndpoint({ body: rule, handle }: Endpoint, request: FastifyRequest): Promise<Reply | undefined> {
   const { raw: req, params, query } = request;

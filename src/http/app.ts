@@ -23,8 +23,9 @@ export interface AppOptions {
 }
 
 /**
- * Makes the application of some routes: what is refused everywhere, routing, replies, faults, measurements, and the document of it
- * all at `GET /openapi.json`. Bodies are not read by the framework: each endpoint has a rule that bounds them, alone and together.
+ * Makes the application of some routes: what is refused everywhere, routing, replies, faults, measurements, and the document of
+ * it all at `GET /openapi.json`. Bodies are not read by the framework: each endpoint has a rule that bounds them, alone and
+ * together.
  */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { auth, logger = SILENT, refuseFirst } = options;

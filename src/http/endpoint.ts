@@ -84,5 +84,6 @@ export type Route = Endpoint | Mount;
 
 /** Returns an endpoint whose handler gets what its schemas parse. */
 export function endpoint<P = unknown, Q = unknown, B = undefined>(given: Endpoint<P, Q, B>): Endpoint {
-  return given as unknown as Endpoint; // the server passes `handle` what `params`, `query` and `body` of the same endpoint returned
+  // the server passes `handle` what `params`, `query` and `body` of the same endpoint returned
+  return given as unknown as Endpoint;
 }

@@ -13,7 +13,7 @@ export function createJsonBodies(of: {
   readonly limit: number;
   readonly together: number;
   readonly requests: number;
-  /** Says why one request too many is refused. */
+  /** Describes why one request too many is refused. */
   readonly full: string;
 }): <B>(schema: z.ZodType<B>) => BodyRule<B> {
   const shared = { limit: of.limit, budget: createBodyBudget(of.together), gate: createGate(of.requests), full: busy(of.full) };

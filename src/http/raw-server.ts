@@ -40,7 +40,7 @@ export function createRawServer(timeouts: Timeouts, connections: number, listene
     requestTimeout: timeouts.requestMs,
     connectionsCheckingInterval: Math.min(1_000, timeouts.headersMs),
     keepAliveTimeout: 5_000,
-    requireHostHeader: false, // node's own refusal gives no reason
+    requireHostHeader: false, // node's own refusal returns no reason
   });
   const waiting = evictConnections(server, { limit: connections, cut: cutEvicted });
   server.setTimeout(timeouts.idleMs);

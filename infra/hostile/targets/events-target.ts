@@ -32,7 +32,7 @@ const bodies: fc.Arbitrary<Buffer> = fc.oneof(
       .tuple(fc.constantFrom(...everyEvent()), fc.array(change, { minLength: 1, maxLength: 3 }))
       .map(([event, changes]) => bytes(one(event, changes))),
   },
-  // A story in which one event is changed: its neighbours would be taken.
+  // Events of which one is changed: its neighbours would be taken.
   {
     weight: 4,
     arbitrary: fc
@@ -41,7 +41,7 @@ const bodies: fc.Arbitrary<Buffer> = fc.oneof(
         bytes(builder.map((event, i) => (i === at % builder.length ? one(event, changes) : event))),
       ),
   },
-  // A story out of order, with pieces missing, or with what belongs to another: references that lead nowhere or round in a
+  // Events out of order, with pieces missing, or with what belongs to another: references that lead nowhere or round in a
   // circle.
   { weight: 3, arbitrary: fc.tuple(fresh, fresh, fc.infiniteStream(fc.nat())).map(([a, b, dice]) => bytes(tangled(a, b, dice))) },
   { weight: 2, arbitrary: fc.tuple(fresh, damage).map(([builder, harm]) => damaged(bytes(builder), harm)) },

@@ -203,7 +203,7 @@ export const graphqlTarget = target<Query>({
 
 function judged(answered: Answered, isLive: boolean): Outcome {
   const { status, text } = answered;
-  // a stream tells its refusal as its one event
+  // a stream sends its refusal as its one event
   const json = answered.json ?? objectOf(/^data: (\{.*\})$/m.exec(text)?.[1] ?? '');
   if (status >= 500) throw new Broken(`answered ${status}: ${text.slice(0, 300)}`);
   if (/INTERNAL_SERVER_ERROR|UNAVAILABLE/.test(text.slice(0, 5_000)))

@@ -8,7 +8,7 @@ import { Broken, target } from '../target.ts';
 const ENDPOINTS = ['policies', 'leases', 'renew', 'ack', 'nack', 'abandon', 'rows'] as const;
 interface Asked {
   readonly target: (typeof ENDPOINTS)[number];
-  /** What stands in the path for the lease; null is the last lease that was given. */
+  /** What is in the path for the lease; null is the last lease that was given. */
   readonly lease: string | null;
   readonly changes: readonly Change[];
   readonly harm: Parameters<typeof damaged>[1] | null;
@@ -39,7 +39,7 @@ const BODIES = {
 
 let lastLease = '00000000-0000-4000-8000-000000000000';
 
-/** `/v1/training/…`: a request that is refused changes nothing of the lease service and tells nothing. */
+/** `/v1/training/…`: a request that is refused changes nothing of the lease service and records nothing. */
 export const trainingTarget = target<Asked>({
   name: 'training',
   always: [
@@ -93,7 +93,7 @@ function inPath(text: string): string {
   return encodeURIComponent(text.toWellFormed()).slice(0, 2_000);
 }
 
-/** All that the lease service keeps, but that a lease ran out meanwhile: the next request of any kind may tell that. */
+/** All that the lease service keeps, but that a lease ran out meanwhile: the next request of any kind may record that. */
 async function serviceOf({ platform }: Stage): Promise<string> {
   const { rows } = await platform.database.pool.query<{ service: string }>(
     `select concat_ws(' ', (select count(*) from lease_grants), (select count(*) from lease_acks), (select count(*) from lease_abandonments),

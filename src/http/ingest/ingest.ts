@@ -96,7 +96,8 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
         503: 'The log does not answer, and some of the events may be durable: send all again.',
       }),
     },
-    components: { Event: eventOf(options.schemas), ...options.schemas } as Record<string, JsonSchema>, // JSON Schemas, as they are named
+    // JSON Schemas, as they are named
+    components: { Event: eventOf(options.schemas), ...options.schemas } as Record<string, JsonSchema>,
     handle: ({ body }) => ingest(body),
   });
 

@@ -27,8 +27,8 @@ create table segments (
   blobs          jsonb --: Blobs
 );
 
--- One row per step whose prompt showed its history as an image. The history is [prefix_from, prefix_to) of the one of `prefix_step_id`, then
--- `segments`; `length` counts both. `missed` are the places of the segments that had to be drawn.
+-- One row per step whose prompt showed its history as an image. The history is [prefix_from, prefix_to) of the one of
+-- `prefix_step_id`, then `segments`; `length` counts both. `missed` are the places of the segments that had to be drawn.
 create table history_images (
   step_id          uuid             not null primary key,
   tree_id          uuid             not null,

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: dc56a944699ce878
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: d1baf4780d52f6af
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: c525257a51d90036
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 502a025026b5d0b5
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {

@@ -42,8 +42,9 @@ create table anomalies (
   primary key (topic, partition, "offset")
 );
 
--- Where an event was appended again because it waited in a quarantine: `from_offset` is the record that waited, "offset" the one by which it takes effect.
--- The event itself is the row of `events` with its id, which lies here too where the journal was the one that refused it.
+-- Where an event was appended again because it waited in a quarantine: `from_offset` is the record that waited, "offset" the one
+-- by which it takes effect. The event itself is the row of `events` with its id, which lies here too where the journal was the
+-- one that refused it.
 create table quarantine_releases (
   topic       text        not null,
   partition   integer     not null,

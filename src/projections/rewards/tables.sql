@@ -1,4 +1,5 @@
--- Rewards stay facts: `value` is the judgement in force, `assigned_value` the first one, and every later one is a row of reward_revisions.
+-- Rewards stay facts: `value` is the judgement in force, `assigned_value` the first one, and every later one is a row of
+-- reward_revisions.
 create table rewards (
   reward_id       uuid             not null primary key,
   tree_id         uuid             not null,

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 6f654dc1aa9bf162
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: c0860f9dee34c394
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

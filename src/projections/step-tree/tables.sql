@@ -1,5 +1,6 @@
--- Trees as adjacency lists: a tree is read whole by its id and folded in memory. `log_offset` is the offset of the row's event, the
--- order in which a tree grew. Text longer than 64 KiB lies in the blob store: its column is '' and `blobs` holds {field: reference}.
+-- Trees as adjacency lists: a tree is read whole by its id and folded in memory. `log_offset` is the offset of the row's event,
+-- the order in which a tree grew. Text longer than 64 KiB lies in the blob store: its column is '' and `blobs` holds {field:
+-- reference}.
 create table trees (
   tree_id            uuid        not null primary key,
   run_id             uuid        not null,

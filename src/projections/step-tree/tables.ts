@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: c5a37e642fdd68ab
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: d78c916a8f7eeb10
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

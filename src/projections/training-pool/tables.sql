@@ -1,7 +1,8 @@
--- What is trained, from which rollouts. Runs, trees and training are topics of their own, which arrive in any order: each table holds facts
--- of one topic, no row asks for another, and who reads joins them. A sample belongs to a policy by its group's run.
+-- What is trained, from which rollouts. Runs, trees and training are topics of their own, which arrive in any order: each table
+-- holds facts of one topic, no row asks for another, and who reads joins them. A sample belongs to a policy by its group's run.
 
--- runs: the runs whose configuration names a policy to train and a channel, and which runs are over: their open groups stay as they are.
+-- runs: the runs whose configuration names a policy to train and a channel, and which runs are over: their open groups stay as
+-- they are.
 create table training_runs (
   run_id      uuid        not null primary key,
   policy_id   text,
@@ -11,7 +12,8 @@ create table training_runs (
 );
 create index training_runs_policy on training_runs (policy_id, channel);
 
--- trees: a group is a tree, closed when all its members are terminal. One that was never opened has no run, and belongs to nobody.
+-- trees: a group is a tree, closed when all its members are terminal. One that was never opened has no run, and belongs to
+-- nobody.
 create table groups (
   tree_id          uuid        not null primary key,
   run_id           uuid,
@@ -23,10 +25,10 @@ create table groups (
 );
 create index groups_run on groups (run_id, closed_at, tree_id);
 
--- trees: a sample is a rollout, and of use when it is finished. From `taken` on, all is summed from its steps and rewards whenever one of
--- them arrives after its end. Lengths are tokens: `sampled_tokens` of responses; `context_tokens` of the longest prompt with its response;
--- `row_tokens` of all prompts and responses. `scores`: component → sum of the rewards in force; `scored_at`: when it got
--- the first, ms since 1970.
+-- trees: a sample is a rollout, and of use when it is finished. From `taken` on, all is summed from its steps and rewards
+-- whenever one of them arrives after its end. Lengths are tokens: `sampled_tokens` of responses; `context_tokens` of the longest
+-- prompt with its response; `row_tokens` of all prompts and responses. `scores`: component → sum of the rewards in force;
+-- `scored_at`: when it got the first, ms since 1970.
 create table samples (
   rollout_id        uuid        not null primary key,
   tree_id           uuid        not null,
@@ -80,7 +82,8 @@ create table sample_rewards (
 create index sample_rewards_rollout on sample_rewards (rollout_id);
 create index sample_rewards_step on sample_rewards (step_id) where rollout_id is null;
 
--- training: one stream per policy, in its order. `said` is the SHA-256 of what the event says: a second one is a repetition or a conflict.
+-- training: one stream per policy, in its order. `said` is the SHA-256 of what the event says: a second one is a repetition or a
+-- conflict.
 create table lineages (
   lineage_id  uuid        not null primary key,
   policy_id   text        not null unique,

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 67d2f58412f15e6b
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 06c08f8cb543babb
 import type { Defaulted, Instant, Json } from '../../postgres/column-types.ts';
 import { column, defaulted, type TypesOf, table } from '../../postgres/table.ts';
 

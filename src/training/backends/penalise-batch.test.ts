@@ -22,7 +22,8 @@ test('an adaptive penalty uses the coefficient from before its batch and leaves 
   const { rewards, nextCoefficient, metrics } = penaliseBatch(columns, adaptive, 0.2);
   expect(rewards[1]?.[0]).toBeCloseTo(0.5 - 0.2 * 0.75, 12);
   expect(metrics.klCoefficient).toBe(0.2);
-  expect(nextCoefficient).toBeCloseTo(0.2 * (1 + (0.2 * 2) / 100), 12); // a KL of 0.25 is over the target of 0.1 by more than a fifth
+  // a KL of 0.25 is over the target of 0.1 by more than a fifth
+  expect(nextCoefficient).toBeCloseTo(0.2 * (1 + (0.2 * 2) / 100), 12);
 });
 
 test('a declaration with an adaptive coefficient of KL in the loss is refused and names the remedy', () => {

@@ -3,8 +3,8 @@ import { derivedId } from '../../events/derived-id.ts';
 import type { GrowingTree } from './growing-tree.ts';
 
 /**
- * Says that nothing more comes in a tree, and why. @param rollouts those that it has; all that were planned, or that ended, when
- * left out.
+ * Records that nothing more comes in a tree, and why. @param rollouts those that it has; all that were planned, or that ended,
+ * when left out.
  */
 export function closing(
   { runId, treeId, task, plan, nodes }: GrowingTree,

@@ -104,7 +104,7 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
       const tree = await recorded.tree(runId, index);
       return { tree, admitted: tree?.closed ? undefined : await admission.admit(treeIdOf(runId, task, index), signal) };
     });
-    turn = own.catch(() => undefined); // who is told is the caller
+    turn = own.catch(() => undefined); // the caller gets the error
     return own;
   }
 

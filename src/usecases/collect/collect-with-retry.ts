@@ -5,7 +5,7 @@ import { type Collection, collect, RunBusy } from './collect.ts';
 import type { Collected } from './collect-run.ts';
 
 export interface PatientCollection extends Omit<Collection, 'mode'> {
-  /** Told of every fault that is waited out: the database or the log is away, the read models are behind. */
+  /** Called for every fault that is waited out: the database or the log is away, the read models are behind. */
   readonly onFault: (error: unknown) => void;
 }
 

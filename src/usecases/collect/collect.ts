@@ -117,7 +117,7 @@ export async function collect(platform: Platform, collection: Collection): Promi
 }
 
 /**
- * Reads the seed, name and plan of a recorded run, so that a resume needs to be told only its id. @throws RunRefused when there
+ * Reads the seed, name and plan of a recorded run, so that a resume needs only its id. @throws RunRefused when there
  * is none.
  */
 export async function readCollection(
@@ -140,7 +140,10 @@ export async function readCollection(
 
 const planFile = z.strictObject({ runId: id, name, seed: z.int(), plan: collectPlan });
 
-/** Reads the file that tells a collecting worker what to do: run id, name, seed and plan. @throws RunRefused naming the field. */
+/**
+ * Reads the file that describes to a collecting worker what to do: run id, name, seed and plan. @throws RunRefused naming the
+ * field.
+ */
 export async function readPlanFile(path: string | undefined): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {
   if (path === undefined) throw new RunRefused('name a plan file: a JSON object with runId, name, seed and plan');
   let value: unknown;

@@ -9,7 +9,7 @@ import { pathTo, restoreEnvironment } from './restore-environment.ts';
  */
 export interface Episodes {
   readonly tree: GrowingTree;
-  /** Step id → the episode as it stands there; the oldest first. */
+  /** Step id → the episode at that step; the oldest first. */
   readonly kept: Map<string, Environment>;
 }
 
@@ -20,7 +20,7 @@ export function openEpisodes(tree: GrowingTree): Episodes {
 }
 
 /**
- * Returns an episode that stands at a node and belongs to the caller, or null when the environment did not repeat what is
+ * Returns an episode at a node that belongs to the caller, or null when the environment did not repeat what is
  * recorded.
  */
 export async function episodeAt({ tree, kept }: Episodes, stepId: string): Promise<Environment | null> {

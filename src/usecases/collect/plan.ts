@@ -31,7 +31,7 @@ const behind = z.union([
 export type Behind = z.infer<typeof behind>;
 
 /**
- * What a collection is to do, beside its seed. It is recorded as the configuration of the run, and a resumed run must say the
+ * What a collection is to do, besides its seed. It is recorded as the configuration of the run, and a resumed run must say the
  * same. `branching`: 'root' starts every rollout of a tree at its root (a group); 'anywhere' starts all but the first at a node
  * drawn from the tree so far (a bushy tree).
  */
@@ -48,7 +48,7 @@ export const collectPlan = z.strictObject({
     )
     .min(1)
     .max(1_000_000),
-  /** Seeds the tasks themselves (what an environment draws at reset): the same for all runs that shall meet the same tasks. */
+  /** Seeds the tasks themselves (what an environment draws at reset): the same for all runs that are to meet the same tasks. */
   taskSeed: z.int(),
   policy: z.string().max(2_000),
   temperature: z.number().min(0).max(100),
@@ -63,7 +63,7 @@ export const collectPlan = z.strictObject({
       candidates: z.int().min(1).max(128),
       maxDepth: z.int().min(0).max(10_000),
       exploration: z.number().min(0).max(1_000),
-      /** There when the search goes by the rules of the published Agent-R: ties, prompts, replies, observations, scores. */
+      /** There when the search follows the rules of the published Agent-R: ties, prompts, replies, observations, scores. */
       compat: z
         .strictObject({
           system: z.literal('agent-r'),

@@ -137,7 +137,9 @@ async function diverge(tree: GrowingTree, drafts: readonly Draft[], stepId: stri
   return end(tree, [...drafts, reported], stepId, difference.field);
 }
 
-/** Closes the tree at a step behind which the state is another. No event tells it: both steps are on record with their hashes. */
+/**
+ * Closes the tree at a step behind which the state is another. No event records it: both steps are on record with their hashes.
+ */
 function leave(tree: GrowingTree, drafts: readonly Draft[], stepId: string): Promise<never> {
   return end(tree, drafts, stepId, 'state');
 }

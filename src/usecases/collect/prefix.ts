@@ -8,7 +8,7 @@ export interface ActedStep {
   readonly taken: TakenStep;
 }
 
-/** What a step was, and what came of it. */
+/** What a step was, and its result. */
 export interface TakenStep {
   readonly thought: string;
   readonly action: string;

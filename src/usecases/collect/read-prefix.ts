@@ -5,7 +5,7 @@ import { type PathStep, readRecordedPath } from '../../projections/step-tree/rea
 import type { Behind } from './plan.ts';
 import type { Prefix } from './prefix.ts';
 
-/** Reads the steps that a planned task goes on behind: what was said, what was executed, and what came of it. */
+/** Reads the steps that a planned task goes on behind: what was said, what was executed, and the result. */
 export async function readPrefix({ database, blobs }: Platform, behind: Behind): Promise<Prefix> {
   const text = textReader(blobs);
   const stepId = 'stepId' in behind ? behind.stepId : await readStepOf(database.db, behind.rolloutId, behind.steps);

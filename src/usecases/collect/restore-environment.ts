@@ -57,7 +57,7 @@ async function walkThere(
   return { kind: 'same', last };
 }
 
-/** Tells what the environment says now in the place of a recorded observation. */
+/** Returns what the environment says now in place of a recorded observation. */
 export function diverged(
   { treeId, runId }: Pick<GrowingTree, 'treeId' | 'runId'>,
   cause: string,

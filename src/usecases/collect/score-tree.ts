@@ -30,7 +30,7 @@ export interface ScoredTree {
 
 /**
  * Scores the finished rollouts of a recorded tree again. What the record already holds leaves nothing to append, and ids are
- * derived from what is judged and by whom, so scoring twice, or going on after a kill, changes nothing.
+ * derived from what is judged and by which scorer, so scoring twice, or going on after a kill, changes nothing.
  */
 export function scoreTree(tree: ScorableTree, scoring: Scoring): ScoredTree {
   const { runId, scorer, component } = scoring;

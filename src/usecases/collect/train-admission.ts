@@ -48,7 +48,7 @@ export function openAdmission(
       const looked = performance.now();
       const { newest, groups, cursors } = await readOwedGroups(db, policyId, [...admitted.keys()]);
       if ([...seen].some(([place, next]) => (cursors[place] ?? 0) < next)) {
-        // the database went back: groups that are owed are not in it until they are folded again
+        // the database regressed: groups that are owed are not in it until they are folded again
         await delay(POLL_MS, undefined, { signal });
         continue;
       }

@@ -18,7 +18,7 @@ export interface CarriedBlob {
 const line = z.strictObject({ blob: z.strictObject({ sha256, mediaType: name, base64: z.base64() }) });
 
 /**
- * Reads the payloads that events name and `told` does not hold yet. One that only free-form JSON names and that the store lacks
+ * Reads the payloads that events name and `seen` does not hold yet. One that only free-form JSON names and that the store lacks
  * is no payload.
  */
 export async function readCarried(

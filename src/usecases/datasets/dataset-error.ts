@@ -17,7 +17,7 @@ export type DatasetErrorCode =
   | 'cannot-write' // folder missing or closed, disk full
   | 'cannot-read' // source missing or closed
   | 'projections-behind' // the read models did not catch up with each other in time
-  | 'incomplete' // what the selection counts is not what the record gives
+  | 'incomplete' // what the selection counts is not what the record yields
   | 'unrecorded-release' // a release from quarantine that the log does not hold
   | 'blob' // a payload is missing from the blob store or damaged there
   | 'missing-tokens' // a format needs token ids that were not recorded

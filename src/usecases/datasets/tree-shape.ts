@@ -1,6 +1,6 @@
 import type { Envelope } from '../../events/envelope.ts';
 
-/** The events that tell a tree; every other type belongs to a run. */
+/** The events that record a tree; every other type belongs to a run. */
 export type TreeEvent = Extract<Envelope, { data: { treeId: string } }>;
 
 /** Returns whether an event belongs to a tree. */
@@ -92,7 +92,7 @@ export class TreeShape {
     const parent = this.#depths.get(data.parentStepId);
     if (parent === undefined) return `the tree has no step ${data.parentStepId} before this event`;
     if (data.depth !== parent + 1) return `depth must be ${parent + 1}, one more than its parent's, not ${data.depth}`;
-    if (this.#depths.has(data.stepId)) return `step ${data.stepId} stands twice`;
+    if (this.#depths.has(data.stepId)) return `step ${data.stepId} occurs twice`;
     const unknown = this.#unknownRollout(data.rolloutId);
     if (unknown) return unknown;
     this.#depths.set(data.stepId, data.depth);
@@ -138,7 +138,7 @@ export class TreeShape {
 }
 
 function once(seen: Set<string>, id: string, what: string): string | null {
-  if (seen.has(id)) return `${what} ${id} stands twice`;
+  if (seen.has(id)) return `${what} ${id} occurs twice`;
   seen.add(id);
   return null;
 }

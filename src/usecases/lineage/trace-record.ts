@@ -17,7 +17,7 @@ import {
   findTree,
 } from '../../projections/lineage/trace-trees.ts';
 
-/** What an id stands for, where it came from, and what came of it. Lists are cut; totals are not. */
+/** What an id names, where it came from, and what resulted from it. Lists are cut; totals are not. */
 export interface Trace {
   readonly kind: string;
   readonly id: string;
@@ -59,7 +59,7 @@ const NAMES: Readonly<Record<string, Finder>> = {
 };
 
 /**
- * Traces anything that has an id: events, what they told of, images, `NAME@V`, `NAME@V#LINE`, `POLICY#N`. @throws NotOnRecord
+ * Traces anything that has an id: events, what they recorded, images, `NAME@V`, `NAME@V#LINE`, `POLICY#N`. @throws NotOnRecord
  * that lists what was looked for.
  */
 export async function traceRecord(db: Db, id: string): Promise<Trace> {

@@ -21,7 +21,7 @@ export type Rebuilt =
 type Parts = Pick<Platform, 'database' | 'log'>;
 
 /**
- * Folds a projection again beside the live version and lets the build take over. One of the same code is compared with the live
+ * Folds a projection again next to the live version and lets the build take over. One of the same code is compared with the live
  * tables first; where they differ, it takes over only when `differing` says so. What was live is kept until `retireVersions`.
  */
 export async function rebuildProjection(

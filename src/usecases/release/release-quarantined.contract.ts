@@ -156,7 +156,7 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
     });
 
     test('a release during writes and folds loses no event of the journal', async () => {
-      const builder = new EventBuilder('beside');
+      const builder = new EventBuilder('next');
       const tree = builder.tree(builder.run(), 'a');
       const rollout = builder.rollout(tree);
       let from = tree.rootStepId;

@@ -128,7 +128,7 @@ async function openAgain(
 }
 
 /**
- * Executes what was done below a node, in an environment that stands there. Returns how many steps were not executed, the episode
+ * Executes what was done below a node, in an environment at that node. Returns how many steps were not executed, the episode
  * having ended before them.
  */
 async function replayBelow(
@@ -190,7 +190,7 @@ function stepsFrom(node: TreeNode<RecordedStep>): number {
   return [...walkDown(node)].length;
 }
 
-/** Executes a step and compares what comes of it. Returns whether the episode ends there. */
+/** Executes a step and compares the result. Returns whether the episode ends there. */
 async function executeStep(replaying: Replaying, { step }: TreeNode<RecordedStep>, environment: Environment): Promise<boolean> {
   const { comparison, earned } = replaying;
   const result = await environment.step(await textOf(replaying, step, 'action'));

@@ -58,7 +58,7 @@ function noteDifference(comparison: Comparison, { table, key, field, live, anew 
     .join('');
   const id = (column: string) => (typeof key[column] === 'string' ? key[column] : null);
   const place = cutText(`${table}${row}${field === '' ? '' : `, ${field}`}`, 200);
-  // A value that is not there reads as the text `null`: where it could be either, both are told as JSON.
+  // A value that is not there reads as the text `null`: where it could be either, both are reported as JSON.
   const [before, after] = live === 'null' || anew === 'null' ? [JSON.stringify(live), JSON.stringify(anew)] : [live, anew];
   comparison.compare({ ...at(place), eventId: id('event_id'), stepId: id('step_id') }, before, after);
 }

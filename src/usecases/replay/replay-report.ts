@@ -57,7 +57,7 @@ export class Comparison {
     return false;
   }
 
-  /** Compares the parts of one thing: it counts as one, and every part that differs is told. */
+  /** Compares the parts of one thing: it counts as one, and every part that differs is reported. */
   compareParts(parts: readonly Part[]): boolean {
     this.#compared++;
     const differing = parts.filter(({ recorded, replayed }) => shown(recorded) !== shown(replayed));
@@ -72,7 +72,7 @@ export class Comparison {
     return false;
   }
 
-  /** Says something that a reader should know beside the differences. */
+  /** Notes something that a reader should know besides the differences. */
   note(text: string): void {
     const said = cutText(text, TEXT_LIMIT);
     if (this.#notes.length < SHOWN && !this.#notes.includes(said)) this.#notes.push(said);

@@ -37,8 +37,8 @@ export interface ReplayedTraining {
 }
 
 /**
- * Trains a policy again as the record tells: the batches in their order, each manifest hashed again and chained to the one
- * before; advantages from the rewards as they stood when the batch was trained, whatever was revised since; every version
+ * Trains a policy again as recorded: the batches in their order, each manifest hashed again and chained to the one
+ * before; advantages from the rewards in force when the batch was trained, whatever was revised since; every version
  * computed on the one computed before. Compared are the weights, the checkpoint to the last byte (the file on disk too), the
  * metrics to the last bit, and what was acknowledged.
  * @throws ReplayRefused for a policy that is not known, or trained by a backend that does not promise equal bytes.
@@ -127,8 +127,8 @@ async function replayVersion(replaying: Replaying, version: number, base: Uint8A
     part(checkpoint?.id ?? null, 'checkpoint file', 'whole', onDisk),
   ]);
   if (equal && made.kind === 'made') return made.checkpoint;
-  // What follows is judged by itself: one version that differs does not make all that came of it differ, where its checkpoint is
-  // there.
+  // What follows is judged by itself: one version that differs does not make all that resulted from it differ, where its
+  // checkpoint is there.
   const recorded = await keptCheckpoint(replaying, version);
   return recorded ?? (made.kind === 'made' ? made.checkpoint : null);
 }
@@ -190,7 +190,7 @@ async function makeAgain(replaying: Replaying, { update, batch }: VersionEvents,
   try {
     const rows = await rowsOf(replaying, { update, batch });
     const updated = await computeVersion({ policyId, backend, settings, batch: batch.data, checkpoint: base, rows }, signal);
-    // Trainers of before told no estimator where they estimated nothing, and the lease service then wrote that of the plan.
+    // Earlier trainers reported no estimator where they estimated nothing, and the lease service then wrote that of the plan.
     const events = update.data.estimator;
     const silent = updated.estimator === null && canonicalJson(events) === canonicalJson(batch.data.estimator);
     const estimator = silent ? events : updated.estimator;
@@ -219,7 +219,7 @@ async function rowsOf(
     );
   if (rewardsAt === null)
     comparison.note(
-      'some versions were recorded without the position that their rewards stood at: those known when their batch was planned are taken',
+      'some versions were recorded without the position of their rewards: those known when their batch was planned are taken',
     );
   return readBatchStepsAt({ db, blobs: platform.blobs }, { batchId, rewardsAt: rewardsAt ?? events.batch.data.position });
 }

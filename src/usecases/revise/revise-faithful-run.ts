@@ -18,8 +18,8 @@ import { refuseAnotherWorld } from './revise-run.ts';
 import { openVerdicts, type Verdicts } from './revise-verdicts.ts';
 
 /**
- * What decides which rows come out of a run, beside the judge. Thresholds are on the environment's own scale: ScienceWorld counts
- * to 100.
+ * What decides which rows come out of a run, besides the judge. Thresholds are on the environment's own scale: ScienceWorld
+ * counts to 100.
  */
 export interface FaithfulPlan extends Thresholds {
   readonly dataType: PublishedDataType;
@@ -27,7 +27,7 @@ export interface FaithfulPlan extends Thresholds {
   readonly revise: boolean;
   /** Of Python's shuffle; the published program takes 123. */
   readonly seed: number;
-  /** MAX_TOKEN_LENGTH, above which the log told to a judge is cut; null for no limit. */
+  /** MAX_TOKEN_LENGTH, above which the log shown to a judge is cut; null for no limit. */
   readonly maxTokenLength: number | null;
 }
 
@@ -84,7 +84,7 @@ export interface FaithfulCounts {
  * Makes the published program's rows from the trees of a run, in its order (specification of Agent-R, §2). Every answer of the
  * judge is recorded as it is given, under the ids that sound mining assigns, and never asked for again: killed anywhere and
  * called again, it writes the same rows. Nothing else is recorded, since a splice before the branch is none that RevisionComposed
- * can tell. The read models must hold the whole log. One thing our own searches cannot give back: WebShop's module drops the
+ * can show. The read models must hold the whole log. One thing our own searches cannot give back: WebShop's module drops the
  * colon of a `Thought 1:` at the node; they record the reply with it.
  * @returns false in `whole` when the signal was aborted before the last row.
  * @throws AnotherWorld, PolicyError of a judge that cannot be asked, EnvironmentError.
@@ -168,7 +168,7 @@ async function mineTree(
   return judged && { ...mined, judged };
 }
 
-/** What stands before the first reply: as the files had it, or as the published search opens. */
+/** What precedes the first reply: as the files had it, or as the published search opens. */
 function openingOf(run: PublishedRun, { instruction, firstObservation }: SearchedTree): readonly ChatMessage[] {
   if (run.kind === 'searched') return publishedOpening({ instruction, observation: firstObservation });
   const counted = [

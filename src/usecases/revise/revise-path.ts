@@ -5,7 +5,9 @@ import { sameText } from '../../environments/same-text.ts';
 import type { PlanAround } from '../../policies/judge.ts';
 import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 
-/** Walks a recorded trajectory in a fresh environment, as far as it is asked, and tells how far the goal is around its steps. */
+/**
+ * Walks a recorded trajectory in a fresh environment, as far as it is asked, and returns how far the goal is around its steps.
+ */
 export interface PathProbe {
   /**
    * Plans before and after the step at `index`; null where the environment does not plan, or did not repeat what was recorded.

@@ -70,8 +70,8 @@ export const DIRECT = { name: 'direct', revision: '1' };
 /**
  * Mines revision trajectories from every tree of a run (specification of Agent-R, §2, §6 items 10–14): pairs, verdicts, splices,
  * each splice executed. The read models must hold the whole log. Killed anywhere and called again, it ends with the same
- * judgements and revisions, nothing twice; another alpha, judge or seed adds its own. An aborted signal ends it after the work in
- * hand.
+ * judgements and revisions, nothing twice; another alpha, judge or seed adds its own. An aborted signal ends it after the current
+ * work.
  * @throws AnotherWorld, PolicyError of a judge that cannot be asked, EnvironmentError.
  */
 export async function reviseRun(options: ReviseOptions): Promise<ReviseCounts> {

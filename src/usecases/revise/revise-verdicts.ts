@@ -9,7 +9,7 @@ import type { Judge, JudgeRequest } from '../../policies/judge.ts';
 import type { Db } from '../../postgres/database.ts';
 import { findVerdict, type JudgementRecord } from '../../projections/revisions/read-judgements.ts';
 
-/** Where a judged step stands. */
+/** The place of a judged step. */
 export interface JudgedPlace {
   readonly treeId: string;
   readonly runId: string;
@@ -37,8 +37,8 @@ interface Given extends Answer {
 }
 
 /**
- * Opens the verdicts of a judge. A step that the record already holds a judgement of is left as it is. What was told a judge
- * before, in whatever tree or run, is not told again: the new judgement repeats verdict and reply and names the first as its
+ * Opens the verdicts of a judge. A step that the record already holds a judgement of is left as it is. What was asked of a judge
+ * before, in whatever tree or run, is not asked again: the new judgement repeats verdict and reply and names the first as its
  * cause. Every judgement is durable before the next step is looked at. Trees that ask the same at the same time share one
  * request.
  */

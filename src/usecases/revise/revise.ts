@@ -14,7 +14,7 @@ export interface Revising extends Omit<Judging, 'needsWorld'> {
   readonly progress?: (counts: ReviseCounts) => void;
 }
 
-/** What came out, and by whom: `judge` is name@revision, as the record names it. */
+/** What came out, and which judge decided: `judge` is name@revision, as the record names it. */
 export type Revised = ReviseCounts & { readonly judge: string };
 
 /**

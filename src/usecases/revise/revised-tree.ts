@@ -15,7 +15,7 @@ export interface RecordedRevisions {
   readonly outcomes: ReadonlyMap<string, Outcome>;
 }
 
-/** What decides which revisions come out of a tree, beside the judge. */
+/** What decides which revisions come out of a tree, besides the judge. */
 export interface RevisePlan extends Thresholds, Pick<ComposeOptions, 'signal' | 'beforeBranch'> {
   /** Draws the reflections. */
   readonly seed: number;

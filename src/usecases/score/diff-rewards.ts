@@ -18,7 +18,7 @@ import { type RewardPair, type ScoredGroup, sumGroup } from './replay-scores-gro
 
 /** Which two states of the rewards are compared. */
 export type DiffAsked =
-  /** What was told first, and what is in force. */
+  /** What was recorded first, and what is in force. */
   | { readonly kind: 'first-and-last' }
   /** The last word of each of two scorers, `NAME@REVISION`. */
   | { readonly kind: 'scorers'; readonly before: string; readonly after: string }
@@ -116,7 +116,7 @@ function pairOf({ judgements, ...reward }: JudgedReward, asked: DiffAsked): Rewa
       };
     case 'scorers': {
       const [before, after] = [last(({ scorer }) => scorer === asked.before), last(({ scorer }) => scorer === asked.after)];
-      // What neither judged is what it is; what the second never judged again stands as the first left it.
+      // What neither judged is what it is; what the second never judged again is as the first left it.
       if (before === null && after === null) {
         const value = judgements.at(-1)?.value ?? null;
         return { ...reward, before: value, after: value };

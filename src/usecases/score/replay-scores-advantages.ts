@@ -83,7 +83,7 @@ export interface GroupChange {
   readonly largest: number;
 }
 
-/** Says of every group how it changed; those that did not are left out. */
+/** Describes how each group changed; those that did not are left out. */
 export function changesOf(
   groups: readonly ScoredGroup[],
   advantages: ReadonlyMap<string, AdvantagePair>,

@@ -8,7 +8,7 @@ import { readStepTakers } from '../../projections/step-tree/read-step-takers.ts'
 import type { collectPlan } from '../collect/plan.ts';
 import type { RewardPair } from './replay-scores-groups.ts';
 
-/** What compression shall pay in place of what the plan says; null keeps that. */
+/** What compression is to pay in place of what the plan says; null keeps that. */
 export interface CompressionAsked {
   readonly lambda: number | null;
   readonly mu: number | null;

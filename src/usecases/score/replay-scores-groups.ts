@@ -29,8 +29,8 @@ export interface ScoredGroup {
 }
 
 /**
- * Sums rewards in two states along the paths of a tree's finished rollouts. Sums go by reward id, as in the read models: the bits
- * are the same.
+ * Sums rewards in two states along the paths of a tree's finished rollouts. Sums are ordered by reward id, as in the read models:
+ * the bits are the same.
  */
 export async function sumGroup(
   db: Db,

@@ -3,7 +3,7 @@ import type { SeenReward } from '../collect/score-tree.ts';
 
 /**
  * Returns the rewards of a tree as a scorer saw them when it made a judgement of a component: by what was said before it, but for
- * what the scorer said of that component itself: a pass scores a whole tree before it tells anything.
+ * what the scorer said of that component itself: a pass scores a whole tree before it records anything.
  */
 export function currentBefore({ rewards }: JudgedTree, component: string, { offset, scorer }: Judgement): readonly SeenReward[] {
   return rewards.flatMap((reward) => {

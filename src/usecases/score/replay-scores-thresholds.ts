@@ -15,7 +15,7 @@ import { ReplayRefused } from '../replay/replay-environment.ts';
 import type { Comparison } from '../replay/replay-report.ts';
 
 /**
- * What a good trajectory shall reach, and by how much a bad one shall be worse; null keeps what the run's revisions were mined
+ * What a good trajectory must reach, and by how much a bad one must be worse; null keeps what the run's revisions were mined
  * by.
  */
 export interface ThresholdsAsked {

@@ -139,7 +139,7 @@ async function scoreRollout(scoring: Scoring, tree: ScorableTree, { rollout, sco
 
 /**
  * Computes the rewards of registered scorers and all returns again, and compares them with the record. A scorer is shown the
- * other rewards as they stood when it judged: what was said of them since is no reason to doubt what it said.
+ * other rewards as they were when it judged: what was said of them since is no reason to doubt what it said.
  */
 async function scoreAsRecorded(scoring: Scoring, tree: ScorableTree): Promise<ScoredGroup> {
   const { comparison, platform } = scoring;
@@ -156,7 +156,7 @@ async function scoreAsRecorded(scoring: Scoring, tree: ScorableTree): Promise<Sc
       reward.revisions === 0;
     if (!scorer || !rollout || paid) {
       comparison.note(
-        `rewards by ${reward.scorer}@${reward.revision} are what was told while collecting; \`replay environment\` asks the world again`,
+        `rewards by ${reward.scorer}@${reward.revision} are what was recorded while collecting; \`replay environment\` asks the world again`,
       );
       continue;
     }

@@ -39,8 +39,8 @@ const CATCH_UP_MS = 60_000;
 
 /**
  * Scores a recorded run later: every finished rollout gets a reward of the scorer, or its reward of that component is revised.
- * Events say which; what stands stays in the record. The same command again appends only what is missing. @throws RunRefused that
- * lists the scorers.
+ * Events say which; earlier rewards stay in the record. The same command again appends only what is missing. @throws RunRefused
+ * that lists the scorers.
  */
 export async function score(platform: Platform, asked: Scoring): Promise<ScoreCounts> {
   const scorer = findScorer(asked.scorer);

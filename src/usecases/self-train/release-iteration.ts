@@ -72,7 +72,7 @@ export async function releaseIteration({ database, log, blobs }: Platform, wante
         ...(judge === null ? {} : { judge }),
         gates: { duplicates: 'remove', testTasks: 'remove', evaluations: 'remove', maxPerTask: perTask },
       },
-      existing: 'replace', // the name holds the id of the self-training: nobody else's file stands there
+      existing: 'replace', // the name holds the id of the self-training: nobody else's file has it
       settled: (receipts) => waitUntilProjected(db, positionAfter(receipts), { timeoutMs: WAIT_MS, signal }),
       onProgress: () => undefined,
     });

@@ -12,9 +12,9 @@ export interface Trainer {
   readonly timeoutMs: number;
 }
 
-/** What a trainer is told, each as an environment variable. */
+/** What a trainer receives, each as an environment variable. */
 export interface TrainerTask {
-  /** `ESPALIER_DATASET`: the released file; its manifest stands beside it, `ESPALIER_MANIFEST`. */
+  /** `ESPALIER_DATASET`: the released file; its manifest is next to it, `ESPALIER_MANIFEST`. */
   readonly dataset: string;
   /** `ESPALIER_DATASET_ID`, `ESPALIER_DATASET_SHA256`, `ESPALIER_FORMAT`. */
   readonly datasetId: string;
@@ -42,7 +42,7 @@ const SHOWN = 500;
 const LARGEST_POLICY = 1_000_000;
 
 /**
- * Runs a trainer in a new folder, `ESPALIER_OUT`, beside the others' of this iteration, so that one that outlived its caller
+ * Runs a trainer in a new folder, `ESPALIER_OUT`, next to the others' of this iteration, so that one that outlived its caller
  * disturbs nobody. It must end with 0 and leave there `policy.json`, the configuration of a policy (a weights file is named from
  * that folder), or else `weights.espw`. Returns that configuration. When the signal is aborted, or its time is over, it and all
  * that it started are ended.

@@ -21,7 +21,7 @@ export class UpdateRefused extends Error {
 }
 
 /**
- * Computes the version that a batch makes of the one before: all that the bytes follow from beside the code is in the arguments,
+ * Computes the version that a batch makes of the one before: all that the bytes follow from besides the code is in the arguments,
  * so a trainer and a replay of its work come to the same. @throws UpdateRefused.
  */
 export async function computeVersion(input: VersionInput, signal: AbortSignal): Promise<Updated> {

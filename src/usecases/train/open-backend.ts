@@ -9,7 +9,7 @@ import { torchPlan } from '../../training/backends/torch/torch-plan.ts';
 import { trainingSettings } from '../../training/backends/training-settings.ts';
 import { TrainingRefused } from '../collect/train-admission-for.ts';
 
-/** What `TrainingDeclared.trainer` tells our own trainers. */
+/** What `TrainingDeclared.trainer` holds for our own trainers. */
 export const trainerPlan = z.discriminatedUnion('backend', [
   z.strictObject({ backend: z.literal('linear'), settings: trainingSettings }),
   z.strictObject({ backend: z.literal('torch'), settings: trainingSettings, torch: torchPlan }),

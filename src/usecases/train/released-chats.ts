@@ -67,7 +67,7 @@ function parseChat(text: string, place: string, line: number): ReleasedChat {
   const { messages, metadata } = parsed.data;
   const first = messages.findIndex(({ role }) => role === 'assistant');
   const opening = messages[first - 1];
-  if (opening?.role !== 'user') throw new ReleaseUnreadable(`${place}: no observation stands before the first reply`);
+  if (opening?.role !== 'user') throw new ReleaseUnreadable(`${place}: no observation precedes the first reply`);
   const turns: ReleasedTurn[] = [];
   for (let i = first; i < messages.length; i += 2) {
     const [reply, answer] = [messages[i], messages[i + 1]];

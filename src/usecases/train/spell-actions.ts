@@ -7,7 +7,7 @@ import { type ReleasedChat, ReleaseUnreadable } from './released-chats.ts';
 export type SpelledAction = Omit<ClonedAction, 'weight'>;
 
 /**
- * Executes a released example from its start, and tells of each action with loss where it was chosen and among what: the
+ * Executes a released example from its start, and returns for each action with loss where it was chosen and among what: the
  * candidates stand in no file. Every observation must be the released one. Actions that are no candidate are left out.
  * @param seed what the task is reset with. @throws ReleaseUnreadable when the environment answers something else.
  */

@@ -25,7 +25,7 @@ import { rulesOf, type TrainPlan } from './train-plan.ts';
 
 const CATCH_UP_MS = 120_000;
 
-/** The run that collects for a training: what a collecting worker is told. */
+/** The run that collects for a training: what a collecting worker receives. */
 export type PlannedRun = Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>;
 
 /**

@@ -86,7 +86,7 @@ describe('untrainable batches', () => {
     const lineageId = await given('nan');
     const { troubles, done } = train('nan', linearBackend(), [rowOf(Number.NaN)]);
     const reason = 'step 0 of rollout rollout has a reward that is not finite';
-    await expect(done).rejects.toThrow(`batch 0 of nan was given back 3 times: ${reason}; mend that and begin again`);
+    await expect(done).rejects.toThrow(`batch 0 of nan was given back 3 times: ${reason}; repair that and begin again`);
     await expect(done).rejects.toThrow(`espalier abandon ${derivedId('batch', lineageId, 0)}`);
     expect(troubles).toEqual(Array(3).fill({ ordinal: 0, reason }));
     const returned = { type: 'BatchReturned', reason };

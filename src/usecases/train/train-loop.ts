@@ -57,7 +57,7 @@ export interface Trouble {
   readonly reason: string;
 }
 
-/** The same batch was given back too often: somebody has to look. `espalier abandon` gives it up for ever. */
+/** The same batch was given back too often: somebody has to look. `espalier abandon` returns it up for ever. */
 export class TrainingStuck extends Error {
   override readonly name = 'TrainingStuck';
 }
@@ -69,7 +69,7 @@ const ATTEMPTS = 3; // what fails three times on the same bytes fails for ever
 /**
  * Trains a policy on its batches, one after the other: lease → rows → update → keep the checkpoint → acknowledge. The
  * acknowledgement is the effect: killed anywhere before it, the batch is leased again and computed again from the same checkpoint
- * and rows, to the same bytes; killed after it, the lease service stands at the next batch. The lease is renewed meanwhile; one
+ * and rows, to the same bytes; killed after it, the lease service is at the next batch. The lease is renewed meanwhile; one
  * that is lost stops the work on it. A batch whose rows contradict themselves is abandoned, and the next one trained on the same
  * base: no trainer could ever read it. @throws TrainingStuck, CheckpointDamaged; a fault that passes (`isPassingFault`), to be
  * begun again when it has.
@@ -98,7 +98,7 @@ export async function trainLoop(options: TrainLoopOptions, signal: AbortSignal):
       options.onTrouble?.({ ordinal, reason: outcome.reason });
       if (times >= ATTEMPTS)
         throw new TrainingStuck(
-          `batch ${ordinal} of ${policyId} was given back ${times} times: ${outcome.reason}; mend that and begin again, or give the batch up: \`espalier abandon ${batchId} --reason …\``,
+          `batch ${ordinal} of ${policyId} was given back ${times} times: ${outcome.reason}; repair that and begin again, or give the batch up: \`espalier abandon ${batchId} --reason …\``,
         );
     }
   }

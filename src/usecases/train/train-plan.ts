@@ -3,7 +3,7 @@ import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import { name } from '../../events/schemas/values.ts';
 import { trainingSettings } from '../../training/backends/training-settings.ts';
 
-/** Everything that determines a training beside the code: with the linear policy, the same plan ends in the same weights. */
+/** Everything that determines a training besides the code: with the linear policy, the same plan ends in the same weights. */
 export const trainPlan = z.strictObject({
   policyId: name,
   environment: name,
@@ -35,7 +35,7 @@ export type TrainPlan = z.infer<typeof trainPlan>;
 
 const METRIC = 'environment'; // the component of every environment's own reward
 
-/** What the batcher goes by. One row of a policy that chooses among actions is one token, so a budget cuts nothing. */
+/** The parameters of the batcher. One row of a policy that chooses among actions is one token, so a budget cuts nothing. */
 export function rulesOf(plan: TrainPlan): PlanRules {
   return {
     groupsPerBatch: plan.groupsPerBatch,

@@ -24,7 +24,7 @@ export interface PolicyTraining {
   readonly signal: AbortSignal;
   readonly onUpdate?: (trained: Trained) => void;
   readonly onTrouble?: (trouble: Trouble) => void;
-  /** Told of every fault that is waited out: the database or the log is away, a disk is full. */
+  /** Called for every fault that is waited out: the database or the log is away, a disk is full. */
   readonly onFault?: (error: unknown) => void;
 }
 
@@ -46,7 +46,7 @@ async function trainFromRecord(platform: Platform, training: PolicyTraining): Pr
   const { policyId, signal } = training;
   const { db } = platform.database;
   const { blobs, log } = platform;
-  await createRelay({ db, log }).flush(); // what a killed trainer decided and did not tell comes first
+  await createRelay({ db, log }).flush(); // what a killed trainer decided and did not record comes first
   await waitUntilProjected(db, await log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
   const [lineage] = await readLineages(db, [policyId]);
   if (!lineage)
@@ -94,8 +94,8 @@ async function trainFromRecord(platform: Platform, training: PolicyTraining): Pr
 }
 
 /**
- * Removes checkpoints that nobody needs behind each update, beside the next one; the read models may lie a version behind, and
- * one more stays. That it fails stops no training: it is told, and tried again.
+ * Removes checkpoints that nobody needs after each update, at the same time as the next one; the read models may lie a version
+ * behind, and one more stays. That it fails stops no training: it is reported, and tried again.
  */
 function keepAfterwards(platform: Platform, backend: 'linear' | 'torch', { onTrouble }: PolicyTraining) {
   const keep = checkpointKeeper(platform);

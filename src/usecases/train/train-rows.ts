@@ -17,8 +17,8 @@ interface Where {
 }
 
 /**
- * Reads the rows of a planned batch, when all read models hold what its planner had read, and the position that their rewards
- * stood at: both in one snapshot, so that the same rows can be read again when a reward was revised since.
+ * Reads the rows of a planned batch, when all read models hold what its planner had read, and the position of their rewards:
+ * both in one snapshot, so that the same rows can be read again when a reward was revised since.
  */
 export async function readBatchSteps(
   { db, blobs }: Where,
@@ -33,7 +33,7 @@ export async function readBatchSteps(
   return { rewardsAt, rows: stepRowsOf(rows, chats) };
 }
 
-/** Reads the rows of a batch with their rewards as they stood at a position. The read models must hold all of it. */
+/** Reads the rows of a batch with their rewards as of a position. The read models must hold all of it. */
 export async function readBatchStepsAt(
   { db, blobs }: Where,
   { batchId, rewardsAt }: { readonly batchId: string; readonly rewardsAt: string },

@@ -6,7 +6,7 @@ export interface Fault {
   readonly kind: 'changed' | 'missing' | 'inserted' | 'renumbered' | 'unchained' | 'unknown' | 'unrecorded';
   /**
    * The event's place and id (and the columns that contradict it), the blob's name, the batch's id, the policy's version with its
-   * checkpoint, the file (and the fields), the quarantine and place of a release that no record tells.
+   * checkpoint, the file (and the fields), the quarantine and place of a release that no record holds.
    */
   readonly place: string;
 }

@@ -12,7 +12,7 @@ import type { Fault } from './verification.ts';
 
 /**
  * Checks every checkpoint that an event says is kept here: its blob against its name, the weights in it against the digest that
- * the event gives, and of the torch backend the files of its folder. Returns how many there are. Checkpoints that are kept
+ * the event names, and of the torch backend the files of its folder. Returns how many there are. Checkpoints that are kept
  * elsewhere are not ours to check.
  */
 export async function verifyCheckpoints(platform: Platform, signal: AbortSignal, fault: (found: Fault) => void): Promise<number> {

@@ -12,7 +12,7 @@ type Release = DataOf<'DatasetReleased'>;
 const MANIFEST = manifestPath('');
 
 /**
- * Compares files with the datasets that were released: the digest must be one of theirs, and the manifest beside a file, where
+ * Compares files with the datasets that were released: the digest must be one of theirs, and the manifest next to a file, where
  * there is one, must say what the release says. The name of a manifest stands for its file, and then it must be there. Returns
  * how many files there are, each counted once.
  */
@@ -34,7 +34,7 @@ export async function verifyFiles(platform: Platform, names: readonly string[], 
 interface Found {
   readonly file: string;
   readonly digest: string;
-  /** The text beside it. */
+  /** The text that belongs to it. */
   readonly manifest: string | undefined;
 }
 

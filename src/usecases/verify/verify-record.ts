@@ -19,7 +19,7 @@ const BLOB = /"blob":"([0-9a-f]{64})"/g;
 /**
  * Checks that the record is what was written: the hash chain of every partition of the journal, every blob against its name
  * (those that events refer to must be there: long texts, tokens, checkpoints), the chained manifests of all batches, checkpoints
- * with the weights in them, and files of released datasets, with the manifests beside them, against their releases. Beside that
+ * with the weights in them, and files of released datasets, with the manifests next to them, against their releases. Besides that
  * it names revisions that were mined from what the record speaks against.
  */
 export async function verifyRecord(

@@ -9,7 +9,7 @@ import { revisionTurns } from '../../projections/revisions/revision-turns.ts';
 /**
  * A revision that is on record as it was mined, and that the record speaks against. `bad-side`: what it gives up as bad is not
  * worse than what it goes over to, by what the search counts: it was mined while a success was not backed up yet. `malformed`:
- * its reflection breaks the form of the reply it stands in.
+ * its reflection breaks the form of the reply it is in.
  */
 export interface DoubtfulRevision {
   readonly revisionId: string;

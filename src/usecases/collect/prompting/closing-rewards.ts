@@ -13,7 +13,7 @@ import type { Prompter } from './step-prompt.ts';
 const REVISION = '1';
 
 /**
- * Pays a walk for what its answers were beside their actions, when its end is known: for compression (by the plan's rule and
+ * Pays a walk for what its answers were besides their actions, when its end is known: for compression (by the plan's rule and
  * schedule), and for a broken form. Components of their own, so that any other sum can be made later. The factor of an answer is
  * paid at that answer, though it shrinks the next image; nothing is paid for the last. @param path from the root; the steps of
  * this walk are those of its rollout.
@@ -49,9 +49,9 @@ export function penalties(tree: GrowingTree, rolloutId: string | null, node: Pic
 }
 
 /**
- * Says why a search cannot be paid as a plan asks, or null. A factor is paid by whether its episode succeeded, at every answer of
- * it but the last. A step that several walks share has several episodes, some successful and some not, and a reward belongs to a
- * step once: whichever walk paid it would be wrong for the others.
+ * Describes why a search cannot be paid as a plan asks, or null. A factor is paid by whether its episode succeeded, at every
+ * answer of it but the last. A step that several walks share has several episodes, some successful and some not, and a reward
+ * belongs to a step once: whichever walk paid it would be wrong for the others.
  */
 export function refuseSearchPayment({ search, prompt }: Pick<CollectPlan, 'search' | 'prompt'>): string | null {
   const reward = prompt?.compression?.reward ?? 'none';

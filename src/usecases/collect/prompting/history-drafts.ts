@@ -10,7 +10,7 @@ import type { TreeNode } from '../tree-node.ts';
 import { historyTextAt } from './prompter.ts';
 import type { Drawing, DrawnHistory, Prompter } from './step-prompt.ts';
 
-/** Says by which spec a run draws its histories; nothing in text mode. */
+/** Records by which spec a run draws its histories; nothing in text mode. */
 export function registration({ drawing }: Prompter, runId: string): Draft[] {
   if (!drawing) return [];
   const { spec } = drawing.renderer;
@@ -26,7 +26,7 @@ export function registration({ drawing }: Prompter, runId: string): Draft[] {
   ];
 }
 
-const RECORDED_LIMIT = 200_000; // ids, some 20 MB; to tell a segment twice does no harm
+const RECORDED_LIMIT = 200_000; // ids, some 20 MB; to record a segment twice does no harm
 
 /**
  * Puts on record the segments of a history that are not there yet, whoever drew them: before the model is asked with them, so

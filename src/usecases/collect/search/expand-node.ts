@@ -34,7 +34,7 @@ interface Candidate {
 
 const NOT_REPEATED = 'the environment did not repeat what was recorded';
 
-/** A search under way: the tree as its rules see it, and what it goes by. */
+/** A search under way: the tree as its rules see it, and its parameters. */
 export interface Search {
   readonly tree: GrowingTree;
   readonly rules: SearchRules;

@@ -9,7 +9,7 @@ import type { SearchPlan } from '../plan.ts';
 import { expandNode, type Search } from './expand-node.ts';
 import { searchRules } from './search-rules.ts';
 
-/** What drives a search beside the tree: what it is to do, and what the record holds of it already, in log order. */
+/** What drives a search besides the tree: what it is to do, and what the record holds of it already, in log order. */
 export interface SearchOptions {
   readonly plan: SearchPlan;
   readonly facts: readonly SearchFact[];

@@ -15,7 +15,7 @@ import type { TreeNode } from '../tree-node.ts';
 export interface SearchRules {
   /** The tree in the environment as these rules see it. */
   readonly tree: GrowingTree;
-  /** @param state returns the search as it stands when a tie is met. */
+  /** @param state returns the search as it is when a tie is met. */
   tieBreak(state: () => SearchState): TieBreak;
   /** What is recorded of a reply, and what makes two replies of a node the same. */
   read(reply: string): { readonly said: string; readonly key: string };

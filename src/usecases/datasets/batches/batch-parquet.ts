@@ -18,7 +18,7 @@ const maybe = (names: readonly string[], column: (name: string) => Column): read
   names.map((name) => optional(column(name)));
 
 /**
- * One row per batch, and one per rejected sample, told apart by `kind`: the other kind's columns are null and its lists empty.
+ * One row per batch, and one per rejected sample, distinguished by `kind`: the other kind's columns are null and its lists empty.
  * Methods, rules, shards and metrics are JSON texts: their shape is the method's own.
  */
 export const BATCH_HISTORY: ParquetShape = {

@@ -56,7 +56,7 @@ export interface BatchCounts {
 
 /**
  * Writes the history of batches as one file and a manifest, from one snapshot, in memory bounded by some batches. @throws
- * DatasetError; nothing stands under the file's name then, or what stood there before.
+ * DatasetError; the file is then absent or as it was before.
  */
 export async function exportBatches(options: BatchExportOptions): Promise<BatchManifest> {
   const { db, policies, container, out, existing, codeVersion, waitMs, signal, onProgress } = options;

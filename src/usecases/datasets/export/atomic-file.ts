@@ -98,7 +98,7 @@ export class AtomicFile {
   }
 }
 
-/** @throws DatasetError `file-exists` when something stands under the name. */
+/** @throws DatasetError `file-exists` when the name is taken. */
 export async function refuseExisting(path: string): Promise<void> {
   const there = await stat(path).catch(() => undefined);
   if (there) throw new DatasetError('file-exists', `${path} is already there; choose another name, or replace it with --force`);

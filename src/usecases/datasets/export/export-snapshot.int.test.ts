@@ -130,7 +130,7 @@ test('an export that would write fewer trajectories than match is refused with b
     .execute();
   await expect(exported('lacking')).rejects.toMatchObject({
     code: 'incomplete',
-    message: expect.stringMatching(/^3 trajectories match, and the record gives 2 of them/),
+    message: expect.stringMatching(/^3 trajectories match, and the record yields 2 of them/),
   });
   expect(await readdir(folder)).toEqual([]);
 });

@@ -21,7 +21,7 @@ export interface ExportOptions {
   readonly blobs: BlobStore;
   readonly query: TrajectoryQuery;
   readonly format: ExportFormat;
-  /** The file to make; its manifest stands beside it as `<out>.manifest.json`. */
+  /** The file to make; its manifest is next to it as `<out>.manifest.json`. */
   readonly out: string;
   readonly existing: Existing;
   /** What to do when no trajectory matches: an error that names the filter, or a file without rows. */
@@ -36,7 +36,7 @@ export interface ExportOptions {
 /**
  * Writes the trajectories of a query as one file and a manifest, in memory bounded by one tree and one row group. The order is by
  * content (run, task alias, tree, ordinal), the input one snapshot of the database: the same export twice yields the same bytes.
- * @throws DatasetError; nothing stands under the file's name then, or what stood there before.
+ * @throws DatasetError; the file is then absent or as it was before.
  */
 export async function exportTrajectories(options: ExportOptions): Promise<Manifest> {
   const { db, blobs, query, format, out, existing, signal, waitMs, onProgress } = options;
@@ -88,7 +88,7 @@ function projectionsOf(format: ExportFormat): readonly Projection[] {
 function incomplete(selected: number, written: number): DatasetError {
   return new DatasetError(
     'incomplete',
-    `${selected} trajectories match, and the record gives ${written} of them; compare the read models with the log (espalier replay projections), then export again`,
+    `${selected} trajectories match, and the record yields ${written} of them; compare the read models with the log (espalier replay projections), then export again`,
   );
 }
 

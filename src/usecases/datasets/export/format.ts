@@ -18,7 +18,7 @@ export type ExportFormat =
   | { readonly kind: 'verl'; readonly layout: 'trajectory' | 'step' }
   /**
    * The events themselves: what `import` takes back without loss. `trajectories` keeps of each tree what the chosen rollouts
-   * touch; `trees` keeps every event of each tree that a chosen rollout stands in.
+   * touch; `trees` keeps every event of each tree that holds a chosen rollout.
    */
   | { readonly kind: 'jsonl'; readonly scope: 'trajectories' | 'trees' };
 

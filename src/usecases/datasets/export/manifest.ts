@@ -12,7 +12,7 @@ export interface Manifest {
   readonly formatVersion: number;
   readonly query: TrajectoryQuery;
   readonly codeVersion: string;
-  /** Where each projection stood in the snapshot that was exported. */
+  /** The position of each projection in the snapshot that was exported. */
   readonly position: SnapshotPosition;
   readonly counts: ExportCounts;
   readonly bytes: number;

@@ -5,7 +5,7 @@ import type { ByteSink } from './format.ts';
 const ROWS_PER_GROUP = 1_024;
 const BYTES_PER_GROUP = 16 * 1024 * 1024; // of text and tokens: what is held before a row group goes to the file
 
-/** The columns of a file, and the name and version of their meaning, which stands in its footer as `espalier.schema`. */
+/** The columns of a file, and the name and version of their meaning, which is in its footer as `espalier.schema`. */
 export interface ParquetShape {
   readonly schema: SchemaElement[];
   readonly name: string;

@@ -80,7 +80,7 @@ export function parseTrajectoryQuery(given: QueryTexts): TrajectoryQuery {
   return { ...everyTrajectory, ...Object.fromEntries(entries) };
 }
 
-/** Says a query in words for messages: `environments = textcraft, success = true`; all trajectories when nothing is filtered. */
+/** Words a query for messages: `environments = textcraft, success = true`; all trajectories when nothing is filtered. */
 export function describeQuery(query: TrajectoryQuery): string {
   const said = Object.entries(query)
     .filter(([, value]) => value !== null)

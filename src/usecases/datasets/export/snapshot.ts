@@ -8,7 +8,7 @@ import { type ProjectionCursors, readCursors } from '../../../projections/read-c
 import { DatasetError } from '../dataset-error.ts';
 
 /**
- * Where each projection that an export reads stood in its snapshot: name and version → next offsets, `step-tree@1` →
+ * The position of each projection that an export reads, in its snapshot: name and version → next offsets, `step-tree@1` →
  * `trees.0:41`.
  */
 export type SnapshotPosition = Readonly<Record<string, string>>;

@@ -13,7 +13,7 @@ import { type Taken, takeStream, takeTree } from './take-events.ts';
 
 /** Some events of a file, with the payloads that go before them. */
 export interface EventPart {
-  /** The tree that they tell; null for those of a run. */
+  /** The tree that they record; null for those of a run. */
   readonly tree: SelectedTree | null;
   readonly events: readonly Envelope[];
   readonly blobs: readonly CarriedBlob[];
@@ -71,7 +71,9 @@ interface RunEvents {
   readonly leftOut: number;
 }
 
-/** Reads a run's own events: the experiment it belongs to (told once per file) and its start; and what comes after its trees. */
+/**
+ * Reads a run's own events: the experiment it belongs to (written once per file) and its start; and what comes after its trees.
+ */
 async function readRun(trx: Trx, runId: string, written: Set<string>): Promise<RunEvents> {
   const { events, leftOut } = await takeOne(trx, runId);
   const started = events.find((event) => event.type === 'RunStarted');
@@ -94,7 +96,7 @@ async function takeOne(trx: Trx, stream: string): Promise<Taken> {
   return { events: taken.events, leftOut: taken.leftOut + unreadable };
 }
 
-/** Reads how the segments were drawn that the histories of a tree show, each told once per file. */
+/** Reads how the segments were drawn that the histories of a tree show, each written once per file. */
 async function readSegments(trx: Trx, events: readonly Envelope[], written: Set<string>): Promise<readonly Envelope[]> {
   const streams: string[] = [];
   for (const event of events) {

@@ -47,8 +47,8 @@ export const VERL_TRAJECTORIES: ParquetShape = {
 
 /**
  * One row per step, as Agent-R1 trains steps: its own prompt as a chat, its own tokens where they were recorded, and the numbers
- * of its episode beside it. `step_indices` counts the steps that the rollout took itself, from 0; `anchor_obs` the hash of the
- * state before it (GiGPO); `trajectory_rewards` what stands on the rollout and on no step.
+ * of its episode next to it. `step_indices` counts the steps that the rollout took itself, from 0; `anchor_obs` the hash of the
+ * state before it (GiGPO); `trajectory_rewards` what belongs to the rollout and to no step.
  */
 export const VERL_STEPS: ParquetShape = {
   name: 'verl-steps/1',

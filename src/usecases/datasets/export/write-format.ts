@@ -25,7 +25,7 @@ export interface WriteJob<Format extends ExportFormat = ExportFormat> {
   readonly format: Format;
   readonly file: ByteSink;
   readonly signal: AbortSignal;
-  /** Told how many trajectories are written. */
+  /** Called with the number of trajectories that are written. */
   readonly onDone: (done: number) => void;
 }
 

@@ -73,7 +73,7 @@ export async function surveyAgentR(source: string, options: AgentTrajOptions): P
 /**
  * Turns search trees into events: a run of kind import; a tree per file; a step and its place in the search for every node; an
  * expansion per node with children; a back-up per visit of a leaf; a rollout per walk that ended. Every id is derived from the
- * run and the place in the tree. The file tells neither the order of the walks nor which ends are those of the depth limit:
+ * run and the place in the tree. The file records neither the order of the walks nor which ends are those of the depth limit:
  * back-ups stand in the order of the tree, under simulation 0, and every end but a disaster counts as the environment's.
  */
 export async function* agentRDrafts(survey: AgentRSurvey, options: AgentTrajOptions): AsyncGenerator<LinedDraft> {
@@ -276,5 +276,5 @@ function idOf(treeId: string, { step, parent }: Node): string {
 }
 
 function depthOf({ step }: Node): number {
-  return step.stepId.split('.').length - 1; // positions: `0` is the root, `0.2.1` stands two below it
+  return step.stepId.split('.').length - 1; // positions: `0` is the root, `0.2.1` is two below it
 }

@@ -20,7 +20,7 @@ export interface AgentRTree {
 }
 
 const node: z.ZodType<ReadableNode> = z.object({
-  visits: z.int().min(0).max(1_000_000), // of a leaf: that many back-ups are told
+  visits: z.int().min(0).max(1_000_000), // of a leaf: that many back-ups are recorded
   value: z.number(),
   obs: z.string(),
   llm_response: z.string(),
@@ -107,7 +107,7 @@ function refuseCounts(tree: Tree<SearchedStep>): string | null {
     const visits = children.reduce((sum, child) => sum + child.step.visits, 0);
     const value = children.reduce((sum, child) => sum + child.step.valueSum, 0);
     if (step.visits !== visits) return `${at} has ${step.visits} visits, its children ${visits}: the file is not whole`;
-    // The file's sums were made in the order of the walks, which it does not tell: the last bits may differ.
+    // The file's sums were made in the order of the walks, which it does not record: the last bits may differ.
     if (Math.abs(step.valueSum - value) > 1e-9 * Math.max(1, Math.abs(value)))
       return `${at} has value ${step.valueSum}, its children ${value}: the file is not whole`;
   }

@@ -36,7 +36,7 @@ const item = z.object({
 });
 type Turn = z.infer<typeof turn>;
 
-/** Reads an item `{item_id, conversations, reward?, success?}` (Agent-R spec §4.3, §4.8). Fields beside these are passed over. */
+/** Reads an item `{item_id, conversations, reward?, success?}` (Agent-R spec §4.3, §4.8). Other fields are passed over. */
 export function parseAgentTrajItem(value: unknown, environment: string | null): ParsedItem {
   const parsed = item.safeParse(wellFormed(value).value);
   if (!parsed.success) {

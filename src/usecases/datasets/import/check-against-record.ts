@@ -50,7 +50,7 @@ async function prepared(path: string, { line, file = path, draft }: LinedDraft):
     const [record] = await prepareEvents([envelopeOf(draft)], hashOnly);
     const decoded = record && decode(record.value);
     if (decoded?.kind === 'event') return decoded.event;
-    throw badRow(file, line, decoded?.refusal.message ?? 'gives no event');
+    throw badRow(file, line, decoded?.refusal.message ?? 'holds no event');
   } catch (error) {
     if (error instanceof EventRefused) throw badRow(file, line, error.message, error);
     throw error;

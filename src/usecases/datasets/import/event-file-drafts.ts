@@ -15,7 +15,7 @@ export function isEventFile(firstRow: unknown): boolean {
 /**
  * Reads our own JSONL as events with their own ids, times and causes, and checks that they hang together: each tree's events
  * stand together and each after what it refers to, a run's events after its start, payloads before the event that names them, the
- * last line tells the number of events. In memory: one tree's ids, and the ids of runs and trees passed. @throws DatasetError
+ * last line holds the number of events. In memory: one tree's ids, and the ids of runs and trees passed. @throws DatasetError
  * `bad-row` with the line.
  */
 export async function* eventFileDrafts(path: string, blobs: Pick<BlobStore, 'has'>): AsyncGenerator<LinedDraft> {
@@ -108,7 +108,7 @@ class FileRules {
   refuse(event: Envelope, line: number): string | null {
     const refused = isTreeEvent(event) ? this.#enterTree(event.data.treeId) : this.#refuseRunEvent(event);
     if (refused) return refused;
-    if (this.#ids.has(event.id)) return 'stands twice in the file';
+    if (this.#ids.has(event.id)) return 'occurs twice in the file';
     this.#ids.add(event.id);
     if (!isTreeEvent(event) || !this.#tree) return null;
     this.#tree.lines.set(event.id, line);

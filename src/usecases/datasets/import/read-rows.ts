@@ -149,7 +149,7 @@ class RowSplitter {
     return [this.#take()];
   }
 
-  /** Follows strings and nesting; tells whether this byte ends a row. */
+  /** Follows strings and nesting; returns whether this byte ends a row. */
   #isEnd(byte: number): boolean {
     if (this.#mode === 'lines') return byte === NEWLINE;
     if (this.#mode !== 'array') return false;
@@ -171,7 +171,7 @@ class RowSplitter {
 
   #finishRow(byte: number, rows: RawRow[]): void {
     const closing = this.#mode === 'array' && byte === CLOSE_ARRAY;
-    // In an array the separator itself was the first visible byte when nothing stood before it.
+    // In an array the separator itself was the first visible byte when nothing preceded it.
     const empty = this.#mode === 'array' ? this.#isBlankSoFar() : this.#blank;
     if (!empty) rows.push(this.#take());
     else if (this.#mode === 'array' && !(closing && this.#rows === 0))

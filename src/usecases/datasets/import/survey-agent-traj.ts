@@ -45,7 +45,7 @@ export async function surveyAgentTraj(path: string, { environment }: AgentTrajOp
   };
 }
 
-/** Tells which episodes are of one task: environment, alias, instruction and first observation. A tree is all of them. */
+/** Finds which episodes are of one task: environment, alias, instruction and first observation. A tree is all of them. */
 export function taskKey({ environment, alias, instruction, firstObservation }: Episode): string {
   return derivedId('agent-traj-task', environment, alias, instruction, firstObservation);
 }

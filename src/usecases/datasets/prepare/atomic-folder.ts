@@ -7,10 +7,10 @@ import type { Existing } from '../export/atomic-file.ts';
 const ABANDONED_MS = 3_600_000; // a partial folder that nobody wrote to for an hour was left by a killed process
 
 /**
- * Fills a folder that appears under its name whole or not at all: it is filled under a hidden name beside it, made durable, and
+ * Fills a folder that appears under its name whole or not at all: it is filled under a hidden name next to it, made durable, and
  * renamed. `replace` takes the place of a folder made so before, known by the text `mark` at the beginning of its
  * `manifest.json`, and of no other.
- * @throws DatasetError `file-exists` | `cannot-write`; nothing stands under the name then, or what stood there before.
+ * @throws DatasetError `file-exists` | `cannot-write`; the folder is then absent or as it was before.
  */
 export async function fillFolder<T>(
   out: string,
@@ -40,8 +40,8 @@ export async function fillFolder<T>(
 }
 
 /**
- * Nothing renames onto a folder with files in it: an earlier one stands aside (`….before`) between two renames, and comes back if
- * the second fails.
+ * Nothing renames onto a folder with files in it: an earlier one is moved aside (`….before`) between two renames, and comes back
+ * if the second fails.
  */
 async function takePlace(partial: string, path: string, before: 'none' | 'ours'): Promise<void> {
   if (before === 'none') return rename(partial, path);
@@ -57,7 +57,7 @@ async function takePlace(partial: string, path: string, before: 'none' | 'ours')
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
-  ENOENT: 'the folder that it shall stand in does not exist; create it first',
+  ENOENT: 'the folder that is to hold it does not exist; create it first',
   ENOTDIR: 'a part of the path is a file, not a folder',
   EACCES: 'the folder may not be written to; choose another one or change its permissions',
   EROFS: 'the file system is read-only; choose another folder',

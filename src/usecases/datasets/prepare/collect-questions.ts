@@ -49,9 +49,9 @@ export interface CollectOptions {
 const MALFORMED_SHOWN = 10;
 
 /**
- * Reads the files and draws from them. Where the names tell a train side from a test side, each is drawn from its own, and what
- * the whole test side asks is never trained on, drawn or not. Files of one side alone are one pool, out of which test and train
- * are drawn apart.
+ * Reads the files and draws from them. Where the names distinguish a train side from a test side, each is drawn from its own, and
+ * what the whole test side asks is never trained on, drawn or not. Files of one side alone are one pool, out of which test and
+ * train are drawn apart.
  * @throws DatasetError `bad-row` with file, row and field; `nothing-matches` when there are fewer questions than asked for.
  */
 export async function collectQuestions(options: CollectOptions): Promise<Collected> {

@@ -19,7 +19,7 @@ export class Draw<T> {
     this.#limit = limit;
   }
 
-  /** Lets an item pass by. Ids are told apart by the caller: two of one name would get one number. */
+  /** Lets an item pass by. The caller keeps ids distinct: two of one name would get one number. */
   add(id: string, item: T): void {
     if (this.#limit === 0) return;
     this.#kept.push({ key: seedFrom('draw', this.#seed, this.#label, id), id, item });

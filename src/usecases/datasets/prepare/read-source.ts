@@ -25,7 +25,7 @@ export interface ReadFile {
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads the rows of one file by a recipe, and at its end tells what the file was. In memory bounded by a row, or by a row group
+ * Reads the rows of one file by a recipe, and at its end returns what the file was. In memory bounded by a row, or by a row group
  * of a few columns.
  */
 export async function* readSource(file: SourceFile, recipe: Recipe, onEnd: (file: ReadFile) => void): AsyncGenerator<SourceRow> {

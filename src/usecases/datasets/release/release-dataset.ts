@@ -96,7 +96,7 @@ function nextVersion(known: readonly DatasetRecord[]): number {
 }
 
 /**
- * Appends the sources of a release that stands without them all: its process was killed in between, or wrote before sources were
+ * Appends the sources of a release that lacks some of them: its process was killed in between, or wrote before sources were
  * recorded.
  */
 async function completeSources(
@@ -143,7 +143,7 @@ function released(name: string, version: number, manifest: RowManifest): Draft<'
 const PART = 500; // examples in one event: about 150 KB
 
 /**
- * Tells what the examples of a file were made of, in parts. Their ids hold the digest: those of other content under this id are
+ * Records what the examples of a file were made of, in parts. Their ids hold the digest: those of other content under this id are
  * other events.
  */
 function sourced(datasetId: string, sha256: string, examples: readonly WrittenExample[]): Draft<'DatasetSourced'>[] {

@@ -30,7 +30,7 @@ export function manifestOf(release: RecordedRelease): RowManifest {
   return manifest as unknown as RowManifest; // what `released` took apart
 }
 
-/** Writes the manifest of a release beside its file again: one that was just made of the same content tells of another moment. */
+/** Writes the manifest of a release next to its file again: one that was just made of the same content names another moment. */
 export async function restoreManifest(out: string, manifest: RowManifest): Promise<void> {
   const path = manifestPath(out);
   await writeFile(`${path}.restored`, `${JSON.stringify(manifest, null, 2)}\n`);

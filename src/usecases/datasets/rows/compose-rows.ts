@@ -12,7 +12,7 @@ import type { MinedTree } from './mined-tree.ts';
 import type { RowParameters } from './row-options.ts';
 import type { RowSource, TrainingRow } from './training-row.ts';
 
-/** What a row takes from beside its tree. */
+/** What a row takes from outside its tree. */
 export interface RowContext {
   readonly revisions: readonly MinedRevision[];
   readonly judgements: readonly MinedJudgement[];

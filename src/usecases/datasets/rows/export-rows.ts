@@ -24,7 +24,7 @@ export interface RowExportOptions {
   readonly format: RowFormat;
   readonly parameters: RowParameters;
   readonly general: GeneralOptions | null;
-  /** The file to make; its manifest stands beside it as `<out>.manifest.json`. */
+  /** The file to make; its manifest is next to it as `<out>.manifest.json`. */
   readonly out: string;
   /** What becomes of a file that is there: `same` accepts one of the very content that is to be written. */
   readonly existing: Existing | 'same';
@@ -33,7 +33,7 @@ export interface RowExportOptions {
   readonly waitMs: number;
   readonly signal: AbortSignal;
   readonly onProgress: (lines: number) => void;
-  /** Told of every example as it is written. */
+  /** Called for every example as it is written. */
   readonly onExample?: (written: WrittenExample) => void;
 }
 
@@ -58,8 +58,8 @@ export interface RowManifest {
 
 /**
  * Writes the examples of searched trees as one file and a manifest, from one snapshot, in memory bounded by a few trees and a
- * hash per line. The same export twice yields the same bytes. @throws DatasetError; nothing stands under the file's name then, or
- * what stood there before.
+ * hash per line. The same export twice yields the same bytes. @throws DatasetError; the file is then absent or
+ * as it was before.
  */
 export async function exportRows(options: RowExportOptions): Promise<RowManifest> {
   const { db, blobs, query, format, parameters, out, existing, codeVersion, signal, waitMs } = options;

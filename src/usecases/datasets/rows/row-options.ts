@@ -58,7 +58,7 @@ export interface RowParameters {
   readonly gates: RowGates;
 }
 
-/** @throws DatasetError `invalid-query` for thresholds off the scale, or data that a format cannot tell. */
+/** @throws DatasetError `invalid-query` for thresholds off the scale, or data that a format cannot hold. */
 export function checkRowOptions({ kind }: RowFormat, { data, thresholds, gates }: RowParameters): void {
   const refused = refuseThresholds(thresholds);
   if (refused) throw new DatasetError('invalid-query', refused);
@@ -70,5 +70,5 @@ export function checkRowOptions({ kind }: RowFormat, { data, thresholds, gates }
       `dpo compares a good with a bad trajectory; take the data pairs or revisions, not ${data}`,
     );
   if (kind !== 'dpo' && data === 'pairs')
-    throw new DatasetError('invalid-query', `pairs can only be told as dpo, not as ${kind}`);
+    throw new DatasetError('invalid-query', `pairs can only be written as dpo, not as ${kind}`);
 }

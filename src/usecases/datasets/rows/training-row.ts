@@ -11,10 +11,10 @@ export interface TrainingRow {
   readonly environment: string;
   readonly instruction: string;
   readonly firstObservation: string;
-  /** What the source of an imported run said beside the instruction; null for runs of our own. */
+  /** What the source of an imported run said besides the instruction; null for runs of our own. */
   readonly system: string | null;
   readonly acknowledgement: string | null;
-  /** What is told, with the loss of each reply. */
+  /** The messages, with the loss of each reply. */
   readonly turns: readonly RevisedTurn[];
   /** The two trajectories that a revision or pair was made of; null for a good one. */
   readonly pair: RowPair | null;
@@ -49,7 +49,7 @@ export interface RowSource {
   readonly policy: { readonly id: string; readonly version: number };
 }
 
-/** Returns what stands before the first reply, as the policy saw it: imported conversations open as their files did. */
+/** Returns what precedes the first reply, as the policy saw it: imported conversations open as their files did. */
 export function openingOf(row: TrainingRow): readonly ChatMessage[] {
   const { system, acknowledgement, instruction, firstObservation } = row;
   const first = { role: 'user', content: firstObservation } as const;

@@ -10,7 +10,7 @@ import { streamRows } from './stream-rows.ts';
 import type { TrainingRow } from './training-row.ts';
 
 export interface RowCounts {
-  /** Examples written, by kind; `trl` tells one as several lines. */
+  /** Examples written, by kind; `trl` writes one as several lines. */
   readonly good: number;
   readonly revisions: number;
   readonly pairs: number;
@@ -39,11 +39,11 @@ export interface RowJob {
   readonly file: ByteSink;
   readonly signal: AbortSignal;
   readonly onDone: (lines: number) => void;
-  /** Told of every example as it is written. */
+  /** Called for every example as it is written. */
   readonly onExample: (written: WrittenExample) => void;
 }
 
-/** Where an example stands in its file, and what it was made of. */
+/** The place of an example in its file, and what it was made of. */
 export interface WrittenExample {
   /** Its first line, from 1, and how many it takes. */
   readonly line: number;

@@ -10,7 +10,7 @@ export interface TrainingDeclaration {
   /** Without `rewards` the policy is trained on the metric alone. */
   readonly rules: PlanRules;
   readonly seed: number;
-  /** What trainers are told beside: any JSON. */
+  /** What trainers receive besides: any JSON. */
   readonly trainer: unknown;
 }
 

@@ -40,7 +40,7 @@ const CHUNK = 500; // events of one append: a crash in the middle leaves the res
 /**
  * Plans what follows for one lineage, as its only planner at this time. It holds the lineage by an advisory lock, waits until the
  * read models hold all that was appended before, its own last plan too, and reads them at one moment; so it never plans a sample
- * twice. It may die anywhere: what it appended stands, and the next one goes on behind it with events of the same ids.
+ * twice. It may die anywhere: what it appended stays, and the next one goes on behind it with events of the same ids.
  * @throws ProjectionsBehind, LogError, TrainingRefused for a lineage that no estimator of this version can plan.
  */
 export async function planLineage(world: BatcherWorld, policyId: string, signal: AbortSignal): Promise<Planned> {

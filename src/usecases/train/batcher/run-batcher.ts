@@ -78,7 +78,7 @@ async function planAll(
   return settled;
 }
 
-/** Tells a fault that passes by itself: database or log away, read models behind. */
+/** Recognises a fault that passes by itself: database or log away, read models behind. */
 function isFault(error: unknown): boolean {
   return error instanceof ProjectionsBehind || isDatabaseFault(error) || (error instanceof LogError && error.retryable);
 }

@@ -16,7 +16,7 @@ export interface BatchEstimates {
   readonly grain: Grain | null;
   /** Why there are no advantages; null where there are. */
   readonly reason: string | null;
-  /** The position in the log that the rewards stood at. */
+  /** The position in the log of the rewards. */
   readonly rewardsAt: string;
   /** Whether all of this that the update recorded too is the same there; null where it recorded nothing of it. */
   readonly agrees: boolean | null;

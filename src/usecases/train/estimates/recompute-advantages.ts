@@ -41,7 +41,9 @@ export interface Recomputing {
   readonly method: Method;
   /** The backend that trains the policy; null where nobody said. */
   readonly backend: string | null;
-  /** What its training was declared with beside the estimator; left out where nobody said: then rewards are what steps earned. */
+  /**
+   * What its training was declared with besides the estimator; left out where nobody said: then rewards are what steps earned.
+   */
   readonly settings?: PreparingSettings | undefined;
   /** Reads the checkpoint that the batch is trained from; called only where the estimator depends on weights. */
   readonly readBase: () => Promise<Uint8Array>;
@@ -106,7 +108,7 @@ function tokenAdvantages(
   const empty = rows.find(({ ids }) => ids.length === 0);
   if (empty) return refused(`step ${empty.row.step} of rollout ${empty.row.rolloutId} has no sampled tokens`);
   if (processRewards?.placement === 'call-end')
-    return refused('process rewards stand where calls end, and only the trainer has the tokenizer that tells where that is');
+    return refused('process rewards stand where calls end, and only the trainer has the tokenizer that finds where that is');
   const lengths = rows.map(({ ids }) => ids.length);
   const rewards = tokenRewards(sorted, lengths, processRewards);
   return result('token', sorted, estimateTokens(estimator, rows, { rewards }), null);

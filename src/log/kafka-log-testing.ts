@@ -1,5 +1,8 @@
-import { CompressionCodecs, ConfigResourceTypes, Kafka, KafkaJSNonRetriableError, logLevel } from 'kafkajs';
+import kafkajs from 'kafkajs';
 import { installCodecs, ZSTD } from './kafka-log-codecs.ts';
+
+// Node sees only some of the names that this CommonJS package exports.
+const { CompressionCodecs, ConfigResourceTypes, Kafka, KafkaJSNonRetriableError, logLevel } = kafkajs;
 
 /** Makes the broker keep what is appended to a topic from now on in a codec, whatever the producer chose. */
 export async function compressTopic(brokers: readonly string[], topic: string, codec: string): Promise<void> {

@@ -6,7 +6,6 @@ import { openFileBlobStore } from '../blobs/file-blob-store.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import { openEmbeddedLog } from '../log/embedded-log.ts';
 import type { EventLog } from '../log/event-log.ts';
-import { openKafkaLog } from '../log/kafka-log.ts';
 import { prefixedLog } from '../log/prefixed-log.ts';
 import { type Database, type Db, openDatabase } from '../postgres/database.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
@@ -59,19 +58,7 @@ export async function openPlatform(config: Config, name: string): Promise<Platfo
   try {
     await ensureWritable('ESPALIER_HOME', config.home);
     await ensureWritable('ESPALIER_BLOBS', config.blobs); // now, not at the first large payload of a run
-    const kafka =
-      config.kafkaBrokers &&
-      prefixedLog(
-        await openKafkaLog({
-          brokers: config.kafkaBrokers,
-          clientId: `espalier-${name}`,
-          sessionMs: config.kafkaSessionMs,
-          compression: config.kafkaCompression,
-        }).catch((error: unknown) => {
-          throw new KafkaUnusable(error);
-        }),
-        config.kafkaPrefix,
-      );
+    const kafka = config.kafkaBrokers && (await openKafka(config, config.kafkaBrokers, name));
     if (kafka) closers.push(() => kafka.close());
     let databaseUrl = config.databaseUrl;
     if (databaseUrl === null) {
@@ -97,6 +84,16 @@ export async function openPlatform(config: Config, name: string): Promise<Platfo
   } catch (error) {
     await close().catch(() => undefined); // the fault that led here is the one to report
     throw error;
+  }
+}
+
+async function openKafka(config: Config, brokers: readonly string[], name: string): Promise<EventLog> {
+  const { openKafkaLog } = await import('../log/kafka-log.ts'); // its client takes a fifth of a short command's time to load
+  const { kafkaPrefix, kafkaSessionMs: sessionMs, kafkaCompression: compression } = config;
+  try {
+    return prefixedLog(await openKafkaLog({ brokers, clientId: `espalier-${name}`, sessionMs, compression }), kafkaPrefix);
+  } catch (error) {
+    throw new KafkaUnusable(error);
   }
 }
 

@@ -14,11 +14,22 @@ export interface Craft {
 
 const WAYS_LIMIT = 4096; // per recipe; the published pack has at most a few dozen
 
+// Every task that shows a recipe asks for its crafts again: to open all tasks once took 0.5 s, most of it here.
+const known = new WeakMap<World, Map<Recipe, readonly Craft[]>>();
+
 /**
  * Lists the ways to execute a recipe of the world. A way is kept only when its command, read back, finds this very recipe: an
  * earlier recipe can shadow it, and some ids have no name that leads back to them.
  */
 export function craftsOf(world: World, recipe: Recipe): readonly Craft[] {
+  const ofWorld = known.get(world) ?? new Map<Recipe, readonly Craft[]>();
+  known.set(world, ofWorld);
+  const crafts = ofWorld.get(recipe) ?? findCrafts(world, recipe);
+  ofWorld.set(recipe, crafts);
+  return crafts;
+}
+
+function findCrafts(world: World, recipe: Recipe): readonly Craft[] {
   const choices = recipe.ingredients.map((ingredient) => itemsFor(world, ingredient));
   const crafts: Craft[] = [];
   for (const items of combinations(choices)) {

@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Platform } from '../../src/platform/open-platform.ts';
+import { openTestPlatform } from '../../src/testing/open-test-platform.ts';
+import { killRunning } from '../../src/testing/worker-process.ts';
+import { checkStage } from './check-stage.ts';
+import { openStage, type Stage } from './stage.ts';
+import { targets } from './targets.ts';
+import { tryTarget } from './try-target.ts';
+
+/** Describes what becomes of hostile input. @param cases thrown at each target; half of them may be those that are always tried. */
+export function describeHostileInput(cases: number): void {
+  let platform: Platform & { readonly home: string };
+  let stage: Stage;
+  beforeAll(async () => {
+    platform = await openTestPlatform();
+    stage = await openStage(platform);
+  });
+  afterAll(async () => {
+    await stage?.close();
+    await killRunning();
+    await platform.close();
+  });
+
+  // Slow clients take the minutes that the server allows: they are in the long run, `npm run hostile`, and on short limits in
+  // the tests of the server.
+  const short = targets.filter(({ name }) => name !== 'slow clients');
+  const SEED = 1;
+
+  test.each(short.map((target) => [target.name, target] as const))(
+    'the target %s accepts any input or refuses it with a reason, and no process crashes, hangs or grows',
+    async (_name, target) => {
+      const tally = await tryTarget(stage, target, { cases, seed: SEED, always: cases / 2 });
+      expect(tally.broken).toBeUndefined(); // it names the rule, the case and the seed
+      expect(tally.cases).toBeGreaterThanOrEqual(cases);
+      expect(Object.keys(tally.refused)).not.toEqual([]);
+    },
+  );
+
+  test('after the campaign every record is journalled or explained, and the read models equal their fold', async () => {
+    const { broken, records } = await checkStage(stage);
+    expect(broken).toEqual([]);
+    expect(records).toBeGreaterThan(cases);
+  });
+}

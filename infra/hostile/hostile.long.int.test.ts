@@ -1,0 +1,3 @@
+import { describeHostileInput } from './hostile.contract.ts';
+
+describeHostileInput(100);

@@ -7,7 +7,7 @@ import { openStage, type Stage } from './stage.ts';
 import { targets } from './targets.ts';
 import { tryTarget } from './try-target.ts';
 
-/** Describes what becomes of hostile input. @param cases thrown at each target; half of them may be those that are always tried. */
+/** Describes what becomes of hostile input. @param cases for each target; half of them may be those that are always tried. */
 export function describeHostileInput(cases: number): void {
   let platform: Platform & { readonly home: string };
   let stage: Stage;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Platform } from '../platform/open-platform.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { killRunning, runInProcess } from '../testing/worker-process.ts';
 
 let platform: Platform & { readonly home: string };
 beforeEach(async () => {
@@ -17,7 +17,7 @@ afterEach(async () => {
 async function shown(): Promise<string> {
   const sizes = ['--tasks', '12', '--rollouts', '1', '--deep-rollouts', '2'];
   const env = { ...environmentOf(platform), ESPALIER_PORT: '0' };
-  const { code, stdout, stderr } = await runEspalier(['demo', '--exit', ...sizes], env);
+  const { code, stdout, stderr } = await runInProcess(['demo', '--exit', ...sizes], env);
   if (code !== 0) throw new Error(stderr);
   return stdout
     .replaceAll(/“[^”]*”/g, '“…”')

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { nodeArguments } from './bundle-programs.ts';
+import { isLongRun } from './long-run.ts';
 
 /** A process of this program, started for a test: what it said, and how it ended. */
 export interface ChildProcess {
@@ -18,7 +19,7 @@ export interface ChildProcess {
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const running = new Set<ReturnType<typeof spawn>>();
+const children = new Set<ReturnType<typeof spawn>>();
 
 /**
  * Starts a script of this repository in a process of its own, with nothing of the test's environment but what `env` says and the
@@ -31,7 +32,7 @@ export function startProcess(script: string, args: readonly string[], env: Reado
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  running.add(child);
+  children.add(child);
   const said = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     said.stdout += text;
@@ -46,7 +47,7 @@ export function startProcess(script: string, args: readonly string[], env: Reado
   // `close` comes after the last output, `exit` may come before it.
   const ended = new Promise<number | string>((resolve) => {
     child.once('close', (code, signal) => {
-      running.delete(child);
+      children.delete(child);
       resolve(code ?? signal ?? -1);
     });
   });
@@ -83,12 +84,57 @@ export function startProcess(script: string, args: readonly string[], env: Reado
   };
 }
 
-/** Runs a command of `espalier` to its end. */
+let running = 0;
+
+/**
+ * Runs a command of `espalier` to its end: in this process, which starts in no time, or in one of its own as users do. The long
+ * run takes processes alone, and so does a second command at the same time, since both print to the same streams.
+ */
 export async function runEspalier(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
+  if (isLongRun() || running > 0) return runInProcess(args, env);
+  running++;
+  try {
+    return await runHere(args, env);
+  } finally {
+    running--;
+  }
+}
+
+/** Runs a command of `espalier` to its end in a process of its own. */
+export async function runInProcess(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
   const child = startProcess('src/cli/main.ts', args, env);
   const code = await child.ended;
   return { code, stdout: child.stdout(), stderr: child.stderr() };
 }
+
+async function runHere(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
+  const { runCli } = await import('../cli/run-cli.ts');
+  const { env: own, exitCode } = process;
+  const said = { stdout: '', stderr: '' };
+  const restore = (['stdout', 'stderr'] as const).map((name) => {
+    const { write } = process[name];
+    process[name].write = (text: unknown, encoding?: unknown, done?: unknown) => {
+      said[name] += Buffer.isBuffer(text) ? text.toString() : String(text);
+      const callback = typeof encoding === 'function' ? encoding : done;
+      if (typeof callback === 'function') queueMicrotask(() => callback());
+      return true;
+    };
+    return () => {
+      process[name].write = write;
+    };
+  });
+  process.env = { PATH: own.PATH, HOME: own.HOME, ...env };
+  process.exitCode = undefined;
+  try {
+    await runCli(args);
+    return { code: process.exitCode ?? 0, ...said };
+  } finally {
+    process.env = own;
+    process.exitCode = exitCode;
+    for (const back of restore) back();
+  }
+}
+
 export interface Ended {
   readonly code: number | string;
   readonly stdout: string;
@@ -97,8 +143,8 @@ export interface Ended {
 
 /** Kills what a failed test left behind; for `afterAll`. */
 export async function killRunning(): Promise<void> {
-  const ends = [...running].map((child) => new Promise((resolve) => child.once('close', resolve)));
-  for (const child of running) child.kill('SIGKILL');
+  const ends = [...children].map((child) => new Promise((resolve) => child.once('close', resolve)));
+  for (const child of children) child.kill('SIGKILL');
   await Promise.all(ends);
 }
 

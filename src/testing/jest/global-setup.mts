@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../postgres/embedded-server.ts';
 import { bundlePrograms } from '../bundle-programs.ts';
 import { startKafkaForTests, stopKafkaForTests } from '../kafka.ts';
+import { LONG_RUN } from '../long-run.ts';
 import { afterTests, undoAll } from './after-tests.ts';
 import { FOLDER, makeRunFolder } from './run-folder.ts';
 import { createTemplateDatabase } from './template-database.ts';
@@ -15,7 +16,7 @@ interface JestConfig {
 }
 
 interface ProjectConfig {
-  readonly testMatch: readonly string[];
+  readonly globals: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -23,8 +24,10 @@ interface ProjectConfig {
  * temporary folder) with a migrated template database for `.int` and `.e2e` files, and a Kafka broker for `.e2e` files. The
  * workers learn of them from the environment, which they inherit.
  */
-export default async function setUp(config: JestConfig, { testMatch }: ProjectConfig): Promise<void> {
-  const files = chosenFiles(config, testMatch.join().includes('.long.'));
+export default async function setUp(config: JestConfig, { globals }: ProjectConfig): Promise<void> {
+  const long = globals.long === true;
+  if (long) process.env[LONG_RUN] = '1';
+  const files = chosenFiles(config, long);
   const e2e = files.some((file) => file.endsWith('.e2e.test.ts'));
   try {
     const folder = await makeFolder();

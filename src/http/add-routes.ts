@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { answerEndpoint } from './answer-endpoint.ts';
 import type { Needs } from './authorize.ts';
-import type { Endpoint, Mount, Operation, Route } from './endpoint.ts';
+import type { Endpoint, Mount, Route } from './endpoint.ts';
 import { createMountBodies } from './mount-body.ts';
 import type { Described } from './openapi.ts';
 import { type Reply, refuse, send } from './reply.ts';
@@ -24,17 +24,17 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<Fastify
  * Adds routes to an application. GET answers HEAD too; a method that a path does not take is refused with those that it takes.
  */
 export function addRoutes(app: FastifyInstance, routes: readonly Route[]): void {
-  const taken = new Map<string, Endpoint['method'][]>();
-  for (const route of routes) {
+  for (const route of routes)
     if ('listener' in route) addMount(app, route);
-    else {
-      addEndpoint(app, route);
-      const url = urlOf(route);
-      taken.set(url, [...(taken.get(url) ?? []), route.method]);
-    }
-  }
-  for (const [url, methods] of taken) refuseOthers(app, url, methods);
+    else addEndpoint(app, route);
+  app.setNotFoundHandler(({ originalUrl, url }, reply) => {
+    const path = pathOf(originalUrl);
+    const allow = TAKEN.filter((method) => app.findRoute({ method, url }) !== null).join(', ');
+    if (allow !== '') return send(reply, refuse(405, `${path} takes ${allow}`, `use ${allow}`, { headers: { allow } }));
+    return send(reply, refuse(404, `nothing is at ${JSON.stringify(path.slice(0, 200))}`, 'GET / lists what there is'));
+  });
 }
+const TAKEN: readonly Endpoint['method'][] = ['GET', 'POST', 'PUT', 'DELETE'];
 
 function addEndpoint(app: FastifyInstance, endpoint: Endpoint): void {
   const { method, path, needs, params, query } = endpoint;
@@ -58,14 +58,6 @@ function urlOf({ path, params }: Endpoint): string {
   });
 }
 
-function refuseOthers(app: FastifyInstance, url: string, methods: readonly string[]): void {
-  const allow = methods.join(', ');
-  const others = METHODS.filter((method) => !methods.includes(method === 'HEAD' ? 'GET' : method));
-  const handler: Handler = async ({ originalUrl }, reply) =>
-    send(reply, refuse(405, `${pathOf(originalUrl)} takes ${allow}`, `use ${allow}`, { headers: { allow } }));
-  app.route({ method: others, url, handler, config: {} });
-}
-
 function addMount(app: FastifyInstance, { path, needs, operations, listener }: Mount): void {
   const arrived = createMountBodies();
   const handler: Handler = async (request, reply) => {
@@ -77,14 +69,12 @@ function addMount(app: FastifyInstance, { path, needs, operations, listener }: M
     await listener(req, reply.raw);
     return reply.hijack(); // not before: what a listener throws is answered as any fault
   };
-  const described = (method: string): Operation | undefined =>
-    method === 'GET' || method === 'POST' ? operations[method] : undefined;
-  for (const method of METHODS) {
-    const operation = described(method);
-    const config = { path, needs, ...(operation ? { described: { ...operation, method, path, needs } as Described } : {}) };
-    app.route({ method, url: path, handler, config });
-    app.route({ method, url: `${path}/`, handler, config: { path, needs } });
-  }
+  const config = { path, needs };
+  const others = METHODS.filter((method) => !(method in operations));
+  for (const [method, operation] of Object.entries(operations))
+    app.route({ method, url: path, handler, config: { ...config, described: { ...operation, ...config, method } as Described } });
+  app.route({ method: others, url: path, handler, config });
+  app.route({ method: METHODS, url: `${path}/`, handler, config });
 }
 
 /** A mounted listener makes an address of Host and path; one that is none would be a fault there. */

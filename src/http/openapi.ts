@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifySchema } from 'fastify';
 import { z } from 'zod';
 import type { Needs } from './authorize.ts';
 import { type Answer, type Endpoint, endpoint, type JsonSchema, type Operation, type Schema } from './endpoint.ts';
-import { json, refusal } from './reply.ts';
+import { json, type Reply, refusal } from './reply.ts';
 
 /** A method of a path as it is described: an endpoint, or what a mount answers by itself. */
 export type Described = Operation & Pick<Endpoint, 'method' | 'path' | 'needs' | 'params'>;
@@ -32,13 +32,17 @@ export async function addOpenApi(app: FastifyInstance): Promise<() => object> {
 
 /** Returns the endpoint that shows the document. */
 export function documentEndpoint(document: () => object): Endpoint {
+  let reply: Reply | undefined; // made for whoever asks first: every route is known then
   return endpoint({
     method: 'GET',
     path: '/openapi.json',
     needs: 'any-key',
     summary: 'Describes every endpoint of the server, as OpenAPI 3.1.',
     answers: { 200: { description: 'This document.', content: { 'application/json': { type: 'object' } } } },
-    handle: async () => json(200, document()),
+    async handle() {
+      reply ??= json(200, document());
+      return reply;
+    },
   });
 }
 

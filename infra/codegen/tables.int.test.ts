@@ -1,20 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Database, openDatabase } from '../../src/postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../../src/testing/database.ts';
+import { describe, expect, test } from '@jest/globals';
+import { useTestDatabase } from '../../src/testing/use-test-database.ts';
 import { generateTables } from './generate-tables.ts';
 import { isGenerated, narrowTypes, readSources, sign } from './table-sources.ts';
 
-let made: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  made = await createTestDatabase();
-  database = await openDatabase(made.url);
-});
-afterAll(async () => {
-  await database.close();
-  await made.drop();
-});
+const database = useTestDatabase({ emptied: 'never' });
 
 describe('the generated tables', () => {
   test('every generated file equals what a database with the same SQL yields', async () => {

@@ -1,21 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '../events/new-id.ts';
-import type { Platform } from '../platform/open-platform.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { holdAppends } from '../testing/hold-appends.ts';
-import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { useTestPlatform } from '../testing/use-test-platform.ts';
 import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
 import { runDigest } from '../usecases/datasets/run-digest.ts';
 
-let platform: Platform & { readonly home: string };
+afterEach(killRunning);
+const platform = useTestPlatform({ opened: 'before-each', projector: 'none' });
 let env: Readonly<Record<string, string>>;
-beforeEach(async () => {
-  platform = await openTestPlatform();
+beforeEach(() => {
   env = environmentOf(platform);
-});
-afterEach(async () => {
-  await killRunning();
-  await platform.close();
 });
 
 const ARGS = ['collect', '--tasks', '0,40,7', '--rollouts', '3', '--policy', 'planner:0.4', '--max-steps', '12', '--seed', '5'];

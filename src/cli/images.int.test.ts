@@ -3,20 +3,15 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { imageId } from '../images/image-id.ts';
 import { decodePng } from '../images/png.ts';
-import type { Platform } from '../platform/open-platform.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
-import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { useTestPlatform } from '../testing/use-test-platform.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
 
-let platform: Platform & { readonly home: string };
+afterEach(killRunning);
+const platform = useTestPlatform({ opened: 'before-each', projector: 'none' });
 let env: Readonly<Record<string, string>>;
-beforeEach(async () => {
-  platform = await openTestPlatform();
+beforeEach(() => {
   env = environmentOf(platform);
-});
-afterEach(async () => {
-  await killRunning();
-  await platform.close();
 });
 
 const COLLECT = ['--json', 'collect', '--environment', 'search-qa', '--policy', 'planner', '--tasks', '4', '--rollouts', '2'];

@@ -2,21 +2,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '../events/new-id.ts';
-import type { Platform } from '../platform/open-platform.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { holdAppends } from '../testing/hold-appends.ts';
-import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { useTestPlatform } from '../testing/use-test-platform.ts';
 import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
 
-let platform: Platform & { readonly home: string };
+afterEach(killRunning);
+const platform = useTestPlatform({ opened: 'before-each', projector: 'none' });
 let env: Readonly<Record<string, string>>;
-beforeEach(async () => {
-  platform = await openTestPlatform();
+beforeEach(() => {
   env = environmentOf(platform);
-});
-afterEach(async () => {
-  await killRunning();
-  await platform.close();
 });
 
 const SEARCH = ['--search', 'mcts', '--iterations', '2', '--candidates', '3', '--max-depth', '6'];

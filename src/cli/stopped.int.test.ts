@@ -2,24 +2,19 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '../events/new-id.ts';
-import type { Platform } from '../platform/open-platform.ts';
 import { connect } from '../postgres/pool.ts';
 import { nodeArguments } from '../testing/bundle-programs.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { holdAppends } from '../testing/hold-appends.ts';
-import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { until } from '../testing/until.ts';
+import { useTestPlatform } from '../testing/use-test-platform.ts';
 import { killRunning, startProcess } from '../testing/worker-process.ts';
 
-let platform: Platform & { readonly home: string };
+afterEach(killRunning);
+const platform = useTestPlatform({ opened: 'before-each', projector: 'none' });
 let env: Readonly<Record<string, string>>;
-beforeEach(async () => {
-  platform = await openTestPlatform();
+beforeEach(() => {
   env = environmentOf(platform);
-});
-afterEach(async () => {
-  await killRunning();
-  await platform.close();
 });
 
 const SMALL = ['--tasks', '3', '--rollouts', '3', '--max-steps', '12', '--seed', '5'];

@@ -1,24 +1,13 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { AMOUNT_LIMIT } from '../domain/reward/amount.ts';
 import type { Envelope } from '../events/envelope.ts';
-import { type Database, openDatabase } from '../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { appendTo, projectSlice, testLog } from '../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../testing/read-models.ts';
+import { useTestDatabase } from '../testing/use-test-database.ts';
 
-let made: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  made = await createTestDatabase();
-  database = await openDatabase(made.url);
-});
-afterAll(async () => {
-  await database.close();
-  await made.drop();
-});
-beforeEach(() => emptyReadModels(database.db));
+const database = useTestDatabase({ emptied: 'before-each' });
 
 /** A tree of two steps, then rewards, revisions of the first of them, and back-ups, of the values given. */
 function valued(values: readonly number[]): readonly Envelope[] {

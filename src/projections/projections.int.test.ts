@@ -1,27 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { DataOf } from '../events/catalogue.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Envelope } from '../events/envelope.ts';
-import { type Database, openDatabase } from '../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { appendTo, givenEvents, projectSlice, testLog } from '../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../testing/read-models.ts';
 import { recordHistory, recordRenderSpec, recordSegment } from '../testing/record-images.ts';
 import { recordBatch, recordLineage, recordVersion } from '../testing/record-training.ts';
+import { useTestDatabase } from '../testing/use-test-database.ts';
 
-let test_database: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  test_database = await createTestDatabase();
-  database = await openDatabase(test_database.url);
-});
-afterAll(async () => {
-  await database.close();
-  await test_database.drop();
-});
-beforeEach(() => emptyReadModels(database.db));
+const database = useTestDatabase({ emptied: 'before-each' });
 
 /** A run of bushy trees: branches below the root, rewards on inner steps, revisions, back-ups, as the choices say. */
 function recordRun(choices: readonly number[]): EventBuilder {

@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { encode } from '../events/codec.ts';
 import type { Envelope } from '../events/envelope.ts';
-import { type Database, openDatabase } from '../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import {
   appendRelease,
@@ -15,6 +13,7 @@ import {
   testLog,
 } from '../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../testing/read-models.ts';
+import { useTestDatabase } from '../testing/use-test-database.ts';
 import { isOf, type Projection } from './projection.ts';
 import { projections } from './registry.ts';
 import { runs } from './runs/runs.ts';
@@ -22,17 +21,7 @@ import { stepTree } from './step-tree/step-tree.ts';
 
 const unstorable = { code: 'unstorable', field: '', reason: 'Postgres cannot store it' } as const;
 
-let test_database: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  test_database = await createTestDatabase();
-  database = await openDatabase(test_database.url);
-});
-afterAll(async () => {
-  await database.close();
-  await test_database.drop();
-});
-beforeEach(() => emptyReadModels(database.db));
+const database = useTestDatabase({ emptied: 'before-each' });
 
 interface Waiting {
   readonly projection: string;

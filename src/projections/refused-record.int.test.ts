@@ -1,22 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type Database, openDatabase } from '../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo, projectSlice, testLog } from '../testing/given-events.ts';
 import { emptyReadModels } from '../testing/read-models.ts';
+import { useTestDatabase } from '../testing/use-test-database.ts';
 import { journal } from './journal/journal.ts';
 
-let made: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  made = await createTestDatabase();
-  database = await openDatabase(made.url);
-});
-afterAll(async () => {
-  await database.close();
-  await made.drop();
-});
-beforeEach(() => emptyReadModels(database.db));
+const database = useTestDatabase({ emptied: 'before-each' });
 
 async function given(values: readonly Buffer[]): Promise<void> {
   const log = testLog();

@@ -1,22 +1,12 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Database, openDatabase } from '../../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { expect, test } from '@jest/globals';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { MemoryBlobs } from '../../testing/memory-blobs.ts';
 import { recordBatches } from '../../testing/record-batches.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { createPackedRows } from './packed-rows.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase(testDatabase.url);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
+const database = useTestDatabase({ emptied: 'never' });
 
 test('packed rows are cached for the next reader until a reward is revised or the cache is full', async () => {
   const builder = new EventBuilder('kept');

@@ -1,27 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Envelope } from '../../events/envelope.ts';
-import { type Database, openDatabase } from '../../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
-import { emptyReadModels, readModels } from '../../testing/read-models.ts';
+import { readModels } from '../../testing/read-models.ts';
 import { recordHistory, recordRenderSpec, recordSegment } from '../../testing/record-images.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { findHistoryImage, readHistoryImages, readHistoryImagesOfRun } from './read-history-images.ts';
 import { readImageTotalsOfRollouts, readImageTotalsOfRuns } from './read-image-totals.ts';
 import { readRenderSpecs, readRenderSpecsOfRuns } from './read-render-specs.ts';
 import { findKnownSegments, readHistories, readSegments } from './read-segments.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase(testDatabase.url);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
-beforeEach(() => emptyReadModels(database.db));
+const database = useTestDatabase({ emptied: 'before-each' });
 
 /** A rollout of four steps: each but the first was shown what the one before was, and one record more. */
 function given(name = 'images') {

@@ -1,25 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Envelope } from '../../events/envelope.ts';
-import { type Database, openDatabase } from '../../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
-import { emptyReadModels } from '../../testing/read-models.ts';
 import { recordWeb, WEB_SCORERS } from '../../testing/record-web.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { type RecallAsked, seedOf } from './recall-seeds.ts';
 import { readTouched } from './recall-touched.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase(testDatabase.url);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
-beforeEach(() => emptyReadModels(database.db));
+const database = useTestDatabase({ emptied: 'before-each' });
 
 describe('recall compared with a scan of the journal', () => {
   test.each([1, 2, 3, 4, 5, 6])('the recall of random record %j lists what a scan of the journal finds', async (seed) => {

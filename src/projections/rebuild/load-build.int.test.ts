@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import type { Envelope } from '../../events/envelope.ts';
 import type { Offsets } from '../../log/event-log.ts';
-import { type Database, openDatabase } from '../../postgres/database.ts';
 import { arbitraryRecord } from '../../testing/arbitrary-record.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { topicsOf } from '../apply-slice.ts';
 import { decodeRecords } from '../decode-records.ts';
 import { applyIsolatingPoison } from '../isolate-poison.ts';
@@ -22,16 +21,7 @@ import { KeysRepeat, makeDeferred } from './defer-indexes.ts';
 import { applyLoad, loadBuild } from './load-build.ts';
 import { dropBuild, openBuild } from './open-build.ts';
 
-let made: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  made = await createTestDatabase();
-  database = await openDatabase(made.url);
-});
-afterAll(async () => {
-  await database.close();
-  await made.drop();
-});
+const database = useTestDatabase({ emptied: 'never' });
 
 /**
  * What goes wrong with a record on its way: an event comes again, later; one never comes; one comes too late; bytes that are

@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { encode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import type { Offsets } from '../../log/event-log.ts';
-import { type Database, openDatabase } from '../../postgres/database.ts';
 import { arbitraryRecord } from '../../testing/arbitrary-record.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { appendRelease, appendTo, projectSlice, releaseWaiting, type TestLog, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { decodeRecords } from '../decode-records.ts';
 import { applyIsolatingPoison } from '../isolate-poison.ts';
 import type { Projection } from '../projection.ts';
@@ -25,17 +24,7 @@ import { swapVersions } from './swap-versions.ts';
 
 const waiting = { limitMs: 5_000, signal: new AbortController().signal };
 
-let made: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  made = await createTestDatabase();
-  database = await openDatabase(made.url);
-});
-afterAll(async () => {
-  await database.close();
-  await made.drop();
-});
-beforeEach(() => emptyReadModels(database.db));
+const database = useTestDatabase({ emptied: 'before-each' });
 
 /** Appends records and folds them live. */
 async function given(log: TestLog, records: Parameters<typeof appendTo>[1], projections = [stepTree]): Promise<void> {

@@ -1,22 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { DataOf } from '../../events/catalogue.ts';
-import { type Database, openDatabase } from '../../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
-import { emptyReadModels } from '../../testing/read-models.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase(testDatabase.url);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
-beforeEach(() => emptyReadModels(database.db));
+const database = useTestDatabase({ emptied: 'before-each' });
 
 const sha = (digit: string) => digit.repeat(64);
 const judge = { name: 'planner', revision: '2' };

@@ -1,31 +1,20 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
-import { type Database, openDatabase } from '../../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { appendTo, givenEvents, projectSlice, releaseWaiting, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../../testing/read-models.ts';
 import { type RecordedGroup, recordBatch, recordGroup, recordLineage, recordVersion } from '../../testing/record-training.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { readAbandonments, readBatchesById, readLeasesOfBatches } from './read-batches.ts';
 import { readLedgers } from './read-ledger.ts';
 import { readLineages } from './read-lineages.ts';
 import { readSamples } from './read-samples.ts';
 
-let server: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  server = await createTestDatabase();
-  database = await openDatabase(server.url);
-});
-afterAll(async () => {
-  await database.close();
-  await server.drop();
-});
-beforeEach(() => emptyReadModels(database.db));
+const database = useTestDatabase({ emptied: 'before-each' });
 
 const POLICY = 'linear:test';
 const lineageId = derivedId('lineage', POLICY);

@@ -1,26 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Envelope } from '../../events/envelope.ts';
-import { type Database, openDatabase } from '../../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { MemoryBlobs } from '../../testing/memory-blobs.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
 import { recordBatch, recordLineage } from '../../testing/record-training.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { stepRowsOf } from '../backends/step-rows-of.ts';
 import { readBatchRows } from './read-batch-rows.ts';
 
-let server: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  server = await createTestDatabase();
-  database = await openDatabase(server.url);
-});
-afterAll(async () => {
-  await database.close();
-  await server.drop();
-});
-beforeEach(() => emptyReadModels(database.db));
+const database = useTestDatabase({ emptied: 'before-each' });
 
 const POLICY = 'p';
 

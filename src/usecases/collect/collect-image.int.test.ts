@@ -4,30 +4,18 @@ import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
 import { imageId } from '../../images/image-id.ts';
 import { decodePng } from '../../images/png.ts';
-import type { Subscription } from '../../log/event-log.ts';
-import type { Platform } from '../../platform/open-platform.ts';
 import { readHistoryImages } from '../../projections/images/read-history-images.ts';
-import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { alfworldWorld } from '../../testing/agentgym-server-worlds.ts';
-import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { runDigest } from '../datasets/run-digest.ts';
 import { rebuildImage } from '../replay/rebuild-image.ts';
 import { type Collection, collect } from './collect.ts';
 import type { PromptPlan } from './prompting/prompt-plan.ts';
 
-let platform: Platform;
-let projector: Subscription;
-beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
-});
-afterAll(async () => {
-  await projector.close();
-  await platform.close();
-});
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 
 const compression = { candidateFactor: 1.3, reward: 'factor', lambda: 0.01, mu: 0, every: 5, iteration: 10 } as const;
 const inImages: PromptPlan = {

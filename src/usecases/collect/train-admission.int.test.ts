@@ -1,20 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { newId } from '../../events/new-id.ts';
 import { randomPolicy } from '../../policies/random-policy.ts';
-import { type Database, openDatabase } from '../../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { openAdmission } from './train-admission.ts';
 
-let made: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  made = await createTestDatabase();
-  database = await openDatabase(made.url);
-});
-afterAll(async () => {
-  await database.close();
-  await made.drop();
-});
+const database = useTestDatabase({ emptied: 'never' });
 
 test('read models that regressed admit nobody until they have caught up with what they had shown', async () => {
   const { pool, db } = database;

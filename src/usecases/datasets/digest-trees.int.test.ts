@@ -1,23 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { type Database, openDatabase } from '../../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { expect, test } from '@jest/globals';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { MemoryBlobs } from '../../testing/memory-blobs.ts';
 import { givenPrepared } from '../../testing/projecting-log.ts';
-import { emptyReadModels } from '../../testing/read-models.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { digestRun } from './digest-trees.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase(testDatabase.url);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
-beforeEach(() => emptyReadModels(database.db));
+const database = useTestDatabase({ emptied: 'before-each' });
 
 /** The same run recorded under another name has other ids; `order` is the order in which its rollouts arrive. */
 async function digestOf(name: string, order: readonly number[], value = 1, observation = 'seen'): Promise<string> {

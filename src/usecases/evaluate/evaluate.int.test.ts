@@ -1,32 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
 import { newId } from '../../events/new-id.ts';
-import type { Subscription } from '../../log/event-log.ts';
-import type { Platform } from '../../platform/open-platform.ts';
 import { readFailures } from '../../projections/evaluations/read-failures.ts';
-import { runProjections } from '../../projections/runner.ts';
 import { startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { countEvents, environmentOf, settle } from '../../testing/crashing-run.ts';
-import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { startOpenAiServer } from '../../testing/openai-server.ts';
 import { sharedRandomTextcraft } from '../../testing/shared-random-textcraft.ts';
 import { textCraftAgent } from '../../testing/textcraft-agent.ts';
 import { until } from '../../testing/until.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { startProcess } from '../../testing/worker-process.ts';
 import type { Collection } from '../collect/collect.ts';
 import { treeIdOf } from '../collect/collect-tree.ts';
 import { evaluate } from './evaluate.ts';
 
-let platform: Platform & { readonly home: string };
-let projector: Subscription;
-beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
-});
-afterAll(async () => {
-  await projector.close();
-  await platform.close();
-});
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 
 const plan: Collection['plan'] = {
   environment: 'textcraft',

@@ -1,17 +1,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { createAppender } from '../../append/appender.ts';
 import { TOPICS } from '../../events/catalogue.ts';
-import type { Subscription } from '../../log/event-log.ts';
-import type { Platform } from '../../platform/open-platform.ts';
 import { readLineageEvents } from '../../projections/lineage/lineage-events.ts';
-import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { SILENT } from '../../runtime/logger.ts';
-import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
 import { LINEAR_SETTINGS, trainingSettings } from '../../training/backends/training-settings.ts';
 import { readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
@@ -25,16 +22,7 @@ const NEVER = new AbortController().signal;
 const CLONING = trainingSettings.parse({ objective: { kind: 'behaviour-cloning', least: 0 }, learningRate: 0.05 });
 const LESSONS = { ...LINEAR_SETTINGS, cloning: CLONING };
 
-let platform: Platform & { readonly home: string };
-let projector: Subscription;
-beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
-});
-afterAll(async () => {
-  await projector.close();
-  await platform.close();
-});
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 
 const trainPolicy = (policyId: string, settings = LINEAR_SETTINGS.grpo) =>
   train(platform, { plan: aTrainPlan({ policyId, settings }), concurrency: 3, signal: NEVER, logger: SILENT });

@@ -1,29 +1,17 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { type Selectable, sql } from 'kysely';
 import { createAppender } from '../../append/appender.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
-import type { Subscription } from '../../log/event-log.ts';
-import type { Platform } from '../../platform/open-platform.ts';
 import type { Tables } from '../../postgres/tables.ts';
-import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
 import { type Revised, revise } from './revise.ts';
 
-let platform: Platform;
-let projector: Subscription;
-beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
-});
-afterAll(async () => {
-  await projector.close();
-  await platform.close();
-});
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 
 const PLAN: CollectPlan = {
   environment: 'textcraft',

@@ -1,27 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { catalogue } from '../../events/catalogue.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { parsePosition } from '../../log/position.ts';
-import { type Database, openDatabase } from '../../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
 import { recordWeb } from '../../testing/record-web.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { type DiffAsked, diffRewards } from './diff-rewards.ts';
 
 const { signal } = new AbortController();
-let testDatabase: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase(testDatabase.url);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
-beforeEach(() => emptyReadModels(database.db));
+const database = useTestDatabase({ emptied: 'before-each' });
 
 /** The returns that the read model has after some events, rollout by rollout. */
 async function returnsAfter(events: readonly Envelope[]): Promise<ReadonlyMap<string, number>> {

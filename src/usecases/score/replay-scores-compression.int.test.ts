@@ -1,22 +1,12 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Database, openDatabase } from '../../postgres/database.ts';
+import { expect, test } from '@jest/globals';
 import { readScorable } from '../../projections/rewards/read-scorable.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { payCompression } from './replay-scores-compression.ts';
 import { sumGroup } from './replay-scores-groups.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase(testDatabase.url);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
+const database = useTestDatabase({ emptied: 'never' });
 
 test('successes earn λ·ln(cf) at every step but the last, failures pay μ·ln(cf), and the earlier rewards are replaced', async () => {
   const { db } = database;

@@ -1,29 +1,20 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { newId } from '../../events/new-id.ts';
-import type { Subscription } from '../../log/event-log.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { decodeWeights, encodeWeights, weightsDigest, zeroWeights } from '../../policies/linear/weights.ts';
 import { readDatasetsById, readDatasetsOfName } from '../../projections/datasets/read-datasets.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { settle } from '../../testing/crashing-run.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { SELF_TRAIN_DEFAULTS, type SelfTrainPlan } from './plan.ts';
 import { type IterationResult, selfTrain } from './self-train.ts';
 import { summarise } from './summarise.ts';
 
-let platform: Platform & { readonly home: string };
-let projector: Subscription;
-beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
-});
-afterAll(async () => {
-  await projector.close();
-  await platform.close();
-});
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 
 const plan: SelfTrainPlan = {
   ...SELF_TRAIN_DEFAULTS,

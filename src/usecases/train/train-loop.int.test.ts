@@ -1,15 +1,12 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Envelope } from '../../events/envelope.ts';
-import type { Subscription } from '../../log/event-log.ts';
-import type { Platform } from '../../platform/open-platform.ts';
-import { runProjections } from '../../projections/runner.ts';
 import { readLedgers } from '../../projections/training-pool/read-ledger.ts';
 import { settle } from '../../testing/crashing-run.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
-import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { appendRecorded, recordBatches } from '../../testing/record-batches.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import type { Backend } from '../../training/backends/backend.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
 import type { StepRow } from '../../training/backends/step-row.ts';
@@ -21,16 +18,7 @@ import { openLeaseService } from './open-lease-service.ts';
 import { type Trouble, trainLoop } from './train-loop.ts';
 
 const { signal } = new AbortController();
-let platform: Platform & { readonly home: string };
-let projector: Subscription;
-beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
-});
-afterAll(async () => {
-  await projector.close();
-  await platform.close();
-});
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 
 /** Records batches of one sample for a policy of the linear backend, and registers its version 0. Returns the lineage. */
 async function given(policyId: string, batches = 1, restore: (event: Envelope) => Envelope = (event) => event): Promise<string> {

@@ -1,26 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { encode } from '../../../events/codec.ts';
 import { derivedId } from '../../../events/derived-id.ts';
-import { type Database, openDatabase } from '../../../postgres/database.ts';
 import { readLedgers } from '../../../projections/training-pool/read-ledger.ts';
 import { Killed, openBatcherWorld, type ProjectedWorld } from '../../../testing/batcher-world.ts';
-import { createTestDatabase, type TestDatabase } from '../../../testing/database.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { emptyReadModels, readModels } from '../../../testing/read-models.ts';
 import { recordGroup, recordLineage, recordVersion } from '../../../testing/record-training.ts';
+import { useTestDatabase } from '../../../testing/use-test-database.ts';
 import { planLineage } from './plan-lineage.ts';
 
-let server: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  server = await createTestDatabase();
-  database = await openDatabase(server.url);
-});
-afterAll(async () => {
-  await database.close();
-  await server.drop();
-});
-beforeEach(() => emptyReadModels(database.db));
+const database = useTestDatabase({ emptied: 'before-each' });
 
 const POLICY = 'linear:test';
 const never = new AbortController().signal;

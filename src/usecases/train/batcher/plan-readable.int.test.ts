@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { DataOf } from '../../../events/catalogue.ts';
 import { pack } from '../../../events/packed.ts';
-import { type Database, openDatabase } from '../../../postgres/database.ts';
 import { openBatcherWorld } from '../../../testing/batcher-world.ts';
-import { createTestDatabase, type TestDatabase } from '../../../testing/database.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { emptyReadModels } from '../../../testing/read-models.ts';
 import { recordVersion, TEST_RULES } from '../../../testing/record-training.ts';
+import { useTestDatabase } from '../../../testing/use-test-database.ts';
 import { decisionsOf } from '../../../training/backends/linear/decisions.ts';
 import { stepRowsOf } from '../../../training/backends/step-rows-of.ts';
 import { tokenRows } from '../../../training/backends/torch/token-rows.ts';
@@ -15,17 +14,7 @@ import { readBatchRows } from '../../../training/rows/read-batch-rows.ts';
 import { lineageIdOf } from './declare-training.ts';
 import { planLineage } from './plan-lineage.ts';
 
-let server: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  server = await createTestDatabase();
-  database = await openDatabase(server.url);
-});
-afterAll(async () => {
-  await database.close();
-  await server.drop();
-});
-beforeEach(() => emptyReadModels(database.db));
+const database = useTestDatabase({ emptied: 'before-each' });
 
 const POLICY = 'p';
 const RUN = { config: { temperature: 1, training: { policyId: POLICY, channel: 'train' } } };

@@ -6,7 +6,7 @@ import { type Reply, refuse } from './reply.ts';
  * Answers what never became a request (no HTTP, too many headers, too slow) in the form of every refusal, and ends the
  * connection.
  * @param unanswered what was asked on this connection before and is not answered in full. Whole requests get their answers first:
- * what was appended is told.
+ * what was appended is reported.
  */
 export function answerUnread(
   error: Error & { readonly code?: string },
@@ -32,7 +32,7 @@ export function answerUnread(
 }
 
 /**
- * Ends a connection to make room for another: with the reason, where its client waits for an answer and would not take it for
+ * Ends a connection in favour of another: with the reason, where its client waits for an answer and would not take it for
  * that of something else.
  */
 export function cutEvicted(socket: Duplex, unanswered: readonly ServerResponse[]): void {

@@ -18,7 +18,7 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What the OpenAPI document says of one method of one path, beside what the server answers everywhere. */
+/** What the OpenAPI document says of one method of one path, besides what the server answers everywhere. */
 export interface Operation {
   readonly summary: string;
   readonly description?: string;

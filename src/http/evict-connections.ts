@@ -15,7 +15,7 @@ export interface Crowd {
  * Keeps a server within its connections so that those which ask nothing do not keep out those which do: for one too many the
  * connection is cut that keeps the server waiting for longest. One with a whole request in flight is never cut for that, unless
  * its client does not read the answer; where every connection has one, the new one is cut. Returns how many requests of a
- * connection are in hand, the one that just came among them.
+ * connection are in flight, the one that just came among them.
  */
 export function evictConnections(server: Server, { limit, cut }: Crowd): (socket: Socket) => number {
   const held = new Map<Socket, Held>(); // in the order in which they began to keep us waiting

@@ -52,7 +52,7 @@ export function addGauges(metrics: Metrics, { db, log, projections }: HealthWorl
   });
 }
 
-/** The builds that have told how far they are. */
+/** The builds that have reported how far they are. */
 async function buildsUnderWay(db: Db) {
   return (await readBuilds(db)).flatMap(({ projection, version, build, progress }) =>
     progress === null ? [] : [{ labels: { projection, version: String(version), build: String(build) }, ...progress }],

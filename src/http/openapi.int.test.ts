@@ -211,7 +211,7 @@ function operations(server: 'api' | 'policy'): readonly (readonly [string, Opera
 
 const schemas: { api?: Ajv2020; policy?: Ajv2020 } = {};
 
-/** Says what of an answer is not in the document; undefined when all is. */
+/** Returns what of an answer is not in the document; undefined when all is. */
 function difference(
   server: 'api' | 'policy',
   name: string,
@@ -235,7 +235,7 @@ function difference(
   return check(JSON.parse(text)) ? undefined : ajv.errorsText(check.errors);
 }
 
-/** Every object of a document without fields beside those it names. */
+/** Every object of a document without fields besides those it names. */
 function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
   if (typeof value !== 'object' || value === null) return value;

@@ -65,7 +65,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   };
 }
 
-/** Asked to listen where others can connect although nobody could be told from anybody. */
+/** Asked to listen where others can connect although callers could not be distinguished. */
 export class BindRefused extends Error {
   override readonly name = 'BindRefused';
   constructor(host: string) {

@@ -26,7 +26,7 @@ const COPY_ROWS = 50; // below it the two more round trips of COPY cost what it 
 
 /**
  * Inserts rows into a table, skipping those whose primary key is already there; a clash on any other constraint is an error,
- * since the row that it would skip is another fact. Many rows go by COPY, which takes half the time of the statement but knows no
+ * since the row that it would skip is another fact. Many rows use COPY, which takes half the time of the statement but knows no
  * `on conflict`: when it meets a key that is there (rare: folds look up what they know), the statement does the work.
  * @throws the error of Postgres (`isKeyTaken`) when a row clashes on another constraint than the primary key.
  */

@@ -5,7 +5,7 @@ import { EmbeddedServerError, REMEDY } from './embedded-server-error.ts';
 
 const run = promisify(execFile);
 
-/** As whom the Postgres programs run: how a command line and its options are changed for it. */
+/** As which user the Postgres programs run: how a command line and its options are changed for it. */
 export interface Account {
   /** The other user, when there is one: files that the programs own are given to it. */
   readonly ids: Ids | undefined;

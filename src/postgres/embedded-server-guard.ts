@@ -6,7 +6,7 @@ import type { Account } from './embedded-server-account.ts';
 import { PIPE, type ServerUsers } from './embedded-server-users.ts';
 
 /**
- * A small process beside the server, in a session of its own, that no user owns: it starts Postgres (or takes over one whose
+ * A small process next to the server, in a session of its own, that no user owns: it starts Postgres (or takes over one whose
  * guard was killed), says its process id, answers arrivals, and stops it (SIGINT: roll back, checkpoint, end) behind the last
  * user.
  *

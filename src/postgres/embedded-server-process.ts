@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { type Durability, isAlive, readIfPresent } from './embedded-server-folder.ts';
 import { type Guard, type GuardStart, startGuard } from './embedded-server-guard.ts';
 
-/** A postmaster as its `postmaster.pid` tells of it. */
+/** A postmaster as its `postmaster.pid` describes it. */
 export interface Postmaster {
   readonly pid: number;
   readonly port: number;

@@ -70,7 +70,7 @@ export async function verifyKey(db: Db, presented: string): Promise<ApiKey | und
     .where('hash', '=', hash)
     .where('revoked_at', 'is', null)
     .executeTakeFirst();
-  // The look-up goes by a hash that an attacker cannot steer, so its timing tells nothing; the comparison that decides is
+  // The look-up uses a hash that an attacker cannot steer, so its timing reveals nothing; the comparison that decides is
   // constant-time.
   return row && timingSafeEqual(row.hash, hash) ? fromRow(row) : undefined;
 }

@@ -9,7 +9,7 @@ export interface Key {
 export type KeyValue = string | null;
 
 /**
- * A total order: all keys in one direction, the last one unique. `name` tells the orderings of one list apart in their cursors.
+ * A total order: all keys in one direction, the last one unique. `name` distinguishes the orderings of one list in their cursors.
  */
 export interface Ordering {
   readonly name: string;

@@ -56,7 +56,7 @@ export async function countEach<DB, TB extends keyof DB>(
 type Keyed<Row> = Row & { readonly keyset_query: number; readonly keyset_values: readonly KeyValue[] };
 
 function pageOf<DB, TB extends keyof DB, Row>(query: SelectQueryBuilder<DB, TB, Row>, ordering: Ordering, page: PageRequest) {
-  let select = query.limit(page.limit + 1); // one more tells whether there is a further page
+  let select = query.limit(page.limit + 1); // one more shows whether there is a further page
   if (page.after !== null) select = select.where(beyond(ordering, parseCursor(page.after, ordering), 'after'));
   if (page.before !== null) select = select.where(beyond(ordering, parseCursor(page.before, ordering), 'before'));
   const ascending = (ordering.direction === 'asc') === (page.towards === 'forwards');

@@ -37,7 +37,7 @@ export function openPool(url: string, options: PoolOptions = {}): pg.Pool {
   });
   // An idle connection that breaks is replaced by the pool; without a listener Node would end the process for it.
   pool.on('error', () => undefined);
-  // One in use that breaks fails its query; pg tells it as an event as well, which without a listener would end the process too.
+  // One in use that breaks fails its query; pg emits it as an event as well, which without a listener would end the process too.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }

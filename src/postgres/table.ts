@@ -9,7 +9,7 @@ export interface Column<T> {
 }
 type Columns = Readonly<Record<string, Column<unknown>>>;
 
-/** A table as its SQL declares it; `npm run codegen:tables` writes those of a folder beside their SQL. */
+/** A table as its SQL declares it; `npm run codegen:tables` writes those of a folder next to their SQL. */
 export interface Table<Of extends Columns = Columns> {
   readonly name: string;
   /** The columns of the primary key. */

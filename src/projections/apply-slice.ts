@@ -78,7 +78,7 @@ async function lockRow(trx: Trx, projection: Projection, slice: Slice): Promise<
   return locked.rows[0]?.next_offset;
 }
 
-/** The version that a projector has in hand is neither live nor being built: another took over, and it must ask which. */
+/** The version that a projector folds is neither live nor being built: another took over, and it must ask which. */
 export class VersionGone extends Error {
   override readonly name = 'VersionGone';
   constructor(projection: string, version: number) {

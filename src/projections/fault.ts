@@ -37,7 +37,7 @@ export function whileDatabaseFaults(
   };
 }
 
-/** Says an error in one line, the errors of an aggregate included. */
+/** Words an error in one line, the errors of an aggregate included. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);

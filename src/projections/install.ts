@@ -6,9 +6,9 @@ import { projections as registered } from './registry.ts';
 const LOCK = 0x65_73_70_62; // one installer at a time
 
 /**
- * Returns every projection its tables (in a schema of its own per version, from the `tables.sql` beside its code) and makes the
- * views in `public` by which everyone reads them. Doing it again changes nothing. Readers never name a versioned schema, so that
- * a rebuilt version goes live by one swap of views.
+ * Creates the tables of every projection (in a schema of its own per version, from the `tables.sql` next to its code) and makes
+ * the views in `public` by which everyone reads them. Doing it again changes nothing. Readers never name a versioned schema, so
+ * that a rebuilt version goes live by one swap of views.
  */
 export async function installProjections(pool: pg.Pool, projections: readonly Projection[] = registered): Promise<void> {
   const client = await pool.connect();
@@ -26,7 +26,7 @@ export async function installProjections(pool: pg.Pool, projections: readonly Pr
 }
 
 async function install(client: pg.PoolClient, projection: Projection): Promise<void> {
-  // One that is there stays as it is, whatever version is live: newer code is built beside it and takes over by `espalier
+  // One that is there stays as it is, whatever version is live: newer code is built next to it and takes over by `espalier
   // rebuild`.
   const { rowCount } = await client.query('select 1 from projections where name = $1', [projection.name]);
   if (rowCount) return;
@@ -39,7 +39,7 @@ async function install(client: pg.PoolClient, projection: Projection): Promise<v
   await client.query('insert into projections (name, version) values ($1, $2)', [projection.name, projection.version]);
 }
 
-/** Returns the file that says a projection's tables, beside its code. */
+/** Returns the file that declares a projection's tables, next to its code. */
 export function tablesFileOf(name: string): URL {
   return new URL(`./${name}/tables.sql`, import.meta.url);
 }

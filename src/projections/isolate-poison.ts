@@ -13,7 +13,7 @@ const KEY_TRIES = 3;
 
 /**
  * Applies a slice, and when Postgres refuses a value in it (which the schemas should have caught) halves it until the one event
- * to blame stands alone and goes to quarantine: an event that nobody can store must not freeze the read model of everything
+ * to blame is isolated and goes to quarantine: an event that nobody can store must not freeze the read model of everything
  * behind it.
  */
 export async function applyIsolatingPoison(db: Db, projection: Projection, slice: Slice): Promise<Applied> {

@@ -7,10 +7,10 @@ const LOOK_MS = 1_000; // one statement; a crash of the database takes back less
 const RETRY_MS = 500;
 
 /**
- * Subscribes, and subscribes again whenever the cursors lie below what the log was told is done: the database crashed
+ * Subscribes, and subscribes again whenever the cursors lie below what was reported to the log as done: the database crashed
  * (projections commit without waiting for its disk) or was restored from an older copy. The log would otherwise hand over what
  * was lost only with the next record of each partition, which may never come.
- * @param regressed tells whether a cursor lies below; a fault of the database is no answer, and is asked again.
+ * @param regressed returns whether a cursor lies below; a fault of the database is no answer, and is asked again.
  */
 export async function keepAtCursors(
   subscribe: () => Promise<Subscription>,
@@ -19,7 +19,7 @@ export async function keepAtCursors(
   const closing = new AbortController();
   let current = await subscribe();
   const finished = run();
-  finished.catch(() => undefined); // whoever asks for it is told
+  finished.catch(() => undefined); // whoever asks for it gets it
   return {
     finished,
     async close() {
@@ -44,7 +44,7 @@ export async function keepAtCursors(
     }
   }
 
-  /** Resolves with true when the cursors went back, with false when nobody asks any more. */
+  /** Resolves with true when the cursors regressed, with false when nobody asks any more. */
   async function untilLost(stop: AbortSignal): Promise<boolean> {
     while (!stop.aborted) {
       await delay(LOOK_MS, undefined, { signal: stop, ref: false }).catch(() => undefined); // the stop ends the pause

@@ -16,6 +16,6 @@ export type LiveStatus =
 export function liveStatusOf({ name, version }: Projection, live: ReadonlyMap<string, number>): LiveStatus {
   const current = live.get(name) ?? version;
   if (codeVersionOf(current) === version) return { kind: 'folds', version: current };
-  const reason = `version ${codeVersionOf(current)} of ${name} is live and this code folds version ${version}: \`espalier rebuild ${name}\` builds it beside and swaps`;
+  const reason = `version ${codeVersionOf(current)} of ${name} is live and this code folds version ${version}: \`espalier rebuild ${name}\` builds it next to the live one and swaps`;
   return { kind: 'other-code', reason };
 }

@@ -8,8 +8,8 @@ import { cannotStore } from './quarantine.ts';
 
 /**
  * Asks the live version of a projection what it would say of events of one partition, in their order, as the next it folds there;
- * nothing is kept. It holds the cursor of the partition meanwhile, so that what is folded beside cannot change the answer. Gives
- * the reasons of those that it would refuse.
+ * nothing is kept. It holds the cursor of the partition meanwhile, so that what is folded at the same time cannot change the
+ * answer. Returns the reasons of those that it would refuse.
  */
 export async function offerAgain(
   db: Db,

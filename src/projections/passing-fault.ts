@@ -5,7 +5,7 @@ import { ProjectionsBehind } from './wait-until.ts';
 const DISK_FULL = new Set(['ENOSPC', 'EDQUOT']);
 
 /**
- * Tells a fault of the world that passes without us: the database or the log is away, a disk is full, or the read models are
+ * Recognises a fault of the world that passes without us: the database or the log is away, a disk is full, or the read models are
  * behind.
  */
 export function isPassingFault(error: unknown): boolean {

@@ -5,7 +5,7 @@ export interface Place {
   readonly offset: number;
 }
 
-/** Says a place for people: `trees.0:41`. */
+/** Formats a place for people: `trees.0:41`. */
 export function describePlace({ topic, partition, offset }: Place): string {
   return `${topic}.${partition}:${offset}`;
 }

@@ -2,7 +2,7 @@ import type { Offsets } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
 import { readCursors } from './wait-until.ts';
 
-/** Where the live version of a projection stands. */
+/** The status of the live version of a projection. */
 export interface ProjectionStatus {
   readonly name: string;
   readonly version: number;
@@ -12,7 +12,7 @@ export interface ProjectionStatus {
   readonly cursors: Offsets;
 }
 
-/** Reads where every installed projection stands, by name. */
+/** Reads the status of every installed projection, by name. */
 export async function readProjectionStatuses(db: Db): Promise<readonly ProjectionStatus[]> {
   const [rows, cursors] = await Promise.all([
     db.selectFrom('projections').select(['name', 'version', 'state', 'reason']).orderBy('name').execute(),

@@ -81,7 +81,7 @@ export function buildOf(version: number): number {
   return Math.floor(version / BUILD) + 1;
 }
 
-/** Says a version for people: `version 1`, `version 1, build 2`. */
+/** Formats a version for people: `version 1`, `version 1, build 2`. */
 export function describeVersion(version: number): string {
   const build = buildOf(version);
   return `version ${codeVersionOf(version)}${build > 1 ? `, build ${build}` : ''}`;
@@ -98,14 +98,14 @@ export function atVersion(projection: Projection, version: number): Projection {
   return { ...projection, version };
 }
 
-/** Folds into a version beside the live one: its cursors and its quarantine go by a name of their own. */
+/** Folds into a version next to the live one: its cursors and its quarantine have a name of their own. */
 export function shadowVersion(projection: Projection, version: number): Projection {
   return { ...projection, name: `${projection.name}@${version}`, version };
 }
 
 /**
  * Returns the schema that holds a version of a projection's tables: `step-tree` version 1 → `step_tree_v1`, its second build →
- * `step_tree_v1_b2`; also where it stands beside.
+ * `step_tree_v1_b2`; also where it is a shadow version.
  */
 export function schemaNameOf({ name, version }: { readonly name: string; readonly version: number }): string {
   const build = buildOf(version);

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Offsets } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
 
-/** How far the live version of a projection is. A partition that it has never met is not in its cursors: it stands at 0. */
+/** How far the live version of a projection is. A partition that it has never met is not in its cursors: it is at 0. */
 export interface ProjectionCursors {
   readonly name: string;
   readonly version: number;

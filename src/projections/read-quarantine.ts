@@ -73,7 +73,7 @@ export async function countQuarantine(db: Db, filter: QuarantineFilter): Promise
 }
 
 function chosen(db: Db, filter: QuarantineFilter) {
-  // Versions beside the live one, kept or being built, have a quarantine of their own under the name `projection@version`.
+  // Versions next to the live one, kept or being built, have a quarantine of their own under the name `projection@version`.
   let query = db.selectFrom('quarantine').where('projection', 'in', db.selectFrom('projections').select('name'));
   if (filter.projection !== undefined) query = query.where('projection', '=', filter.projection);
   if (filter.code !== undefined) query = query.where('code', '=', filter.code);

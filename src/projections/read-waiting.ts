@@ -12,7 +12,7 @@ export interface WaitingRecord extends Place {
   readonly reason: string;
 }
 
-/** Reads what waits for live projections, not for versions beside them: the oldest first, at most `limit` records. */
+/** Reads what waits for live projections, not for versions next to them: the oldest first, at most `limit` records. */
 export async function readWaiting(db: Db, limit: number): Promise<readonly WaitingRecord[]> {
   return db
     .selectFrom('quarantine')

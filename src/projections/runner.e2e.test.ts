@@ -42,7 +42,7 @@ describeWithKafka('the runner over Kafka', () => {
     const runner = await runProjections({ log, database });
     const settled = async () => waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 20_000 });
     try {
-      const builder = new EventBuilder('kafka went back');
+      const builder = new EventBuilder('kafka regressed');
       builder.walk(builder.tree(builder.run()), 0, 4, 1);
       await log.append(await prepareEvents(builder.events, new MemoryBlobs()));
       await settled();

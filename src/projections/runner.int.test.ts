@@ -137,7 +137,7 @@ describe('the cursor in the database', () => {
   });
 
   test('a cursor that regresses under a running runner is folded again, although nothing is appended', async () => {
-    const builder = new EventBuilder('went back');
+    const builder = new EventBuilder('regressed');
     recordMore(builder);
     const { runner } = await start();
     await appendRest(builder);

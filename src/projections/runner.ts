@@ -23,7 +23,7 @@ export interface RunnerOptions {
   readonly group?: string;
   readonly projections?: readonly Projection[];
   readonly batchLimit?: number;
-  /** Told of what stops or quarantines; once, where it is decided. */
+  /** Called for what stops or quarantines; once, where it is decided. */
   readonly report?: (event: RunnerReport) => void;
 }
 export type RunnerReport =
@@ -51,7 +51,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
   let projections = wanted;
   const stopped = new Set<string>();
   const rewound = new Map<string, number>();
-  // as the log was told
+  // as reported to the log
   const done = new Map<string, { readonly topic: string; readonly partition: number; readonly next: number }>();
   await database.db
     .updateTable('projections')
@@ -160,10 +160,11 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
   }
 
   /**
-   * Returns whether a cursor lies below what the log was told is done: the database lost its last commits, or is an older copy.
+   * Returns whether a cursor lies below what was reported to the log as done: the database lost its last commits, or is an older
+   * copy.
    */
   async function regressed(): Promise<boolean> {
-    const applied = [...done.values()]; // before the cursors are read: they are never behind what was told by then
+    const applied = [...done.values()]; // before the cursors are read: they are never behind what was reported by then
     const isBehind = async () => {
       const cursors = await readCursors(database.db);
       return projections.some(
@@ -222,7 +223,7 @@ async function refuseShrunkLog(log: EventLog, database: Database, topics: readon
         const end = ends.get(topic)?.get(partition);
         if (end === undefined || cursor <= end) continue;
         throw new LogShrunk(
-          `the log of ${topic}.${partition} ends at ${end}, but ${projection} has folded it up to ${cursor}: the topic was made anew or lost its tail; point DATABASE_URL to a new database to fold what is left`,
+          `the log of ${topic}.${partition} ends at ${end}, but ${projection} has folded it up to ${cursor}: the topic was made again or lost its tail; point DATABASE_URL to a new database to fold what is left`,
         );
       }
     }

@@ -1,4 +1,4 @@
-/** Bounds the bytes of all bodies that are read or in hand together. */
+/** Bounds the bytes of all bodies that are being read or processed together. */
 export interface BodyBudget {
   /** Begins to count for a body that arrives. Whoever opens closes. */
   open(): Share;
@@ -6,13 +6,13 @@ export interface BodyBudget {
 /** What one body holds. */
 export interface Share {
   /**
-   * Accounts for more bytes. Where all together would hold too many, the largest body that has been arriving for long gives way;
+   * Accounts for more bytes. Where all together would hold too many, the largest body that has been arriving for long is evicted;
    * false when none is left that could.
    */
   take(bytes: number): boolean;
-  /** Says that the body is here whole: it does not give way any more. */
+  /** Marks the body as complete: it is not evicted any more. */
   arrived(): void;
-  /** Aborted when the body gives way to others. */
+  /** Aborted when the body is evicted. */
   readonly evicted: AbortSignal;
   close(): void;
 }

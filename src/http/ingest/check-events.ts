@@ -6,7 +6,7 @@ import { wellFormed } from '../../events/well-formed.ts';
 import { PROBLEM_LIMIT, type Problem, type Reply, refuse } from '../reply.ts';
 import { unsafePart } from './unsafe-part.ts';
 
-/** An event of a request and where it stood in it. */
+/** An event of a request and its place in it. */
 export interface Sent {
   readonly index: number;
   readonly event: Envelope;
@@ -29,7 +29,7 @@ export function checkEvents(values: readonly unknown[]): Checked {
   return { kind: 'refused', reply: refuse(400, 'some events do not fit; nothing was appended', REMEDY, { problems }) };
 }
 
-/** Batches, leases and versions are decided with fences, and told by who decided them. */
+/** Batches, leases and versions are decided with fences, and recorded by who decided them. */
 const NOT_HERE = {
   path: 'type',
   message: 'events of topic training are written by the platform alone',

@@ -17,7 +17,7 @@ export interface ReferenceWorld {
   readonly db: Db;
   /** What this process appended lately: a producer that sends step after step need not wait for the projections each time. */
   readonly recent: Known;
-  /** Waits, within a limit, until the read models of these kinds hold all that the log holds now; tells whether they do. */
+  /** Waits, within a limit, until the read models of these kinds hold all that the log holds now; returns whether they do. */
   readonly caughtUp: (kinds: ReadonlySet<DeclaredKind>) => Promise<boolean>;
 }
 

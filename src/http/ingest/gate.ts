@@ -1,6 +1,6 @@
-/** Bounds how many requests are worked on at once; one more is told to come back, rather than queued in memory. */
+/** Bounds how many requests are worked on at once; one more is asked to come back, rather than queued in memory. */
 export interface Gate {
-  /** Lets a request in, or returns undefined when too many are in hand. Whoever enters leaves. */
+  /** Lets a request in, or returns undefined when too many are in flight. Whoever enters leaves. */
   enter(): Ticket | undefined;
 }
 export interface Ticket {

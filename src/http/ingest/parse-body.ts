@@ -34,7 +34,7 @@ export function unknownMedia(headers: IncomingHttpHeaders): Reply {
 
 /**
  * Parses a body into as many JSON values as it holds: one object, an array, or a line each (blank lines are skipped). Of a key
- * that stands twice in one object the last value counts, as in every JSON parser; the schemas then see only that one.
+ * that occurs twice in one object the last value counts, as in every JSON parser; the schemas then see only that one.
  */
 export function parseBody(bytes: Uint8Array, media: Media, limit: number): Values {
   let text: string;

@@ -6,7 +6,7 @@ import { segmentId } from '../../images/image-id.ts';
 import type { Problem } from '../reply.ts';
 import type { Sent } from './check-events.ts';
 
-/** Finds what is named by its content and has another name than its content gives: its projection would set it aside. */
+/** Finds what is named by its content and has another name than its content implies: its projection would set it aside. */
 export function wrongDigests(events: readonly Sent[]): readonly Problem[] {
   const problems: Problem[] = [];
   for (const { index, event } of events) {

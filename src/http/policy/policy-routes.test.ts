@@ -81,7 +81,7 @@ describe('policies served as models', () => {
       400,
       'must be of the user',
     ],
-    ['no action to choose from', { admissible_actions: null }, 400, 'was told none'],
+    ['no action to choose from', { admissible_actions: null }, 400, 'was given none'],
   ])('a request with %s is refused as by such servers', async (_, change, status, message) => {
     const body = {
       model: 'crafter',

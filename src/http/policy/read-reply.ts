@@ -3,7 +3,7 @@
  * over blanks or quotes would hold the server for minutes.
  */
 
-/** Reads the action of a reply: what stands between action tags, else its last line `Action: …`, else all of it. */
+/** Reads the action of a reply: what is between action tags, else its last line `Action: …`, else all of it. */
 export function actionOf(reply: string): string {
   return (taggedIn(reply) ?? lastActionIn(reply) ?? reply).trim();
 }
@@ -30,7 +30,7 @@ const ACTION = 'Action:';
 
 /**
  * Reads the goal of an opening: what follows `Goal: craft`, `Goal:`, `Your task:` or `Question:` at the beginning of a line;
- * empty where it tells none.
+ * empty where it names none.
  */
 export function goalOf(opening: string): string {
   // Behind the beginning of a line and not behind any blanks: those of many empty lines would be tried from each of them.

@@ -2,7 +2,7 @@ import type { Situation } from '../../policies/linear/situation.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { actionOf, goalOf, listedIn } from './read-reply.ts';
 
-/** Where a chat stands and what can be done there; or why it cannot be told. */
+/** The state of a chat and what can be done there; or why it cannot be read. */
 export type ReadChat =
   | { readonly kind: 'read'; readonly situation: Situation; readonly candidates: readonly string[] }
   | { readonly kind: 'refused'; readonly reason: string };
@@ -10,14 +10,14 @@ export type ReadChat =
 /**
  * Reads a chat back as the situation that it was made of: the first user message is the first observation, each reply and the
  * message after it a step. The goal is what follows `Goal: craft`, `Your task:` or `Question:`, to the end of its line, unless a
- * field tells it. Actions are those of the field, else the list `What you can do now: ['…' …]` of the last message.
+ * field holds it. Actions are those of the field, else the list `What you can do now: ['…' …]` of the last message.
  */
 export function readSituation({ messages, goal, admissible_actions: given }: ChatRequest): ReadChat {
   const exchanged = messages.filter(({ role }) => role === 'user' || role === 'assistant');
   const [opening, ...turns] = exchanged;
   const last = exchanged.at(-1);
   if (opening?.role !== 'user' || last?.role !== 'user')
-    return { kind: 'refused', reason: 'messages: the first and the last (beside system ones) must be of the user' };
+    return { kind: 'refused', reason: 'messages: the first and the last (system ones aside) must be of the user' };
   const history: { action: string; observation: string }[] = [];
   for (let i = 0; i < turns.length; i += 2) {
     const [reply, answer] = [turns[i], turns[i + 1]];
@@ -30,7 +30,7 @@ export function readSituation({ messages, goal, admissible_actions: given }: Cha
     return {
       kind: 'refused',
       reason:
-        'this policy chooses among actions and was told none: send them as admissible_actions, or let the last message end with What you can do now: [...]',
+        'this policy chooses among actions and was given none: send them as admissible_actions, or let the last message end with What you can do now: [...]',
     };
   return {
     kind: 'read',

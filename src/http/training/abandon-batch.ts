@@ -5,7 +5,7 @@ import { batchId, decided, fence, leaseId, NEEDS, reason, type TrainingWorld, tr
 
 const abandoned = z.object({ kind: z.literal('abandoned'), batchId: id, ordinal: z.int() });
 const done = {
-  description: 'No version comes of the batch; the next one is leased on the same base.',
+  description: 'The batch produces no version; the next one is leased on the same base.',
   content: { 'application/json': abandoned },
 };
 

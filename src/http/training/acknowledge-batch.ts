@@ -46,7 +46,7 @@ export function acknowledgeBatch({ service, blobs, bodies }: TrainingWorld): End
     method: 'POST',
     path: '/v1/training/leases/{id}/ack',
     needs: NEEDS,
-    summary: 'Records that a batch was trained, and the version that came of it.',
+    summary: 'Records that a batch was trained, and the version that it produced.',
     description: 'Sent again with the same content, it has the same answer.',
     params: leaseId,
     body: bodies(request),

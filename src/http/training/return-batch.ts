@@ -10,7 +10,7 @@ export function returnBatch({ service, bodies }: TrainingWorld): Endpoint {
     method: 'POST',
     path: '/v1/training/leases/{id}/nack',
     needs: NEEDS,
-    summary: 'Gives a batch back, for another consumer to lease.',
+    summary: 'Returns a batch, for another consumer to lease.',
     params: leaseId,
     body: bodies(z.strictObject({ fence, reason })),
     answers: {

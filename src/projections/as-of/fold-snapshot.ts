@@ -47,7 +47,7 @@ function sliceOf(batch: LogBatch): Slice {
 }
 
 /**
- * Folds a slice into one projection; a slice that holds a value which Postgres refuses is halved until the one event stands
+ * Folds a slice into one projection; a slice that holds a value which Postgres refuses is halved until the one event is
  * alone, as live.
  */
 async function foldSlice(into: Db, projection: Projection, slice: Slice, signal: AbortSignal): Promise<void> {

@@ -7,7 +7,7 @@ import { AsOfError } from './as-of-error.ts';
 
 /** A moment of the record: next offsets, or a time. */
 export type Moment =
-  /** Everything below these next offsets. A partition that is not named stands at 0: as where a reader begins. */
+  /** Everything below these next offsets. A partition that is not named is at 0: as where a reader begins. */
   | { readonly kind: 'position'; readonly position: Offsets }
   /**
    * In every partition everything before the first event that happened later, by `occurredAt`, the only time that an event
@@ -39,7 +39,8 @@ export async function resolveMoment(db: Db, moment: Moment): Promise<Offsets> {
 }
 
 /**
- * Where the journal stands in each partition, of trees no further than step-tree: by it the streams of a run or step are found.
+ * The position of the journal in each partition, of trees no further than step-tree: by it the streams of a run or step are
+ * found.
  */
 async function readJournalled(db: Db): Promise<Offsets> {
   const { rows } = await sql<{ topic: string; partition: number; next: number }>`

@@ -28,8 +28,8 @@ export interface Entities {
 
 /**
  * The projections whose rows of a tree follow from the tree's own stream, and those of a run from the run's and its trees', with
- * the journal, which is always there whole. Of the others a scope of streams has no tables at all: who reads them there is told
- * by an error, never by rows that are missing.
+ * the journal, which is always there whole. Of the others a scope of streams has no tables at all: who reads them there gets the
+ * message by an error, never by rows that are missing.
  */
 const OF_STREAMS: readonly Projection[] = [
   journal,
@@ -50,7 +50,7 @@ export function projectionsOf(scope: Scope): readonly Projection[] {
 }
 
 /**
- * Finds the streams of runs, trees, steps and rollouts in the read models of now: what stood in a tree before stands in it now.
+ * Finds the streams of runs, trees, steps and rollouts in the read models of now: what was in a tree before is in it now.
  * One that is not known now was not known before either.
  */
 export async function scopeOf(db: Db, { runs: ofRuns, trees, steps, rollouts }: Entities): Promise<Scope> {

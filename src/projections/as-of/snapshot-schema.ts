@@ -32,7 +32,7 @@ export function foldedIn(projections: readonly Projection[]): readonly Projectio
 
 /**
  * Makes the schema of a snapshot: the tables of the projections, empty; the journal and its chain as views that end at the
- * position; and projections (no builds beside them), cursors and quarantine of its own, so that whoever reads or folds by
+ * position; and projections (no builds next to them), cursors and quarantine of its own, so that whoever reads or folds by
  * unqualified names meets nothing of now.
  */
 export async function createSnapshotSchema(

@@ -10,7 +10,7 @@ import { type Entities, projectionsOf, type Scope, scopeOf } from './scope.ts';
 import { becomeOwner, type SnapshotOwner } from './snapshot-owner.ts';
 import { createSnapshotSchema, dropSnapshotSchema, readShownVersions, type ShownVersions } from './snapshot-schema.ts';
 
-/** The read models as of a moment, in hand until released. */
+/** The read models as of a moment, held until released. */
 export interface Snapshot {
   /** Reads them: the same names, the same statements as of the live ones. It cannot write. */
   readonly db: Db;
@@ -43,7 +43,7 @@ const CONNECTIONS = 4; // projections folded at once: more wait for two cores
 
 /** Keeps read models as of moments of the record, each in a schema of its own. It opens nothing before it is first asked. */
 export function keepSnapshots(database: Database, url: string, limits: SnapshotLimits): Snapshots {
-  const kept = new Map<string, Kept>(); // the one used last stands last
+  const kept = new Map<string, Kept>(); // the one used last comes last
   const leaving = new Set<Promise<void>>();
   let owner: Promise<SnapshotOwner> | undefined;
   let turn: Promise<unknown> = Promise.resolve();

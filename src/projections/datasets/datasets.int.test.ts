@@ -27,7 +27,7 @@ describe('datasets', () => {
   });
 
   test('datasets are read by name, by id and by their runs, with every field as released', async () => {
-    const recorded = new EventBuilder('told');
+    const recorded = new EventBuilder('recorded');
     for (const data of [release('b', 1, [one, two]), release('a', 2, [two]), release('a', 1, [one])])
       recorded.record('DatasetReleased', data, data.datasetId);
     await givenEvents(database.db, recorded.events);
@@ -47,7 +47,7 @@ describe('datasets', () => {
   });
 
   test('a dataset is withdrawn once, and a withdrawal of an unknown one waits in quarantine', async () => {
-    const recorded = new EventBuilder('told');
+    const recorded = new EventBuilder('recorded');
     const data = release('a', 1, [one]);
     recorded.record('DatasetReleased', data, data.datasetId);
     const first = recorded.record('DatasetWithdrawn', { datasetId: data.datasetId, reason: 'leak' }, data.datasetId);

@@ -14,7 +14,7 @@ const HANDLES: readonly EventType[] = ['RenderSpecRegistered', 'SegmentRendered'
 
 /**
  * Folds how histories were shown as images. Specs, segments and histories lie on three topics, which arrive in any order: none
- * asks for another here, and who reads a history says what is missing. Within a tree order holds: a history stands on one before
+ * asks for another here, and who reads a history says what is missing. Within a tree order holds: a history builds on one before
  * it (else quarantine), and the first that a step was shown is the fact. A spec and a segment must be what their ids are digests
  * of: they are the same rows for all runs.
  */

@@ -17,7 +17,7 @@ export interface HistoryImageRecord extends Size {
   readonly renderSpecId: string;
   /** How many segments it shows. */
   readonly length: number;
-  /** What stands where it shows none: a history without a character, or none because nothing has happened yet. */
+  /** What takes its place where it shows none: a history without a character, or none because nothing has happened yet. */
   readonly history: 'segments' | 'blank' | 'absent';
   /** The places of those that had to be drawn; a cache held the others. */
   readonly missed: readonly number[];

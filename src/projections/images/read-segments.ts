@@ -33,8 +33,8 @@ export async function readSegments(db: Db, ids: readonly string[]): Promise<read
 }
 
 /**
- * Tells which of the segments are on record: what a run draws for the first time it appends, what another run told it does not
- * tell again.
+ * Returns which of the segments are on record: what a run draws for the first time it appends, what another run recorded it does
+ * not record again.
  */
 export async function findKnownSegments(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();

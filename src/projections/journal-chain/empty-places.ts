@@ -9,9 +9,9 @@ export type Absence = { readonly kind: 'kept-elsewhere' } | { readonly kind: 'se
 
 /**
  * Returns the reasons that the journal itself wrote down for chained places where it holds nothing, by offset. That an event of
- * this id is somewhere else is none: it may have been moved. Of a release from quarantine the journal keeps the place beside the
- * event. Only of segments the journal notes no second append (two processes may both tell one, as they should); the one that was
- * kept came first.
+ * this id is somewhere else is none: it may have been moved. Of a release from quarantine the journal keeps the place next to the
+ * event. Only of segments the journal notes no second append (two processes may both record one, as they should); the one that
+ * was kept came first.
  */
 export async function absencesOf(
   db: Db,
@@ -43,8 +43,8 @@ export async function absencesOf(
 }
 
 /**
- * Gives, by offset, the bytes of what the journal took out of its quarantine at these places, in versions whose releases were no
- * records of the log: a record that could not be read when the chain went by is in the journal since, and never in the chain.
+ * Returns, by offset, the bytes of what the journal took out of its quarantine at these places, in versions whose releases were
+ * no records of the log: a record that could not be read when the chain went by is in the journal since, and never in the chain.
  */
 export async function releasedBodies(
   db: Db,

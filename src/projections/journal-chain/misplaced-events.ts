@@ -17,7 +17,7 @@ export interface Found {
 /**
  * Finds events where the journal never was: in a partition without a cursor, at or behind the cursor's offset. Cursor and events
  * come from one statement, one snapshot, and the journal moves both in one transaction: of what is appended meanwhile nothing is
- * found. A join, since under `not exists` beside an `or` Postgres looks the cursor up for each event (300,000 in 2.4 s, joined
+ * found. A join, since under `not exists` next to an `or` Postgres looks the cursor up for each event (300,000 in 2.4 s, joined
  * 0.7).
  */
 export async function readStrays(db: Db, limit: number): Promise<Found> {

@@ -12,7 +12,7 @@ export interface ChainFault {
   /** topic.partition@offset. */
   readonly place: string;
   readonly eventId: string;
-  /** Of a record that is as it was chained: the columns beside it that say something else. */
+  /** Of a record that is as it was chained: its columns that say something else. */
   readonly columns: readonly string[];
 }
 

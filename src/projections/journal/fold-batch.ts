@@ -33,7 +33,7 @@ export function foldBatch(batch: readonly Delivery[], { bodies, positions, seque
     if (before !== undefined) {
       if (sameContent(before, delivery.body)) {
         if (event.released) releases.push(releaseRow(delivery, event.released));
-        // A segment is named by its content: two processes that draw the same one at once both tell it, as they should.
+        // A segment is named by its content: two processes that draw the same one at once both record it, as they should.
         else if (event.type !== 'SegmentRendered')
           anomalies.push(anomaly(delivery, 'duplicate', 'appended again with the same content'));
       } else

@@ -8,7 +8,7 @@ import { writeRows } from './write-rows.ts';
 
 /**
  * Keeps every event once, in its log order and its stream's order, and notes what should not be: an event appended twice, a hole
- * in a producer's sequence, a sequence that went back. The first append of an id is the fact; another fact under the same id is
+ * in a producer's sequence, a sequence that regressed. The first append of an id is the fact; another fact under the same id is
  * quarantined. Where an event was appended again because it was released from a quarantine, the place is kept: there it takes
  * effect for who refused it before.
  */

@@ -30,7 +30,7 @@ create table stream_producers (
   primary key (stream, producer)
 );
 
--- What was seen that should not be: a second append of an event, a hole in a producer's sequence, a sequence that went back.
+-- What was seen that should not be: a second append of an event, a hole in a producer's sequence, a sequence that regressed.
 create table anomalies (
   topic     text    not null,
   partition integer not null,

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: ae2450b80a3e0191
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 9e56d715bd9e390d
 import type { Instant } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

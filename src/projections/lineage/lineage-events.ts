@@ -2,7 +2,7 @@ import type { Envelope } from '../../events/envelope.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readEventsOfTypes } from '../journal/read-events-of-types.ts';
 
-/** What the journal tells of the making of one version, each fact with the event that says it. */
+/** What the journal holds of the making of one version, each fact with the event that says it. */
 export interface VersionEvents {
   readonly update: Envelope<'PolicyUpdated'>;
   /** Null for a beginning. */
@@ -11,15 +11,17 @@ export interface VersionEvents {
   readonly checkpoint: Envelope<'CheckpointSaved'> | null;
 }
 
-/** What the journal tells of a policy's training, in the order of the log: its batches by ordinal, its versions by number. */
+/** What the journal holds of a policy's training, in the order of the log: its batches by ordinal, its versions by number. */
 export interface LineageEvents {
   readonly batches: ReadonlyMap<number, Envelope<'BatchPlanned'>>;
-  /** The ordinals of those that were abandoned: no version came of them. */
+  /** The ordinals of those that were abandoned: they produced no version. */
   readonly abandoned: ReadonlySet<number>;
   readonly versions: ReadonlyMap<number, VersionEvents>;
 }
 
-/** Reads the events of a lineage from the journal: no read model between. Of an event that was told twice, the first counts. */
+/**
+ * Reads the events of a lineage from the journal: no read model between. Of an event that was recorded twice, the first counts.
+ */
 export async function readLineageEvents(db: Db, lineageId: string): Promise<LineageEvents> {
   const events = await readEventsOfTypes(db, lineageId, TYPES);
   const batches = new Map<number, Envelope<'BatchPlanned'>>();

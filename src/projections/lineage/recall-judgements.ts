@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 
 /**
  * Every judgement of every reward, in force or not: a query of `reward_id, step_id, rollout_id, tree_id, ordinal, value, scorer,
- * revision`; ordinal 0 is the first. The read model keeps the scorer in force beside a reward, so that of a first judgement which
+ * revision`; ordinal 0 is the first. The read model keeps the scorer in force with a reward, so that of a first judgement which
  * was revised is read from the journal.
  */
 export const JUDGEMENTS = sql`

@@ -6,7 +6,7 @@ import { readTouchedRollouts, type TouchedRollouts } from './touched-rollouts.ts
 /**
  * Follows rollouts forward to what was made of them: releases by the sources of their lines, batches by their samples, policy
  * versions by their batches and datasets and from there to all versions trained from those, evaluations by their policy or their
- * episodes. Where the record cannot tell (a release or a trained policy that names only runs), it counts as touched: a recall
+ * episodes. Where the record cannot show it (a release or a trained policy that names only runs), it counts as touched: a recall
  * that forgets one is worse than one that looks twice. One snapshot that only reads: the read models of a moment, and a standby
  * server, take no temporary table, so sets go from one statement to the next.
  */

@@ -8,7 +8,7 @@ export interface Link {
   readonly text: string;
 }
 
-/** Everything that stands in one relation: how many there are, and the first of them. */
+/** Everything in one relation: how many there are, and the first of them. */
 export interface Links {
   readonly relation: string;
   readonly total: number;
@@ -23,7 +23,7 @@ export interface LinkQuery {
 
 /**
  * Where the events that made something lie: in which streams, of which types, the field of their data that names it, and what
- * stands there.
+ * is there.
  */
 export interface MadeBy {
   readonly streams: RawBuilder<unknown>;

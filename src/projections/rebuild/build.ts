@@ -1,6 +1,6 @@
 import type { Projection } from '../projection.ts';
 
-/** A version of a projection that is folded beside the live one, into a schema with cursors and a quarantine of its own. */
+/** A version of a projection that is folded next to the live one, into a schema with cursors and a quarantine of its own. */
 export interface Build {
   /** The code, by the name under which the live version is known. */
   readonly projection: Projection;

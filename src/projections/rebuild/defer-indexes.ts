@@ -34,8 +34,8 @@ export async function deferIndexes(trx: Trx, schema: string, { deferred }: Load)
 }
 
 /**
- * Makes the indexes that waited, each in a transaction of its own, so that one who is killed here, or told to end after the one
- * in hand, goes on with the next. @throws KeysRepeat when a key is there twice; the signal's reason.
+ * Makes the indexes that waited, each in a transaction of its own, so that one who is killed here, or asked to end after the one
+ * in progress, goes on with the next. @throws KeysRepeat when a key is there twice; the signal's reason.
  */
 export async function makeDeferred({ db }: Database, { projection, version, schema }: Build, signal: AbortSignal): Promise<void> {
   const build = () => db.selectFrom('projection_builds').where('projection', '=', projection.name).where('version', '=', version);

@@ -10,7 +10,7 @@ import { refuseUnrecordedReleases } from './unrecorded-releases.ts';
 import type { Watching } from './watch-build.ts';
 
 /**
- * Folds a projection again beside the live version, at bulk speed where it can be loaded, and does something when it has caught
+ * Folds a projection again next to the live version, at bulk speed where it can be loaded, and does something when it has caught
  * up, while it is folded on. An unfinished build of the same code is gone on with. @throws ReleasesUnrecorded.
  */
 export async function foldAgain<T>(

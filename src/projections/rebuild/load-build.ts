@@ -14,7 +14,7 @@ type Reached = Map<string, number>;
 
 /**
  * Loads a fresh build up to the live version, and makes its indexes. The load ends early at the first thing that what it
- * remembers cannot tell (`LoadEnds`, a key that is there, a value that Postgres refuses, a lost connection), and does not go on
+ * remembers cannot decide (`LoadEnds`, a key that is there, a value that Postgres refuses, a lost connection), and does not go on
  * in another process, which remembers nothing: what is left is folded by looking up.
  * @throws KeysRepeat when the tables cannot get their keys.
  */

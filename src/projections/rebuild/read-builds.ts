@@ -2,7 +2,7 @@ import type { Db } from '../../postgres/database.ts';
 import { buildOf, codeVersionOf, schemaNameOf } from '../projection.ts';
 import type { BuildProgress } from './watch-build.ts';
 
-/** A version of a projection that stands beside the live one. */
+/** A version of a projection next to the live one. */
 export interface BuildStatus {
   readonly projection: string;
   /** Of the code: that of its tables and meaning. */
@@ -16,11 +16,11 @@ export interface BuildStatus {
    */
   readonly state: 'building' | 'kept';
   readonly begunAt: Date;
-  /** What who builds it told last, and when; null before the first word, and of what is kept. */
+  /** What its builder reported last, and when; null before the first report, and of what is kept. */
   readonly progress: (Omit<BuildProgress, 'projection'> & { readonly toldAt: Date }) | null;
 }
 
-/** Reads the numbers of a projection's versions that are kept, or being built, beside the live one, the newest first. */
+/** Reads the numbers of a projection's versions that are kept, or being built, next to the live one, the newest first. */
 export async function readShadowVersions(db: Db, projection: string, state: BuildStatus['state']): Promise<readonly number[]> {
   const rows = await db
     .selectFrom('projection_builds')
@@ -32,7 +32,7 @@ export async function readShadowVersions(db: Db, projection: string, state: Buil
   return rows.map(({ version }) => version);
 }
 
-/** Reads the versions that stand beside the live ones, by projection, the one that was begun last first. */
+/** Reads the versions next to the live ones, by projection, the one that was begun last first. */
 export async function readBuilds(db: Db): Promise<readonly BuildStatus[]> {
   const rows = await db.selectFrom('projection_builds').selectAll().orderBy('projection').orderBy('begun_at', 'desc').execute();
   return rows.map(({ projection, version, state, begun_at, phase, done, of, rate, told_at }) => ({

@@ -14,8 +14,8 @@ const UNKNOWN = 'unknown';
 
 /**
  * Lets a build take over, in one transaction: the views in `public` show its tables, its cursors are those of the live version,
- * and what was live is kept beside. It holds at a moment at which both hold the same events, so that no reader goes back in time.
- * Returns the version that was live.
+ * and what was live is kept next to it. It holds at a moment at which both hold the same events, so that no reader goes back in
+ * time. Returns the version that was live.
  *
  * A read in one snapshot that began earlier would meet the new tables as they were at that time, half built: the swap waits until
  * none is left, and tries again when a view is in use, so that readers see no error and no half state.
@@ -80,7 +80,7 @@ async function untilReadersGone(trx: Trx, limitMs: number): Promise<void> {
   const mark = began.rows[0]?.now ?? '';
   const deadline = performance.now() + limitMs;
   for (;;) {
-    // Inside a transaction the activity of others is read once and kept, unless it is told to look again.
+    // Inside a transaction the activity of others is read once and kept, unless it is asked to look again.
     const { rows } = await sql<{ pid: number }>`
       with again as materialized (select pg_stat_clear_snapshot())
       select pid from again, pg_stat_activity

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import type { Place } from '../place.ts';
 
-/** A release that no record of the log tells: a version before this one made it, in the tables of that time alone. */
+/** A release that no record of the log holds: a version before this one made it, in the tables of that time alone. */
 export interface UnrecordedRelease extends Place {
   readonly projection: string;
 }

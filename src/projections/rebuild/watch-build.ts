@@ -24,7 +24,7 @@ const LOOK_MS = 50;
 const REPORT_MS = 1_000;
 
 /**
- * Tells the progress of a build, to who waits and to the database, until it has caught up with the live version, `finished`
+ * Reports the progress of a build, to the caller and to the database, until it has caught up with the live version, `finished`
  * resolves or `ended` aborts. @throws what `finished` rejects with.
  */
 export async function watchBuild(

@@ -33,7 +33,7 @@ export async function readJudgements(db: Db, trees: readonly string[]): Promise<
   return rows;
 }
 
-/** Finds the first judgement that a judge (`name@revision`) gave when it was told just this, in whatever run. */
+/** Finds the first judgement that a judge (`name@revision`) gave when it was asked just this, in whatever run. */
 export async function findVerdict(db: Db, judge: string, promptHash: string): Promise<JudgementRecord | undefined> {
   const { rows } = await sql<JudgementRecord>`
     select ${COLUMNS} from judgements where prompt_hash = ${promptHash} and judge = ${judge}

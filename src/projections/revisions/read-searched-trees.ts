@@ -15,7 +15,7 @@ export interface SearchedTree {
   /** What the task was reset with. */
   readonly seed: number;
   readonly instruction: string;
-  /** The task's first observation: what a judge is told as the task description. */
+  /** The task's first observation: what a judge reads as the task description. */
   readonly firstObservation: string;
   /** A search backed values up in it; else what its steps are worth follows from the returns of its rollouts. */
   readonly searched: boolean;
@@ -109,7 +109,7 @@ async function growSearched(
       action: await text(row.action, action),
       observation: await text(row.observation, observation),
       score: visits === 0 ? 0 : valueSum / visits,
-      disaster: false, // told by its value, 0; no rule of revision reads the flag
+      disaster: false, // follows from its value, 0; no rule of revision reads the flag
       terminal: row.termination !== 'none' || ended.has(row.stepId),
       visits,
       valueSum,

@@ -1,4 +1,4 @@
--- One row per judgement. A verdict is looked up by what the judge was told; `run_id` is the run that its tree belongs to.
+-- One row per judgement. A verdict is looked up by what the judge was asked; `run_id` is the run that its tree belongs to.
 create table judgements (
   judgement_id uuid        not null primary key,
   tree_id      uuid        not null,

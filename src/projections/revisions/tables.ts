@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 62183f399a686d15
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 767530c1c7b53a49
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

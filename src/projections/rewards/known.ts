@@ -39,7 +39,7 @@ export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<K
   return known;
 }
 
-/** Steps are asked for where something hangs on them: that a step is told again changes nothing, whatever the tables hold. */
+/** Steps are asked for where something hangs on them: that a step is recorded again changes nothing, whatever the tables hold. */
 function references(batch: readonly Delivery[]) {
   const trees = new Set<string>();
   const steps = new Set<string>();

@@ -19,7 +19,7 @@ export function rewardsLoad(stepsKept = STEPS_KEPT): Load {
     return async (batch, trx) => {
       for (const delivery of batch)
         if (forgotten.has(treeOf(delivery)))
-          throw new LoadEnds(`tree ${treeOf(delivery)} came again long after all that was told of it`);
+          throw new LoadEnds(`tree ${treeOf(delivery)} came again long after all that was recorded of it`);
       const { rows, poison } = foldLoad(batch, trees);
       await write(rows, trx);
       steps += rows.edges.length;

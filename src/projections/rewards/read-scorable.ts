@@ -23,7 +23,7 @@ export interface ScorableStep {
   readonly blobs: Readonly<Record<string, BlobRef>> | null;
 }
 
-/** A reward as it stands: its last judgement. */
+/** A reward as it is now: its last judgement. */
 export interface CurrentReward {
   readonly rewardId: string;
   readonly stepId: string | null;

@@ -14,7 +14,7 @@ export function missingReward({ treeId, rewardId }: DataOf<'RewardRevised'>): Re
   return { code: 'missing-reward', field: 'data.rewardId', reason };
 }
 
-/** Refuses what hangs on a step that was not told before it: `step-tree` refuses it by the same words. */
+/** Refuses what hangs on a step that was not recorded before it: `step-tree` refuses it by the same words. */
 export function missingStep(field: string, stepId: string, treeId: string): Refused {
   const reason = `tree ${treeId} has no step ${stepId}; append that step first, then release this event`;
   return { code: 'missing-parent', field, reason };

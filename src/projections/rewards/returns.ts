@@ -31,7 +31,7 @@ export async function writeReturns(
 }
 
 interface Sum {
-  /** `standing`: the rollout's return is a row already. */
+  /** `existing`: the rollout's return is a row already. */
   readonly kind: 'fresh' | 'existing';
   readonly rollout_id: string;
   readonly value: number;

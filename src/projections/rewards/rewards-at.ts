@@ -17,7 +17,7 @@ export async function readRewardsPosition(snapshot: Trx): Promise<string> {
   return formatPosition(offsets ? new Map([[TOPIC, offsets]]) : new Map());
 }
 
-/** A reward as it stood. */
+/** A reward as it was. */
 export interface CurrentReward {
   readonly assigned: DataOf<'RewardAssigned'>;
   readonly value: number;
@@ -30,7 +30,7 @@ export interface CurrentReward {
 const FOLDED = ['TreeOpened', 'RewardAssigned', 'RewardRevised'] as const;
 
 /**
- * Folds the rewards of trees from the journal as they stood at a position, by the rules of `rewards.ts`: revisions that came
+ * Folds the rewards of trees from the journal as of a position, by the rules of `rewards.ts`: revisions that came
  * later are left out, an event that was refused counts from the place of its release on, or not at all. The journal must hold the
  * log up to there.
  */

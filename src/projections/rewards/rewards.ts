@@ -14,7 +14,7 @@ import { tables } from './tables.ts';
 const HANDLES: readonly EventType[] = ['TreeOpened', 'StepTaken', 'RolloutFinished', 'RewardAssigned', 'RewardRevised'];
 
 /**
- * Folds reward facts. A revision changes the value in force and is kept beside the value it replaced; returns are summed again
+ * Folds reward facts. A revision changes the value in force and is kept with the value it replaced; returns are summed again
  * along the paths that a changed reward lies on, always in one order, so that any cut into batches yields the same bits. For the
  * same end an event sees only what lies before it: a revision before its reward, a step before its parent and an end before its
  * leaf go to quarantine.

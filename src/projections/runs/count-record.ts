@@ -20,6 +20,6 @@ export async function countRecord(db: Db, runId: string): Promise<RecordCounts> 
     db,
   );
   const counts = rows[0];
-  if (!counts) throw new Error('a query of counts gives one row');
+  if (!counts) throw new Error('a query of counts returns one row');
   return counts;
 }

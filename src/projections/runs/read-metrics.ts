@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 
 export interface MetricRecord {
-  /** Of the event that told it. */
+  /** Of the event that recorded it. */
   readonly eventId: string;
   readonly runId: string;
   readonly metric: string;

@@ -29,7 +29,7 @@ export interface DepthTotals {
   readonly meanReturn: number | null;
 }
 
-// Postgres sums squares beside the values; amounts are within ±1e100 (domain/reward/amount.ts), so that neither overflows. No
+// Postgres sums squares as well as the values; amounts are within ±1e100 (domain/reward/amount.ts), so that neither overflows. No
 // factor scales them: the smallest doubles would underflow, which ends the statement.
 const MEAN_RETURN = sql`avg(v.value)`;
 

@@ -62,7 +62,7 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
       return {
         code: 'conflict',
         field: 'data.stepId',
-        reason: `step ${data.stepId} stands elsewhere in the record; give a new step a new id`,
+        reason: `step ${data.stepId} is elsewhere in the record; give a new step a new id`,
       };
     }
     const parent = known.steps.get(data.parentStepId);

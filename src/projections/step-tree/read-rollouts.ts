@@ -38,7 +38,7 @@ export interface RolloutFilter {
   readonly finishedUntil?: Date;
 }
 
-// A rollout that goes on has no finish: it stands last in ascending order, first in descending order.
+// A rollout that goes on has no finish: it comes last in ascending order, first in descending order.
 const FINISHED = [
   { column: 'rollouts.finished_at', type: 'instant?' },
   { column: 'rollouts.rollout_id', type: 'uuid' },

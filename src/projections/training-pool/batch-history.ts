@@ -25,7 +25,7 @@ export interface BatchRecord {
   readonly samples: readonly SampleRecord[];
   /** By fence. */
   readonly leases: readonly LeaseRecord[];
-  /** The update that came of it; null while none has. */
+  /** The update that resulted from it; null while none has. */
   readonly update: UpdateRecord | null;
 }
 
@@ -51,7 +51,7 @@ export interface LeaseRecord {
   readonly leased_at: Date | null;
   readonly deadline: Date | null;
   readonly ended_at: Date | null;
-  /** 'expired', 'returned' or 'acked'; null while it stands. */
+  /** 'expired', 'returned' or 'acked'; null while it holds. */
   readonly ended_by: string | null;
   readonly end_reason: string | null;
 }

@@ -135,7 +135,7 @@ function foldBatch({ data, occurredAt }: Envelope<'BatchPlanned'>, known: KnownT
   const ended = samples.find(({ rollout_id }) => known.batchOf.has(rollout_id) || known.rejected.has(rollout_id));
   if (ended !== undefined || new Set(samples.map(({ rollout_id }) => rollout_id)).size < samples.length) {
     const reason =
-      ended === undefined ? 'a sample stands in it twice' : `sample ${ended.rollout_id} was planned or rejected before`;
+      ended === undefined ? 'a sample occurs in it twice' : `sample ${ended.rollout_id} was planned or rejected before`;
     return { code: 'conflict', field: 'data.groups', reason };
   }
   known.manifests.set(place, data.manifestHash);
@@ -160,7 +160,11 @@ function once<Fact extends { readonly said: string }>(
   const recorded = known.get(key);
   if (recorded === fact.said) return undefined;
   if (recorded !== undefined)
-    return { code: 'conflict', field: 'data', reason: `${key} was told before with other content; the first word is the fact` };
+    return {
+      code: 'conflict',
+      field: 'data',
+      reason: `${key} was recorded before with other content; the first record is the fact`,
+    };
   known.set(key, fact.said);
   rows.push(fact);
   return undefined;

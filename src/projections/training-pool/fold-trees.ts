@@ -9,7 +9,7 @@ import { sumSamples } from './sum-samples.ts';
 import { tables } from './tables.ts';
 
 /**
- * Folds the events of trees: groups and samples by their own ids, steps and rewards beside them, and the sums of samples that
+ * Folds the events of trees: groups and samples by their own ids, steps and rewards with them, and the sums of samples that
  * changed.
  */
 export async function foldTrees(batch: readonly Delivery[], trx: Trx): Promise<void> {

@@ -8,7 +8,7 @@ const REJECTIONS = 2_000;
 
 /**
  * Streams the whole history of batches: policy by policy every batch in its order, with its samples, its leases and the version
- * that came of it; then every sample that was rejected. @param policies null takes all.
+ * that resulted from it; then every sample that was rejected. @param policies null takes all.
  */
 export async function* readBatchHistory(trx: Trx, policies: readonly string[] | null): AsyncGenerator<HistoryRecord> {
   let before: BatchRecord | undefined;
@@ -89,7 +89,7 @@ function toBatch(
   };
 }
 
-/** Hashes the plan as it stands in the tables: equal to the hash that was appended with it, or one of the two was changed. */
+/** Hashes the plan as it is in the tables: equal to the hash that was appended with it, or one of the two was changed. */
 function hashOf(row: BatchRow, samples: readonly SampleRecord[]): string {
   const groups: { readonly treeId: string; readonly rolloutIds: string[] }[] = [];
   for (const { group_ordinal, tree_id, rollout_id } of samples) {

@@ -8,7 +8,7 @@ import type { LeaseEnd } from './training-rows.ts';
 
 export type BatchState = 'planned' | 'leased' | 'trained' | 'abandoned';
 
-/** A batch as it was planned, and where it stands. */
+/** A batch as it was planned, and its state. */
 export interface BatchRecord {
   readonly id: string;
   readonly policyId: string;

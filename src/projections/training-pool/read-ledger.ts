@@ -3,7 +3,7 @@ import type { Db } from '../../postgres/database.ts';
 
 /**
  * The account of a policy's samples: every finished rollout of a run of its channel `train` is trained, rejected, abandoned or
- * owed, and in one of them only. What is owed waits for its group to close, is ready for a batch, stands in a planned batch, or
+ * owed, and in one of them only. What is owed waits for its group to close, is ready for a batch, is in a planned batch, or
  * in one that a trainer has.
  */
 export interface Ledger {

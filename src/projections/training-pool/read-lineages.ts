@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Method } from '../../events/schemas/training.ts';
 import type { Db } from '../../postgres/database.ts';
 
-/** A policy that is trained: how, and where it stands. */
+/** A policy that is trained: how, and its newest version. */
 export interface LineageRecord {
   readonly lineageId: string;
   readonly policyId: string;
@@ -14,7 +14,7 @@ export interface LineageRecord {
   readonly declaredAt: Date;
   /** The newest version; null before the first. */
   readonly newestVersion: number | null;
-  /** Batches that were planned, of them those that a version came of, and those that were abandoned. */
+  /** Batches that were planned, of them those that produced a version, and those that were abandoned. */
   readonly planned: number;
   readonly trained: number;
   readonly abandoned: number;

@@ -19,7 +19,7 @@ export interface Owed {
 
 /**
  * Reads the newest version, how far the pool has folded the log and, of the same moment, the groups of a policy that are owed:
- * open, or with a sample that is neither rejected nor in a batch that was abandoned or that a version came of. @param also trees
+ * open, or with a sample that is neither rejected nor in a batch that was abandoned or that produced a version. @param also trees
  * that are returned whether they are owed or not, if they are known.
  */
 export async function readOwedGroups(db: Db, policyId: string, also: readonly string[]): Promise<Owed> {

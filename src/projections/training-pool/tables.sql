@@ -69,7 +69,7 @@ create table sample_steps (
 );
 create index sample_steps_rollout on sample_steps (rollout_id);
 
--- `revised_by` lists the events that changed the value, so that one which is told again changes nothing.
+-- `revised_by` lists the events that changed the value, so that one which is recorded again changes nothing.
 create table sample_rewards (
   reward_id   uuid             not null primary key,
   rollout_id uuid,
@@ -140,7 +140,7 @@ create table sample_rejections (
 create index sample_rejections_policy on sample_rejections (policy_id, reason);
 create index sample_rejections_tree on sample_rejections (tree_id);
 
--- `ended_by`: 'expired', 'returned', 'acked' or 'abandoned' (with its batch); null while the lease stands.
+-- `ended_by`: 'expired', 'returned', 'acked' or 'abandoned' (with its batch); null while the lease holds.
 create table leases (
   lease_id   uuid        not null primary key,
   batch_id   uuid        not null,

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 06c08f8cb543babb
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 3cfd878064350c0c
 import type { Defaulted, Instant, Json } from '../../postgres/column-types.ts';
 import { column, defaulted, type TypesOf, table } from '../../postgres/table.ts';
 

@@ -3,7 +3,7 @@ import { isUuid } from '../../domain/ids.ts';
 import type { Trx } from '../../postgres/database.ts';
 import type { TrajectoryQuery } from './trajectory-query.ts';
 
-/** One chosen rollout: where it stands, and its return as the rewards projection sums it. */
+/** One chosen rollout: its place, and its return as the rewards projection sums it. */
 export interface Selected {
   readonly rolloutId: string;
   readonly treeId: string;

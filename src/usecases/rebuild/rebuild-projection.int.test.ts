@@ -227,7 +227,7 @@ describe('rebuilds', () => {
       db.selectFrom('projections').select(['state', 'reason']).where('name', '=', 'step-tree').executeTakeFirst();
     await until(async () => (await reason())?.state === 'stopped');
     expect((await reason())?.reason).toBe(
-      'version 2 of step-tree is live and this code folds version 1: `espalier rebuild step-tree` builds it beside and swaps',
+      'version 2 of step-tree is live and this code folds version 1: `espalier rebuild step-tree` builds it next to the live one and swaps',
     );
     for (const runner of runners.splice(0)) await runner.close();
     await project([newer]);

@@ -56,7 +56,7 @@ describe('readReleasedChats', () => {
     ['other bytes than those that were released', lines(row), 'a'.repeat(64), 'not what was released'],
     ['an example without metadata', lines({ messages: row.messages }), undefined, 'line 1: metadata'],
     ['a line that is no JSON', 'nonsense\n', undefined, 'line 1: the line'],
-    ['a reply before any observation', lines({ ...row, messages: row.messages.slice(2) }), undefined, 'no observation stands'],
+    ['a reply before any observation', lines({ ...row, messages: row.messages.slice(2) }), undefined, 'no observation precedes'],
     ['two replies in a row', lines({ ...row, messages: row.messages.toSpliced(3, 1) }), undefined, 'do not alternate'],
   ])('a released file with %s is refused', async (_, text, sha256, message) => {
     await expect(reading(text, sha256)).rejects.toMatchObject({
